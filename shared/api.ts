@@ -1,0 +1,159 @@
+/**
+ * The sidecar's HTTP API as zod schemas: the server parses requests with them, the client parses replies.
+ * Sizes are bytes, offsets are positions in the log in bytes, times are ISO 8601 in UTC.
+ */
+import { z } from "zod";
+import { ERROR_CODES } from "./errors.ts";
+
+/** JSON bodies above this are answered `too_large`. */
+export const MAX_BODY_BYTES = 1024 * 1024;
+/** The kernel's line discipline cuts a line at 4,096 bytes without a word; we refuse a little before. */
+export const MAX_LINE_BYTES = 4_000;
+/** Linux takes at most 128 KiB for one argument (MAX_ARG_STRLEN); a command or prompt is one. */
+export const MAX_COMMAND_BYTES = 100 * 1024;
+export const MAX_OUTPUT_BYTES = 1024 * 1024;
+export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
+export const DEFAULT_COLS = 80;
+export const DEFAULT_ROWS = 24;
+
+const noNul = (what: string) => z.string().refine((s) => !s.includes("\0"), `${what} must not hold a NUL`);
+
+export const threadIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,32}$/, "must be 1 to 32 characters of A-Z, a-z, 0-9, _ and -");
+
+export const threadTypeSchema = z.enum(["terminal", "agent"]);
+export type ThreadType = z.infer<typeof threadTypeSchema>;
+
+/**
+ * `running`: a process (an agent: a turn) runs. `idle`: an agent waits for a message. `exited`: a terminal's
+ * process ended, the thread is still open. `killed`: ended on request. `lost`: the tmux server died under it.
+ */
+export const threadStatusSchema = z.enum(["running", "idle", "exited", "killed", "lost"]);
+export type ThreadStatus = z.infer<typeof threadStatusSchema>;
+
+/** An open thread counts against `MAX_THREADS` and can be killed; an ended one only has its log and row. */
+export function isOpen(status: ThreadStatus): boolean {
+  return status !== "killed" && status !== "lost";
+}
+
+export const createRequestSchema = z.strictObject({
+  threadId: threadIdSchema,
+  type: threadTypeSchema,
+  /** Directory below `REPOS_DIR`. */
+  dir: noNul("dir").min(1, "must not be empty").max(4_096, "must be at most 4,096 characters"),
+  /** A shell command line for a terminal, the prompt for an agent. */
+  command: noNul("command")
+    .refine((s) => s.trim() !== "", "must not be empty")
+    .refine(
+      (s) => Buffer.byteLength(s) <= MAX_COMMAND_BYTES,
+      `must be at most ${MAX_COMMAND_BYTES.toLocaleString("en")} bytes`,
+    ),
+  /** Who asked for it: a Discord user id. */
+  createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
+  cols: z.int().min(20).max(500).default(DEFAULT_COLS),
+  rows: z.int().min(5).max(200).default(DEFAULT_ROWS),
+});
+/** What a caller sends: `cols` and `rows` may be left out. */
+export type CreateRequest = z.input<typeof createRequestSchema>;
+export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string() });
+
+/** Keys by tmux's names: a character with `C-` or `M-`, a named key, `F1` to `F12`. */
+const KEY = /^(?:[CMS]-){0,3}(?:[!-~]|Up|Down|Left|Right|Enter|Escape|Tab|BTab|Space|BSpace|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))$/;
+
+export const inputRequestSchema = z.union([
+  z.strictObject({
+    text: z.string(),
+    /** Whether Enter follows the text. */
+    enter: z.boolean().default(true),
+  }),
+  z.strictObject({
+    key: z.string().regex(KEY, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
+  }),
+]);
+export type InputRequest = z.input<typeof inputRequestSchema>;
+export const inputReplySchema = z.object({ sent: z.literal(true) });
+
+const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+export const outputQuerySchema = z.strictObject({
+  since: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+  limit: wholeNumber(1, MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
+});
+export type OutputQuery = z.input<typeof outputQuerySchema>;
+
+export const outputReplySchema = z.object({
+  /** Raw terminal output from `since`, UTF-8; bytes that are no UTF-8 read as U+FFFD. */
+  output: z.string(),
+  /** The position behind `output`: the next `since`. */
+  offset: z.int(),
+  /** False only once nothing more will come. */
+  processRunning: z.boolean(),
+  exitCode: z.int().nullable(),
+  /** `SIGKILL` and so on, where the process died by one (known by the shell's 128 + n). */
+  signal: z.string().nullable(),
+  /** The oldest position that can still be read. */
+  firstOffset: z.int(),
+  /** Whether more is in the log already. */
+  more: z.boolean(),
+});
+export type OutputReply = z.infer<typeof outputReplySchema>;
+
+export const threadSchema = z.object({
+  threadId: z.string(),
+  type: threadTypeSchema,
+  /** Relative to `REPOS_DIR`; `.` is `REPOS_DIR` itself. */
+  dir: z.string(),
+  command: z.string(),
+  status: threadStatusSchema,
+  createdBy: z.string(),
+  createdAt: z.iso.datetime(),
+  /** When the process ended or the thread was killed or lost; null while neither happened. */
+  endedAt: z.iso.datetime().nullable(),
+  processRunning: z.boolean(),
+  exitCode: z.int().nullable(),
+  signal: z.string().nullable(),
+  /** The log's end. */
+  offset: z.int(),
+  /** What the log takes on disk. */
+  logBytes: z.int(),
+  cols: z.int(),
+  rows: z.int(),
+  /** How many messages an agent still has waiting. */
+  waiting: z.int(),
+  /** The relay's own mark; null until it has set one. */
+  delivery: z.record(z.string(), z.unknown()).nullable(),
+});
+export type Thread = z.infer<typeof threadSchema>;
+
+export const listQuerySchema = z.strictObject({ status: z.enum(["open", "ended", "all"]).default("open") });
+export type ListQuery = z.input<typeof listQuerySchema>;
+export const listReplySchema = z.object({ threads: z.array(threadSchema) });
+
+export const killReplySchema = z.object({
+  killed: z.literal(true),
+  /** The last 10 lines that the terminal showed. */
+  summary: z.string(),
+  exitCode: z.int().nullable(),
+  /** Processes of the thread that could not be ended. */
+  survivors: z.int(),
+});
+export type KillReply = z.infer<typeof killReplySchema>;
+
+export const reposQuerySchema = z.strictObject({ prefix: z.string().max(4_096).default("") });
+export const reposReplySchema = z.object({
+  repos: z.array(
+    z.object({ dir: z.string(), branch: z.string().optional(), dirty: z.boolean().optional() }),
+  ),
+});
+export type Repo = z.infer<typeof reposReplySchema>["repos"][number];
+
+export const healthReplySchema = z.object({
+  ok: z.boolean(),
+  version: z.string(),
+  uptimeSeconds: z.number(),
+  tmux: z.object({ up: z.boolean(), version: z.string().nullable(), downForSeconds: z.number().nullable() }),
+});
+export type HealthReply = z.infer<typeof healthReplySchema>;
+
+export const errorReplySchema = z.object({ error: z.string(), code: z.enum(ERROR_CODES) });

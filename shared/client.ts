@@ -1,0 +1,135 @@
+/** The typed client of the sidecar's HTTP API: the only place that calls it. */
+import type { z } from "zod";
+import {
+  type CreateRequest,
+  createReplySchema,
+  errorReplySchema,
+  type HealthReply,
+  healthReplySchema,
+  type InputRequest,
+  inputReplySchema,
+  type KillReply,
+  killReplySchema,
+  type ListQuery,
+  listReplySchema,
+  type OutputQuery,
+  type OutputReply,
+  outputReplySchema,
+  type Repo,
+  reposReplySchema,
+  type Thread,
+  threadSchema,
+} from "./api.ts";
+import { AppError, errorText } from "./errors.ts";
+
+export interface ClientOptions {
+  /** Base address, such as `http://127.0.0.1:3001`. */
+  url: string;
+  token: string;
+  /** For each request as a whole. */
+  timeoutMs?: number;
+}
+
+/**
+ * Every method rejects with an {@link AppError}: the sidecar's own code and sentence, or `unavailable` where
+ * no sidecar answered.
+ */
+export class SidecarClient {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #timeoutMs: number;
+
+  constructor({ url, token, timeoutMs = 15_000 }: ClientOptions) {
+    this.#base = url.replace(/\/+$/, "");
+    this.#token = token;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  async createThread(request: CreateRequest): Promise<{ tmuxSession: string }> {
+    return this.#call("POST", "/thread/create", createReplySchema, { body: request });
+  }
+
+  async sendInput(threadId: string, input: InputRequest): Promise<void> {
+    await this.#call("POST", `${threadPath(threadId)}/input`, inputReplySchema, { body: input });
+  }
+
+  async readOutput(threadId: string, query: OutputQuery = {}): Promise<OutputReply> {
+    return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query });
+  }
+
+  /** Ends the thread and its whole process tree; TERM, then KILL after 2 s, so this can take some seconds. */
+  async killThread(threadId: string): Promise<KillReply> {
+    return this.#call("POST", `${threadPath(threadId)}/kill`, killReplySchema, { timeoutMs: 30_000 });
+  }
+
+  async listThreads(query: ListQuery = {}): Promise<Thread[]> {
+    return (await this.#call("GET", "/threads", listReplySchema, { query })).threads;
+  }
+
+  async getThread(threadId: string): Promise<Thread> {
+    return this.#call("GET", threadPath(threadId), threadSchema);
+  }
+
+  async listRepos(prefix = ""): Promise<Repo[]> {
+    return (await this.#call("GET", "/repos", reposReplySchema, { query: { prefix } })).repos;
+  }
+
+  async getHealth(): Promise<HealthReply> {
+    return this.#call("GET", "/healthz", healthReplySchema);
+  }
+
+  async #call<S extends z.ZodType>(
+    method: string,
+    path: string,
+    schema: S,
+    options: { body?: unknown; query?: Record<string, unknown>; timeoutMs?: number } = {},
+  ): Promise<z.infer<S>> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(options.query ?? {})) {
+      if (value !== undefined) query.set(name, String(value));
+    }
+    const url = `${this.#base}${path}${query.size > 0 ? `?${query}` : ""}`;
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(url, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        signal: AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs),
+      });
+      text = await response.text();
+    } catch (cause) {
+      const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
+      throw new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
+    }
+    const json = parseJson(text);
+    if (response.ok) {
+      const reply = schema.safeParse(json);
+      if (reply.success) return reply.data;
+      throw new AppError(
+        "unavailable",
+        `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,
+        { cause: reply.error },
+      );
+    }
+    const error = errorReplySchema.safeParse(json);
+    if (error.success) throw new AppError(error.data.code, error.data.error);
+    throw new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${response.status}.`);
+  }
+}
+
+function threadPath(threadId: string): string {
+  return `/thread/${encodeURIComponent(threadId)}`;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not JSON: the schemas say what is wrong with it
+  }
+}

@@ -1,0 +1,49 @@
+/** Environment → config: every problem is found in one pass and reported with the variable's name. */
+import { existsSync } from "node:fs";
+import type { z } from "zod";
+
+/** Raised by {@link parseEnv}; `problems` holds one line a variable. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/**
+ * Parses `env` with a zod object whose keys are variable names. An empty value counts as not set, as in
+ * `NAME=` of an .env file.
+ * @throws ConfigError with every problem, one line each.
+ */
+export function parseEnv<S extends z.ZodObject>(
+  schema: S,
+  env: Record<string, string | undefined>,
+): z.infer<S> {
+  const present = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
+  );
+  const parsed = schema.safeParse(present);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map((issue) => {
+      const name = issue.path.join(".");
+      const isMissing = name !== "" && present[name] === undefined;
+      return `${name === "" ? "environment" : name}: ${isMissing ? `missing; ${issue.message}` : issue.message}`;
+    }),
+  );
+}
+
+/** Loads `.env` of the working directory where there is one; what is already set wins. */
+export function loadDotEnv(): void {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+}
+
+/** Refuses a Node.js that is too old, in words, before anything that needs a newer one runs. */
+export function findNodeProblem(version: string): string | undefined {
+  const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return undefined;
+  return `Node.js 20.19 or newer is needed, this is ${version}`;
+}

@@ -1,0 +1,82 @@
+/** Cleanups of everything that was started, run once, last started first. */
+export class Releasers {
+  readonly #stack: { name: string; release: () => void | Promise<void> }[] = [];
+  #closing: Promise<void> | undefined;
+
+  /** Registers what ends `name`. Returns nothing: the order of the calls is the reverse order of the ends. */
+  add(name: string, release: () => void | Promise<void>): void {
+    this.#stack.push({ name, release });
+  }
+
+  /**
+   * Runs every cleanup, also after one failed or took longer than `deadlineMs`; a second call gets the first
+   * one's promise.
+   * @throws AggregateError naming each cleanup that failed or ran out of time.
+   */
+  close(deadlineMs = 5_000): Promise<void> {
+    this.#closing ??= this.#run(deadlineMs);
+    return this.#closing;
+  }
+
+  async #run(deadlineMs: number): Promise<void> {
+    const failures: Error[] = [];
+    for (let entry = this.#stack.pop(); entry; entry = this.#stack.pop()) {
+      const { name, release } = entry;
+      try {
+        await withDeadline(Promise.resolve(release()), deadlineMs, `closing ${name}`);
+      } catch (cause) {
+        failures.push(new Error(`could not close ${name}`, { cause }));
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, failures.map((f) => f.message).join("; "));
+  }
+}
+
+/**
+ * `promise`, or a rejection after `ms` milliseconds that says what took too long. The work itself is not
+ * stopped: give it a signal where it can be.
+ */
+export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${what} took more than ${ms} ms`)), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** Resolves after `ms`, or at once when `signal` fires. Never rejects: look at the signal afterwards. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+/** Runs the tasks of one key strictly one after the other; different keys run side by side. */
+export class KeyedQueue {
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key) ?? Promise.resolve();
+    const result = before.then(task, task);
+    const tail = result.then(
+      () => undefined,
+      () => undefined, // the caller has the rejection; the queue only needs the end
+    );
+    this.#tails.set(key, tail);
+    void tail.then(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    });
+    return result;
+  }
+
+  /** Resolves when nothing is queued or running any more. */
+  async idle(): Promise<void> {
+    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+  }
+}
