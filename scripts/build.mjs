@@ -4,7 +4,7 @@ import { cpSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const assets = ["vm/tmux/wrap.sh", "relay/local-discord/page"];
+const assets = ["vm/tmux/wrap.sh"];
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", `${root}tsconfig.build.json`], {

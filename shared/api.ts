@@ -59,7 +59,8 @@ export type CreateRequest = z.input<typeof createRequestSchema>;
 export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string() });
 
 /** Keys by tmux's names: a character with `C-` or `M-`, a named key, `F1` to `F12`. */
-const KEY = /^(?:[CMS]-){0,3}(?:[!-~]|Up|Down|Left|Right|Enter|Escape|Tab|BTab|Space|BSpace|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))$/;
+const KEY =
+  /^(?:[CMS]-){0,3}(?:[!-~]|Up|Down|Left|Right|Enter|Escape|Tab|BTab|Space|BSpace|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))$/;
 
 export const inputRequestSchema = z.union([
   z.strictObject({
@@ -142,9 +143,7 @@ export type KillReply = z.infer<typeof killReplySchema>;
 
 export const reposQuerySchema = z.strictObject({ prefix: z.string().max(4_096).default("") });
 export const reposReplySchema = z.object({
-  repos: z.array(
-    z.object({ dir: z.string(), branch: z.string().optional(), dirty: z.boolean().optional() }),
-  ),
+  repos: z.array(z.object({ dir: z.string(), branch: z.string().optional(), dirty: z.boolean().optional() })),
 });
 export type Repo = z.infer<typeof reposReplySchema>["repos"][number];
 

@@ -103,8 +103,11 @@ export class SidecarClient {
       });
       text = await response.text();
     } catch (cause) {
-      const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
-      throw new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
+      const reason =
+        cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
+      throw new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, {
+        cause,
+      });
     }
     const json = parseJson(text);
     if (response.ok) {
@@ -118,7 +121,10 @@ export class SidecarClient {
     }
     const error = errorReplySchema.safeParse(json);
     if (error.success) throw new AppError(error.data.code, error.data.error);
-    throw new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${response.status}.`);
+    throw new AppError(
+      "unavailable",
+      `What answers at ${this.#base} is no sidecar: HTTP ${response.status}.`,
+    );
   }
 }
 

@@ -1,0 +1,162 @@
+/** The HTTP API: parses requests, calls the operations, answers; no decision is made here. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import type { z } from "zod";
+import {
+  createRequestSchema,
+  type HealthReply,
+  inputRequestSchema,
+  listQuerySchema,
+  MAX_BODY_BYTES,
+  outputQuerySchema,
+  reposQuerySchema,
+  threadIdSchema,
+} from "../shared/api.ts";
+import { AppError } from "../shared/errors.ts";
+import type { Log } from "../shared/log.ts";
+import { sizeOfLog } from "./log-file.ts";
+import { listRepos } from "./repos.ts";
+import type { Threads } from "./threads.ts";
+
+export interface AppOptions {
+  threads: Threads;
+  token: string;
+  reposDir: string;
+  getHealth: () => HealthReply;
+  log: Log;
+}
+
+export function createApp({ threads, token, reposDir, getHealth, log }: AppOptions): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.set("etag", false);
+
+  app.get("/healthz", (_req, res) => {
+    const health = getHealth();
+    res.status(health.ok ? 200 : 503).json(health);
+  });
+
+  app.use(requireToken(token));
+  app.use(requireJson, express.json({ limit: MAX_BODY_BYTES }));
+  app.param("id", (_req, _res, next, id) => {
+    parse(threadIdSchema, id, "threadId");
+    next();
+  });
+
+  app.post("/thread/create", async (req, res) => {
+    const { tmuxSession } = await threads.create(parse(createRequestSchema, req.body));
+    res.status(201).json({ created: true, tmuxSession });
+  });
+  app.post("/thread/:id/input", async (req, res) => {
+    await threads.sendInput(req.params.id, parse(inputRequestSchema, req.body));
+    res.json({ sent: true });
+  });
+  app.get("/thread/:id/output", async (req, res) => {
+    res.json(await threads.readOutput(req.params.id, parse(outputQuerySchema, req.query)));
+  });
+  app.get("/thread/:id/log", async (req, res) => {
+    const file = threads.getLogFile(req.params.id);
+    // The length is fixed now: what is printed meanwhile is for the next download.
+    const { end } = sizeOfLog(file);
+    res.set({
+      "content-type": "application/octet-stream",
+      "content-disposition": `attachment; filename="${req.params.id}.log"`,
+      "content-length": String(end),
+    });
+    if (end === 0) return void res.end();
+    await pipeline(createReadStream(file, { start: 0, end: end - 1 }), res);
+  });
+  app.post("/thread/:id/kill", async (req, res) => {
+    res.json(await threads.kill(req.params.id));
+  });
+  app.get("/threads", (req, res) => {
+    const { status } = parse(listQuerySchema, req.query);
+    res.json({ threads: threads.list(status) });
+  });
+  app.get("/thread/:id", (req, res) => {
+    res.json(threads.getThread(req.params.id));
+  });
+  app.get("/repos", async (req, res) => {
+    res.json({ repos: await listRepos(reposDir, parse(reposQuerySchema, req.query).prefix) });
+  });
+
+  app.use((req) => {
+    throw new AppError("not_found", `There is no ${req.method} ${req.path} in this API.`);
+  });
+  app.use(answerError(log));
+  return app;
+}
+
+/**
+ * Parses a body or query.
+ * @throws AppError `invalid_request` whose sentence names every field that is wrong.
+ */
+function parse<S extends z.ZodType>(schema: S, value: unknown, name?: string): z.output<S> {
+  const result = schema.safeParse(value ?? {});
+  if (result.success) return result.data;
+  const problems = result.error.issues.map((issue) => describeIssue(issue, name));
+  throw new AppError("invalid_request", `${[...new Set(problems)].join("; ")}.`);
+}
+
+function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
+  if (issue.code === "invalid_union") {
+    return issue.errors
+      .map((issues) => issues.map((inner) => describeIssue(inner, name)).join(" and "))
+      .join(", or ");
+  }
+  if (issue.code === "unrecognized_keys") return `${issue.keys.join(", ")}: not a known field`;
+  const field = [name, ...issue.path].filter((part) => part !== undefined).join(".");
+  return field === "" ? issue.message : `${field}: ${issue.message}`;
+}
+
+/** Compared as hashes, so that neither the time nor the length says anything about the token. */
+function requireToken(token: string): RequestHandler {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(`Bearer ${token}`);
+  return (req, _res, next) => {
+    if (!timingSafeEqual(digest(req.headers.authorization ?? ""), expected)) {
+      throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
+    }
+    next();
+  };
+}
+
+const requireJson: RequestHandler = (req, _res, next) => {
+  const hasBody =
+    req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
+  if (hasBody && !req.is("application/json")) {
+    throw new AppError("invalid_request", "The body must be JSON, with content-type: application/json.");
+  }
+  next();
+};
+
+function answerError(log: Log): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const appError = toAppError(error);
+    if (appError.code === "internal")
+      log.error({ err: error, method: req.method, path: req.path }, "request failed");
+    if (res.headersSent) return void res.destroy();
+    res.status(appError.status).json({ error: appError.message, code: appError.code });
+  };
+}
+
+/** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { type, status } = error as { type?: string; status?: number };
+  if (type === "entity.too.large") {
+    return new AppError(
+      "too_large",
+      `The body may have at most ${MAX_BODY_BYTES.toLocaleString("en")} bytes.`,
+    );
+  }
+  if (type === "entity.parse.failed") return new AppError("invalid_request", "The body is not valid JSON.");
+  if (status !== undefined && status >= 400 && status < 500) {
+    return new AppError("invalid_request", `The request can't be read: ${(error as Error).message}.`);
+  }
+  return new AppError("internal", "Something went wrong in the sidecar; its log says what.", {
+    cause: error,
+  });
+}

@@ -1,0 +1,129 @@
+/** The sidecar's settings. */
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { z } from "zod";
+import { ConfigError, parseEnv } from "../shared/config.ts";
+import { LOG_LEVELS } from "../shared/log.ts";
+import { type AgentConfig, splitArgs } from "./agent-program.ts";
+
+const whole = (min: number, max: number) =>
+  z.coerce.number(`must be a whole number from ${min} to ${max}`).int().min(min).max(max);
+
+/** A Unix socket's path must fit in 108 bytes with its final NUL. */
+const MAX_STATE_DIR_BYTES = 107 - "/tmux.sock".length;
+
+const schema = z.object({
+  REPOS_DIR: z.string().default("/data/repos"),
+  STATE_DIR: z.string().default("/data/threadmux"),
+  VM_HOST: z.string().default("127.0.0.1"),
+  VM_PORT: whole(0, 65_535).default(3001),
+  VM_TOKEN: z
+    .string()
+    .min(32, "must have at least 32 characters (make one with: openssl rand -hex 32)")
+    .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
+    .optional(),
+  MAX_THREADS: whole(1, 10_000).default(5),
+  LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
+  AGENT_PROGRAM: z.string().default("claude"),
+  AGENT_ARGS: z.string().default("--permission-mode acceptEdits"),
+  THREAD_ENV: z
+    .string()
+    .default("")
+    .refine(
+      (names) => splitNames(names).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
+      "must be names of environment variables, separated by commas",
+    ),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
+});
+
+export interface VmConfig {
+  reposDir: string;
+  stateDir: string;
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Undefined: `STATE_DIR/token` is used, and made where it is missing. */
+  token: string | undefined;
+  maxThreads: number;
+  logRetentionHours: number;
+  agent: AgentConfig;
+  /** The environment of every program in every thread. */
+  threadEnv: Record<string, string>;
+  logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** @throws ConfigError with every problem at once. */
+export function parseVmConfig(env: Record<string, string | undefined>): VmConfig {
+  const problems: string[] = [];
+  let values: z.infer<typeof schema> | undefined;
+  try {
+    values = parseEnv(schema, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+  }
+  const stateDir = resolve(env["STATE_DIR"] || "/data/threadmux");
+  if (Buffer.byteLength(stateDir) > MAX_STATE_DIR_BYTES) {
+    problems.push(`STATE_DIR: must be at most ${MAX_STATE_DIR_BYTES} bytes long, tmux's socket is in it`);
+  }
+  const host = env["VM_HOST"] || "127.0.0.1";
+  if (!isLoopback(host) && !env["VM_TOKEN"]) {
+    problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
+  }
+  let agentArgs: string[] = [];
+  try {
+    agentArgs = splitArgs(env["AGENT_ARGS"] || "--permission-mode acceptEdits");
+  } catch (error) {
+    problems.push(`AGENT_ARGS: ${error instanceof Error ? error.message : error}`);
+  }
+  if (!values || problems.length > 0) throw new ConfigError(problems);
+  return {
+    reposDir: resolve(values.REPOS_DIR),
+    stateDir,
+    host: values.VM_HOST,
+    port: values.VM_PORT,
+    token: values.VM_TOKEN,
+    maxThreads: values.MAX_THREADS,
+    logRetentionHours: values.LOG_RETENTION_HOURS,
+    agent: { program: values.AGENT_PROGRAM, args: agentArgs },
+    threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
+    logLevel: values.LOG_LEVEL,
+  };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function splitNames(names: string): string[] {
+  return names
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+/** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */
+function threadEnv(env: Record<string, string | undefined>, names: string[]): Record<string, string> {
+  const home = env["HOME"] && isAbsolute(env["HOME"]) ? env["HOME"] : homedir();
+  const picked: Record<string, string> = {
+    PATH: env["PATH"] || "/usr/local/bin:/usr/bin:/bin",
+    HOME: home,
+    LANG: "C.UTF-8",
+  };
+  for (const name of ["USER", "LOGNAME", "SHELL", "TZ", "TMPDIR", ...names]) {
+    const value = env[name];
+    if (value !== undefined && value !== "") picked[name] = value;
+  }
+  return picked;
+}
+
+/** Where things lie in the state folder. */
+export function statePaths(stateDir: string) {
+  return {
+    database: join(stateDir, "threadmux.db"),
+    token: join(stateDir, "token"),
+    lock: join(stateDir, "lock"),
+    logs: join(stateDir, "logs"),
+    runs: join(stateDir, "runs"),
+  };
+}

@@ -1,0 +1,85 @@
+/** A thread's log: the raw bytes that its pane printed, read by offset. tmux's sink is the only writer. */
+import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+
+export interface LogSlice {
+  /** UTF-8, whole characters. */
+  output: string;
+  /** The position behind `output`. */
+  offset: number;
+  /** The log's end at the time of reading. */
+  end: number;
+}
+
+/** Makes the empty file that the sink appends to, readable by nobody else. */
+export function makeLog(file: string): void {
+  closeSync(openSync(file, "w", 0o600));
+}
+
+export function removeLog(file: string): void {
+  rmSync(file, { force: true });
+}
+
+/** Its length and what it takes on disk; a log that is not there is empty. */
+export function sizeOfLog(file: string): { end: number; diskBytes: number } {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  return { end: stat?.size ?? 0, diskBytes: stat ? stat.blocks * 512 : 0 };
+}
+
+/**
+ * Reads at most `limit` bytes from `since`, but at least one character. A character that is not whole yet is left
+ * for later, unless `isComplete` says that nothing more will come.
+ */
+export async function readLog(
+  file: string,
+  { since, limit, isComplete }: { since: number; limit: number; isComplete: boolean },
+): Promise<LogSlice> {
+  const handle = await open(file, "r");
+  try {
+    const end = (await handle.stat()).size;
+    const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(Math.max(limit, 4), end - since)));
+    let length = 0;
+    while (length < buffer.length) {
+      const { bytesRead } = await handle.read(buffer, length, buffer.length - length, since + length);
+      if (bytesRead === 0) break;
+      length += bytesRead;
+    }
+    const isTail = isComplete && since + length === end;
+    const whole = isTail ? length : length - countUnfinished(buffer.subarray(0, length));
+    return { output: buffer.toString("utf8", 0, whole), offset: since + whole, end };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The last `bytes` of a log as text, for a summary. */
+export function readLogTail(file: string, bytes: number): string {
+  const { end } = sizeOfLog(file);
+  const buffer = Buffer.alloc(Math.min(end, bytes));
+  if (buffer.length === 0) return "";
+  const fd = openSync(file, "r");
+  try {
+    const length = readSync(fd, buffer, 0, buffer.length, end - buffer.length);
+    return buffer.toString("utf8", 0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** How many bytes at the end are the start of a UTF-8 character whose rest is missing: 0 to 3. */
+export function countUnfinished(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue;
+    const length =
+      byte >= 0xf0 && byte <= 0xf4
+        ? 4
+        : byte >= 0xe0 && byte < 0xf0
+          ? 3
+          : byte >= 0xc2 && byte < 0xe0
+            ? 2
+            : 1;
+    return length > back ? back : 0;
+  }
+  return 0;
+}

@@ -1,0 +1,5 @@
+import { runMain } from "../shared/main-program.ts";
+import { parseVmConfig } from "./config.ts";
+import { runSidecar } from "./run.ts";
+
+await runMain("threadmux vm", process.env, (env) => runSidecar(parseVmConfig(env)));

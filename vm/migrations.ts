@@ -1,0 +1,58 @@
+/** The database's schema, one entry a version; entries are never changed once they have been released. */
+import type Database from "better-sqlite3";
+
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE threads (
+    thread_id     TEXT PRIMARY KEY,
+    type          TEXT NOT NULL CHECK (type IN ('terminal', 'agent')),
+    dir           TEXT NOT NULL,
+    path          TEXT NOT NULL,
+    command       TEXT NOT NULL,
+    created_by    TEXT NOT NULL,
+    created_at    INTEGER NOT NULL,
+    status        TEXT NOT NULL CHECK (status IN ('running', 'idle', 'exited', 'killed', 'lost')),
+    is_made       INTEGER NOT NULL DEFAULT 0,
+    ended_at      INTEGER,
+    exit_code     INTEGER,
+    signal        TEXT,
+    cols          INTEGER NOT NULL,
+    rows          INTEGER NOT NULL,
+    marker        TEXT NOT NULL,
+    pane_id       TEXT NOT NULL DEFAULT '',
+    pane_pid      INTEGER NOT NULL DEFAULT 0,
+    tty           TEXT NOT NULL DEFAULT '',
+    agent_session TEXT
+  ) STRICT;
+
+  CREATE TABLE turns (
+    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    seq        INTEGER NOT NULL,
+    text       TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'starting', 'running', 'done')),
+    exit_code  INTEGER,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (thread_id, seq)
+  ) STRICT;
+  `,
+];
+
+/**
+ * Brings the database up to date, each step in its own transaction; `user_version` counts them.
+ * @throws Error where the database was written by a newer threadmux.
+ */
+export function migrate(db: Database.Database): void {
+  const version = db.pragma("user_version", { simple: true }) as number;
+  if (version > MIGRATIONS.length) {
+    throw new Error(
+      `the database is of version ${version}, this threadmux knows ${MIGRATIONS.length}: run the newer one`,
+    );
+  }
+  for (const [i, sql] of MIGRATIONS.entries()) {
+    if (i < version) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${i + 1}`);
+    })();
+  }
+}

@@ -1,0 +1,144 @@
+/** Finds and ends all processes of a thread through /proc: no process is spawned for it. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { pause } from "../shared/lifecycle.ts";
+
+/** By what a thread's processes are known. */
+export interface TreeSeed {
+  /** The pane's process: our wrapper, leader of the pane's session. 0 when not known. */
+  panePid: number;
+  /** The pane's terminal, such as /dev/pts/4; empty when not known. */
+  tty: string;
+  /** A unique `NAME=value` in the environment of everything started in the pane. */
+  marker: string;
+}
+
+interface Process {
+  pid: number;
+  ppid: number;
+  session: number;
+  /** Clock ticks since boot: with the pid it names one process for ever. */
+  startedAt: number;
+}
+
+/**
+ * Everything alive that belongs to the thread: the pane's session, whatever carries the marker, whatever has the
+ * pane's terminal open, and all their descendants. What double-forks, leaves the session, clears its environment
+ * and closes the terminal, all of it, is not found.
+ */
+export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process[] {
+  const all = listProcesses();
+  const known = new Set(also.map(identity));
+  const leader = all.find((p) => p.pid === seed.panePid);
+  const members = new Set<number>();
+  for (const process of all) {
+    const isMember =
+      process.pid === seed.panePid ||
+      (seed.panePid > 0 && process.session === seed.panePid) ||
+      known.has(identity(process)) ||
+      hasMarker(process.pid, seed.marker) ||
+      (leader !== undefined && process.startedAt >= leader.startedAt && hasOpen(process.pid, seed.tty));
+    if (isMember) members.add(process.pid);
+  }
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const { pid, ppid } of all) {
+      if (members.has(ppid) && !members.has(pid)) {
+        members.add(pid);
+        grew = true;
+      }
+    }
+  }
+  members.delete(process.pid);
+  return all.filter((p) => members.has(p.pid));
+}
+
+/**
+ * Ends the whole tree: TERM and HUP to all but the wrapper (which then keeps the program's exit code and goes by itself),
+ * KILL to what is left after `graceMs`.
+ * @returns how many processes are still alive; 0 unless something can't be killed.
+ */
+export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number> {
+  let tree = findTree(seed);
+  const programs = () => tree.filter((p) => p.pid !== seed.panePid);
+  // An interactive shell ignores TERM and goes at HUP; what is stopped must go on to see either.
+  for (const name of ["SIGTERM", "SIGHUP", "SIGCONT"] as const) signal(programs(), name);
+  for (let waitedMs = 0, stepMs = 10; tree.length > 0 && waitedMs < graceMs; ) {
+    await pause(stepMs);
+    waitedMs += stepMs;
+    stepMs = Math.min(stepMs * 2, 100);
+    tree = findTree(seed, tree);
+  }
+  for (let round = 0; round < 5 && programs().length > 0; round++) {
+    signal(programs(), "SIGKILL");
+    await pause(20);
+    tree = findTree(seed, tree);
+  }
+  // The wrapper alone is left: it has the exit code and waits for tmux to drain. Let it, then insist.
+  for (let waitedMs = 0; tree.length > 0 && waitedMs < 400; waitedMs += 20) {
+    await pause(20);
+    tree = findTree(seed, tree);
+  }
+  for (let round = 0; round < 5 && tree.length > 0; round++) {
+    signal(tree, "SIGKILL");
+    await pause(20);
+    tree = findTree(seed, tree);
+  }
+  return tree.length;
+}
+
+function signal(processes: readonly Process[], name: NodeJS.Signals): void {
+  for (const { pid } of processes) {
+    try {
+      process.kill(pid, name);
+    } catch (error) {
+      // It is gone already, or is another user's: the next look counts it if it lives.
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ESRCH" && code !== "EPERM") throw error;
+    }
+  }
+}
+
+function identity(process: Process): string {
+  return `${process.pid}:${process.startedAt}`;
+}
+
+function listProcesses(): Process[] {
+  const processes: Process[] = [];
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name);
+    const stat = Number.isInteger(pid) ? readProc(pid, "stat") : undefined;
+    if (stat === undefined) continue;
+    // The name in brackets may hold anything, so fields are counted from the last bracket: state is the first.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields[0] === "Z" || fields[0] === "X") continue;
+    processes.push({
+      pid,
+      ppid: Number(fields[1]),
+      session: Number(fields[3]),
+      startedAt: Number(fields[19]),
+    });
+  }
+  return processes;
+}
+
+function hasMarker(pid: number, marker: string): boolean {
+  const environ = readProc(pid, "environ");
+  return environ !== undefined && (environ.startsWith(marker) || environ.includes(`\0${marker}`));
+}
+
+function hasOpen(pid: number, path: string): boolean {
+  if (path === "") return false;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === path);
+  } catch {
+    return false; // gone meanwhile, or another user's
+  }
+}
+
+function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return undefined; // gone meanwhile, or another user's
+  }
+}

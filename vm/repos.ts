@@ -1,0 +1,101 @@
+/** Directories below `REPOS_DIR`, to complete what a person types, with the branch of those that are git's. */
+import { execFile } from "node:child_process";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { promisify } from "node:util";
+import type { Repo } from "../shared/api.ts";
+import { isInside } from "./directory.ts";
+
+const run = promisify(execFile);
+const MAX_REPOS = 25;
+const SKIPPED = new Set(["node_modules"]);
+/** Discord waits 3 s for a completion: a slow `git status` is left out instead. */
+const GIT_TIMEOUT_MS = 700;
+
+/**
+ * Directories whose path starts with `prefix`, their sub-directories after them, at most 25. Hidden ones only
+ * where the prefix asks for them. What leads out of `reposDir` is not listed.
+ * @param reposDir must be a real path.
+ */
+export async function listRepos(reposDir: string, prefix: string): Promise<Repo[]> {
+  const wanted = prefix.replace(/^(\.?\/)+/, "");
+  if (wanted.includes("\0")) return [];
+  const parent = wanted.endsWith("/") ? wanted : dirname(wanted);
+  const start = wanted.endsWith("/") ? "" : basename(wanted);
+  const found: string[] = [];
+  if (wanted === "" || wanted === ".") found.push(reposDir);
+  const matching = (name: string) =>
+    name.toLowerCase().startsWith(start === "." ? "" : start.toLowerCase()) &&
+    (start.startsWith(".") || !name.startsWith("."));
+  let level = await subdirectories(reposDir, resolve(reposDir, parent), matching);
+  while (level.length > 0 && found.length < MAX_REPOS) {
+    found.push(...level);
+    if (found.length >= MAX_REPOS) break;
+    const below = await Promise.all(
+      level.map((path) => subdirectories(reposDir, path, (name) => !name.startsWith("."))),
+    );
+    level = below.flat();
+  }
+  return Promise.all(found.slice(0, MAX_REPOS).map((path) => describe(reposDir, path)));
+}
+
+async function subdirectories(
+  reposDir: string,
+  path: string,
+  matches: (name: string) => boolean,
+): Promise<string[]> {
+  if (!isInside(reposDir, path)) return [];
+  let names: string[];
+  try {
+    names = await readdir(path);
+  } catch {
+    return []; // not there, or not ours to read: nothing to complete
+  }
+  const candidates = names.filter((name) => !SKIPPED.has(name) && matches(name)).sort();
+  const checked = await Promise.all(
+    candidates.slice(0, 500).map(async (name) => {
+      const full = join(path, name);
+      try {
+        const real = await realpath(full);
+        // A link that leads up would be listed for ever.
+        const isBelow = isInside(reposDir, real) && !isInside(real, path);
+        return isBelow && (await stat(real)).isDirectory() ? full : undefined;
+      } catch {
+        return undefined; // a dangling link
+      }
+    }),
+  );
+  return checked.filter((full) => full !== undefined);
+}
+
+async function describe(reposDir: string, path: string): Promise<Repo> {
+  const dir = relative(reposDir, path) || ".";
+  const branch = await findBranch(path);
+  if (branch === undefined) return { dir };
+  const dirty = await findDirty(path);
+  return dirty === undefined ? { dir, branch } : { dir, branch, dirty };
+}
+
+/** Read from .git itself, no process is spawned; a worktree's .git is a file that names the real folder. */
+async function findBranch(path: string): Promise<string | undefined> {
+  try {
+    let git = join(path, ".git");
+    if ((await stat(git)).isFile()) {
+      git = resolve(path, (await readFile(git, "utf8")).replace(/^gitdir: /, "").trim());
+    }
+    const head = (await readFile(join(git, "HEAD"), "utf8")).trim();
+    return head.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head.slice(0, 8);
+  } catch {
+    return undefined; // not a git directory
+  }
+}
+
+async function findDirty(path: string): Promise<boolean | undefined> {
+  try {
+    const args = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-C", path, "status", "--porcelain"];
+    const { stdout } = await run("git", args, { timeout: GIT_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 });
+    return stdout !== "";
+  } catch {
+    return undefined; // no git here, or too slow: not known
+  }
+}

@@ -1,0 +1,135 @@
+/** Wires the sidecar together and listens. */
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
+import { createLog, type Log } from "../shared/log.ts";
+import { VERSION } from "../shared/version.ts";
+import { createApp } from "./app.ts";
+import { statePaths, type VmConfig } from "./config.ts";
+import { Runner } from "./runner.ts";
+import { holdLock, Store } from "./store.ts";
+import { ThreadFiles } from "./thread-files.ts";
+import { Threads } from "./threads.ts";
+import { TmuxServer } from "./tmux/server.ts";
+import { Watcher } from "./watcher.ts";
+
+export interface Sidecar {
+  url: string;
+  token: string;
+  /** Stops serving. tmux and everything in it go on. */
+  close: () => Promise<void>;
+}
+
+/** @throws Error in words for a person where something that is needed is missing. */
+export async function runSidecar(
+  config: VmConfig,
+  { log = createLog("vm", config.logLevel), now = Date.now }: { log?: Log; now?: () => number } = {},
+): Promise<Sidecar> {
+  const releasers = new Releasers();
+  try {
+    const { stateDir } = config;
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    chmodSync(stateDir, 0o700);
+    mkdirSync(config.reposDir, { recursive: true });
+    const reposDir = realpathSync(config.reposDir);
+    const paths = statePaths(stateDir);
+    const lock = holdLock(paths.lock);
+    releasers.add("lock", lock.release);
+    const token = config.token ?? readOrMakeToken(paths.token);
+    const files = new ThreadFiles(stateDir);
+    const store = new Store(paths.database);
+    releasers.add("database", () => store.close());
+
+    const queue = new KeyedQueue();
+    const creating = new Set<string>();
+    const tmux: TmuxServer = new TmuxServer({
+      stateDir,
+      env: config.threadEnv,
+      log,
+      onConnected: () => watcher.reconcile(),
+      onChange: () => watcher.noticeChange(),
+    });
+    const runner = new Runner({ store, tmux, files, agent: config.agent, threadEnv: config.threadEnv });
+    const watcher: Watcher = new Watcher({
+      store,
+      tmux,
+      files,
+      runner,
+      queue,
+      creating,
+      logRetentionHours: config.logRetentionHours,
+      log,
+      now,
+    });
+    await tmux.start();
+    releasers.add("tmux client", () => tmux.close());
+    releasers.add("queue", () => queue.idle());
+    watcher.start();
+    releasers.add("watcher", () => watcher.close());
+
+    const threads = new Threads({
+      store,
+      tmux,
+      files,
+      runner,
+      queue,
+      creating,
+      reposDir,
+      maxThreads: config.maxThreads,
+      log,
+      now,
+    });
+    const startedAt = now();
+    const app = createApp({
+      threads,
+      token,
+      reposDir,
+      log,
+      getHealth: () => {
+        const downMs = tmux.downForMs();
+        return {
+          ok: downMs === null,
+          version: VERSION,
+          uptimeSeconds: Math.round((now() - startedAt) / 1_000),
+          tmux: {
+            up: downMs === null,
+            version: tmux.version,
+            downForSeconds: downMs === null ? null : Math.round(downMs / 1_000),
+          },
+        };
+      },
+    });
+    const server = createServer(app);
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(config.port, config.host, resolve);
+    });
+    releasers.add("http server", () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      return closed;
+    });
+    const { port } = server.address() as AddressInfo;
+    const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+    const url = `http://${host}:${port}`;
+    log.info({ url, tmux: tmux.version, reposDir, stateDir }, "sidecar is ready");
+    return { url, token, close: () => releasers.close() };
+  } catch (error) {
+    await releasers.close();
+    throw error;
+  }
+}
+
+function readOrMakeToken(file: string): string {
+  if (existsSync(file)) {
+    const token = readFileSync(file, "utf8").trim();
+    if (token.length < 32)
+      throw new Error(`${file} holds no token of at least 32 characters; delete it to get a new one`);
+    return token;
+  }
+  const token = randomBytes(32).toString("hex");
+  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+  return token;
+}

@@ -1,0 +1,217 @@
+/** Threads and agents' turns in SQLite: the truth about them. */
+import Database from "better-sqlite3";
+import { z } from "zod";
+import { threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
+import { migrate } from "./migrations.ts";
+
+const flag = z.int().transform((n) => n !== 0);
+
+const threadRowSchema = z
+  .object({
+    thread_id: z.string(),
+    type: threadTypeSchema,
+    dir: z.string(),
+    path: z.string(),
+    command: z.string(),
+    created_by: z.string(),
+    created_at: z.int(),
+    status: threadStatusSchema,
+    is_made: flag,
+    ended_at: z.int().nullable(),
+    exit_code: z.int().nullable(),
+    signal: z.string().nullable(),
+    cols: z.int(),
+    rows: z.int(),
+    marker: z.string(),
+    pane_id: z.string(),
+    pane_pid: z.int(),
+    tty: z.string(),
+    agent_session: z.string().nullable(),
+  })
+  .transform((row) => ({
+    threadId: row.thread_id,
+    type: row.type,
+    /** Relative to `REPOS_DIR`, as shown. */
+    dir: row.dir,
+    /** Absolute, links resolved. */
+    path: row.path,
+    command: row.command,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    status: row.status,
+    /** False while creation is under way: a row left so by a crash never became a thread. */
+    isMade: row.is_made,
+    endedAt: row.ended_at,
+    exitCode: row.exit_code,
+    signal: row.signal,
+    cols: row.cols,
+    rows: row.rows,
+    /** In the environment of every process of the thread. */
+    marker: row.marker,
+    paneId: row.pane_id,
+    panePid: row.pane_pid,
+    tty: row.tty,
+    /** The agent's own conversation id. */
+    agentSession: row.agent_session,
+  }));
+
+export type ThreadRow = z.infer<typeof threadRowSchema>;
+export type NewThread = Pick<
+  ThreadRow,
+  "threadId" | "type" | "dir" | "path" | "command" | "createdBy" | "createdAt" | "cols" | "rows" | "marker"
+> & { agentSession: string | null };
+
+/**
+ * `starting` while tmux is being asked: only then is it unknown, after a crash or a hang, whether it ran. A turn
+ * is `running` once its pane's process is known.
+ */
+export type TurnState = "waiting" | "starting" | "running" | "done";
+
+export interface Turn {
+  seq: number;
+  text: string;
+}
+
+type Patch = Partial<
+  Pick<ThreadRow, "status" | "isMade" | "endedAt" | "exitCode" | "signal" | "paneId" | "panePid" | "tty">
+>;
+
+const COLUMNS = {
+  status: "status",
+  isMade: "is_made",
+  endedAt: "ended_at",
+  exitCode: "exit_code",
+  signal: "signal",
+  paneId: "pane_id",
+  panePid: "pane_pid",
+  tty: "tty",
+} as const satisfies Record<keyof Patch, string>;
+
+const OPEN = "status IN ('running', 'idle', 'exited')";
+
+export class Store {
+  readonly #db: Database.Database;
+  readonly #statements = new Map<string, Database.Statement>();
+
+  /** Opens or makes the database; `:memory:` for one that is not kept. */
+  constructor(file: string) {
+    this.#db = new Database(file);
+    this.#db.pragma("journal_mode = WAL");
+    this.#db.pragma("foreign_keys = ON");
+    this.#db.pragma("busy_timeout = 5000");
+    migrate(this.#db);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  findThread(threadId: string): ThreadRow | undefined {
+    const row = this.#sql("SELECT * FROM threads WHERE thread_id = ?").get(threadId);
+    return row === undefined ? undefined : threadRowSchema.parse(row);
+  }
+
+  listThreads(which: "open" | "ended" | "all"): ThreadRow[] {
+    const where = { open: OPEN, ended: `NOT (${OPEN})`, all: "1" }[which];
+    const rows = this.#sql(`SELECT * FROM threads WHERE ${where} ORDER BY created_at, thread_id`).all();
+    return rows.map((row) => threadRowSchema.parse(row));
+  }
+
+  countOpen(): number {
+    return z.object({ n: z.int() }).parse(this.#sql(`SELECT count(*) AS n FROM threads WHERE ${OPEN}`).get())
+      .n;
+  }
+
+  /** Replaces an ended thread of the same id. The first turn of an agent is stored with it. */
+  insertThread(thread: NewThread): void {
+    this.#db.transaction(() => {
+      this.deleteThread(thread.threadId);
+      this.#sql(
+        `INSERT INTO threads (thread_id, type, dir, path, command, created_by, created_at, status, cols, rows, marker, agent_session)
+         VALUES (@threadId, @type, @dir, @path, @command, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`,
+      ).run(thread);
+      if (thread.type === "agent") this.addTurn(thread.threadId, thread.command, thread.createdAt);
+    })();
+  }
+
+  updateThread(threadId: string, patch: Patch): void {
+    const keys = Object.keys(patch) as (keyof Patch)[];
+    const sets = keys.map((key) => `${COLUMNS[key]} = @${key}`).join(", ");
+    const values = Object.fromEntries(
+      keys.map((key) => [key, typeof patch[key] === "boolean" ? Number(patch[key]) : patch[key]]),
+    );
+    this.#sql(`UPDATE threads SET ${sets} WHERE thread_id = @threadId`).run({ ...values, threadId });
+  }
+
+  deleteThread(threadId: string): void {
+    this.#sql("DELETE FROM threads WHERE thread_id = ?").run(threadId);
+  }
+
+  addTurn(threadId: string, text: string, now: number): void {
+    this.#sql(
+      `INSERT INTO turns (thread_id, seq, text, state, created_at)
+       VALUES (@threadId, (SELECT coalesce(max(seq), 0) + 1 FROM turns WHERE thread_id = @threadId), @text, 'waiting', @now)`,
+    ).run({ threadId, text, now });
+  }
+
+  /** The oldest turn in that state. */
+  findTurn(threadId: string, state: TurnState): Turn | undefined {
+    const row = this.#sql(
+      "SELECT seq, text FROM turns WHERE thread_id = ? AND state = ? ORDER BY seq LIMIT 1",
+    ).get(threadId, state);
+    return row === undefined ? undefined : z.object({ seq: z.int(), text: z.string() }).parse(row);
+  }
+
+  setTurn(threadId: string, seq: number, state: TurnState, exitCode: number | null = null): void {
+    this.#sql("UPDATE turns SET state = ?, exit_code = ? WHERE thread_id = ? AND seq = ?").run(
+      state,
+      exitCode,
+      threadId,
+      seq,
+    );
+  }
+
+  countWaiting(threadId: string): number {
+    const row = this.#sql("SELECT count(*) AS n FROM turns WHERE thread_id = ? AND state = 'waiting'").get(
+      threadId,
+    );
+    return z.object({ n: z.int() }).parse(row).n;
+  }
+
+  /** Whether the agent's program has run at all: only then is there a conversation to resume. */
+  hasConversation(threadId: string): boolean {
+    const sql =
+      "SELECT 1 FROM turns WHERE thread_id = ? AND state = 'done' AND coalesce(exit_code, 0) NOT IN (126, 127) LIMIT 1";
+    return this.#sql(sql).get(threadId) !== undefined;
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#db.transaction(work)();
+  }
+
+  #sql(sql: string): Database.Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/**
+ * Holds the state folder for this process until it ends, however it ends (SQLite's file lock goes with it).
+ * @throws Error where another sidecar has it.
+ */
+export function holdLock(file: string, waitMs = 3_000): { release: () => void } {
+  const db = new Database(file, { timeout: waitMs });
+  try {
+    db.exec("BEGIN EXCLUSIVE");
+  } catch (cause) {
+    db.close();
+    throw new Error("another sidecar runs on this STATE_DIR; stop it first, or choose another folder", {
+      cause,
+    });
+  }
+  return { release: () => db.close() };
+}

@@ -1,0 +1,290 @@
+/** What can be done with threads: the operations behind the HTTP API. */
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import stripAnsi from "strip-ansi";
+import type { z } from "zod";
+import {
+  type createRequestSchema,
+  type inputRequestSchema,
+  isOpen,
+  type KillReply,
+  MAX_COMMAND_BYTES,
+  MAX_LINE_BYTES,
+  type OutputReply,
+  type outputQuerySchema,
+  type Thread,
+} from "../shared/api.ts";
+import { AppError } from "../shared/errors.ts";
+import type { KeyedQueue } from "../shared/lifecycle.ts";
+import type { Log } from "../shared/log.ts";
+import { resolveDirectory } from "./directory.ts";
+import { makeLog, readLog, readLogTail, sizeOfLog } from "./log-file.ts";
+import { killTree } from "./process-tree.ts";
+import { newMarker, type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
+import type { Store, ThreadRow } from "./store.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import type { TmuxServer } from "./tmux/server.ts";
+import { describeEnd } from "./watcher.ts";
+
+const run = promisify(execFile);
+const SUMMARY_LINES = 10;
+
+export interface ThreadsOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  runner: Runner;
+  /**
+   * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
+   * database is written before tmux is asked where a crash in between must be noticed.
+   */
+  queue: KeyedQueue;
+  /** Ids that are being made right now. */
+  creating: Set<string>;
+  /** A real path. */
+  reposDir: string;
+  maxThreads: number;
+  log: Log;
+  now: () => number;
+}
+
+export class Threads {
+  readonly #options: ThreadsOptions;
+
+  constructor(options: ThreadsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `unavailable` */
+  async create(request: z.output<typeof createRequestSchema>): Promise<{ tmuxSession: string }> {
+    const { store, queue, creating, files, runner, reposDir, now, log } = this.#options;
+    const { threadId } = request;
+    return queue.run(threadId, async () => {
+      const { path, dir } = await resolveDirectory(reposDir, request.dir);
+      const existing = store.findThread(threadId);
+      if (existing && isOpen(existing.status)) {
+        throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
+      }
+      this.#checkTmux();
+      if (request.type === "agent") runner.checkAgentProgram();
+      this.#checkRoom();
+      creating.add(threadId);
+      try {
+        files.remove(threadId);
+        makeLog(files.log(threadId));
+        const agentSession = request.type === "agent" ? randomUUID() : null;
+        store.insertThread({ ...request, dir, path, createdAt: now(), marker: newMarker(), agentSession });
+        await runner.open(this.#get(threadId));
+      } catch (error) {
+        store.deleteThread(threadId);
+        files.remove(threadId);
+        throw error;
+      } finally {
+        creating.delete(threadId);
+      }
+      log.info({ threadId, type: request.type }, "thread created");
+      return { tmuxSession: sessionName(threadId) };
+    });
+  }
+
+  /**
+   * Types into a terminal, or gives an agent its next message.
+   * @throws AppError `not_found`, `thread_ended`, `too_large`, `invalid_request`, `unavailable`
+   */
+  async sendInput(threadId: string, input: z.output<typeof inputRequestSchema>): Promise<void> {
+    const { queue, tmux, store, runner, log, now } = this.#options;
+    this.#get(threadId);
+    await queue.run(threadId, async () => {
+      const row = this.#get(threadId);
+      if (!isOpen(row.status)) throw ended(row);
+      if (row.type === "agent" && "text" in input) {
+        checkMessage(input.text);
+        store.addTurn(threadId, input.text, now());
+        // The message is stored: from here on it will go in, now or when tmux is back.
+        await runner
+          .startWaitingTurn(threadId)
+          .catch((error: unknown) => log.warn({ threadId, err: error }, "a message waits for tmux"));
+        return;
+      }
+      if (row.status !== "running") throw ended(row);
+      if ("key" in input) return tmux.sendKey(row.paneId, input.key);
+      const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
+      await checkLineLength(bytes, row.tty);
+      await tmux.sendBytes(row.paneId, bytes);
+    });
+  }
+
+  /** @throws AppError `not_found`, `range` */
+  async readOutput(
+    threadId: string,
+    { since, limit }: z.output<typeof outputQuerySchema>,
+  ): Promise<OutputReply> {
+    const { files } = this.#options;
+    // The row is read first: a log is complete before its row says that the process has ended.
+    const row = this.#get(threadId);
+    const isComplete = row.status !== "running";
+    const slice = await readLog(files.log(threadId), { since, limit, isComplete });
+    if (since > slice.end) {
+      throw new AppError("range", `since: ${since} lies beyond the log's end at ${slice.end}.`);
+    }
+    return {
+      output: slice.output,
+      offset: slice.offset,
+      processRunning: row.status === "running",
+      exitCode: row.exitCode,
+      signal: row.signal,
+      firstOffset: 0,
+      more: slice.offset < slice.end,
+    };
+  }
+
+  /**
+   * Ends the whole process tree and then the thread. Works while tmux is away too: the session is ended when it
+   * is back.
+   * @throws AppError `not_found`, `thread_ended`
+   */
+  async kill(threadId: string): Promise<KillReply> {
+    const { queue, store, tmux, files, log, now } = this.#options;
+    this.#get(threadId);
+    return queue.run(threadId, async () => {
+      const row = this.#get(threadId);
+      if (!isOpen(row.status)) throw ended(row);
+      const survivors = await killTree(row);
+      const summary = await this.#summary(row);
+      const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
+      const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
+      const wasRunning = row.status === "running";
+      const ending = wasRunning
+        ? describeEnd(end?.exitCode ?? null)
+        : { exitCode: row.exitCode, signal: row.signal };
+      await whereTmuxAnswers(tmux.killSession(sessionName(threadId)));
+      store.updateThread(threadId, {
+        status: "killed",
+        ...ending,
+        endedAt: wasRunning ? (end?.endedAt ?? now()) : (row.endedAt ?? now()),
+      });
+      log.info({ threadId, survivors }, "thread killed");
+      return { killed: true, summary, exitCode: ending.exitCode, survivors };
+    });
+  }
+
+  list(which: "open" | "ended" | "all"): Thread[] {
+    const rows = this.#options.store.listThreads(which);
+    return rows.filter((row) => row.isMade).map((row) => this.#describe(row));
+  }
+
+  /** @throws AppError `not_found` */
+  getThread(threadId: string): Thread {
+    return this.#describe(this.#get(threadId));
+  }
+
+  /** @throws AppError `not_found` */
+  getLogFile(threadId: string): string {
+    this.#get(threadId);
+    return this.#options.files.log(threadId);
+  }
+
+  #get(threadId: string): ThreadRow {
+    const row = this.#options.store.findThread(threadId);
+    if (!row) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
+    return row;
+  }
+
+  #describe(row: ThreadRow): Thread {
+    const { end, diskBytes } = sizeOfLog(this.#options.files.log(row.threadId));
+    return {
+      threadId: row.threadId,
+      type: row.type,
+      dir: row.dir,
+      command: row.command,
+      status: row.status,
+      createdBy: row.createdBy,
+      createdAt: new Date(row.createdAt).toISOString(),
+      endedAt: row.endedAt === null ? null : new Date(row.endedAt).toISOString(),
+      processRunning: row.status === "running",
+      exitCode: row.exitCode,
+      signal: row.signal,
+      offset: end,
+      logBytes: diskBytes,
+      cols: row.cols,
+      rows: row.rows,
+      waiting: row.type === "agent" ? this.#options.store.countWaiting(row.threadId) : 0,
+      delivery: null,
+    };
+  }
+
+  #checkTmux(): void {
+    const downMs = this.#options.tmux.downForMs();
+    if (downMs === null) return;
+    throw new AppError("unavailable", `tmux has not answered for ${Math.ceil(downMs / 1_000)} s; try again.`);
+  }
+
+  #checkRoom(): void {
+    const { store, maxThreads } = this.#options;
+    const open = store.countOpen();
+    if (open < maxThreads) return;
+    throw new AppError(
+      "max_threads",
+      `${open} of ${maxThreads} threads are open; end one before you start another.`,
+    );
+  }
+
+  /** As tmux shows it; where tmux can't be asked, from the log without its escape sequences. */
+  async #summary(row: ThreadRow): Promise<string> {
+    const { tmux, files } = this.#options;
+    const shown = await whereTmuxAnswers(tmux.captureText(row.paneId, 200));
+    const text = shown ?? stripAnsi(readLogTail(files.log(row.threadId), 16_384)).replace(/\r+\n/g, "\n");
+    return text.trimEnd().split("\n").slice(-SUMMARY_LINES).join("\n");
+  }
+}
+
+function ended(row: ThreadRow): AppError {
+  const why: Record<ThreadRow["status"], string> = {
+    running: "its process runs",
+    idle: "no turn of its agent runs; keys go to a running turn",
+    exited: "its process has ended",
+    killed: "it was killed",
+    lost: "it was lost with the tmux server",
+  };
+  return new AppError("thread_ended", `Thread ${row.threadId} takes no input: ${why[row.status]}.`);
+}
+
+function checkMessage(text: string): void {
+  if (text.trim() === "") throw new AppError("invalid_request", "text: must not be empty for an agent.");
+  if (text.includes("\0")) throw new AppError("invalid_request", "text: must not hold a NUL for an agent.");
+  if (Buffer.byteLength(text) > MAX_COMMAND_BYTES) {
+    const limit = MAX_COMMAND_BYTES.toLocaleString("en");
+    throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
+  }
+}
+
+/** In line mode the kernel keeps the first 4,095 bytes of a line and drops the rest without a word. */
+async function checkLineLength(bytes: Buffer, tty: string): Promise<void> {
+  let longest = 0;
+  let start = 0;
+  for (let i = 0; i <= bytes.length; i++) {
+    if (i < bytes.length && bytes[i] !== 0x0a && bytes[i] !== 0x0d) continue;
+    longest = Math.max(longest, i - start);
+    start = i + 1;
+  }
+  if (longest <= MAX_LINE_BYTES) return;
+  // Rare, so a process may be spawned for it.
+  const { stdout } = await run("stty", ["-a", "-F", tty], { timeout: 2_000 });
+  if (/(^|\s)-icanon\b/.test(stdout)) return;
+  throw new AppError(
+    "too_large",
+    `text: has a line of ${longest.toLocaleString("en")} bytes; the program reads line by line, where the kernel cuts lines over ${MAX_LINE_BYTES.toLocaleString("en")}.`,
+  );
+}
+
+/** The result, or undefined where tmux is away or no longer has the target. */
+async function whereTmuxAnswers<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof AppError && error.code === "unavailable") return undefined;
+    if (error instanceof Error && error.name === "TmuxError") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,146 @@
+/** The one long-lived control-mode client: every tmux command goes through it, nothing is spawned for one. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { ControlParser } from "./protocol.ts";
+
+/** tmux refused a command; the message is tmux's own. */
+export class TmuxError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "TmuxError";
+  }
+}
+
+/** tmux is away, or did not answer in time. Whether the command was carried out is not known. */
+export class TmuxUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "TmuxUnavailable";
+  }
+}
+
+export interface ControlClientOptions {
+  tmux: string;
+  /** Arguments before the command: `-S`, `-f`, … */
+  baseArgs: readonly string[];
+  env: Record<string, string>;
+  cwd: string;
+  /** Sessions came or went, a window closed, … */
+  onNotification: (line: string) => void;
+  /** Called once, when the client has ended for whatever reason. */
+  onExit: (reason: string) => void;
+}
+
+interface Pending {
+  repliesLeft: number;
+  lines: string[][];
+  resolve: (lines: string[][]) => void;
+  reject: (error: Error) => void;
+  timer: NodeJS.Timeout;
+  writtenAt: number;
+}
+
+/** A command that the server has not answered for this long counts as hung. */
+const COMMAND_TIMEOUT_MS = 2_500;
+
+/**
+ * Commands are answered in the order they were written. A line may hold several (` ; `): tmux runs them in one
+ * pass of its queue, and the first that fails drops the rest, so after an error reply no more come for that line.
+ */
+export class ControlClient {
+  readonly #child: ChildProcess;
+  readonly #parser = new ControlParser();
+  readonly #queue: Pending[] = [];
+  readonly #options: ControlClientOptions;
+  #isOver = false;
+  #stderr = "";
+
+  constructor(options: ControlClientOptions) {
+    this.#options = options;
+    // Pipes and no terminal; `no-output`: pane output must not pass here; `ignore-size`: never resizes a window.
+    const args = ["-C", "attach-session", "-f", "no-output,ignore-size", "-t", "=_ctl:"];
+    this.#child = spawn(options.tmux, [...options.baseArgs, ...args], {
+      env: options.env,
+      cwd: options.cwd,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    this.#child.stdout?.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#child.stderr?.on("data", (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-500);
+    });
+    this.#child.stdin?.on("error", (error) => this.#end(`writing to tmux failed: ${error.message}`));
+    this.#child.on("error", (error) => this.#end(`tmux could not be run: ${error.message}`));
+    this.#child.on("close", (code) =>
+      this.#end(this.#stderr.trim() || `tmux's control client ended with ${code}`),
+    );
+  }
+
+  /** How long the oldest unanswered command has waited; 0 when none does. */
+  stalledMs(now: number): number {
+    const head = this.#queue[0];
+    return head ? now - head.writtenAt : 0;
+  }
+
+  /**
+   * Runs commands given as ready lines (see `quoteCommand`), chained on one line.
+   * @returns the lines of each command's reply.
+   * @throws TmuxError where tmux refused one, TmuxUnavailable where it did not answer.
+   */
+  run(commands: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<string[][]> {
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) return reject(new TmuxUnavailable("tmux is not running"));
+      const pending: Pending = {
+        repliesLeft: commands.length,
+        lines: [],
+        resolve,
+        reject,
+        // The entry stays in the queue: its reply may still come and must not be taken for another's.
+        timer: setTimeout(
+          () => reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`)),
+          timeoutMs,
+        ),
+        writtenAt: Date.now(),
+      };
+      this.#queue.push(pending);
+      this.#child.stdin?.write(`${commands.join(" ; ")}\n`);
+    });
+  }
+
+  /** Detaches; the server and its sessions go on. */
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined)
+      return;
+    const closed = new Promise<void>((resolve) => this.#child.once("close", () => resolve()));
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 1_000);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #read(chunk: Buffer): void {
+    for (const event of this.#parser.push(chunk)) {
+      if (event.kind === "notification") {
+        if (!event.line.startsWith("%exit")) this.#options.onNotification(event.line);
+        continue;
+      }
+      const pending = this.#queue[0];
+      if (!pending) continue;
+      pending.lines.push(event.lines);
+      pending.repliesLeft -= 1;
+      if (!event.isError && pending.repliesLeft > 0) continue;
+      this.#queue.shift();
+      clearTimeout(pending.timer);
+      if (event.isError) pending.reject(new TmuxError(event.lines.join(" ")));
+      else pending.resolve(pending.lines);
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const pending of this.#queue.splice(0)) {
+      clearTimeout(pending.timer);
+      pending.reject(new TmuxUnavailable(reason));
+    }
+    this.#options.onExit(reason);
+  }
+}

@@ -1,0 +1,339 @@
+/** Our tmux server: started, kept running, and spoken to. The only caller of tmux besides the control client. */
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { AppError, errorText } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { ControlClient, TmuxError, TmuxUnavailable } from "./control-client.ts";
+import { hexKeys, isTmuxNewEnough, OLDEST_TMUX, quoteCommand } from "./protocol.ts";
+
+const run = promisify(execFile);
+
+export interface Pane {
+  session: string;
+  paneId: string;
+  pid: number;
+  isDead: boolean;
+  exitCode: number | undefined;
+  /** A signal's number, where the pane's process itself (our wrapper) died by one. */
+  signal: number | undefined;
+  /** Whether output still goes to the log. */
+  isPiped: boolean;
+  tty: string;
+}
+
+export interface TmuxServerOptions {
+  /** Holds the socket; the server's working directory, so that log paths can be relative and need no quoting. */
+  stateDir: string;
+  /** The environment of every program in every pane. */
+  env: Record<string, string>;
+  tmux?: string;
+  log: Log;
+  /** Runs after each (re)connection, before the server counts as up. */
+  onConnected: () => Promise<void>;
+  /** A session or window came or went. */
+  onChange: () => void;
+}
+
+const PANE_FORMAT =
+  "#{pane_id}|#{pane_pid}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_pipe}|#{pane_tty}|#{session_name}";
+/** Panes that need a look: their process ended or their log lost its writer. Cheap also with 200 panes. */
+const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
+const CTL_SESSION = "_ctl";
+
+export class TmuxServer {
+  readonly #options: TmuxServerOptions;
+  readonly #tmux: string;
+  readonly #baseArgs: string[];
+  readonly #stop = new AbortController();
+  #client: ControlClient | undefined;
+  #downSince: number | null = Date.now();
+  #versionText: string | null = null;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: TmuxServerOptions) {
+    this.#options = options;
+    this.#tmux = options.tmux ?? "tmux";
+    this.#baseArgs = ["-u", "-S", join(options.stateDir, "tmux.sock"), "-f", "/dev/null"];
+  }
+
+  get version(): string | null {
+    return this.#versionText;
+  }
+
+  /** Milliseconds since tmux last answered, null while it does. */
+  downForMs(now = Date.now()): number | null {
+    if (this.#downSince !== null) return now - this.#downSince;
+    const stalledMs = this.#client?.stalledMs(now) ?? 0;
+    return stalledMs > 2_000 ? stalledMs : null;
+  }
+
+  /**
+   * Starts or finds the server and connects. Where tmux is there but does not answer, this returns all the same
+   * and goes on trying in the background.
+   * @throws Error where tmux is missing or too old.
+   */
+  async start(): Promise<void> {
+    try {
+      const { stdout } = await run(this.#tmux, ["-V"], { env: this.#options.env, timeout: 5_000 });
+      this.#versionText = stdout.trim();
+    } catch (cause) {
+      throw new Error(`tmux can't be run: ${errorText(cause)}. Install it (apt-get install tmux).`, {
+        cause,
+      });
+    }
+    if (!isTmuxNewEnough(this.#versionText)) {
+      throw new Error(`tmux ${OLDEST_TMUX} or newer is needed, this is ${this.#versionText}.`);
+    }
+    try {
+      await this.#connect();
+    } catch (error) {
+      this.#options.log.error({ err: error }, "tmux does not come up; still trying");
+      this.#loop = this.#reconnect();
+    }
+  }
+
+  /** Disconnects. The server and all sessions go on. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#loop;
+    await this.#client?.close();
+  }
+
+  /**
+   * Makes a session whose first byte and last byte are in the log: one line, so that tmux runs all of it before
+   * it reads from the pane (separate calls lose the output of quick programs 9 times of 10). `-c` and `-s` are
+   * format-expanded by tmux, so the directory is the wrapper's to enter and the name is ours.
+   */
+  async createSession(request: {
+    name: string;
+    cols: number;
+    rows: number;
+    argv: readonly string[];
+    env: Record<string, string>;
+    /** Relative to the state folder, of [A-Za-z0-9/_.-] only: tmux expands it, then a shell. */
+    logPath: string;
+  }): Promise<{ paneId: string; panePid: number; tty: string }> {
+    const { name, argv, env, logPath } = request;
+    if (!/^[A-Za-z0-9/_.-]+$/.test(logPath)) throw new Error(`unsafe log path: ${logPath}`);
+    const size = ["-x", String(request.cols), "-y", String(request.rows)];
+    const target = `=${name}:`;
+    const envArgs = Object.entries(env).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
+    const format = "#{pane_id} #{pane_pid} #{pane_tty}";
+    const [created = []] = await this.#run([
+      quoteCommand(["new-session", "-d", "-P", "-F", format, "-s", name, ...size, ...envArgs, "--", ...argv]),
+      quoteCommand(["set-option", "-w", "-t", target, "remain-on-exit", "on"]),
+      // Sets `window-size manual` on this window alone; set globally it crashes the server (tmux 3.3a to 3.6a).
+      quoteCommand(["resize-window", "-t", target, ...size]),
+      quoteCommand(["pipe-pane", "-t", target, `exec cat >> ${logPath}`]),
+    ]);
+    const [paneId = "", pid = "", tty = ""] = (created[0] ?? "").split(" ");
+    return { paneId, panePid: Number(pid), tty };
+  }
+
+  /** Runs another program in a pane whose process has ended; the log goes on. */
+  async respawn(paneId: string, argv: readonly string[]): Promise<{ panePid: number; tty: string }> {
+    const [, shown = []] = await this.#run([
+      quoteCommand(["respawn-pane", "-t", paneId, "--", ...argv]),
+      quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_pid} #{pane_tty}"]),
+    ]);
+    const [pid = "", tty = ""] = (shown[0] ?? "").split(" ");
+    return { panePid: Number(pid), tty };
+  }
+
+  /** Types bytes, every one as it is. */
+  async sendBytes(paneId: string, bytes: Buffer): Promise<void> {
+    // In copy mode (only reachable by an attached terminal) tmux would swallow the keys.
+    await Promise.all(
+      hexKeys(bytes).map((keys) => this.#run([`send-keys -t ${quoteCommand([paneId])} -H ${keys}`])),
+    );
+  }
+
+  /** Presses a key by tmux's name for it; the caller has checked the name. */
+  async sendKey(paneId: string, key: string): Promise<void> {
+    await this.#run([quoteCommand(["send-keys", "-t", paneId, "--", key])]);
+  }
+
+  async listPanes(which: "all" | "needing a look"): Promise<Pane[]> {
+    const filter = which === "all" ? [] : ["-f", NEEDS_A_LOOK];
+    const [lines = []] = await this.#run([quoteCommand(["list-panes", "-a", ...filter, "-F", PANE_FORMAT])]);
+    return lines.map(parsePane).filter((pane) => pane.session !== CTL_SESSION);
+  }
+
+  /**
+   * Makes tmux collect every ended child: before 3.6, with utempter, it can miss one and then never says how the
+   * pane's process ended.
+   */
+  async collectChildren(): Promise<void> {
+    await this.#run(["run-shell true"]);
+  }
+
+  /** The last lines of history and screen as text, wrapped lines joined. */
+  async captureText(paneId: string, historyLines: number): Promise<string> {
+    const [lines = []] = await this.#run([
+      quoteCommand(["capture-pane", "-p", "-J", "-S", `-${historyLines}`, "-t", paneId]),
+    ]);
+    return lines.map((line) => line.trimEnd()).join("\n");
+  }
+
+  /** Ends a session; no session of that name is no error. Its sink sees the end of its input and exits. */
+  async killSession(name: string): Promise<void> {
+    try {
+      await this.#run([quoteCommand(["kill-session", "-t", `=${name}`])]);
+    } catch (error) {
+      if (!(error instanceof TmuxError && /can't find session/.test(error.message))) throw error;
+    }
+  }
+
+  /** A round trip: the server has gone through its event loop when this returns. */
+  async ping(): Promise<void> {
+    await this.#run(["display-message -p x"]);
+  }
+
+  async #run(commands: readonly string[]): Promise<string[][]> {
+    const client = this.#client;
+    const stalledMs = client?.stalledMs(Date.now()) ?? 0;
+    if (!client || stalledMs > 2_000) throw this.#unavailable();
+    try {
+      return await client.run(commands);
+    } catch (error) {
+      if (error instanceof TmuxUnavailable) throw this.#unavailable(error);
+      throw error;
+    }
+  }
+
+  #unavailable(cause?: unknown): AppError {
+    const seconds = Math.round((this.downForMs() ?? 0) / 1_000);
+    const since = seconds > 0 ? ` for ${seconds} s` : "";
+    return new AppError("unavailable", `tmux does not answer${since}; it is being looked after, try again.`, {
+      cause,
+    });
+  }
+
+  async #connect(): Promise<void> {
+    this.#findLostSocket();
+    await this.#startServer();
+    const client = new ControlClient({
+      tmux: this.#tmux,
+      baseArgs: this.#baseArgs,
+      env: this.#options.env,
+      cwd: this.#options.stateDir,
+      onNotification: (line) => {
+        if (/^%(sessions-changed|unlinked-window-(add|close))/.test(line)) this.#options.onChange();
+      },
+      onExit: (reason) => this.#onExit(client, reason),
+    });
+    this.#client = client;
+    try {
+      const [shown = []] = await client.run(["display-message -p '#{pid}'"]);
+      writeFileSync(this.#pidFile, `${shown[0] ?? ""}\n`, { mode: 0o600 });
+      await this.#tolerant(client, "set-option -g remain-on-exit-format ''"); // new in 3.3
+      await this.#tolerant(client, "set-option -g allow-passthrough off"); // new in 3.3
+      for (const [name, value] of Object.entries(this.#options.env)) {
+        await client.run([quoteCommand(["set-environment", "-g", name, value])]);
+      }
+      await this.#options.onConnected();
+    } catch (error) {
+      this.#client = undefined;
+      await client.close();
+      throw error;
+    }
+    this.#downSince = null;
+  }
+
+  async #tolerant(client: ControlClient, command: string): Promise<void> {
+    try {
+      await client.run([command]);
+    } catch (error) {
+      if (!(error instanceof TmuxError)) throw error; // an option that this tmux does not have
+    }
+  }
+
+  #onExit(client: ControlClient, reason: string): void {
+    if (this.#client !== client) return;
+    this.#client = undefined;
+    if (this.#stop.signal.aborted) return;
+    this.#downSince ??= Date.now();
+    this.#options.log.error({ reason }, "lost the tmux server; starting it again");
+    this.#loop = this.#reconnect();
+  }
+
+  async #reconnect(): Promise<void> {
+    for (let waitMs = 50; !this.#stop.signal.aborted; waitMs = Math.min(waitMs * 2, 2_000)) {
+      try {
+        await this.#connect();
+        this.#options.log.info("tmux is back");
+        return;
+      } catch (error) {
+        this.#options.log.warn({ err: error }, "tmux does not come up yet");
+        await pause(waitMs, this.#stop.signal);
+      }
+    }
+  }
+
+  /** One call, safe to repeat: the settings are set again on a running server, only the session is refused. */
+  async #startServer(): Promise<void> {
+    const settings = [
+      "start-server",
+      "set -s exit-empty off",
+      "set -g remain-on-exit on",
+      "set -g history-limit 2000",
+      "set -g status off",
+      "set -g default-terminal tmux-256color",
+      "set -s set-clipboard off",
+      "set -s escape-time 10",
+      "set -g prefix None",
+      "set -g prefix2 None",
+      "unbind-key -a -T prefix",
+      "unbind-key -a -T root",
+    ].map((command) => command.split(" "));
+    const commands = [
+      ...settings,
+      ["set", "-g", "update-environment", ""],
+      ["new-session", "-d", "-s", CTL_SESSION, "-x", "80", "-y", "24", "exec sleep 2147483647"],
+    ];
+    const args = commands.flatMap((command, i) => (i === 0 ? command : [";", ...command]));
+    try {
+      await run(this.#tmux, [...this.#baseArgs, ...args], {
+        env: this.#options.env,
+        cwd: this.#options.stateDir,
+        timeout: 2_500,
+        killSignal: "SIGKILL",
+      });
+    } catch (error) {
+      if (!errorText(error).includes(`duplicate session: ${CTL_SESSION}`)) throw error;
+    }
+  }
+
+  get #pidFile(): string {
+    return join(this.#options.stateDir, "tmux.pid");
+  }
+
+  /** A deleted socket file would hide a living server; it makes the file anew on SIGUSR1. */
+  #findLostSocket(): void {
+    if (existsSync(join(this.#options.stateDir, "tmux.sock")) || !existsSync(this.#pidFile)) return;
+    const pid = Number(readFileSync(this.#pidFile, "utf8"));
+    const commandFile = `/proc/${pid}/cmdline`;
+    if (!Number.isInteger(pid) || pid <= 1 || !existsSync(commandFile)) return;
+    if (readFileSync(commandFile, "utf8").includes(join(this.#options.stateDir, "tmux.sock"))) {
+      process.kill(pid, "SIGUSR1");
+    }
+  }
+}
+
+function parsePane(line: string): Pane {
+  const [paneId = "", pid = "", dead = "", code = "", signal = "", pipe = "", tty = "", ...session] =
+    line.split("|");
+  return {
+    session: session.join("|"),
+    paneId,
+    pid: Number(pid),
+    isDead: dead === "1",
+    exitCode: code === "" ? undefined : Number(code),
+    signal: signal === "" ? undefined : Number(signal),
+    isPiped: pipe === "1",
+    tty,
+  };
+}

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Runs a thread's program in its pane: wrap.sh STATUS_FILE DIRECTORY PROGRAM [ARGUMENT...]
+#
+# It keeps the exit code in STATUS_FILE (tmux can lose it: a SIGCHLD swallowed by utempter before 3.6), and it
+# outlives the program by a moment, since tmux discards what it has not read when the pane's process is gone.
+# TMUX and TMUX_PANE are dropped: tmux used inside a thread is the user's own, never ours.
+trap : INT QUIT
+status=$1
+dir=$2
+shift 2
+unset TMUX TMUX_PANE
+if cd -- "$dir"; then
+	# This shell's own remarks ("Terminated") are not the program's output.
+	exec 3>&2 2>/dev/null
+	"$@" 2>&3 3>&-
+	rc=$?
+else
+	rc=126
+fi
+if [ "$rc" = 127 ] && [ ! -e "$1" ]; then
+	printf 'threadmux: %s is not installed on this machine.\n' "$1"
+elif [ "$rc" = 126 ]; then
+	printf 'threadmux: %s could not be started in %s.\n' "$1" "$dir"
+fi
+printf '%s\n' "$rc" >"$status.tmp" && mv -- "$status.tmp" "$status"
+sleep 0.15
+exit "$rc"
