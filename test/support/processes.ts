@@ -1,0 +1,60 @@
+/** What runs on this machine, read from /proc. */
+import { readdirSync, readFileSync } from "node:fs";
+
+export interface Process {
+  pid: number;
+  ppid: number;
+  /** `R`, `S`, `T` (stopped), …; zombies are not listed. */
+  state: string;
+  /** Arguments joined by spaces. */
+  command: string;
+  /** `NAME=value`, as the process was started. */
+  environment: string[];
+}
+
+export function listProcesses(): Process[] {
+  return readdirSync("/proc").flatMap((name) => {
+    const found = /^\d+$/.test(name) ? findProcess(Number(name)) : undefined;
+    return found ? [found] : [];
+  });
+}
+
+/** The process of that id; undefined where there is none or only a zombie. */
+export function findProcess(pid: number): Process | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state = "", ppid = ""] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (state === "Z" || state === "X") return undefined;
+    return {
+      pid,
+      ppid: Number(ppid),
+      state,
+      command: readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim(),
+      environment: readFileSync(`/proc/${pid}/environ`, "utf8").split("\0"),
+    };
+  } catch {
+    return undefined; // gone meanwhile
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  return findProcess(pid) !== undefined;
+}
+
+/** Everything started with this folder in its environment or arguments: a test sidecar's tmux and its programs. */
+export function findProcessesOf(folder: string): Process[] {
+  return listProcesses().filter(
+    ({ pid, command, environment }) =>
+      pid !== process.pid &&
+      (command.includes(folder) || environment.some((entry) => entry.includes(folder))),
+  );
+}
+
+/** Sends a signal; a process that is gone already is no error. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

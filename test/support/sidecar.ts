@@ -1,0 +1,202 @@
+/** A sidecar of a test's own: fresh folders, real tmux, real HTTP; inside this process or as one of its own. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { SidecarClient } from "../../shared/client.ts";
+import { createLog, type Log } from "../../shared/log.ts";
+import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
+import { runSidecar, type Sidecar } from "../../vm/run.ts";
+import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
+import { findProcessesOf, isAlive, signal } from "./processes.ts";
+import { until } from "./wait.ts";
+
+const run = promisify(execFile);
+const MAIN = fileURLToPath(new URL("../../vm/main.ts", import.meta.url));
+const TOKEN = "a-token-for-tests-0123456789abcdef";
+
+export interface SidecarFolders {
+  /** Holds the others. */
+  path: string;
+  reposDir: string;
+  stateDir: string;
+  home: string;
+  /** Environment variables of a sidecar on these folders. */
+  env: Record<string, string>;
+  /** tmux on these folders' socket. */
+  tmux: (...args: string[]) => Promise<string>;
+  /** The tmux server's process id. */
+  tmuxPid: () => number;
+  /** Ends the tmux server and everything that was started in it, and removes the folders. */
+  close: () => Promise<void>;
+}
+
+export interface TestSidecar {
+  url: string;
+  token: string;
+  client: SidecarClient;
+  reposDir: string;
+  stateDir: string;
+  folders: SidecarFolders;
+  /** Stops the sidecar alone; tmux goes on. */
+  stop: () => Promise<void>;
+  /** Stops the sidecar where it runs, and starts it on the same folders and port; tmux goes on. */
+  restart: (overrides?: Partial<VmConfig>) => Promise<void>;
+  /** Ends the sidecar, its tmux server and everything in it, and removes the folders. */
+  close: () => Promise<void>;
+}
+
+export interface SpawnedSidecar extends Omit<TestSidecar, "restart"> {
+  pid: () => number;
+  /** SIGKILL; returns when the process is gone. */
+  kill9: () => Promise<void>;
+  /** Starts it again, on the same folders and port, with the same environment and `env`. */
+  start: (env?: Record<string, string>) => Promise<void>;
+}
+
+/** @param stateName what the state folder is called; below a short temporary folder. */
+export function makeSidecarFolders(stateName = "s"): SidecarFolders {
+  const { path, remove } = makeFolder();
+  const folders = { path, reposDir: join(path, "r"), stateDir: join(path, stateName), home: join(path, "h") };
+  mkdirSync(folders.reposDir);
+  mkdirSync(folders.home);
+  const env = {
+    REPOS_DIR: folders.reposDir,
+    STATE_DIR: folders.stateDir,
+    VM_PORT: "0",
+    VM_TOKEN: TOKEN,
+    LOG_LEVEL: "silent",
+    PATH: process.env["PATH"] ?? "",
+    HOME: folders.home,
+    SHELL: "/bin/bash",
+    [RUN_VARIABLE]: runId(),
+    THREAD_ENV: RUN_VARIABLE,
+  };
+  const socket = join(folders.stateDir, "tmux.sock");
+  const tmux = async (...args: string[]) =>
+    (await run("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { timeout: 5_000 })).stdout;
+  const tmuxPid = () => Number(readFileSync(join(folders.stateDir, "tmux.pid"), "utf8"));
+  const close = async () => {
+    await until(`every process below ${path} to end`, () => {
+      const left = findProcessesOf(path);
+      for (const { pid } of left) signal(pid, "SIGKILL");
+      return left.length === 0;
+    });
+    remove();
+  };
+  return { ...folders, env, tmux, tmuxPid, close };
+}
+
+/** Runs a sidecar inside this process. `log` is silent where none is given. */
+export async function startSidecar(
+  overrides: Partial<VmConfig> = {},
+  { folders = makeSidecarFolders(), log }: { folders?: SidecarFolders; log?: Log } = {},
+): Promise<TestSidecar> {
+  let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
+  let sidecar: Sidecar | undefined;
+  const start = async () => {
+    sidecar = await runSidecar(config, { log: log ?? createLog("vm", "silent") });
+    return sidecar;
+  };
+  const stop = async () => {
+    await sidecar?.close();
+    sidecar = undefined;
+  };
+  try {
+    const { url, token } = await start();
+    config = { ...config, port: Number(new URL(url).port) };
+    return {
+      url,
+      token,
+      client: new SidecarClient({ url, token }),
+      reposDir: config.reposDir,
+      stateDir: config.stateDir,
+      folders,
+      stop,
+      restart: async (changes = {}) => {
+        await stop();
+        config = { ...config, ...changes };
+        await start();
+      },
+      close: async () => {
+        await stop();
+        await folders.close();
+      },
+    };
+  } catch (error) {
+    await folders.close();
+    throw error;
+  }
+}
+
+/** Runs a sidecar as a process of its own, from its sources, so that it can be killed. */
+export async function spawnSidecar(
+  env: Record<string, string> = {},
+  folders = makeSidecarFolders(),
+): Promise<SpawnedSidecar> {
+  let child: ChildProcess | undefined;
+  let port = "0";
+  let environment: Record<string, string> = { ...folders.env, LOG_LEVEL: "info", ...env };
+  const pid = () => child?.pid ?? 0;
+  const start = async (changes: Record<string, string> = {}) => {
+    environment = { ...environment, VM_PORT: port, ...changes };
+    child = spawnMain(environment);
+    const url = await findUrl(child);
+    port = new URL(url).port;
+    return url;
+  };
+  const end = async (name: NodeJS.Signals) => {
+    if (pid() === 0) return;
+    signal(pid(), name);
+    await until(`the sidecar to end by ${name}`, () => !isAlive(pid()));
+    child = undefined;
+  };
+  try {
+    const url = await start();
+    const token = environment["VM_TOKEN"] ?? "";
+    return {
+      url,
+      token,
+      client: new SidecarClient({ url, token }),
+      reposDir: folders.reposDir,
+      stateDir: folders.stateDir,
+      folders,
+      pid,
+      kill9: () => end("SIGKILL"),
+      stop: () => end("SIGTERM"),
+      start: async (changes) => void (await start(changes)),
+      close: async () => {
+        await end("SIGTERM");
+        await folders.close();
+      },
+    };
+  } catch (error) {
+    await folders.close();
+    throw error;
+  }
+}
+
+/** The sidecar's program with exactly this environment, its working directory in the temporary folder. */
+export function spawnMain(env: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ["--import", import.meta.resolve("tsx"), MAIN], {
+    env,
+    cwd: env["HOME"],
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+}
+
+/** The address from its "ready" log line. */
+function findUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const seen: string[] = [];
+    if (!child.stderr) return reject(new Error("the sidecar's standard error is not a pipe"));
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      seen.push(line);
+      const url = /"url":"([^"]+)"/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+    child.once("exit", (code) => reject(new Error(`the sidecar ended with ${code}: ${seen.join("\n")}`)));
+  });
+}
