@@ -12,6 +12,9 @@ export const MAX_LINE_BYTES = 4_000;
 /** Linux takes at most 128 KiB for one argument (MAX_ARG_STRLEN); a command or prompt is one. */
 export const MAX_COMMAND_BYTES = 100 * 1024;
 export const MAX_OUTPUT_BYTES = 1024 * 1024;
+/** What one reply for many threads may hold in all. */
+export const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
+export const MAX_DELIVERY_BYTES = 4096;
 export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
 export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;
@@ -67,13 +70,23 @@ export const inputRequestSchema = z.union([
     text: z.string(),
     /** Whether Enter follows the text. */
     enter: z.boolean().default(true),
+    /** The same id a second time types nothing: what is sent again after a lost reply goes in once. */
+    inputId: z
+      .string()
+      .regex(/^[!-~]{1,64}$/, "must be 1 to 64 printable ASCII characters")
+      .optional(),
   }),
   z.strictObject({
     key: z.string().regex(KEY, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
   }),
 ]);
 export type InputRequest = z.input<typeof inputRequestSchema>;
-export const inputReplySchema = z.object({ sent: z.literal(true) });
+export const inputReplySchema = z.object({
+  sent: z.literal(true),
+  /** True where this `inputId` had gone in before. */
+  duplicate: z.boolean().optional(),
+});
+export type InputReply = z.infer<typeof inputReplySchema>;
 
 const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
@@ -100,6 +113,23 @@ export const outputReplySchema = z.object({
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
 
+/** One request for the output of many threads. Each gets an equal share of {@link MAX_OUTPUTS_BYTES}. */
+export const outputsRequestSchema = z.strictObject({
+  since: z.record(threadIdSchema, z.int().min(0)),
+  limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
+});
+export type OutputsRequest = z.input<typeof outputsRequestSchema>;
+/** Threads that do not exist are left out. */
+export const outputsReplySchema = z.object({ threads: z.record(z.string(), outputReplySchema) });
+
+/** The relay's mark: how far a thread's output has been delivered, and what it needs to go on from there. */
+export const deliverySchema = z
+  .looseObject({ offset: z.int().min(0) })
+  .refine((mark) => Buffer.byteLength(JSON.stringify(mark)) <= MAX_DELIVERY_BYTES, {
+    error: `must be at most ${MAX_DELIVERY_BYTES} bytes of JSON`,
+  });
+export type Delivery = z.infer<typeof deliverySchema>;
+
 export const threadSchema = z.object({
   threadId: z.string(),
   type: threadTypeSchema,
@@ -123,7 +153,7 @@ export const threadSchema = z.object({
   /** How many messages an agent still has waiting. */
   waiting: z.int(),
   /** The relay's own mark; null until it has set one. */
-  delivery: z.record(z.string(), z.unknown()).nullable(),
+  delivery: z.looseObject({ offset: z.int() }).nullable(),
 });
 export type Thread = z.infer<typeof threadSchema>;
 

@@ -1,11 +1,13 @@
 /** The typed client of the sidecar's HTTP API: the only place that calls it. */
-import type { z } from "zod";
+import { z } from "zod";
 import {
   type CreateRequest,
   createReplySchema,
+  type Delivery,
   errorReplySchema,
   type HealthReply,
   healthReplySchema,
+  type InputReply,
   type InputRequest,
   inputReplySchema,
   type KillReply,
@@ -14,7 +16,9 @@ import {
   listReplySchema,
   type OutputQuery,
   type OutputReply,
+  type OutputsRequest,
   outputReplySchema,
+  outputsReplySchema,
   type Repo,
   reposReplySchema,
   type Thread,
@@ -49,12 +53,22 @@ export class SidecarClient {
     return this.#call("POST", "/thread/create", createReplySchema, { body: request });
   }
 
-  async sendInput(threadId: string, input: InputRequest): Promise<void> {
-    await this.#call("POST", `${threadPath(threadId)}/input`, inputReplySchema, { body: input });
+  async sendInput(threadId: string, input: InputRequest): Promise<InputReply> {
+    return this.#call("POST", `${threadPath(threadId)}/input`, inputReplySchema, { body: input });
   }
 
   async readOutput(threadId: string, query: OutputQuery = {}): Promise<OutputReply> {
     return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query });
+  }
+
+  /** The output of many threads at once; threads that do not exist are missing from the reply. */
+  async readOutputs(request: OutputsRequest): Promise<Record<string, OutputReply>> {
+    return (await this.#call("POST", "/threads/output", outputsReplySchema, { body: request })).threads;
+  }
+
+  /** Keeps the relay's mark of a thread; it comes back as `delivery` of the thread. */
+  async putDelivery(threadId: string, mark: Delivery): Promise<void> {
+    await this.#call("PUT", `${threadPath(threadId)}/delivery`, z.undefined(), { body: mark });
   }
 
   /** Ends the thread and its whole process tree; TERM, then KILL after 2 s, so this can take some seconds. */

@@ -6,11 +6,13 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { z } from "zod";
 import {
   createRequestSchema,
+  deliverySchema,
   type HealthReply,
   inputRequestSchema,
   listQuerySchema,
   MAX_BODY_BYTES,
   outputQuerySchema,
+  outputsRequestSchema,
   reposQuerySchema,
   threadIdSchema,
 } from "../shared/api.ts";
@@ -50,8 +52,8 @@ export function createApp({ threads, token, reposDir, getHealth, log }: AppOptio
     res.status(201).json({ created: true, tmuxSession });
   });
   app.post("/thread/:id/input", async (req, res) => {
-    await threads.sendInput(req.params.id, parse(inputRequestSchema, req.body));
-    res.json({ sent: true });
+    const { isDuplicate } = await threads.sendInput(req.params.id, parse(inputRequestSchema, req.body));
+    res.json(isDuplicate ? { sent: true, duplicate: true } : { sent: true });
   });
   app.get("/thread/:id/output", async (req, res) => {
     res.json(await threads.readOutput(req.params.id, parse(outputQuerySchema, req.query)));
@@ -67,6 +69,13 @@ export function createApp({ threads, token, reposDir, getHealth, log }: AppOptio
     });
     if (end === 0) return void res.end();
     await pipeline(createReadStream(file, { start: 0, end: end - 1 }), res);
+  });
+  app.post("/threads/output", async (req, res) => {
+    res.json({ threads: await threads.readOutputs(parse(outputsRequestSchema, req.body)) });
+  });
+  app.put("/thread/:id/delivery", (req, res) => {
+    threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
+    res.status(204).end();
   });
   app.post("/thread/:id/kill", async (req, res) => {
     res.json(await threads.kill(req.params.id));

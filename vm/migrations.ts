@@ -35,6 +35,19 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (thread_id, seq)
   ) STRICT;
   `,
+  `
+  CREATE TABLE deliveries (
+    thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    mark      TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE inputs (
+    thread_id TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    input_id  TEXT NOT NULL,
+    is_sent   INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (thread_id, input_id)
+  ) STRICT;
+  `,
 ];
 
 /**

@@ -1,7 +1,7 @@
 /** Threads and agents' turns in SQLite: the truth about them. */
 import Database from "better-sqlite3";
 import { z } from "zod";
-import { threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
+import { type Delivery, deliverySchema, threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
 import { migrate } from "./migrations.ts";
 
 const flag = z.int().transform((n) => n !== 0);
@@ -183,6 +183,34 @@ export class Store {
     const sql =
       "SELECT 1 FROM turns WHERE thread_id = ? AND state = 'done' AND coalesce(exit_code, 0) NOT IN (126, 127) LIMIT 1";
     return this.#sql(sql).get(threadId) !== undefined;
+  }
+
+  findDelivery(threadId: string): Delivery | undefined {
+    const row = this.#sql("SELECT mark FROM deliveries WHERE thread_id = ?").get(threadId);
+    if (row === undefined) return undefined;
+    return deliverySchema.parse(JSON.parse(z.object({ mark: z.string() }).parse(row).mark));
+  }
+
+  setDelivery(threadId: string, mark: Delivery): void {
+    this.#sql(
+      "INSERT INTO deliveries (thread_id, mark) VALUES (?, ?) ON CONFLICT DO UPDATE SET mark = excluded.mark",
+    ).run(threadId, JSON.stringify(mark));
+  }
+
+  /** `sending` where it was begun and, as far as the database knows, not finished. */
+  findInput(threadId: string, inputId: string): "sending" | "sent" | undefined {
+    const row = this.#sql("SELECT is_sent FROM inputs WHERE thread_id = ? AND input_id = ?").get(
+      threadId,
+      inputId,
+    );
+    if (row === undefined) return undefined;
+    return z.object({ is_sent: flag }).parse(row).is_sent ? "sent" : "sending";
+  }
+
+  setInput(threadId: string, inputId: string, state: "sending" | "sent"): void {
+    this.#sql(
+      "INSERT INTO inputs (thread_id, input_id, is_sent) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET is_sent = excluded.is_sent",
+    ).run(threadId, inputId, state === "sent" ? 1 : 0);
   }
 
   transaction<T>(work: () => T): T {

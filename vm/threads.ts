@@ -6,13 +6,16 @@ import stripAnsi from "strip-ansi";
 import type { z } from "zod";
 import {
   type createRequestSchema,
+  type Delivery,
   type inputRequestSchema,
   isOpen,
   type KillReply,
   MAX_COMMAND_BYTES,
   MAX_LINE_BYTES,
+  MAX_OUTPUTS_BYTES,
   type OutputReply,
   type outputQuerySchema,
+  type outputsRequestSchema,
   type Thread,
 } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
@@ -89,30 +92,60 @@ export class Threads {
   }
 
   /**
-   * Types into a terminal, or gives an agent its next message.
+   * Types into a terminal, or gives an agent its next message. An `inputId` that has gone in before does nothing.
    * @throws AppError `not_found`, `thread_ended`, `too_large`, `invalid_request`, `unavailable`
    */
-  async sendInput(threadId: string, input: z.output<typeof inputRequestSchema>): Promise<void> {
-    const { queue, tmux, store, runner, log, now } = this.#options;
+  async sendInput(
+    threadId: string,
+    input: z.output<typeof inputRequestSchema>,
+  ): Promise<{ isDuplicate: boolean }> {
     this.#get(threadId);
-    await queue.run(threadId, async () => {
+    return this.#options.queue.run(threadId, async () => {
       const row = this.#get(threadId);
+      const inputId = "inputId" in input ? input.inputId : undefined;
+      if (inputId !== undefined && (await this.#hasGoneIn(row, inputId))) return { isDuplicate: true };
       if (!isOpen(row.status)) throw ended(row);
       if (row.type === "agent" && "text" in input) {
-        checkMessage(input.text);
-        store.addTurn(threadId, input.text, now());
-        // The message is stored: from here on it will go in, now or when tmux is back.
-        await runner
-          .startWaitingTurn(threadId)
-          .catch((error: unknown) => log.warn({ threadId, err: error }, "a message waits for tmux"));
-        return;
+        await this.#addMessage(row, input.text, inputId);
+      } else if (row.status !== "running") {
+        throw ended(row);
+      } else if ("key" in input) {
+        await this.#options.tmux.sendKey(row.paneId, input.key);
+      } else {
+        await this.#type(row, Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8"), inputId);
       }
-      if (row.status !== "running") throw ended(row);
-      if ("key" in input) return tmux.sendKey(row.paneId, input.key);
-      const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
-      await checkLineLength(bytes, row.tty);
-      await tmux.sendBytes(row.paneId, bytes);
+      return { isDuplicate: false };
     });
+  }
+
+  async #addMessage({ threadId }: ThreadRow, text: string, inputId: string | undefined): Promise<void> {
+    const { store, runner, log, now } = this.#options;
+    checkMessage(text);
+    store.transaction(() => {
+      store.addTurn(threadId, text, now());
+      if (inputId !== undefined) store.setInput(threadId, inputId, "sent");
+    });
+    // The message is stored: from here on it will go in, now or when tmux is back.
+    await runner
+      .startWaitingTurn(threadId)
+      .catch((error: unknown) => log.warn({ threadId, err: error }, "a message waits for tmux"));
+  }
+
+  async #type(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
+    const { store, tmux } = this.#options;
+    await checkLineLength(bytes, row.tty);
+    if (inputId === undefined) return tmux.sendBytes(row.paneId, bytes);
+    store.setInput(row.threadId, inputId, "sending");
+    await tmux.sendBytes(row.paneId, bytes, inputId);
+    store.setInput(row.threadId, inputId, "sent");
+  }
+
+  /** Where the database can't tell, since the sidecar died in between, the pane can: it keeps the last id. */
+  async #hasGoneIn(row: ThreadRow, inputId: string): Promise<boolean> {
+    const { store, tmux } = this.#options;
+    const state = store.findInput(row.threadId, inputId);
+    if (state !== "sending") return state === "sent";
+    return row.status === "running" && (await tmux.findLastInputId(row.paneId)) === inputId;
   }
 
   /** @throws AppError `not_found`, `range` */
@@ -137,6 +170,28 @@ export class Threads {
       firstOffset: 0,
       more: slice.offset < slice.end,
     };
+  }
+
+  /** @throws AppError `range` */
+  async readOutputs({
+    since,
+    limit,
+  }: z.output<typeof outputsRequestSchema>): Promise<Record<string, OutputReply>> {
+    const known = Object.entries(since).filter(([threadId]) => this.#options.store.findThread(threadId));
+    const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
+    const replies = await Promise.all(
+      known.map(async ([threadId, position]) => {
+        const reply = await this.readOutput(threadId, { since: position, limit: Math.min(limit, share) });
+        return [threadId, reply] as const;
+      }),
+    );
+    return Object.fromEntries(replies);
+  }
+
+  /** @throws AppError `not_found` */
+  setDelivery(threadId: string, mark: Delivery): void {
+    this.#get(threadId);
+    this.#options.store.setDelivery(threadId, mark);
   }
 
   /**
@@ -210,7 +265,7 @@ export class Threads {
       cols: row.cols,
       rows: row.rows,
       waiting: row.type === "agent" ? this.#options.store.countWaiting(row.threadId) : 0,
-      delivery: null,
+      delivery: this.#options.store.findDelivery(row.threadId) ?? null,
     };
   }
 

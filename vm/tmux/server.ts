@@ -7,7 +7,7 @@ import { AppError, errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ControlClient, TmuxError, TmuxUnavailable } from "./control-client.ts";
-import { hexKeys, isTmuxNewEnough, OLDEST_TMUX, quoteCommand } from "./protocol.ts";
+import { hexKeys, isTmuxNewEnough, OLDEST_TMUX, quoteArg, quoteCommand } from "./protocol.ts";
 
 const run = promisify(execFile);
 
@@ -42,6 +42,8 @@ const PANE_FORMAT =
 /** Panes that need a look: their process ended or their log lost its writer. Cheap also with 200 panes. */
 const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
 const CTL_SESSION = "_ctl";
+/** A user option of the pane. */
+const INPUT_OPTION = "@threadmux_input";
 
 export class TmuxServer {
   readonly #options: TmuxServerOptions;
@@ -143,12 +145,24 @@ export class TmuxServer {
     return { panePid: Number(pid), tty };
   }
 
-  /** Types bytes, every one as it is. */
-  async sendBytes(paneId: string, bytes: Buffer): Promise<void> {
-    // In copy mode (only reachable by an attached terminal) tmux would swallow the keys.
-    await Promise.all(
-      hexKeys(bytes).map((keys) => this.#run([`send-keys -t ${quoteCommand([paneId])} -H ${keys}`])),
-    );
+  /**
+   * Types bytes, every one as it is. An `inputId` is kept in the pane by the very command line that types the last
+   * of them: tmux has either done both or neither.
+   */
+  async sendBytes(paneId: string, bytes: Buffer, inputId?: string): Promise<void> {
+    const lines = hexKeys(bytes).map((keys) => [`send-keys -t ${quoteArg(paneId)} -H ${keys}`]);
+    if (inputId !== undefined) {
+      lines.at(-1)?.push(quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId]));
+    }
+    await Promise.all(lines.map((line) => this.#run(line)));
+  }
+
+  /** The `inputId` that was typed last. */
+  async findLastInputId(paneId: string): Promise<string | undefined> {
+    const [lines = []] = await this.#run([
+      quoteCommand(["show-options", "-p", "-q", "-v", "-t", paneId, INPUT_OPTION]),
+    ]);
+    return lines[0];
   }
 
   /** Presses a key by tmux's name for it; the caller has checked the name. */
