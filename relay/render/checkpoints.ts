@@ -1,0 +1,61 @@
+/** The states from which a document could go on, of which the newest delivered one becomes the mark. Pure. */
+import type { LogEvent } from "./mark.ts";
+import type { PagerSnapshot } from "./pager.ts";
+import type { ScreenSnapshot } from "./snapshot.ts";
+
+/** A document's state at an offset. */
+export interface Candidate {
+  readonly offset: number;
+  readonly screen: ScreenSnapshot;
+  pager: PagerSnapshot;
+  /** What happened since, in order. */
+  readonly events: LogEvent[];
+}
+
+const MAX_CANDIDATES = 12;
+
+/** Keeps few candidates: the newest of each page, thinned out where many pages wait. */
+export class Checkpoints {
+  #candidates: Candidate[];
+
+  constructor(first: Candidate | undefined) {
+    this.#candidates = first === undefined ? [] : [first];
+  }
+
+  /** Adds the state of now; undefined when there is none here (within an escape sequence). */
+  add(candidate: Candidate | undefined): void {
+    if (candidate === undefined) return;
+    if (this.#candidates.at(-1)?.pager.index === candidate.pager.index) this.#candidates.pop();
+    this.#candidates.push(candidate);
+    // The first is what a mark can be made of now; the others wait for their pages to be delivered.
+    if (this.#candidates.length > MAX_CANDIDATES) {
+      this.#candidates = this.#candidates.filter(
+        (_, index, all) => index % 2 === 0 || index === all.length - 1,
+      );
+    }
+  }
+
+  /** Something happened that the log does not tell. */
+  record(event: LogEvent): void {
+    for (const candidate of this.#candidates) candidate.events.push(event);
+  }
+
+  /** The newest state before which every page is delivered. Older ones are not needed any more. */
+  newest(confirmed: number): Candidate | undefined {
+    const index = this.#candidates.findLastIndex((candidate) => candidate.pager.index <= confirmed);
+    if (index < 0) return undefined;
+    this.#candidates = this.#candidates.slice(index);
+    return this.#candidates[0];
+  }
+
+  /** `count` pages from `from` on became one gap. */
+  collapse(from: number, count: number): void {
+    this.#candidates = this.#candidates.filter(
+      ({ pager }) => pager.index <= from || pager.index >= from + count,
+    );
+    for (const candidate of this.#candidates) {
+      const { pager } = candidate;
+      if (pager.index > from) candidate.pager = { ...pager, index: pager.index - count + 1 };
+    }
+  }
+}

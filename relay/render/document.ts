@@ -1,0 +1,234 @@
+/** A thread's log as the pages that Discord shows: the state machine behind one streamed thread. Pure. */
+import { type Candidate, Checkpoints } from "./checkpoints.ts";
+import { decodeMark, encodeMark, type LogEvent, type Mark } from "./mark.ts";
+import { Pager } from "./pager.ts";
+import { fitScreen, gapNotice, wrapRows } from "./pages.ts";
+import { Screen } from "./screen.ts";
+
+export interface DocumentOptions {
+  readonly cols: number;
+  readonly rows: number;
+  /** Where in the log the first byte stands; 0 unless older bytes are gone. */
+  readonly offset?: number;
+  /** Show colours in Discord's `ansi` blocks. */
+  readonly isAnsi?: boolean;
+  /** So many sealed pages may wait for delivery before older ones become a gap. */
+  readonly maxBacklogPages?: number;
+}
+
+/** One message as it should be now. */
+export interface PageView {
+  /**
+   * `log`: a part of the terminal's text. `gap`: says what a flood pushed out. `screen`: the picture of a
+   * full-screen program, after the last page of the log.
+   */
+  readonly kind: "log" | "gap" | "screen";
+  /** Counted over the whole thread from 0; for a `screen` counted apart: how many there were before it. */
+  readonly index: number;
+  /** Never empty and at most 1,900 UTF-16 units. */
+  readonly text: string;
+  /** It will not change any more (a gap: once it was begun). */
+  readonly isSealed: boolean;
+}
+
+/** Where a forced page begins: below the row where a person types, or with the screen's first row. */
+export type BreakPlace = "cursor" | "screen";
+
+const SLICE_UNITS = 16_384;
+
+/**
+ * Fed with a thread's log from the start (or from a mark), it always knows the pages that are not delivered yet.
+ * Page numbers and texts follow from the bytes, the resizes, the breaks and what was begun; never from how the
+ * text was cut or when it came. Memory is bounded by the screen and `maxBacklogPages`.
+ */
+export class Document {
+  readonly #isAnsi: boolean;
+  readonly #screen: Screen;
+  readonly #pager: Pager;
+  readonly #checkpoints: Checkpoints;
+  /** Events that the mark had and the log has not reached again. */
+  readonly #toReplay: LogEvent[];
+  #offset: number;
+  #confirmed: number;
+
+  constructor(options: DocumentOptions, from?: Mark) {
+    const state = from === undefined ? undefined : decodeMark(from);
+    this.#isAnsi = options.isAnsi ?? false;
+    this.#offset = from?.offset ?? options.offset ?? 0;
+    this.#toReplay = [...(state?.events ?? [])];
+    this.#pager = new Pager(
+      {
+        isAnsi: this.#isAnsi,
+        ...(options.maxBacklogPages === undefined ? {} : { maxBacklogPages: options.maxBacklogPages }),
+        onCollapse: (index, count) => this.#checkpoints.collapse(index, count),
+      },
+      state?.pager,
+    );
+    const colours = this.#isAnsi;
+    const listener = {
+      onSettled: this.#pager.push.bind(this.#pager),
+      onErased: () => this.#pager.limitBreaks(this.#pager.settled),
+    };
+    this.#screen =
+      state === undefined
+        ? new Screen({ cols: options.cols, rows: options.rows, colours }, listener)
+        : Screen.restore(state.screen, { colours }, listener);
+    this.#confirmed = this.#pager.index;
+    this.#checkpoints = new Checkpoints(this.#candidate());
+    this.#replayHere();
+  }
+
+  /** The state that `mark` holds. The size and what waits come from the mark; feed the log from `mark.offset` on. */
+  static restore(mark: Mark, options: Omit<DocumentOptions, "cols" | "rows" | "offset"> = {}): Document {
+    return new Document({ cols: 80, rows: 24, ...options }, mark);
+  }
+
+  /** Where in the log the next byte is expected. */
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** The screen itself: title, bells, size, rows, the full-screen program. */
+  get screen(): Omit<Screen, "write" | "takeSettled" | "resize"> {
+    return this.#screen;
+  }
+
+  /**
+   * Feeds the next piece of the log, which ends at byte `endOffset`. Whole UTF-8 characters; an escape sequence
+   * may be cut. Blocks for about 0.1 s per MB: cut what is longer than 64 KiB, or use {@link feedLong}.
+   */
+  feed(text: string, endOffset: number): void {
+    let rest = text;
+    while (this.#toReplay.length > 0 && rest !== "") {
+      const end = Math.min(this.#toReplay[0]?.offset ?? endOffset, endOffset);
+      const part = takeBytes(rest, end - this.#offset);
+      this.#screen.write(part);
+      rest = rest.slice(part.length);
+      this.#offset = end;
+      this.#replayHere();
+    }
+    this.#screen.write(rest);
+    this.#offset = endOffset;
+    this.#checkpoints.add(this.#candidate());
+    this.#replayHere();
+  }
+
+  /** {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. */
+  async feedLong(text: string, endOffset: number): Promise<void> {
+    let start = 0;
+    let offset = endOffset - Buffer.byteLength(text);
+    let sinceMs = performance.now();
+    while (start < text.length) {
+      let end = Math.min(text.length, start + SLICE_UNITS);
+      if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
+      const slice = text.slice(start, end);
+      offset += Buffer.byteLength(slice);
+      this.feed(slice, offset);
+      start = end;
+      if (performance.now() - sinceMs > 10) {
+        await new Promise((resolve) => setImmediate(resolve));
+        sinceMs = performance.now();
+      }
+    }
+  }
+
+  /** The terminal has another size from here on. */
+  resize(cols: number, rows: number): void {
+    this.#happen({ offset: this.#offset, kind: "resize", cols, rows });
+  }
+
+  /**
+   * What comes next goes to a new page. `cursor`: rows up to the one where the cursor stands stay where they are
+   * (a person typed: their echo stays above). `screen`: the whole screen moves on, so that the page before can be
+   * sealed at once (it grows old, or it stands above a full-screen program's picture).
+   */
+  breakPage(place: BreakPlace = "cursor"): void {
+    this.#happen({ offset: this.#offset, kind: place === "cursor" ? "break" : "break-screen" });
+  }
+
+  /** The messages from the first one not confirmed on, in order. Live ones may shrink in number again. */
+  pages(): PageView[] {
+    const { sealed, live } = this.#pager.pages(this.#screen.live());
+    const views: PageView[] = [];
+    for (const page of sealed) {
+      if (page.index < this.#confirmed) continue;
+      if (page.gap === undefined) views.push(this.#view(page, true));
+      else
+        views.push({
+          kind: "gap",
+          index: page.index,
+          text: gapNotice(page.gap),
+          isSealed: this.#pager.hasBegun(page),
+        });
+    }
+    for (const page of live) views.push(this.#view(page, false));
+    const alternate = this.#screen.alternate;
+    if (alternate !== undefined) {
+      const text = wrapRows(fitScreen(alternate.lines, alternate.cursor.y, this.#isAnsi), this.#isAnsi);
+      views.push({ kind: "screen", index: this.#screen.alternates - 1, text, isSealed: false });
+    }
+    return views;
+  }
+
+  /** Call before sending: pages below `index` have a message, or will. A flood leaves them, and freezes a gap. */
+  begin(index: number): void {
+    this.#pager.begin(index);
+  }
+
+  /** Pages below `index`, all sealed, are delivered as they are: they are not listed any more. */
+  confirm(index: number): void {
+    this.#confirmed = Math.max(this.#confirmed, Math.min(index, this.#pager.index));
+    this.#pager.confirm(this.#confirmed);
+  }
+
+  /**
+   * From here a new document goes on with the same pages. At the latest point where everything before is
+   * confirmed; undefined when it does not fit `maxBytes` (the screen is too full): keep the older mark.
+   */
+  mark(maxBytes = 3072): Mark | undefined {
+    const candidate = this.#checkpoints.newest(this.#confirmed);
+    return candidate === undefined ? undefined : encodeMark(candidate, this.#toReplay, maxBytes);
+  }
+
+  #view(page: { index: number; rows: readonly string[] }, isSealed: boolean): PageView {
+    return { kind: "log", index: page.index, text: wrapRows(page.rows, this.#isAnsi), isSealed };
+  }
+
+  #candidate(): Candidate | undefined {
+    const screen = this.#screen.snapshot();
+    return screen === undefined
+      ? undefined
+      : { offset: this.#offset, screen, pager: this.#pager.snapshot(), events: [] };
+  }
+
+  #replayHere(): void {
+    while (this.#toReplay[0] !== undefined && this.#toReplay[0].offset <= this.#offset) {
+      this.#happen(this.#toReplay.shift() as LogEvent);
+    }
+  }
+
+  #happen(event: LogEvent): void {
+    this.#checkpoints.record(event);
+    switch (event.kind) {
+      case "resize":
+        this.#screen.resize(event.cols, event.rows);
+        this.#pager.limitBreaks(this.#pager.settled + this.#screen.cursorRow.row + 1);
+        break;
+      case "break": {
+        const { row, isBlank } = this.#screen.cursorRow;
+        this.#pager.breakBefore(this.#pager.settled + row + (isBlank ? 0 : 1));
+        break;
+      }
+      case "break-screen":
+        this.#pager.breakBefore(this.#pager.settled);
+        break;
+      default:
+        throw new Error(`unknown event ${JSON.stringify(event satisfies never)}`);
+    }
+  }
+}
+
+/** The characters of the first `bytes` bytes. */
+function takeBytes(text: string, bytes: number): string {
+  return Buffer.from(text).subarray(0, bytes).toString();
+}

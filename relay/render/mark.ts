@@ -1,0 +1,47 @@
+/** The small text that brings a document back after its process died. Pure. */
+import { deflateRawSync, inflateRawSync } from "node:zlib";
+import type { Candidate } from "./checkpoints.ts";
+import type { PagerSnapshot } from "./pager.ts";
+import type { ScreenSnapshot } from "./snapshot.ts";
+
+/** What happened at an offset of the log besides its bytes. */
+export type LogEvent =
+  | { readonly offset: number; readonly kind: "resize"; readonly cols: number; readonly rows: number }
+  | { readonly offset: number; readonly kind: "break" | "break-screen" };
+
+/** Read the log from `offset` on, into `Document.restore`. */
+export interface Mark {
+  readonly offset: number;
+  /** The first page that is not delivered for good. */
+  readonly page: number;
+  /** Opaque ASCII. */
+  readonly state: string;
+}
+
+interface MarkState {
+  readonly version: 1;
+  readonly screen: ScreenSnapshot;
+  readonly pager: PagerSnapshot;
+  readonly events: readonly LogEvent[];
+}
+
+/** The state as a mark, or undefined when `state` would be longer than `maxBytes`. */
+export function encodeMark(
+  candidate: Candidate,
+  pending: readonly LogEvent[],
+  maxBytes: number,
+): Mark | undefined {
+  const { screen, pager, events } = candidate;
+  const content: MarkState = { version: 1, screen, pager, events: [...events, ...pending] };
+  const state = deflateRawSync(JSON.stringify(content), { level: 9 }).toString("base64");
+  return state.length > maxBytes ? undefined : { offset: candidate.offset, page: pager.index, state };
+}
+
+/** @throws Error when `state` is not a mark of this version. */
+export function decodeMark(mark: Mark): MarkState {
+  const content = JSON.parse(
+    inflateRawSync(Buffer.from(mark.state, "base64"), { maxOutputLength: 4_000_000 }).toString(),
+  );
+  if (content?.version !== 1) throw new Error("the mark is of another version");
+  return content as MarkState;
+}

@@ -1,0 +1,223 @@
+/** Fills pages with rows, one message each: from where they are settled on they never change. */
+import { BODY_UNITS, collapse, type Gap, toRows } from "./pages.ts";
+import type { Line } from "./screen.ts";
+import { CONTINUATION, isPlain } from "./text.ts";
+
+/** A run of rows that makes one message, or a gap that a flood left. */
+export interface Page {
+  /** Counted over the whole thread from 0. */
+  index: number;
+  readonly rows: readonly string[];
+  readonly gap?: Gap;
+}
+
+/** What a pager needs to go on, when all pages before `index` are delivered. */
+export interface PagerSnapshot {
+  readonly index: number;
+  /** The settled rows of the page that is being filled. */
+  readonly rows: readonly string[];
+  /** Terminal rows settled so far. */
+  readonly settled: number;
+  /** Rows before which a page must begin. */
+  readonly breaks: readonly number[];
+}
+
+export interface PagerOptions {
+  readonly isAnsi?: boolean;
+  /** So many sealed pages may wait for delivery; beyond that the older ones become a gap. */
+  readonly maxBacklogPages?: number;
+  /** Tells that `count` pages from `from` on gave way to the gap at `from`. */
+  readonly onCollapse?: (from: number, count: number) => void;
+}
+
+/**
+ * Greedy and deterministic: which rows share a page depends on the rows and the breaks only. Pages wait here,
+ * sealed, until they are delivered; a backlog beyond the limit shrinks to its newest pages and a gap that says
+ * what is missing.
+ */
+export class Pager {
+  readonly #isAnsi: boolean;
+  readonly #maxBacklog: number;
+  readonly #onCollapse: (from: number, count: number) => void;
+  #waiting: Page[] = [];
+  #filling: Filling;
+  #settled: number;
+  #breaks: number[];
+  /** Pages below have a message, or are about to. */
+  #begun: number;
+
+  constructor(
+    options: PagerOptions = {},
+    from: PagerSnapshot = { index: 0, rows: [], settled: 0, breaks: [] },
+  ) {
+    this.#isAnsi = options.isAnsi ?? false;
+    this.#maxBacklog = options.maxBacklogPages ?? 10;
+    this.#onCollapse = options.onCollapse ?? (() => {});
+    this.#filling = new Filling(from.index, from.rows);
+    this.#settled = from.settled;
+    this.#breaks = [...from.breaks];
+    this.#begun = from.index;
+  }
+
+  /** How many terminal rows have settled. */
+  get settled(): number {
+    return this.#settled;
+  }
+
+  /** The index of the page that is being filled. */
+  get index(): number {
+    return this.#filling.index;
+  }
+
+  /** Adds a settled row. */
+  push(line: Line): void {
+    if (isPlain(line.text) && line.text.length <= BODY_UNITS && line.runs === undefined) this.#add(line.text);
+    else for (const row of toRows(line, this.#isAnsi)) this.#add(row);
+    this.#settled++;
+    this.#breakHere();
+  }
+
+  /** The row with this number (settled rows and the screen below them, counted from 0) begins a new page. */
+  breakBefore(row: number): void {
+    if (!this.#breaks.includes(row)) this.#breaks.push(row);
+    this.#breaks.sort((a, b) => a - b);
+    this.#breakHere();
+  }
+
+  /** No page begins later than at `row`: the rows below do not exist any more. */
+  limitBreaks(row: number): void {
+    if (!this.#breaks.some((place) => place > row)) return;
+    this.#breaks = [...new Set(this.#breaks.map((place) => Math.min(place, row)))];
+    this.#breakHere();
+  }
+
+  /** All pages that are not delivered: sealed ones, then those that `live` rows may still change. */
+  pages(live: readonly Line[]): { sealed: readonly Page[]; live: readonly Page[] } {
+    const pages: Page[] = [];
+    let filling = this.#filling.copy();
+    const close = (): void => {
+      if (filling.isEmpty) return;
+      pages.push(filling.toPage());
+      filling = new Filling(filling.index + 1);
+    };
+    for (const [offset, line] of live.entries()) {
+      if (this.#breaks.includes(this.#settled + offset)) close();
+      for (const row of toRows(line, this.#isAnsi)) {
+        if (!filling.fits(row)) close();
+        filling.add(row);
+      }
+    }
+    close();
+    return { sealed: this.#waiting, live: pages };
+  }
+
+  /** Pages below `index` have a message or are about to: a flood does not swallow them any more. */
+  begin(index: number): void {
+    this.#begun = Math.max(this.#begun, index);
+  }
+
+  /** Pages below `index` are delivered as they will stay: they are forgotten here. */
+  confirm(index: number): void {
+    this.begin(index);
+    this.#waiting = this.#waiting.filter((page) => page.index >= index);
+  }
+
+  /** Whether `page` has a message, or is about to. */
+  hasBegun(page: Page): boolean {
+    return page.index < this.#begun;
+  }
+
+  snapshot(): PagerSnapshot {
+    return {
+      index: this.index,
+      rows: this.#filling.rows.slice(),
+      settled: this.#settled,
+      breaks: this.#breaks.slice(),
+    };
+  }
+
+  #add(row: string): void {
+    if (!this.#filling.fits(row)) this.#seal();
+    this.#filling.add(row);
+  }
+
+  #breakHere(): void {
+    while (this.#breaks.length > 0 && (this.#breaks[0] ?? 0) <= this.#settled) {
+      this.#breaks.shift();
+      this.#seal();
+    }
+  }
+
+  #seal(): void {
+    if (this.#filling.isEmpty) return;
+    this.#waiting.push(this.#filling.toPage());
+    this.#filling = new Filling(this.#filling.index + 1);
+    this.#collapse();
+  }
+
+  #collapse(): void {
+    const range = collapse(this.#waiting, this.#begun, this.#maxBacklog);
+    if (range === undefined) return;
+    const dropped = this.#waiting.slice(range.from, range.to);
+    const index = dropped[0]?.index ?? 0;
+    const gap: Page = { index, rows: [], gap: dropped.map(measure).reduce(add) };
+    this.#waiting.splice(range.from, dropped.length, gap);
+    const shift = dropped.length - 1;
+    for (const page of this.#waiting.slice(range.from + 1)) page.index -= shift;
+    this.#filling.index -= shift;
+    this.#onCollapse(index, dropped.length);
+  }
+}
+
+/** A page that still has room. */
+class Filling {
+  index: number;
+  readonly rows: string[];
+  #units: number;
+
+  constructor(index: number, rows: readonly string[] = []) {
+    this.index = index;
+    this.rows = [...rows];
+    this.#units = rows.reduce((sum, row) => sum + row.length + 1, 0);
+  }
+
+  get isEmpty(): boolean {
+    return this.rows.length === 0;
+  }
+
+  fits(row: string): boolean {
+    return this.#units + row.length <= BODY_UNITS;
+  }
+
+  add(row: string): void {
+    this.rows.push(row);
+    this.#units += row.length + 1;
+  }
+
+  copy(): Filling {
+    return new Filling(this.index, this.rows);
+  }
+
+  toPage(): Page {
+    return { index: this.index, rows: this.rows };
+  }
+}
+
+/** A page's terminal rows and their bytes with a newline each. Marks of ours are no bytes of the text. */
+function measure(page: Page): Gap {
+  if (page.gap !== undefined) return page.gap;
+  let lines = 0;
+  let bytes = 0;
+  for (const row of page.rows) {
+    const isPiece = row.endsWith(CONTINUATION);
+    if (!isPiece) lines++;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are no bytes of the text either
+    const text = isPlain(row) ? row : row.replace(/[\u200b\u2060]|\x1b\[[0-9;]*m/g, "");
+    bytes += Buffer.byteLength(text) + (isPiece ? 0 : 1);
+  }
+  return { lines, bytes };
+}
+
+function add(one: Gap, other: Gap): Gap {
+  return { lines: one.lines + other.lines, bytes: one.bytes + other.bytes };
+}

@@ -1,0 +1,143 @@
+/** Pages: what one Discord message shows of a terminal. Pure. */
+import type { Line } from "./screen.ts";
+import {
+  breakBackticks,
+  CONTINUATION,
+  cleanRow,
+  formatBytes,
+  formatCount,
+  isPlain,
+  splitText,
+  ZERO_WIDTH_SPACE,
+} from "./text.ts";
+
+/** A page's text is never longer, in UTF-16 units, fence included. Discord takes 2,000 code points. */
+export const PAGE_UNITS = 1900;
+const OPEN = "```\n";
+const OPEN_ANSI = "```ansi\n";
+const CLOSE = "\n```";
+/** Left for rows: the longer fence and a mark on a blank first and last row come off. */
+export const BODY_UNITS = PAGE_UNITS - OPEN_ANSI.length - CLOSE.length - 2;
+
+/** A message that shows an empty terminal: what a page becomes that has nothing to show any more. */
+export const BLANK_PAGE = fence([]);
+
+/**
+ * A code block of these rows in which nothing can do harm: no run of backticks, no control or bidi character, no
+ * blank edge that Discord would trim away, never an empty message. Mentions, links and markdown are text in it;
+ * the sender still switches mentions off. Cut rows with {@link toRows} first: this does not limit the length.
+ */
+export function fence(lines: readonly string[], isAnsi = false): string {
+  return wrapRows(
+    lines.map((line) => (isAnsi ? line : breakBackticks(cleanRow(line)))),
+    isAnsi,
+  );
+}
+
+/** {@link fence} for rows that {@link toRows} made. */
+export function wrapRows(rows: readonly string[], isAnsi = false): string {
+  const shown = rows.length === 0 ? [""] : [...rows];
+  // Discord drops blank rows at both ends, and an all-blank block is no block at all.
+  for (const edge of [0, shown.length - 1]) if (shown[edge] === "") shown[edge] = ZERO_WIDTH_SPACE;
+  return `${isAnsi ? OPEN_ANSI : OPEN}${shown.join("\n")}${CLOSE}`;
+}
+
+/**
+ * A line as rows of a page: harmless, and in pieces where it alone is longer than a page. All pieces but the last
+ * end with an invisible mark, so that {@link joinPages} can put them together again.
+ */
+export function toRows(line: Line, isAnsi = false): string[] {
+  if (isPlain(line.text) && line.text.length <= BODY_UNITS && (!isAnsi || line.runs === undefined))
+    return [line.text];
+  if (isAnsi && line.runs !== undefined) {
+    const row = paint(line);
+    if (row.length <= BODY_UNITS) return [row];
+  }
+  const clean = cleanRow(line.text);
+  const row = breakBackticks(clean);
+  if (row.length <= BODY_UNITS) return [row];
+  // Backticks can double in length when broken; the continuation mark needs one more.
+  const pieces = splitText(clean, Math.floor(BODY_UNITS / 2) - 1).map(breakBackticks);
+  return pieces.map((piece, index) => (index < pieces.length - 1 ? piece + CONTINUATION : piece));
+}
+
+/** The row with Discord's colours, ended by a reset. */
+function paint(line: Line): string {
+  let row = "";
+  const runs = line.runs ?? [];
+  for (const [index, run] of [{ start: 0, sgr: "" }, ...runs].entries()) {
+    const part = breakBackticks(
+      cleanPart(line.text.slice(run.start, runs[index]?.start ?? line.text.length)),
+    );
+    if (part !== "") row += run.sgr === "" ? part : `\x1b[${run.sgr}m${part}\x1b[0m`;
+  }
+  return row;
+}
+
+/** Cleaning drops the spaces at the end, which inside a row belong to it. */
+function cleanPart(text: string): string {
+  return cleanRow(`${text}|`).slice(0, -1);
+}
+
+/** The terminal's rows that these pages show: their texts without fences and marks, joined by newlines. */
+export function joinPages(texts: readonly string[]): string {
+  return texts
+    .map((text) => (text.startsWith(OPEN_ANSI) ? unwrap(text, OPEN_ANSI) : unwrap(text, OPEN)))
+    .join("\n")
+    .replaceAll(`${CONTINUATION}\n`, "");
+}
+
+function unwrap(text: string, open: string): string {
+  const body = text.startsWith(open) && text.endsWith(CLOSE) ? text.slice(open.length, -CLOSE.length) : text;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours that `paint` put in
+  return body.replaceAll(ZERO_WIDTH_SPACE, "").replace(/\x1b\[[0-9;]*m/g, "");
+}
+
+/** What was left out, in rows of the terminal and bytes of their text. */
+export interface Gap {
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** The honest line in place of what a flood pushed out. */
+export function gapNotice(gap: Gap): string {
+  const lines = `${formatCount(gap.lines)} ${gap.lines === 1 ? "line" : "lines"}`;
+  return `… ${lines} (${formatBytes(gap.bytes)}) not shown, /export has them`;
+}
+
+/**
+ * Which pages of a backlog are left out: nothing while at most `maxPages` wait, otherwise all but the newest
+ * `keepPages`. Pages below `firstFree` have a message already and stay.
+ */
+export function collapse(
+  waiting: readonly { readonly index: number }[],
+  firstFree: number,
+  maxPages = 10,
+  keepPages = 3,
+): { readonly from: number; readonly to: number } | undefined {
+  const from = waiting.findIndex((page) => page.index >= firstFree);
+  if (from < 0 || waiting.length - from <= maxPages) return undefined;
+  return { from, to: waiting.length - keepPages };
+}
+
+/**
+ * The rows of a full screen that fit one page, the row with the cursor among them. What had to go is said in the
+ * first or last row.
+ */
+export function fitScreen(lines: readonly Line[], cursorRow: number, isAnsi = false): string[] {
+  const rows = lines.map((line) => toRows(line, isAnsi).join("").replaceAll(CONTINUATION, ""));
+  const fits = (from: number, to: number): boolean =>
+    rows.slice(from, to).reduce((sum, row) => sum + row.length + 1, 0) <=
+    BODY_UNITS - (from > 0 || to < rows.length ? 120 : 0);
+  let from = 0;
+  let to = rows.length;
+  // Give up the end that is farther from the cursor, row by row.
+  while (to - from > 1 && !fits(from, to)) {
+    if (cursorRow - from > to - 1 - cursorRow) from++;
+    else to--;
+  }
+  const shown = rows.slice(from, to).map((row) => splitText(row, BODY_UNITS - 120)[0] ?? "");
+  if (from > 0) shown.unshift(`… ${formatCount(from)} rows above, /screenshot has them`);
+  if (to < rows.length) shown.push(`… ${formatCount(rows.length - to)} rows below, /screenshot has them`);
+  return shown;
+}

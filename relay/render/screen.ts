@@ -1,0 +1,262 @@
+/** A terminal's screen as a log of bytes draws it, and the rows that left it for good. */
+import { type ColourRun, colourRuns } from "./colours.ts";
+import { type CellRow, Emulator, type ScreenBuffer } from "./emulator.ts";
+import { readPlainBlock } from "./plain-lines.ts";
+import { restoreScreen, type ScreenSnapshot, takeSnapshot } from "./snapshot.ts";
+import { trimEndSpaces } from "./text.ts";
+
+/** One row of the terminal, without the spaces at its end. */
+export interface Line {
+  readonly text: string;
+  /** The row goes on where the row above ended at the terminal's width. */
+  readonly wrapped: boolean;
+  /** Where the colours change; only with `colours`, and only when the row has any. */
+  readonly runs?: readonly ColourRun[];
+}
+
+export interface ScreenOptions {
+  readonly cols: number;
+  readonly rows: number;
+  /** Keep colours (slower). */
+  readonly colours?: boolean;
+}
+
+/** What a screen tells while text is written to it, in the order in which the text makes it happen. */
+export interface ScreenListener {
+  /** A row has left the normal screen for good. */
+  onSettled(line: Line): void;
+  /** The whole normal screen was erased; all that was on it has been settled. */
+  onErased?(): void;
+}
+
+/** What a full-screen program shows. */
+export interface AlternateScreen {
+  readonly lines: readonly Line[];
+  readonly cursor: { readonly x: number; readonly y: number };
+}
+
+const MAX_TITLE_UNITS = 200;
+/** A terminal has at least 2 columns in the emulator; the upper bounds keep every buffer small. */
+const MAX_COLS = 500;
+const MAX_ROWS = 200;
+const EIGHT_BIT_CONTROL = /[\u0080-\u009f]/;
+const EIGHT_BIT_CONTROLS = /[\u0080-\u009f]/g;
+
+/**
+ * A terminal screen fed with a log. Synchronous and deterministic: the settled rows and the screen depend on the
+ * text written and the resizes, never on how the text was cut.
+ */
+export class Screen {
+  readonly #emulator: Emulator;
+  readonly #listener: ScreenListener;
+  readonly #colours: boolean;
+  readonly #untaken: Line[] = [];
+  /** Rows that were settled before they scroll away: they must not settle again. */
+  #muted = 0;
+  #title = "";
+  #bells = 0;
+  #alternates = 0;
+
+  /** Without a `listener` the settled rows wait for {@link takeSettled}. */
+  constructor(options: ScreenOptions, listener?: ScreenListener) {
+    this.#colours = options.colours ?? false;
+    this.#listener = listener ?? { onSettled: (line) => this.#untaken.push(line) };
+    this.#emulator = new Emulator(clampSize(options.cols, MAX_COLS), clampSize(options.rows, MAX_ROWS), {
+      rowLeaves: (row) => this.#settle(row),
+      screenErased: () => this.#settleScreen(),
+      alternateEntered: () => {
+        this.#alternates++;
+      },
+      bell: () => {
+        this.#bells++;
+      },
+      titleChanged: (title) => {
+        this.#title = title.slice(0, MAX_TITLE_UNITS);
+      },
+    });
+  }
+
+  get cols(): number {
+    return this.#emulator.cols;
+  }
+
+  get rows(): number {
+    return this.#emulator.rows;
+  }
+
+  /** The window title that the program set, as it set it (not cleaned). */
+  get title(): string {
+    return this.#title;
+  }
+
+  /** How often the bell rang since the log's start. */
+  get bells(): number {
+    return this.#bells;
+  }
+
+  /** How often a full-screen program took the screen since the log's start. */
+  get alternates(): number {
+    return this.#alternates;
+  }
+
+  /** Draws `text`. Whole surrogate pairs only; an escape sequence may be cut anywhere. */
+  write(text: string): void {
+    const clean = EIGHT_BIT_CONTROL.test(text) ? text.replace(EIGHT_BIT_CONTROLS, "") : text;
+    let position = 0;
+    while (position < clean.length) {
+      const next = this.#writePlainBlock(clean, position);
+      if (next > position) position = next;
+      else position = this.#parseSome(clean, position);
+    }
+  }
+
+  /** The rows that left the normal screen since the last call (only without a listener). */
+  takeSettled(): Line[] {
+    return this.#untaken.splice(0);
+  }
+
+  /** The rows of the normal screen, also while a full-screen program hides it; blank ones at the end dropped. */
+  live(): Line[] {
+    return this.#read(this.#emulator.normal);
+  }
+
+  /** The normal screen's row with the cursor, counted from its top, and whether that row is blank. */
+  get cursorRow(): { readonly row: number; readonly isBlank: boolean } {
+    const { y, lines } = this.#emulator.normal;
+    const row = lines.get(y);
+    return { row: y, isBlank: row === undefined || readRow(row) === "" };
+  }
+
+  /** The screen of a full-screen program while it runs. */
+  get alternate(): AlternateScreen | undefined {
+    if (!this.#emulator.isAlternate) return undefined;
+    const { x, y } = this.#emulator.active;
+    return { lines: this.#read(this.#emulator.active), cursor: { x: Math.min(x, this.cols - 1), y } };
+  }
+
+  /** Gives the terminal another size, as tmux does: the lines on the screen are wrapped anew. */
+  resize(cols: number, rows: number): void {
+    this.#emulator.resize(clampSize(cols, MAX_COLS), clampSize(rows, MAX_ROWS), (row) => this.#settle(row));
+  }
+
+  /** False within an escape sequence: no snapshot can be taken there. */
+  get canSnapshot(): boolean {
+    return this.#emulator.isGround;
+  }
+
+  /** Everything that the rest of the log can depend on, as plain JSON; undefined within an escape sequence. */
+  snapshot(): ScreenSnapshot | undefined {
+    if (!this.canSnapshot) return undefined;
+    return {
+      ...takeSnapshot(this.#emulator, this.#colours),
+      title: this.#title,
+      bells: this.#bells,
+      alternates: this.#alternates,
+    };
+  }
+
+  /** A screen that goes on exactly where `snapshot` was taken. */
+  static restore(
+    snapshot: ScreenSnapshot,
+    options: { colours?: boolean } = {},
+    listener?: ScreenListener,
+  ): Screen {
+    const screen = new Screen({ cols: snapshot.cols, rows: snapshot.rows, ...options }, listener);
+    restoreScreen(screen.#emulator, snapshot);
+    screen.#title = snapshot.title;
+    screen.#bells = snapshot.bells;
+    screen.#alternates = snapshot.alternates;
+    return screen;
+  }
+
+  /** Parses some of the text, where it can up to a line's end: there a plain block may begin. */
+  #parseSome(text: string, from: number): number {
+    const limit = from + PARSE_UNITS;
+    let end = text.length;
+    if (limit < end) {
+      end = text.lastIndexOf("\n", limit - 1) + 1;
+      if (end <= from) end = isHighSurrogate(text.charCodeAt(limit - 1)) ? limit + 1 : limit;
+    }
+    this.#emulator.parse(text.slice(from, end));
+    return end;
+  }
+
+  /**
+   * Many lines of plain text at the bottom of a plain screen: all but the last ones settle without the emulator,
+   * which is ten times as fast. Returns `from` when the text or the screen is not that plain.
+   */
+  #writePlainBlock(text: string, from: number): number {
+    if (this.#colours || !this.#isPlainBottom()) return from;
+    const block = readPlainBlock(text, from, this.cols, this.rows);
+    if (block === undefined) return from;
+    for (let row = 0; row < this.rows - 1; row++) {
+      const line = this.#emulator.normal.lines.get(row);
+      if (line !== undefined) this.#settle(line);
+    }
+    for (const line of block.settled) this.#listener.onSettled(line);
+    this.#muted = this.rows - 1;
+    this.#emulator.parse(block.tail);
+    return block.end;
+  }
+
+  /** The cursor stands at the start of a blank last row and nothing changes what plain text does there. */
+  #isPlainBottom(): boolean {
+    const emulator = this.#emulator;
+    const { normal, core } = emulator;
+    if (normal.x !== 0 || normal.y !== emulator.rows - 1 || emulator.isAlternate || !emulator.isGround)
+      return false;
+    if (normal.scrollTop !== 0 || normal.scrollBottom !== emulator.rows - 1) return false;
+    if (core._charsetService.charset !== undefined) return false;
+    if (core.coreService.modes.insertMode || !core.coreService.decPrivateModes.wraparound) return false;
+    const row = normal.lines.get(normal.y);
+    return row !== undefined && !row.isWrapped && row.getTrimmedLength() === 0;
+  }
+
+  #settle(row: CellRow): void {
+    if (this.#muted > 0) this.#muted--;
+    else this.#listener.onSettled(this.#toLine(row));
+  }
+
+  /** An erased screen goes to the log, down to its last row that holds anything, as tmux's scroll-on-clear does. */
+  #settleScreen(): void {
+    const { lines } = this.#emulator.normal;
+    let count = this.rows;
+    while (count > 0 && (lines.get(count - 1)?.getTrimmedLength() ?? 0) === 0) count--;
+    for (let index = 0; index < count; index++) {
+      const row = lines.get(index);
+      if (row !== undefined) this.#settle(row);
+    }
+    this.#listener.onErased?.();
+  }
+
+  #read(buffer: ScreenBuffer): Line[] {
+    const lines: Line[] = [];
+    for (let index = 0; index < this.rows; index++) {
+      const row = buffer.lines.get(index);
+      lines.push(row === undefined ? { text: "", wrapped: false } : this.#toLine(row));
+    }
+    while (lines.length > 0 && lines[lines.length - 1]?.text === "") lines.pop();
+    return lines;
+  }
+
+  #toLine(row: CellRow): Line {
+    const line = { text: readRow(row), wrapped: row.isWrapped };
+    if (!this.#colours) return line;
+    const runs = colourRuns(row, line.text.length);
+    return runs.length === 0 ? line : { ...line, runs };
+  }
+}
+
+const PARSE_UNITS = 4096;
+
+function readRow(row: CellRow): string {
+  return trimEndSpaces(row.translateToString(true));
+}
+
+function clampSize(size: number, max: number): number {
+  return Math.max(2, Math.min(max, Math.trunc(size) || 2));
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

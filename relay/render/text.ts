@@ -1,0 +1,97 @@
+/** What a row of terminal text may hold when it is shown in Discord, and how it is cut. Pure. */
+
+/** Inserted by us to break runs of backticks and to hold blank lines open; never left in a program's text. */
+export const ZERO_WIDTH_SPACE = "\u200b";
+/** Ends a piece of a row that goes on in the next piece; never left in a program's text. */
+export const CONTINUATION = "\u2060";
+
+/** Printable ASCII needs no care, apart from the backtick. */
+const PLAIN = /^[\x20-\x5f\x61-\x7e]*$/;
+const PLAIN_WITH_BACKTICKS = /^[\x20-\x7e]*$/;
+
+// C0, C1, DEL, and the characters that reorder, hide or invisibly mark text: bidi controls, zero-width spaces,
+// joiners other than those inside a script or an emoji (below), soft hyphen, annotation anchors, tags.
+const HARMFUL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5/gu;
+const LINE_SEPARATORS = /[\u2028\u2029]/g;
+const LONE_SURROGATES = /\p{Cs}/gu;
+/** ZWJ and ZWNJ mean something only between two characters of a script or an emoji. */
+const STRAY_JOINERS =
+  /(?<!\p{L}|\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier})[\u200c\u200d]|[\u200c\u200d](?!\p{L}|\p{Extended_Pictographic})/gu;
+const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
+
+/** True when `text` is what {@link cleanRow} and {@link breakBackticks} would leave alone. */
+export function isPlain(text: string): boolean {
+  return PLAIN.test(text);
+}
+
+/**
+ * One row without anything that a message must not hold: control, bidi and invisible characters are removed,
+ * separators become spaces, broken surrogates U+FFFD; trailing spaces go. Cleaning twice changes nothing.
+ */
+export function cleanRow(text: string): string {
+  if (PLAIN_WITH_BACKTICKS.test(text)) return trimEndSpaces(text);
+  let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, "").replace(LINE_SEPARATORS, " ");
+  if (/[\u200c\u200d]/.test(clean)) {
+    // Removing one joiner can leave the next one stray.
+    for (let before = ""; before !== clean; ) {
+      before = clean;
+      clean = clean.replace(ASCII_JOINERS, "").replace(STRAY_JOINERS, "");
+    }
+  }
+  return trimEndSpaces(clean);
+}
+
+/** No two backticks stay neighbours and none ends the row: nothing inside can close a fence. */
+export function breakBackticks(text: string): string {
+  return text.includes("`") ? text.replace(/`(?=`|$)/g, `\`${ZERO_WIDTH_SPACE}`) : text;
+}
+
+/** Without the spaces at the end: a terminal's row does not tell them from empty cells. */
+export function trimEndSpaces(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 32) end--;
+  return end === text.length ? text : text.slice(0, end);
+}
+
+/**
+ * Cuts `text` into pieces of at most `max` UTF-16 units, never inside a grapheme cluster unless that cluster
+ * alone is longer than `max`, and never inside a surrogate pair (`max` ≥ 2).
+ */
+export function splitText(text: string, max: number): string[] {
+  if (text.length <= max) return [text];
+  const pieces: string[] = [];
+  let piece = "";
+  const add = (part: string): void => {
+    if (piece.length + part.length > max) {
+      pieces.push(piece);
+      piece = "";
+    }
+    piece += part;
+  };
+  for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)) {
+    if (segment.length <= max) add(segment);
+    else for (const codePoint of segment) add(codePoint);
+  }
+  if (piece !== "") pieces.push(piece);
+  return pieces;
+}
+
+/** `48210` → `48,210`. */
+export function formatCount(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `2100000` → `2.1 MB`: decimal units, one digit after the point. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  for (const [unit, size] of [
+    ["kB", 1e3],
+    ["MB", 1e6],
+    ["GB", 1e9],
+  ] as const) {
+    if (bytes < size * 999.95 || unit === "GB") return `${(bytes / size).toFixed(1)} ${unit}`;
+  }
+  return `${bytes} B`;
+}
