@@ -1,14 +1,33 @@
-// Compiles the TypeScript to dist/ and copies what is not TypeScript beside it.
+// Compiles the TypeScript to dist/ and copies what is not TypeScript beside it. The new dist/ takes the old one's
+// place only when it is complete.
 import { execFileSync } from "node:child_process";
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const assets = ["vm/tmux/wrap.sh"];
+const assets = ["vm/tmux/wrap.sh", "relay/local-discord/page"];
 
-rmSync(`${root}dist`, { recursive: true, force: true });
-execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, "-p", `${root}tsconfig.build.json`], {
-  cwd: root,
-  stdio: "inherit",
-});
-for (const asset of assets) cpSync(`${root}${asset}`, `${root}dist/${asset}`, { recursive: true });
+const dist = join(root, "dist");
+const fresh = join(root, ".dist-new");
+const startedAt = new Date();
+
+rmSync(fresh, { recursive: true, force: true });
+try {
+  execFileSync(
+    process.execPath,
+    [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", fresh],
+    { cwd: root, stdio: "inherit" },
+  );
+} catch {
+  process.exit(1); // tsc has said why
+}
+for (const asset of assets) {
+  if (!existsSync(join(root, asset)) && asset.endsWith("/page")) continue;
+  cpSync(join(root, asset), join(fresh, asset), { recursive: true });
+}
+// As old as the start: what changed during the build is newer, and built the next time.
+writeFileSync(join(fresh, ".built"), "");
+utimesSync(join(fresh, ".built"), startedAt, startedAt);
+rmSync(dist, { recursive: true, force: true });
+renameSync(fresh, dist);

@@ -1,0 +1,154 @@
+// Child programs with a log each, waiting for them, and knowing whether another scripts/run is alive.
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+/** A failure that is told in one go, without a stack. */
+export class Problem extends Error {}
+
+export class Program {
+  #child;
+  #isEnding = false;
+
+  /**
+   * @param name for people, such as "the sidecar"
+   * @param onEnd called when it ends and was not told to
+   */
+  constructor({ name, script, env, cwd, log, onEnd = () => {} }) {
+    this.name = name;
+    this.log = log;
+    if (existsSync(log)) renameSync(log, `${log}.1`);
+    const fd = openSync(log, "w", 0o600);
+    // A process group of its own: Ctrl-C reaches scripts/run alone, which then ends its programs in order.
+    const [command, ...args] = [...dieWithUs(), process.execPath, script];
+    this.#child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", fd, fd] });
+    closeSync(fd);
+    this.ended = new Promise((resolve) => {
+      this.#child.once("error", (error) => resolve(error.message));
+      this.#child.once("exit", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
+    });
+    this.how = undefined;
+    this.ended.then((how) => {
+      this.how = how;
+      if (!this.#isEnding) onEnd(this);
+    });
+  }
+
+  get output() {
+    return readFileSync(this.log, "utf8");
+  }
+
+  /** What to tell a person: the ends of a log are where the reason is. */
+  lastLines(count = 15) {
+    const lines = this.output.trimEnd().split("\n").slice(-count);
+    return `The last lines of ${this.log}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
+  }
+
+  /** Waits until `isReady` says so. @throws Problem where the program ends first or the time is over. */
+  async ready(isReady, timeoutMs) {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      if (await isReady()) return;
+      if (this.how)
+        throw new Problem(`${this.name} ended while starting (${this.how}).\n${this.lastLines()}`);
+      if (Date.now() > deadline) {
+        const seconds = timeoutMs / 1_000;
+        throw new Problem(`${this.name} was not ready after ${seconds} s.\n${this.lastLines()}`);
+      }
+      await Promise.race([pause(50), this.ended]);
+    }
+  }
+
+  /** Resolves when it is gone; it gets `graceMs` to go by itself. */
+  async end(graceMs = 10_000) {
+    this.#isEnding = true;
+    if (this.how) return;
+    this.#child.kill("SIGTERM");
+    const timer = setTimeout(() => this.kill(), graceMs);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  kill() {
+    this.#isEnding = true;
+    if (!this.how) this.#child.kill("SIGKILL");
+  }
+}
+
+/** The kernel ends the program when we die without the chance to do it (kill -9). */
+function dieWithUs() {
+  const setpriv = ["setpriv", "--pdeathsig", "TERM"];
+  return spawnSync(setpriv[0], [...setpriv.slice(1), "true"]).status === 0 ? setpriv : [];
+}
+
+/** Of one process for ever: a pid alone is given out again. */
+function findStartTime(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? undefined : fields[19];
+  } catch {
+    return undefined; // no such process
+  }
+}
+
+/** The scripts/run that `file` tells of, if it is alive. */
+export function findRunning(file) {
+  try {
+    const running = JSON.parse(readFileSync(file, "utf8"));
+    return findStartTime(running.pid) === running.startTime ? running : undefined;
+  } catch {
+    return undefined; // no file, or one that was cut off while it was written
+  }
+}
+
+/** @returns what takes the file away again. @throws Problem where another one is alive. */
+export function holdRun(file, facts) {
+  const content = JSON.stringify({ pid: process.pid, startTime: findStartTime(process.pid), ...facts });
+  for (;;) {
+    try {
+      writeFileSync(file, content, { flag: "wx", mode: 0o600 });
+      return () => rmSync(file, { force: true });
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      refuseSecond(file);
+      rmSync(file, { force: true });
+    }
+  }
+}
+
+export function refuseSecond(file) {
+  const running = findRunning(file);
+  if (running) {
+    throw new Problem(
+      `already running on this STATE_DIR, as process ${running.pid}; end it with Ctrl-C where it runs, or with scripts/run --stop`,
+    );
+  }
+}
+
+/** @throws Problem where nothing can listen there. */
+export async function refuseTakenPort(host, port, variable) {
+  try {
+    await listenOnce(host, port);
+  } catch (error) {
+    if (error.code !== "EADDRINUSE") {
+      throw new Problem(`can't listen on ${host} port ${port} (${variable}): ${error.message}`);
+    }
+    throw new Problem(
+      `port ${port} is taken; stop what uses it, or choose another: ${variable}=${port + 100} scripts/run`,
+    );
+  }
+}
+
+/** The port that was got; 0 asks for a free one. */
+export function listenOnce(host, port) {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      const got = server.address().port;
+      server.close(() => resolve(got));
+    });
+  });
+}
