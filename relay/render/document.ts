@@ -35,6 +35,7 @@ export interface PageView {
 export type BreakPlace = "cursor" | "screen";
 
 const SLICE_UNITS = 16_384;
+const MAX_BLOCKING_MS = 10;
 
 /**
  * Fed with a thread's log from the start (or from a mark), it always knows the pages that are not delivered yet.
@@ -50,6 +51,7 @@ export class Document {
   readonly #toReplay: LogEvent[];
   #offset: number;
   #confirmed: number;
+  #pausedMs = 0;
 
   constructor(options: DocumentOptions, from?: Mark) {
     const state = from === undefined ? undefined : decodeMark(from);
@@ -98,6 +100,31 @@ export class Document {
    * may be cut. Blocks for about 0.1 s per MB: cut what is longer than 64 KiB, or use {@link feedLong}.
    */
   feed(text: string, endOffset: number): void {
+    this.#write(text, endOffset);
+    this.#checkpoints.add(this.#candidate());
+  }
+
+  /** {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. */
+  async feedLong(text: string, endOffset: number): Promise<void> {
+    let start = 0;
+    let offset = endOffset - Buffer.byteLength(text);
+    while (start < text.length) {
+      let end = Math.min(text.length, start + SLICE_UNITS);
+      if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
+      const slice = text.slice(start, end);
+      offset += Buffer.byteLength(slice);
+      this.#write(slice, offset);
+      start = end;
+      // Short calls in a row must not block together either, so the time counts from the last pause of any call.
+      if (performance.now() - this.#pausedMs > MAX_BLOCKING_MS) {
+        await new Promise((resolve) => setImmediate(resolve));
+        this.#pausedMs = performance.now();
+      }
+    }
+    this.#checkpoints.add(this.#candidate());
+  }
+
+  #write(text: string, endOffset: number): void {
     let rest = text;
     while (this.#toReplay.length > 0 && rest !== "") {
       const end = Math.min(this.#toReplay[0]?.offset ?? endOffset, endOffset);
@@ -109,27 +136,7 @@ export class Document {
     }
     this.#screen.write(rest);
     this.#offset = endOffset;
-    this.#checkpoints.add(this.#candidate());
     this.#replayHere();
-  }
-
-  /** {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. */
-  async feedLong(text: string, endOffset: number): Promise<void> {
-    let start = 0;
-    let offset = endOffset - Buffer.byteLength(text);
-    let sinceMs = performance.now();
-    while (start < text.length) {
-      let end = Math.min(text.length, start + SLICE_UNITS);
-      if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
-      const slice = text.slice(start, end);
-      offset += Buffer.byteLength(slice);
-      this.feed(slice, offset);
-      start = end;
-      if (performance.now() - sinceMs > 10) {
-        await new Promise((resolve) => setImmediate(resolve));
-        sinceMs = performance.now();
-      }
-    }
   }
 
   /** The terminal has another size from here on. */
@@ -152,12 +159,12 @@ export class Document {
     const views: PageView[] = [];
     for (const page of sealed) {
       if (page.index < this.#confirmed) continue;
-      if (page.gap === undefined) views.push(this.#view(page, true));
+      if (page.isGap !== true) views.push(this.#view(page, true));
       else
         views.push({
           kind: "gap",
           index: page.index,
-          text: gapNotice(page.gap),
+          text: gapNotice(page.size),
           isSealed: this.#pager.hasBegun(page),
         });
     }

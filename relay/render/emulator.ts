@@ -5,6 +5,7 @@
  */
 import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
+import { trimEndSpaces } from "./text.ts";
 
 const { Terminal } = xtermHeadless;
 const { Unicode11Addon } = unicode11;
@@ -12,6 +13,8 @@ const { Unicode11Addon } = unicode11;
 /** One row of cells. */
 export interface CellRow {
   readonly length: number;
+  /** Three numbers a cell; the first: 21 bits of code point, a flag for combined text, two bits of width. */
+  readonly _data: Uint32Array;
   isWrapped: boolean;
   getWidth(column: number): number;
   getString(column: number): string;
@@ -104,9 +107,37 @@ export interface EmulatorListener {
 const MAX_CELL_UNITS = 32;
 /** More than any screen: a program that asks for two billion repetitions must not stop the relay. */
 const MAX_PARAM = 1000;
+const SPACE = 32;
 const GROUND = 0;
 const ESCAPE = 1;
 const STRING_IGNORED = 7;
+
+const CELL_NUMBERS = 3;
+const CODE_POINT = 0x1fffff;
+const HAS_TEXT = 0x3fffff;
+const IS_COMBINED = 0x200000;
+const WIDTH_SHIFT = 22;
+const codeUnits: number[] = [];
+
+/** A row's text without the spaces and empty cells at its end. Twice as fast as asking the row for it. */
+export function readRow(row: CellRow): string {
+  const data = row._data;
+  let end = row.length * CELL_NUMBERS - CELL_NUMBERS;
+  for (; end >= 0; end -= CELL_NUMBERS) {
+    const text = (data[end] as number) & HAS_TEXT;
+    if (text !== 0 && text !== SPACE) break;
+  }
+  codeUnits.length = 0;
+  for (let index = 0; index <= end; index += CELL_NUMBERS) {
+    const content = data[index] as number;
+    const codePoint = content & CODE_POINT;
+    if (content & IS_COMBINED || codePoint > 0xffff) return trimEndSpaces(row.translateToString(true));
+    if (codePoint !== 0) codeUnits.push(codePoint);
+    // An empty cell shows as a space; the stub behind a wide character has no width and shows nothing.
+    else if (content >>> WIDTH_SHIFT !== 0) codeUnits.push(SPACE);
+  }
+  return String.fromCharCode.apply(undefined, codeUnits);
+}
 
 /** The emulator with `scrollback` 0: rows that leave are told to `listener` and kept nowhere. */
 export class Emulator {

@@ -8,7 +8,10 @@ export interface Page {
   /** Counted over the whole thread from 0. */
   index: number;
   readonly rows: readonly string[];
-  readonly gap?: Gap;
+  /** How much of the terminal's text it holds. */
+  readonly size: Gap;
+  /** The size is that of what is missing here. */
+  readonly isGap?: boolean;
 }
 
 /** What a pager needs to go on, when all pages before `index` are delivered. */
@@ -69,10 +72,11 @@ export class Pager {
     return this.#filling.index;
   }
 
-  /** Adds a settled row. */
-  push(line: Line): void {
-    if (isPlain(line.text) && line.text.length <= BODY_UNITS && line.runs === undefined) this.#add(line.text);
-    else for (const row of toRows(line, this.#isAnsi)) this.#add(row);
+  /** Adds a settled row; `isKnownPlain` saves looking. */
+  push(line: Line, isKnownPlain = false): void {
+    if (isKnownPlain || (line.runs === undefined && line.text.length <= BODY_UNITS && isPlain(line.text))) {
+      this.#add(line.text, line.text.length + 1);
+    } else for (const row of toRows(line, this.#isAnsi)) this.#add(row);
     this.#settled++;
     this.#breakHere();
   }
@@ -136,9 +140,9 @@ export class Pager {
     };
   }
 
-  #add(row: string): void {
+  #add(row: string, bytes?: number): void {
     if (!this.#filling.fits(row)) this.#seal();
-    this.#filling.add(row);
+    this.#filling.add(row, bytes);
   }
 
   #breakHere(): void {
@@ -160,7 +164,12 @@ export class Pager {
     if (range === undefined) return;
     const dropped = this.#waiting.slice(range.from, range.to);
     const index = dropped[0]?.index ?? 0;
-    const gap: Page = { index, rows: [], gap: dropped.map(measure).reduce(add) };
+    const size = { lines: 0, bytes: 0 };
+    for (const page of dropped) {
+      size.lines += page.size.lines;
+      size.bytes += page.size.bytes;
+    }
+    const gap: Page = { index, rows: [], size, isGap: true };
     this.#waiting.splice(range.from, dropped.length, gap);
     const shift = dropped.length - 1;
     for (const page of this.#waiting.slice(range.from + 1)) page.index -= shift;
@@ -173,12 +182,14 @@ export class Pager {
 class Filling {
   index: number;
   readonly rows: string[];
-  #units: number;
+  #units = 0;
+  #lines = 0;
+  #bytes = 0;
 
   constructor(index: number, rows: readonly string[] = []) {
     this.index = index;
-    this.rows = [...rows];
-    this.#units = rows.reduce((sum, row) => sum + row.length + 1, 0);
+    this.rows = [];
+    for (const row of rows) this.add(row);
   }
 
   get isEmpty(): boolean {
@@ -189,9 +200,13 @@ class Filling {
     return this.#units + row.length <= BODY_UNITS;
   }
 
-  add(row: string): void {
+  add(row: string, bytes?: number): void {
     this.rows.push(row);
     this.#units += row.length + 1;
+    // A piece that goes on in the next one is not a row of the terminal yet.
+    const lines = bytes === undefined && row.endsWith(CONTINUATION) ? 0 : 1;
+    this.#lines += lines;
+    this.#bytes += bytes ?? byteLength(row) + lines;
   }
 
   copy(): Filling {
@@ -199,25 +214,12 @@ class Filling {
   }
 
   toPage(): Page {
-    return { index: this.index, rows: this.rows };
+    return { index: this.index, rows: this.rows, size: { lines: this.#lines, bytes: this.#bytes } };
   }
 }
 
-/** A page's terminal rows and their bytes with a newline each. Marks of ours are no bytes of the text. */
-function measure(page: Page): Gap {
-  if (page.gap !== undefined) return page.gap;
-  let lines = 0;
-  let bytes = 0;
-  for (const row of page.rows) {
-    const isPiece = row.endsWith(CONTINUATION);
-    if (!isPiece) lines++;
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are no bytes of the text either
-    const text = isPlain(row) ? row : row.replace(/[\u200b\u2060]|\x1b\[[0-9;]*m/g, "");
-    bytes += Buffer.byteLength(text) + (isPiece ? 0 : 1);
-  }
-  return { lines, bytes };
-}
-
-function add(one: Gap, other: Gap): Gap {
-  return { lines: one.lines + other.lines, bytes: one.bytes + other.bytes };
+/** The bytes of the terminal's text: marks and colours of ours are none. */
+function byteLength(row: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours that are put into a row
+  return isPlain(row) ? row.length : Buffer.byteLength(row.replace(/[\u200b\u2060]|\x1b\[[0-9;]*m/g, ""));
 }

@@ -1,11 +1,10 @@
 /** Finds long runs of lines that need no terminal emulator. Pure. */
-import type { Line } from "./screen.ts";
 import { trimEndSpaces } from "./text.ts";
 
 /** Lines at the start of a text that every terminal shows alike. */
 export interface PlainBlock {
-  /** The rows of all but the last lines, in order. */
-  readonly settled: Line[];
+  /** All but the last lines: printable ASCII, each ended by CR LF. */
+  readonly settled: string;
   /** The last lines: enough of them to fill the screen. */
   readonly tail: string;
   /** Where the block ends in the text. */
@@ -18,15 +17,10 @@ const SGR = /\x1b\[[0-9;:]*m/g;
 const NOT_PLAIN = /[^\x20-\x7e\r\n\x1b]|\x1b(?!\[[0-9;:]*m)|\r(?!\n)|(?<!\r)\n/g;
 
 /**
- * The longest run of whole lines (printable ASCII and colours, each ended by CR LF) from `from` on, when it is
- * much longer than the screen; otherwise undefined.
+ * The longest run of whole lines (printable ASCII and colours, each ended by CR LF) from `from` on, when there
+ * are more of them than the screen has rows; otherwise undefined.
  */
-export function readPlainBlock(
-  text: string,
-  from: number,
-  cols: number,
-  rows: number,
-): PlainBlock | undefined {
+export function findPlainBlock(text: string, from: number, rows: number): PlainBlock | undefined {
   if (text.length - from < rows * 4) return undefined;
   NOT_PLAIN.lastIndex = from;
   const limit = NOT_PLAIN.exec(text)?.index ?? text.length;
@@ -38,23 +32,28 @@ export function readPlainBlock(
     tail = text.lastIndexOf("\r\n", tail - 3) + 2;
     if (tail < from + 2) return undefined;
   }
-  const block = text.slice(from, tail);
-  const plain = block.includes("\x1b") ? block.replace(SGR, "") : block;
-  const settled: Line[] = [];
-  for (let start = 0; start < plain.length; ) {
-    const stop = plain.indexOf("\r\n", start);
-    pushRows(settled, plain.slice(start, stop), cols);
-    start = stop + 2;
-  }
-  return { settled, tail: text.slice(tail, end), end };
+  const settled = text.slice(from, tail);
+  return {
+    settled: settled.includes("\x1b") ? settled.replace(SGR, "") : settled,
+    tail: text.slice(tail, end),
+    end,
+  };
 }
 
-function pushRows(rows: Line[], line: string, cols: number): void {
-  if (line.length <= cols) {
-    rows.push({ text: trimEndSpaces(line), wrapped: false });
-    return;
-  }
-  for (let column = 0; column < line.length; column += cols) {
-    rows.push({ text: trimEndSpaces(line.slice(column, column + cols)), wrapped: column > 0 });
+/** The rows that these lines make on a terminal. */
+export function forEachRow(
+  lines: string,
+  cols: number,
+  emit: (text: string, wrapped: boolean) => void,
+): void {
+  for (let start = 0; start < lines.length; ) {
+    const stop = lines.indexOf("\r\n", start);
+    if (stop - start <= cols) emit(trimEndSpaces(lines.slice(start, stop)), false);
+    else {
+      for (let column = start; column < stop; column += cols) {
+        emit(trimEndSpaces(lines.slice(column, Math.min(column + cols, stop))), column > start);
+      }
+    }
+    start = stop + 2;
   }
 }

@@ -1,9 +1,8 @@
 /** A terminal's screen as a log of bytes draws it, and the rows that left it for good. */
 import { type ColourRun, colourRuns } from "./colours.ts";
-import { type CellRow, Emulator, type ScreenBuffer } from "./emulator.ts";
-import { readPlainBlock } from "./plain-lines.ts";
+import { type CellRow, Emulator, readRow, type ScreenBuffer } from "./emulator.ts";
+import { findPlainBlock, forEachRow } from "./plain-lines.ts";
 import { restoreScreen, type ScreenSnapshot, takeSnapshot } from "./snapshot.ts";
-import { trimEndSpaces } from "./text.ts";
 
 /** One row of the terminal, without the spaces at its end. */
 export interface Line {
@@ -23,8 +22,8 @@ export interface ScreenOptions {
 
 /** What a screen tells while text is written to it, in the order in which the text makes it happen. */
 export interface ScreenListener {
-  /** A row has left the normal screen for good. */
-  onSettled(line: Line): void;
+  /** A row has left the normal screen for good. `isPlain`: it is known to be printable ASCII without backticks. */
+  onSettled(line: Line, isPlain?: boolean): void;
   /** The whole normal screen was erased; all that was on it has been settled. */
   onErased?(): void;
 }
@@ -105,8 +104,9 @@ export class Screen {
     let position = 0;
     while (position < clean.length) {
       const next = this.#writePlainBlock(clean, position);
-      if (next > position) position = next;
-      else position = this.#parseSome(clean, position);
+      // In the middle of a line, a plain block may begin with the next one.
+      if (next === position) position = this.#parseSome(clean, position, this.#emulator.active.x > 0);
+      else position = next;
     }
   }
 
@@ -170,13 +170,11 @@ export class Screen {
   }
 
   /** Parses some of the text, where it can up to a line's end: there a plain block may begin. */
-  #parseSome(text: string, from: number): number {
-    const limit = from + PARSE_UNITS;
-    let end = text.length;
-    if (limit < end) {
-      end = text.lastIndexOf("\n", limit - 1) + 1;
-      if (end <= from) end = isHighSurrogate(text.charCodeAt(limit - 1)) ? limit + 1 : limit;
-    }
+  #parseSome(text: string, from: number, isFirstLineOnly: boolean): number {
+    const limit = Math.min(text.length, from + PARSE_UNITS);
+    const newline = isFirstLineOnly ? text.indexOf("\n", from) : text.lastIndexOf("\n", limit - 1);
+    let end = newline >= from && newline < limit ? newline + 1 : limit;
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
     this.#emulator.parse(text.slice(from, end));
     return end;
   }
@@ -187,13 +185,15 @@ export class Screen {
    */
   #writePlainBlock(text: string, from: number): number {
     if (this.#colours || !this.#isPlainBottom()) return from;
-    const block = readPlainBlock(text, from, this.cols, this.rows);
+    const block = findPlainBlock(text, from, this.rows);
     if (block === undefined) return from;
     for (let row = 0; row < this.rows - 1; row++) {
       const line = this.#emulator.normal.lines.get(row);
       if (line !== undefined) this.#settle(line);
     }
-    for (const line of block.settled) this.#listener.onSettled(line);
+    const isPlain = !block.settled.includes("`");
+    const listener = this.#listener;
+    forEachRow(block.settled, this.cols, (text, wrapped) => listener.onSettled({ text, wrapped }, isPlain));
     this.#muted = this.rows - 1;
     this.#emulator.parse(block.tail);
     return block.end;
@@ -248,10 +248,6 @@ export class Screen {
 }
 
 const PARSE_UNITS = 4096;
-
-function readRow(row: CellRow): string {
-  return trimEndSpaces(row.translateToString(true));
-}
 
 function clampSize(size: number, max: number): number {
   return Math.max(2, Math.min(max, Math.trunc(size) || 2));
