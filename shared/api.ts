@@ -101,6 +101,7 @@ export const outputReplySchema = z.object({
   output: z.string(),
   /** The position behind `output`: the next `since`. */
   offset: z.int(),
+  status: threadStatusSchema,
   /** False only once nothing more will come. */
   processRunning: z.boolean(),
   exitCode: z.int().nullable(),

@@ -9,7 +9,7 @@ import { errorText } from "./errors.ts";
 export async function runMain(
   name: string,
   env: NodeJS.ProcessEnv,
-  start: (env: NodeJS.ProcessEnv) => Promise<{ close: () => Promise<void> }>,
+  start: (env: NodeJS.ProcessEnv) => Promise<{ close: () => Promise<void>; failed?: Promise<never> }>,
 ): Promise<void> {
   const fail = (code: number, lines: readonly string[]): never => {
     for (const line of lines) process.stderr.write(`${name}: ${line}\n`);
@@ -29,6 +29,9 @@ export async function runMain(
         (error: unknown) => fail(1, [`ended by ${signal}: ${errorText(error)}`]),
       );
     };
+    running.failed?.catch((error: unknown) => {
+      if (!isEnding) fail(1, [errorText(error)]);
+    });
     process.on("SIGINT", end);
     process.on("SIGTERM", end);
   } catch (error) {

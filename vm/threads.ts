@@ -164,6 +164,7 @@ export class Threads {
     return {
       output: slice.output,
       offset: slice.offset,
+      status: row.status,
       processRunning: row.status === "running",
       exitCode: row.exitCode,
       signal: row.signal,

@@ -1,0 +1,198 @@
+/** The slash commands: their shapes, and what each does. */
+import {
+  type AutocompleteInteraction,
+  type ChatInputCommandInteraction,
+  MessageFlags,
+  type RESTPostAPIChatInputApplicationCommandsJSONBody,
+  SlashCommandBuilder,
+} from "discord.js";
+import type { SidecarClient } from "../shared/client.ts";
+import { AppError } from "../shared/errors.ts";
+import type { Sessions } from "./sessions.ts";
+import { clip, killedText, statusText } from "./texts.ts";
+
+/** Discord shows at most 25 choices of at most 100 characters. */
+const MAX_CHOICES = 25;
+const MAX_CHOICE_CHARACTERS = 100;
+const MAX_MESSAGE_CHARACTERS = 1_900;
+const MAX_OPTION_CHARACTERS = 6_000;
+
+export interface CommandContext {
+  sessions: Sessions;
+  client: SidecarClient;
+  now: () => number;
+}
+
+interface Command {
+  definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
+  /** Whether only the person who asked sees the answer. */
+  isPrivate: boolean;
+  run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
+}
+
+const dirOption = (description: string) => (option: import("discord.js").SlashCommandStringOption) =>
+  option.setName("dir").setDescription(description).setRequired(true).setAutocomplete(true);
+
+const terminal: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("terminal")
+    .setDescription("Run a command on the VM in a thread of its own")
+    .addStringOption(dirOption("Directory to run it in, below the repositories' folder"))
+    .addStringOption((option) =>
+      option
+        .setName("command")
+        .setDescription("Shell command line, such as: npm run dev")
+        .setRequired(true)
+        .setMaxLength(MAX_OPTION_CHARACTERS),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    const command = interaction.options.getString("command", true);
+    const dir = interaction.options.getString("dir", true);
+    const threadId = await sessions.create("terminal", dir, command, interaction.user.id);
+    await interaction.editReply(`🖥 Running in <#${threadId}>`);
+  },
+};
+
+const agent: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("agent")
+    .setDescription("Give a coding agent a task, in a thread of its own")
+    .addStringOption(dirOption("Directory to work in, below the repositories' folder"))
+    .addStringOption((option) =>
+      option
+        .setName("prompt")
+        .setDescription("What the agent is to do")
+        .setRequired(true)
+        .setMaxLength(MAX_OPTION_CHARACTERS),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    const prompt = interaction.options.getString("prompt", true);
+    const dir = interaction.options.getString("dir", true);
+    const threadId = await sessions.create("agent", dir, prompt, interaction.user.id);
+    await interaction.editReply(`🤖 At work in <#${threadId}>`);
+  },
+};
+
+const done: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("done")
+    .setDescription("End this thread's session and archive the thread")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    if (!sessions.has(interaction.channelId)) {
+      throw new AppError(
+        "invalid_request",
+        "/done belongs into a thread with a session; /status lists them.",
+      );
+    }
+    const { reply, archive } = await sessions.kill(interaction.channelId);
+    // The answer must be there before the thread is archived: Discord takes none after it.
+    await interaction.editReply(killedText(reply));
+    await archive();
+  },
+};
+
+const kill: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("kill")
+    .setDescription("End a session from anywhere and archive its thread")
+    .addStringOption((option) =>
+      option.setName("thread").setDescription("Which one").setRequired(true).setAutocomplete(true),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    // A mention is what people paste; the choices give the id itself.
+    const threadId = interaction.options.getString("thread", true).replace(/^<#(\d+)>$/, "$1");
+    if (!sessions.has(threadId)) {
+      throw new AppError("not_found", "thread: no open session has that thread; pick one of the list.");
+    }
+    if (threadId === interaction.channelId) return done.run(interaction, { sessions } as CommandContext);
+    const reply = await sessions.killAndTell(threadId);
+    const code = reply.exitCode === null ? "" : ` Exit code ${reply.exitCode}.`;
+    await interaction.editReply(`⏹ Ended <#${threadId}>.${code}`);
+  },
+};
+
+const status: Command = {
+  definition: new SlashCommandBuilder().setName("status").setDescription("List the open sessions").toJSON(),
+  isPrivate: true,
+  run: async (interaction, { client, now }) => {
+    const threads = await client.listThreads();
+    if (threads.length === 0) {
+      await interaction.editReply("No session is open. Start one with /terminal or /agent.");
+      return;
+    }
+    const branches = await findBranches(client, [...new Set(threads.map((thread) => thread.dir))]);
+    const blocks = threads.map((thread) => statusText(thread, branches.get(thread.dir), now()));
+    const [first = "", ...others] = joinBlocks(blocks, MAX_MESSAGE_CHARACTERS);
+    await interaction.editReply(first);
+    for (const content of others) await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
+  },
+};
+
+export const COMMANDS = new Map<string, Command>(
+  [terminal, agent, done, kill, status].map((command) => [command.definition.name, command]),
+);
+
+/** The choices for the option that is being typed. */
+export async function completions(
+  interaction: AutocompleteInteraction,
+  { client }: CommandContext,
+): Promise<{ name: string; value: string }[]> {
+  const { name, value } = interaction.options.getFocused(true);
+  const choices =
+    name === "dir"
+      ? await completeDirectory(client, value)
+      : name === "thread"
+        ? await completeThread(client, value)
+        : [];
+  return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
+}
+
+async function completeDirectory(client: SidecarClient, typed: string) {
+  const repos = await client.listRepos(typed);
+  return repos.map(({ dir, branch, dirty }) => ({
+    name: clip(branch === undefined ? dir : `${dir} (${branch}${dirty ? "*" : ""})`, MAX_CHOICE_CHARACTERS),
+    value: dir,
+  }));
+}
+
+async function completeThread(client: SidecarClient, typed: string) {
+  const threads = await client.listThreads();
+  return threads
+    .map(({ threadId, type, dir, command }) => ({
+      name: clip(
+        `${type === "agent" ? "🤖" : "🖥"} ${dir} — ${command}`.replace(/\s+/g, " "),
+        MAX_CHOICE_CHARACTERS,
+      ),
+      value: threadId,
+    }))
+    .filter(({ name, value }) => name.toLowerCase().includes(typed.toLowerCase()) || value.startsWith(typed));
+}
+
+async function findBranches(client: SidecarClient, dirs: string[]): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    dirs.map(async (dir) => {
+      const repos = await client.listRepos(dir);
+      return [dir, repos.find((repo) => repo.dir === dir)?.branch] as const;
+    }),
+  );
+  return new Map(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function joinBlocks(blocks: readonly string[], max: number): string[] {
+  const messages: string[] = [];
+  for (const block of blocks) {
+    const last = messages.at(-1);
+    if (last !== undefined && last.length + block.length + 1 <= max)
+      messages[messages.length - 1] = `${last}\n${block}`;
+    else messages.push(block);
+  }
+  return messages;
+}

@@ -1,0 +1,85 @@
+/** The relay's settings. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { ConfigError, parseEnv } from "../shared/config.ts";
+import { LOG_LEVELS } from "../shared/log.ts";
+
+const SNOWFLAKE = /^\d{17,20}$/;
+
+const url = (what: string) =>
+  z.url({ protocol: /^https?$/, error: `must be ${what}, with http:// or https://` });
+
+const schema = z.object({
+  VM_URL: url("the sidecar's address").default("http://127.0.0.1:3001"),
+  VM_TOKEN: z.string().min(32, "must have at least 32 characters, and be the sidecar's").optional(),
+  STATE_DIR: z.string().default("/data/threadmux"),
+  DISCORD_TOKEN: z.string("the bot's token is needed"),
+  DISCORD_API_URL: url("the base address of Discord's REST API").default("https://discord.com/api"),
+  DISCORD_CHANNEL_ID: z
+    .string("the id of the channel where threads are made is needed")
+    .regex(SNOWFLAKE, "must be a channel's id: 17 to 20 digits"),
+  ALLOWED_USER_IDS: z
+    .string("the ids of those who may use the bot are needed; nobody else is served")
+    .transform((ids) =>
+      ids
+        .split(",")
+        .map((id) => id.trim())
+        .filter((id) => id !== ""),
+    )
+    .refine((ids) => ids.length > 0, "must name at least one user")
+    .refine(
+      (ids) => ids.every((id) => SNOWFLAKE.test(id)),
+      "must be user ids of 17 to 20 digits, separated by commas",
+    ),
+  POLL_INTERVAL_MS: z.coerce
+    .number("must be a whole number of milliseconds from 100 to 60000")
+    .int()
+    .min(100, "must be at least 100")
+    .max(60_000, "must be at most 60000")
+    .default(1_000),
+  LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
+});
+
+export interface RelayConfig {
+  vmUrl: string;
+  vmToken: string;
+  discordToken: string;
+  discordApiUrl: string;
+  channelId: string;
+  allowedUserIds: ReadonlySet<string>;
+  pollIntervalMs: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+}
+
+/** @throws ConfigError with every problem at once. */
+export function parseRelayConfig(env: Record<string, string | undefined>): RelayConfig {
+  const problems: string[] = [];
+  let values: z.infer<typeof schema> | undefined;
+  try {
+    values = parseEnv(schema, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems);
+  }
+  const vmToken = env["VM_TOKEN"] || findToken(resolve(env["STATE_DIR"] || "/data/threadmux"));
+  if (vmToken === undefined) {
+    problems.push("VM_TOKEN: missing; the sidecar's token is needed (or STATE_DIR, where it keeps one)");
+  }
+  if (!values || vmToken === undefined || problems.length > 0) throw new ConfigError(problems);
+  return {
+    vmUrl: values.VM_URL,
+    vmToken,
+    discordToken: values.DISCORD_TOKEN,
+    discordApiUrl: values.DISCORD_API_URL.replace(/\/+$/, ""),
+    channelId: values.DISCORD_CHANNEL_ID,
+    allowedUserIds: new Set(values.ALLOWED_USER_IDS),
+    pollIntervalMs: values.POLL_INTERVAL_MS,
+    logLevel: values.LOG_LEVEL,
+  };
+}
+
+function findToken(stateDir: string): string | undefined {
+  const file = join(stateDir, "token");
+  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+}

@@ -1,0 +1,201 @@
+/** Discord's REST API as the relay uses it: each call with a deadline of its own and typed refusals. */
+import { DiscordAPIError, HTTPError, type REST, Routes } from "discord.js";
+import { z } from "zod";
+import { pause } from "../shared/lifecycle.ts";
+
+/** discord.js' own timer ends with the headers; a body that stalls would hang for minutes. */
+const DEADLINE_MS = 20_000;
+const RETRIES = 4;
+const AUTO_ARCHIVE_MINUTES = 1_440;
+const PUBLIC_THREAD = 11;
+
+const channelSchema = z.object({
+  id: z.string(),
+  guild_id: z.string().optional(),
+  parent_id: z.string().nullish(),
+  owner_id: z.string().optional(),
+  thread_metadata: z.object({ archived: z.boolean(), locked: z.boolean().optional() }).optional(),
+});
+const messageSchema = z.object({
+  id: z.string(),
+  content: z.string(),
+  author: z.object({ id: z.string(), bot: z.boolean().optional() }),
+  type: z.int(),
+});
+const sentSchema = z.object({ id: z.string() });
+
+export interface ChannelInfo {
+  id: string;
+  guildId: string | undefined;
+  parentId: string | undefined;
+  ownerId: string | undefined;
+  isArchived: boolean;
+  isLocked: boolean;
+}
+
+export type DiscordMessage = z.infer<typeof messageSchema>;
+
+export interface OutgoingMessage {
+  content: string;
+  /** At most 25 characters; for some minutes the same nonce gives the message that is there already. */
+  nonce?: string;
+  /** The only user whom this message may notify. */
+  mention?: string;
+  replyTo?: string;
+}
+
+/** What a refusal means for the caller; anything else stays the error that it was. */
+export type Refusal = "unknown channel" | "unknown message" | "archived" | "locked" | "forbidden";
+
+const REFUSALS: Record<number, Refusal> = {
+  10003: "unknown channel",
+  10008: "unknown message",
+  50083: "archived",
+  160005: "locked",
+  50001: "forbidden",
+  50013: "forbidden",
+};
+
+export function findRefusal(error: unknown): Refusal | undefined {
+  return error instanceof DiscordAPIError ? REFUSALS[Number(error.code)] : undefined;
+}
+
+export class DiscordApi {
+  readonly #rest: REST;
+  readonly #signal: AbortSignal;
+
+  /** @param signal ends every call and every wait between tries. */
+  constructor(rest: REST, signal: AbortSignal) {
+    this.#rest = rest;
+    this.#signal = signal;
+  }
+
+  async send(channelId: string, message: OutgoingMessage): Promise<{ id: string }> {
+    const body = {
+      content: message.content,
+      allowed_mentions: { parse: [], ...(message.mention === undefined ? {} : { users: [message.mention] }) },
+      ...(message.nonce === undefined ? {} : { nonce: message.nonce, enforce_nonce: true }),
+      ...(message.replyTo === undefined
+        ? {}
+        : { message_reference: { message_id: message.replyTo, fail_if_not_exists: false } }),
+    };
+    return this.#call(sentSchema, (signal) =>
+      this.#rest.post(Routes.channelMessages(channelId), { body, signal }),
+    );
+  }
+
+  async edit(channelId: string, messageId: string, content: string): Promise<void> {
+    const body = { content, allowed_mentions: { parse: [] } };
+    await this.#call(sentSchema, (signal) =>
+      this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
+    );
+  }
+
+  async deleteMessage(channelId: string, messageId: string): Promise<void> {
+    await this.#call(z.unknown(), (signal) =>
+      this.#rest.delete(Routes.channelMessage(channelId, messageId), { signal }),
+    );
+  }
+
+  /** All messages after `afterId`, oldest first. */
+  async listMessagesAfter(channelId: string, afterId: string): Promise<DiscordMessage[]> {
+    const all: DiscordMessage[] = [];
+    for (let after = afterId; ; ) {
+      const query = new URLSearchParams({ limit: "100", after });
+      const page = await this.#call(z.array(messageSchema), (signal) =>
+        this.#rest.get(Routes.channelMessages(channelId), { query, signal }),
+      );
+      page.sort((a, b) => compareIds(a.id, b.id));
+      all.push(...page);
+      const last = page.at(-1);
+      if (page.length < 100 || !last) return all;
+      after = last.id;
+    }
+  }
+
+  /** Undefined where it does not exist any more. */
+  async findChannel(channelId: string): Promise<ChannelInfo | undefined> {
+    try {
+      const channel = await this.#call(channelSchema, (signal) =>
+        this.#rest.get(Routes.channel(channelId), { signal }),
+      );
+      return toInfo(channel);
+    } catch (error) {
+      if (findRefusal(error) === "unknown channel") return undefined;
+      throw error;
+    }
+  }
+
+  async listActiveThreads(guildId: string): Promise<ChannelInfo[]> {
+    const { threads } = await this.#call(z.object({ threads: z.array(channelSchema) }), (signal) =>
+      this.#rest.get(Routes.guildActiveThreads(guildId), { signal }),
+    );
+    return threads.map(toInfo);
+  }
+
+  async createThread(channelId: string, name: string): Promise<{ id: string }> {
+    // Not tried again: what failed half-way could leave a second thread.
+    const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
+    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)]);
+    return sentSchema.parse(await this.#rest.post(Routes.threads(channelId), { body, signal }));
+  }
+
+  async addThreadMember(threadId: string, userId: string): Promise<void> {
+    await this.#call(z.unknown(), (signal) =>
+      this.#rest.put(Routes.threadMembers(threadId, userId), { signal }),
+    );
+  }
+
+  /** Raw, since discord.js queues an archive behind a rename that is rate limited, for up to 10 minutes. */
+  async setArchived(threadId: string, archived: boolean): Promise<void> {
+    await this.#call(z.unknown(), (signal) =>
+      this.#rest.patch(Routes.channel(threadId), { body: { archived }, signal }),
+    );
+  }
+
+  async deleteChannel(channelId: string): Promise<void> {
+    await this.#call(z.unknown(), (signal) => this.#rest.delete(Routes.channel(channelId), { signal }));
+  }
+
+  /** Tries again after 5xx, timeouts and broken connections: discord.js does so at once or not at all. */
+  async #call<S extends z.ZodType>(
+    schema: S,
+    request: (signal: AbortSignal) => Promise<unknown>,
+  ): Promise<z.output<S>> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return schema.parse(await request(AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)])));
+      } catch (error) {
+        if (this.#signal.aborted || attempt >= RETRIES || !isTransient(error)) throw error;
+        await pause(250 * 2 ** attempt, this.#signal);
+      }
+    }
+  }
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof DiscordAPIError || error instanceof z.ZodError) return false;
+  if (error instanceof HTTPError) return error.status >= 500;
+  return error instanceof Error; // the connection: refused, reset, closed, too slow
+}
+
+function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
+  return {
+    id: channel.id,
+    guildId: channel.guild_id,
+    parentId: channel.parent_id ?? undefined,
+    ownerId: channel.owner_id,
+    isArchived: channel.thread_metadata?.archived ?? false,
+    isLocked: channel.thread_metadata?.locked ?? false,
+  };
+}
+
+/** Snowflakes in order of time. */
+export function compareIds(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+/** When a snowflake was made, in milliseconds since 1970. */
+export function snowflakeTime(id: string): number {
+  return Number((BigInt(id) >> 22n) + 1_420_070_400_000n);
+}

@@ -1,0 +1,109 @@
+/** What the relay says, as pure functions of what it knows. */
+import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
+import { AppError } from "../shared/errors.ts";
+import { fence } from "./render/pages.ts";
+
+const MAX_NAME_CHARACTERS = 100;
+/** Below Discord's 2,000, with room for what stands around it. */
+const MAX_BLOCK_CHARACTERS = 1_700;
+
+const ICONS: Record<ThreadType, string> = { terminal: "🖥", agent: "🤖" };
+
+/** `🖥 dir — command`, on one line and within Discord's limit. */
+export function threadName(type: ThreadType, dir: string, command: string): string {
+  return clip(`${ICONS[type]} ${dir} — ${command}`.replace(/\s+/g, " ").trim(), MAX_NAME_CHARACTERS);
+}
+
+/** The first message of a thread: what was asked for, whole where the name had to be cut. */
+export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
+  const verb = type === "terminal" ? "runs" : "was asked";
+  return `${ICONS[type]} **${escapeMarkdown(clip(dir, 100))}** ${verb}, started by <@${userId}>:\n${fence(clip(command, MAX_BLOCK_CHARACTERS).split("\n"))}`;
+}
+
+/** One message when a process has ended. `undefined` while there is nothing to say. */
+export function endText(thread: Thread): string | undefined {
+  if (thread.endedAt === null || thread.processRunning) return undefined;
+  const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
+  const ran = `after ${formatDuration(seconds)}`;
+  const how = describeExit(thread);
+  switch (thread.status) {
+    case "running":
+      return undefined;
+    case "idle":
+      return `✅ The agent's turn is over: ${how}. Write here for the next one, or use /done to end the thread.`;
+    case "exited":
+      return `⏹ The process ended with ${how} ${ran}. /done ends this thread.`;
+    case "killed":
+      return `⏹ This thread was killed ${ran}.`;
+    case "lost":
+      return `⚠️ This session is lost: the terminal server on the VM died under it (a restart of the VM, most likely). Start a new one with /${thread.type}.`;
+  }
+}
+
+export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {
+  if (exitCode === null) return signal === null ? "an unknown exit code" : signal;
+  return signal === null ? `exit code ${exitCode}` : `exit code ${exitCode} (${signal})`;
+}
+
+export function killedText(reply: KillReply): string {
+  const lines = [`⏹ Ended${reply.exitCode === null ? "" : ` with exit code ${reply.exitCode}`}.`];
+  if (reply.survivors > 0) {
+    lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);
+  }
+  if (reply.summary.trim() !== "")
+    lines.push("Last lines:", fence(clipStart(reply.summary, MAX_BLOCK_CHARACTERS).split("\n")));
+  return lines.join("\n");
+}
+
+/** `/status`: one block of text a thread. */
+export function statusText(thread: Thread, branch: string | undefined, now: number): string {
+  const uptime = formatDuration((now - Date.parse(thread.createdAt)) / 1_000);
+  const where = `\`${inlineCode(thread.dir)}\`${branch === undefined ? "" : ` on \`${inlineCode(branch)}\``}`;
+  const state = thread.status === "exited" ? `exited, ${describeExit(thread)}` : thread.status;
+  const waiting = thread.waiting > 0 ? ` · ${thread.waiting} waiting` : "";
+  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}\n\`${inlineCode(clip(thread.command.replace(/\s+/g, " "), 120))}\``;
+}
+
+/** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */
+export function errorSentence(error: unknown): string {
+  if (error instanceof AppError && error.code !== "internal") return error.message;
+  return "Something went wrong in the relay; its log says what.";
+}
+
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (whole < 60) return `${whole} s`;
+  const [days, hours, minutes] = [
+    Math.floor(whole / 86_400),
+    Math.floor(whole / 3_600) % 24,
+    Math.floor(whole / 60) % 60,
+  ];
+  if (days > 0) return `${days} d ${hours} h`;
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
+}
+
+/** At most `max` UTF-16 units, never through the middle of a character. */
+export function clip(text: string, max: number): string {
+  if (text.length <= max) return text;
+  let kept = "";
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (kept.length + segment.length > max - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+function clipStart(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const kept = text.slice(text.length - max + 1);
+  return `…${/^[\uDC00-\uDFFF]/.test(kept) ? kept.slice(1) : kept}`;
+}
+
+function inlineCode(text: string): string {
+  return text.replaceAll("`", "ˋ");
+}
+
+function escapeMarkdown(text: string): string {
+  return text.replace(/[\\*_~`|<>#[\]()]/g, "\\$&");
+}
