@@ -24,7 +24,7 @@ import {
   type Thread,
   threadSchema,
 } from "./api.ts";
-import { AppError, errorText } from "./errors.ts";
+import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -124,9 +124,10 @@ export class SidecarClient {
       });
     }
     const json = parseJson(text);
+    const reply = schema.safeParse(json);
+    // A health reply comes with 503 too.
+    if (reply.success && (response.ok || response.status === ERROR_STATUS.unavailable)) return reply.data;
     if (response.ok) {
-      const reply = schema.safeParse(json);
-      if (reply.success) return reply.data;
       throw new AppError(
         "unavailable",
         `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,

@@ -68,7 +68,12 @@ export function createApp({ threads, token, reposDir, getHealth, log }: AppOptio
       "content-length": String(end),
     });
     if (end === 0) return void res.end();
-    await pipeline(createReadStream(file, { start: 0, end: end - 1 }), res);
+    try {
+      await pipeline(createReadStream(file, { start: 0, end: end - 1 }), res);
+    } catch (error) {
+      // The caller went away in the middle: its right.
+      if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+    }
   });
   app.post("/threads/output", async (req, res) => {
     res.json({ threads: await threads.readOutputs(parse(outputsRequestSchema, req.body)) });

@@ -1,6 +1,6 @@
 /** A thread's log: the raw bytes that its pane printed, read by offset. tmux's sink is the only writer. */
 import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 
 export interface LogSlice {
   /** UTF-8, whole characters. */
@@ -9,6 +9,8 @@ export interface LogSlice {
   offset: number;
   /** The log's end at the time of reading. */
   end: number;
+  /** Whether another read would give more at once; the start of a character alone is not more. */
+  hasMore: boolean;
 }
 
 /** Makes the empty file that the sink appends to, readable by nobody else. */
@@ -28,13 +30,19 @@ export function sizeOfLog(file: string): { end: number; diskBytes: number } {
 
 /**
  * Reads at most `limit` bytes from `since`, but at least one character. A character that is not whole yet is left
- * for later, unless `isComplete` says that nothing more will come.
+ * for later, unless `isComplete` says that nothing more will come. A log that is not there is empty.
  */
 export async function readLog(
   file: string,
   { since, limit, isComplete }: { since: number; limit: number; isComplete: boolean },
 ): Promise<LogSlice> {
-  const handle = await open(file, "r");
+  let handle: FileHandle;
+  try {
+    handle = await open(file, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return { output: "", offset: since, end: 0, hasMore: false };
+  }
   try {
     const end = (await handle.stat()).size;
     const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(Math.max(limit, 4), end - since)));
@@ -44,9 +52,12 @@ export async function readLog(
       if (bytesRead === 0) break;
       length += bytesRead;
     }
-    const isTail = isComplete && since + length === end;
-    const whole = isTail ? length : length - countUnfinished(buffer.subarray(0, length));
-    return { output: buffer.toString("utf8", 0, whole), offset: since + whole, end };
+    const isTail = since + length === end;
+    const ready =
+      isTail && isComplete ? length : length - countUnfinished(buffer.subarray(0, length));
+    const whole = ready <= limit ? ready : wholeWithin(buffer.subarray(0, ready), limit);
+    const hasMore = whole < ready || !isTail;
+    return { output: buffer.toString("utf8", 0, whole), offset: since + whole, end, hasMore };
   } finally {
     await handle.close();
   }
@@ -64,6 +75,15 @@ export function readLogTail(file: string, bytes: number): string {
   } finally {
     closeSync(fd);
   }
+}
+
+/** How many of `bytes` are whole characters within `limit`; where the first is longer, it is taken whole. */
+function wholeWithin(bytes: Uint8Array, limit: number): number {
+  const whole = limit - countUnfinished(bytes.subarray(0, limit));
+  if (whole > 0) return whole;
+  let length = limit;
+  while (length < bytes.length && countUnfinished(bytes.subarray(0, length)) > 0) length += 1;
+  return length;
 }
 
 /** How many bytes at the end are the start of a UTF-8 character whose rest is missing: 0 to 3. */

@@ -4,12 +4,15 @@ import { pause } from "../shared/lifecycle.ts";
 
 /** By what a thread's processes are known. */
 export interface TreeSeed {
-  /** The pane's process: our wrapper, leader of the pane's session. 0 when not known. */
+  /**
+   * The pane's process: our wrapper, leader of the pane's session. 0 when not known. It may have ended long ago and
+   * its number be another process's by now: without the marker it is not taken for ours.
+   */
   panePid: number;
   /** The pane's terminal, such as /dev/pts/4; empty when not known. */
   tty: string;
-  /** A unique `NAME=value` in the environment of everything started in the pane. */
-  marker: string;
+  /** A unique `NAME=value` in the environment of everything started in the pane; undefined when not known. */
+  marker: string | undefined;
 }
 
 interface Process {
@@ -28,14 +31,18 @@ interface Process {
 export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process[] {
   const all = listProcesses();
   const known = new Set(also.map(identity));
-  const leader = all.find((p) => p.pid === seed.panePid);
+  const namesake = all.find((p) => p.pid === seed.panePid);
+  const isOurs = namesake && (seed.marker === undefined || hasMarker(namesake.pid, seed.marker));
+  const leader = isOurs ? namesake : undefined;
+  // While anything is left of a session, no other process gets its number.
+  const session = leader || !namesake ? seed.panePid : 0;
   const members = new Set<number>();
   for (const process of all) {
     const isMember =
-      process.pid === seed.panePid ||
-      (seed.panePid > 0 && process.session === seed.panePid) ||
+      process === leader ||
+      (session > 0 && process.session === session) ||
       known.has(identity(process)) ||
-      hasMarker(process.pid, seed.marker) ||
+      (seed.marker !== undefined && hasMarker(process.pid, seed.marker)) ||
       (leader !== undefined && process.startedAt >= leader.startedAt && hasOpen(process.pid, seed.tty));
     if (isMember) members.add(process.pid);
   }
@@ -58,7 +65,7 @@ export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process
  * @returns how many processes are still alive; 0 unless something can't be killed.
  */
 export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number> {
-  let tree = findTree(seed);
+  let tree = await look(seed);
   const programs = () => tree.filter((p) => p.pid !== seed.panePid);
   // An interactive shell ignores TERM and goes at HUP; what is stopped must go on to see either.
   for (const name of ["SIGTERM", "SIGHUP", "SIGCONT"] as const) signal(programs(), name);
@@ -66,24 +73,32 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
     await pause(stepMs);
     waitedMs += stepMs;
     stepMs = Math.min(stepMs * 2, 100);
-    tree = findTree(seed, tree);
+    tree = await look(seed, tree);
   }
   for (let round = 0; round < 5 && programs().length > 0; round++) {
     signal(programs(), "SIGKILL");
     await pause(20);
-    tree = findTree(seed, tree);
+    tree = await look(seed, tree);
   }
   // The wrapper alone is left: it has the exit code and waits for tmux to drain. Let it, then insist.
   for (let waitedMs = 0; tree.length > 0 && waitedMs < 400; waitedMs += 20) {
     await pause(20);
-    tree = findTree(seed, tree);
+    tree = await look(seed, tree);
   }
   for (let round = 0; round < 5 && tree.length > 0; round++) {
     signal(tree, "SIGKILL");
     await pause(20);
-    tree = findTree(seed, tree);
+    tree = await look(seed, tree);
   }
   return tree.length;
+}
+
+/** A process in the middle of exec has no environment for a moment: that nothing is left is only said twice. */
+async function look(seed: TreeSeed, also: readonly Process[] = []): Promise<Process[]> {
+  const tree = findTree(seed, also);
+  if (tree.length > 0) return tree;
+  await pause(10);
+  return findTree(seed, also);
 }
 
 function signal(processes: readonly Process[], name: NodeJS.Signals): void {
@@ -122,16 +137,23 @@ function listProcesses(): Process[] {
 }
 
 function hasMarker(pid: number, marker: string): boolean {
-  const environ = readProc(pid, "environ");
-  return environ !== undefined && (environ.startsWith(marker) || environ.includes(`\0${marker}`));
+  return readProc(pid, "environ")?.split("\0").includes(marker) ?? false;
 }
 
 function hasOpen(pid: number, path: string): boolean {
   if (path === "") return false;
   try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`) === path);
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => findLink(`/proc/${pid}/fd/${fd}`) === path);
   } catch {
     return false; // gone meanwhile, or another user's
+  }
+}
+
+function findLink(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined; // closed meanwhile: the others still count
   }
 }
 

@@ -287,7 +287,7 @@ export class TmuxServer {
     }
   }
 
-  /** One call, safe to repeat: the settings are set again on a running server, only the session is refused. */
+  /** One call, safe to repeat: a running server gets its settings again and refuses what comes after them. */
   async #startServer(): Promise<void> {
     const settings = [
       "start-server",
@@ -300,13 +300,14 @@ export class TmuxServer {
       "set -s escape-time 10",
       "set -g prefix None",
       "set -g prefix2 None",
-      "unbind-key -a -T prefix",
-      "unbind-key -a -T root",
     ].map((command) => command.split(" "));
     const commands = [
       ...settings,
       ["set", "-g", "update-environment", ""],
       ["new-session", "-d", "-s", CTL_SESSION, "-x", "80", "-y", "24", "exec sleep 2147483647"],
+      // Last, since they fail where it was done before.
+      ["unbind-key", "-a", "-T", "prefix"],
+      ["unbind-key", "-a", "-T", "root"],
     ];
     const args = commands.flatMap((command, i) => (i === 0 ? command : [";", ...command]));
     try {
@@ -317,7 +318,7 @@ export class TmuxServer {
         killSignal: "SIGKILL",
       });
     } catch (error) {
-      if (!errorText(error).includes(`duplicate session: ${CTL_SESSION}`)) throw error;
+      if (!/duplicate session: _ctl|table \w+ doesn't exist/.test(errorText(error))) throw error;
     }
   }
 

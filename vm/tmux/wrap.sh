@@ -10,18 +10,18 @@ dir=$2
 shift 2
 unset TMUX TMUX_PANE
 if cd -- "$dir"; then
-	# This shell's own remarks ("Terminated") are not the program's output.
+	# In a shell of its own, so that this one's remarks ("Terminated") stay out of the program's output.
 	exec 3>&2 2>/dev/null
-	"$@" 2>&3 3>&-
+	(exec "$@" 2>&3 3>&-)
 	rc=$?
 else
 	rc=126
 fi
 if [ "$rc" = 127 ] && [ ! -e "$1" ]; then
 	printf 'threadmux: %s is not installed on this machine.\n' "$1"
-elif [ "$rc" = 126 ]; then
+elif [ "$rc" = 126 ] && { [ ! -d "$dir" ] || [ ! -x "$1" ]; }; then
 	printf 'threadmux: %s could not be started in %s.\n' "$1" "$dir"
 fi
-printf '%s\n' "$rc" >"$status.tmp" && mv -- "$status.tmp" "$status"
+(umask 077 && printf '%s\n' "$rc" >"$status.tmp") && mv -- "$status.tmp" "$status"
 sleep 0.15
 exit "$rc"

@@ -1,0 +1,115 @@
+/** The whole of it for a test: sidecar, local Discord and relay, each the real one, in this process. */
+
+import type { RelayConfig } from "../../relay/config.ts";
+import {
+  type LocalDiscord,
+  type LocalDiscordOptions,
+  runLocalDiscord,
+} from "../../relay/local-discord/run.ts";
+import { joinPages } from "../../relay/render/pages.ts";
+import { type Relay, runRelay } from "../../relay/run.ts";
+import { createLog } from "../../shared/log.ts";
+import type { VmConfig } from "../../vm/config.ts";
+import { startSidecar, type TestSidecar } from "./sidecar.ts";
+
+export interface Everything {
+  sidecar: TestSidecar;
+  discord: LocalDiscord;
+  /** The person of most tests; allowed to use the bot. */
+  you: string;
+  /** Somebody in the same server who is not allowed to. */
+  stranger: string;
+  relayConfig: RelayConfig;
+  stopRelay: () => Promise<void>;
+  startRelay: () => Promise<void>;
+  /** Uses /terminal and returns the Discord thread's id once it is there. */
+  openTerminal: (command: string, dir?: string) => Promise<string>;
+  /** The terminal's text as the thread shows it: its pages, joined. */
+  terminalText: (threadId: string) => string;
+  /** Waits until the thread's terminal text satisfies `expected`. */
+  untilShown: (
+    threadId: string,
+    expected: string | ((text: string) => boolean),
+    timeoutMs?: number,
+  ) => Promise<string>;
+  close: () => Promise<void>;
+}
+
+export async function startEverything(
+  options: { vm?: Partial<VmConfig>; discord?: LocalDiscordOptions; relay?: Partial<RelayConfig> } = {},
+): Promise<Everything> {
+  const sidecar = await startSidecar(options.vm);
+  const discord = await runLocalDiscord({
+    port: 0,
+    users: [{ name: "Mallory" }],
+    limits: { identify: { windowMs: 0, total: 1_000 } },
+    ...options.discord,
+  });
+  const you = discord.you.id;
+  const stranger = discord.users.find((user) => user.name === "Mallory")?.id ?? "";
+  const relayConfig: RelayConfig = {
+    vmUrl: sidecar.url,
+    vmToken: sidecar.token,
+    discordToken: discord.botToken,
+    discordApiUrl: discord.apiUrl,
+    channelId: discord.channelId,
+    allowedUserIds: new Set([you]),
+    pollIntervalMs: 250,
+    logLevel: "silent",
+    ...options.relay,
+  };
+  let relay: Relay | undefined;
+  const startRelay = async () => {
+    relay = await runRelay(relayConfig, { log: createLog("relay", relayConfig.logLevel) });
+  };
+  const stopRelay = async () => {
+    await relay?.close();
+    relay = undefined;
+  };
+  await startRelay();
+  const terminalText = (threadId: string) => {
+    const pages = discord.driver
+      .messages(threadId)
+      .filter(({ author, content }) => author.isBot && content.startsWith("```"));
+    return joinPages(pages.map(({ content }) => content));
+  };
+  return {
+    sidecar,
+    discord,
+    you,
+    stranger,
+    relayConfig,
+    startRelay,
+    stopRelay,
+    openTerminal: async (command, dir = ".") => {
+      const answer = await discord.driver
+        .command(you, discord.channelId, "terminal", { dir, command })
+        .reply();
+      const threadId = /<#(\d+)>/.exec(answer.content)?.[1];
+      if (threadId === undefined) throw new Error(`/terminal was refused: ${answer.content}`);
+      return threadId;
+    },
+    terminalText,
+    untilShown: async (threadId, expected, timeoutMs = 10_000) => {
+      const isMet = typeof expected === "string" ? (text: string) => text.includes(expected) : expected;
+      try {
+        await discord.driver.until(() => isMet(terminalText(threadId)), { what: "terminal text", timeoutMs });
+      } catch (cause) {
+        const shown = JSON.stringify(
+          discord.driver.messages(threadId).map(({ content }) => content),
+          null,
+          1,
+        );
+        throw new Error(`not shown within ${timeoutMs} ms: ${expected}; the thread shows ${shown}`, {
+          cause,
+        });
+      }
+      return terminalText(threadId);
+    },
+    close: async () => {
+      await stopRelay();
+      await discord.close();
+      await sidecar.close();
+    },
+  };
+}
