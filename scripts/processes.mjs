@@ -41,7 +41,7 @@ export class Program {
 
   /** What to tell a person: the ends of a log are where the reason is. */
   lastLines(count = 15) {
-    const lines = this.output.trimEnd().split("\n").slice(-count);
+    const lines = this.output.trimEnd().split("\n").slice(-count).map(readable);
     return `The last lines of ${this.log}:\n${lines.map((line) => `  ${line}`).join("\n")}`;
   }
 
@@ -74,6 +74,18 @@ export class Program {
     this.#isEnding = true;
     if (!this.how) this.#child.kill("SIGKILL");
   }
+}
+
+/** A JSON log line as its message and the error's first line; any other line as it is. */
+function readable(line) {
+  let text = line;
+  try {
+    const { msg, err } = JSON.parse(line);
+    if (msg) text = [msg, err?.message].filter(Boolean).join(": ");
+  } catch {
+    // not JSON: Node.js' own words, or a line of ours for people
+  }
+  return text.length > 300 ? `${text.slice(0, 300)} ...` : text;
 }
 
 /** The kernel ends the program when we die without the chance to do it (kill -9). */

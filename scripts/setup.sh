@@ -65,7 +65,7 @@ install_dependencies() {
     export npm_config_nodedir=$prefix
   fi
   say "Installing npm packages; two are compiled, which takes a minute or two ..."
-  (cd "$root" && npm ci --no-audit --no-fund --loglevel=error </dev/null) ||
+  (cd "$root" && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error </dev/null) ||
     fail "npm ci failed; the lines above say why"
   printf '%s\n' "$wanted" >"$stamp"
 }

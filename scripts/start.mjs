@@ -269,12 +269,18 @@ function tellWhatGoesOn() {
 async function stop() {
   const running = findRunning(runFile);
   let ended = 0;
-  if (running) {
-    ended = await endThreads(running.vmUrl);
+  try {
+    if (running) ended = await endThreads(running.vmUrl);
+    else if (findSessions()?.length > 0) ended = await endThreadsWithSidecarOfOurOwn();
+  } catch (error) {
+    process.exitCode = 1;
+    const reason = error instanceof Problem ? error.message : error.stack;
+    const left = "what left its terminal (setsid, nohup) may go on, the rest is ended now";
+    process.stderr.write(`threadmux: the sidecar could not end the threads: ${reason}\nthreadmux: ${left}\n`);
+  }
+  if (running && findRunning(runFile)) {
     process.kill(running.pid, "SIGTERM");
     await until(() => !findRunning(runFile), 30_000, `process ${running.pid} does not end`);
-  } else if (findSessions()?.length > 0) {
-    ended = await endThreadsWithSidecarOfOurOwn();
   }
   const server = tmux("display-message", "-p", "#{pid}");
   if (server !== undefined) {
@@ -285,13 +291,13 @@ async function stop() {
       `the tmux server, process ${server}, does not end`,
     );
   }
-  if (!running && server === undefined) return say(`Nothing runs in ${stateDir}.`);
+  if (!running && server === undefined && ended === 0) return say(`Nothing runs in ${stateDir}.`);
   say(`Ended ${ended === 1 ? "1 thread" : `${ended} threads`} and the tmux server of ${stateDir}.`);
 }
 
 /** Only the sidecar knows every process of a thread, also those that left its session. */
 async function endThreadsWithSidecarOfOurOwn() {
-  if (!existsSync("dist/vm/main.js")) return 0;
+  if (!existsSync("dist/vm/main.js")) throw new Problem("it is not built");
   const port = await listenOnce(LOCAL_HOST, 0);
   const sidecar = new Program({
     name: "the sidecar",
@@ -308,7 +314,7 @@ async function endThreadsWithSidecarOfOurOwn() {
   });
   try {
     const url = `http://${LOCAL_HOST}:${port}`;
-    await sidecar.ready(() => isHealthy(url), 30_000);
+    await sidecar.ready(() => isHealthy(url), 15_000);
     return await endThreads(url);
   } finally {
     await sidecar.end();

@@ -1,0 +1,209 @@
+/** scripts/run, scripts/test and the container's supervisor as the programs that people start. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { makeFolder } from "./support/folders.ts";
+import { findProcessesOf, listProcesses, signal } from "./support/processes.ts";
+import { until } from "./support/wait.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const script = (name: string) => join(root, "scripts", name);
+const cleanups: (() => void)[] = [];
+
+// Compiles only where something has changed since the last time.
+beforeAll(() => promisify(execFile)("bash", ["-c", `. ${script("setup.sh")} && build`]), 120_000);
+
+afterEach(() => {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+});
+
+function folder(): string {
+  const { path, remove } = makeFolder();
+  cleanups.push(() => {
+    for (const { pid } of findProcessesOf(path)) signal(pid, "SIGKILL");
+    remove();
+  });
+  return path;
+}
+
+interface Started {
+  process: ChildProcess;
+  /** Standard output and standard error so far. */
+  text: () => string;
+  code: Promise<number | string | null>;
+}
+
+function start(command: string, args: string[], env: Record<string, string> = {}, cwd = root): Started {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, DISCORD_TOKEN: "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += chunk));
+  const code = new Promise<number | string | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (exitCode, signalName) => resolve(signalName ?? exitCode));
+  });
+  return { process: child, text: () => text, code };
+}
+
+/** scripts/run with folders and ports of its own, its set-up done. */
+function startRun(state: string, action = "start"): Started {
+  return start(process.execPath, [script("start.mjs"), action], {
+    STATE_DIR: join(state, "s"),
+    REPOS_DIR: join(state, "repos"),
+    VM_PORT: "0",
+    LOCAL_DISCORD_PORT: "0",
+    VM_HOST: "127.0.0.1",
+    VM_TOKEN: "",
+  });
+}
+
+async function startedRun(state: string): Promise<Started> {
+  const run = startRun(state);
+  await until(
+    "the page's address",
+    () => /\nOpen http\S+\n$/.test(run.text()) || run.process.exitCode !== null,
+    {
+      timeoutMs: 30_000,
+    },
+  );
+  expect(run.text()).toMatch(/\nOpen http:\/\/127\.0\.0\.1:\d+\/\S*\n$/);
+  return run;
+}
+
+const programsOf = (state: string) =>
+  findProcessesOf(state).filter(({ command }) => /\/dist\/.*main\.js$/.test(command));
+
+async function createThread(run: Started, state: string, command: string): Promise<void> {
+  const url = /sidecar +(http\S+)/.exec(run.text())?.[1];
+  const token = readFileSync(join(state, "s/token"), "utf8").trim();
+  const reply = await fetch(`${url}/thread/create`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ threadId: "one", type: "terminal", dir: ".", command, createdBy: "test" }),
+  });
+  expect(reply.status).toBe(201);
+}
+
+test.each(["run", "test"])("scripts/%s --help, by a link and from another directory", async (name) => {
+  const dir = folder();
+  symlinkSync(script(name), join(dir, "link"));
+  const { code, text } = start(join(dir, "link"), ["--help"], {}, dir);
+  expect(await code).toBe(0);
+  expect(text()).toMatch(new RegExp(`^Usage: scripts/${name} `));
+});
+
+test("scripts/run refuses an argument that it does not know", async () => {
+  const { code, text } = start(script("run"), ["--stpo"]);
+  expect(await code).toBe(2);
+  expect(text()).toContain("unknown argument: --stpo");
+});
+
+test("an old Node.js is refused in one line", async () => {
+  const bin = folder();
+  writeFileSync(join(bin, "node"), '#!/bin/sh\n[ "$1" = --version ] && echo v18.20.4 || exit 1\n');
+  chmodSync(join(bin, "node"), 0o755);
+  const { code, text } = start(script("run"), [], { PATH: `${bin}:${process.env["PATH"]}` });
+  expect(await code).toBe(2);
+  expect(text()).toBe(`threadmux: Node.js 20.19 or newer is needed, this is v18.20.4 (${bin}/node)\n`);
+});
+
+test("a missing package is named with the command that installs it, where we can't", async () => {
+  const bin = folder();
+  for (const tool of ["bash", "dirname", "readlink", "npm", "true"]) {
+    const { stdout } = await promisify(execFile)("which", [tool]);
+    symlinkSync(stdout.trim(), join(bin, tool));
+  }
+  symlinkSync(process.execPath, join(bin, "node"));
+  writeFileSync(join(bin, "id"), "#!/bin/sh\necho 1000\n", { mode: 0o755 });
+  writeFileSync(join(bin, "apt-get"), "#!/bin/sh\nexit 100\n", { mode: 0o755 });
+  const env = { PATH: bin, STATE_DIR: join(bin, "s"), VM_PORT: "0", LOCAL_DISCORD_PORT: "0" };
+  const { code, text } = start(script("run"), [], env);
+  expect(await code).toBe(2);
+  expect(text()).toBe("threadmux: missing: tmux; install with: sudo apt-get install -y tmux\n");
+});
+
+test("a taken port is named before anything is installed or built", async () => {
+  const dir = folder();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanups.push(() => server.close());
+  const { port } = server.address() as { port: number };
+  const env = { STATE_DIR: join(dir, "s"), VM_PORT: "0", LOCAL_DISCORD_PORT: String(port) };
+  const { code, text } = start(script("run"), [], env);
+  expect(await code).toBe(1);
+  expect(text()).toMatch(
+    new RegExp(`^threadmux: port ${port} is taken; .*LOCAL_DISCORD_PORT=${port + 100} scripts/run\n$`),
+  );
+  expect(existsSync(join(dir, "s"))).toBe(false);
+});
+
+test("TERM ends everything, where no thread is open also tmux", async () => {
+  const dir = folder();
+  const run = await startedRun(dir);
+  expect(programsOf(dir)).toHaveLength(3);
+  const second = startRun(dir);
+  expect(await second.code).toBe(1);
+  expect(second.text()).toContain(`already running on this STATE_DIR, as process ${run.process.pid}`);
+
+  run.process.kill("SIGTERM");
+  expect(await run.code).toBe(0);
+  expect(run.text()).toContain("threadmux has ended; no thread was open.");
+  await until("every process to go", () => findProcessesOf(dir).length === 0);
+});
+
+test("killed with -9 it leaves only the thread, and scripts/run --stop ends that with all its processes", async () => {
+  const dir = folder();
+  const run = await startedRun(dir);
+  await createThread(run, dir, "setsid sleep 4242 & sleep 4242");
+  run.process.kill("SIGKILL");
+  await run.code;
+  await until("our programs to go", () => programsOf(dir).length === 0, { timeoutMs: 15_000 });
+  expect(findProcessesOf(dir).some(({ command }) => command.startsWith("tmux"))).toBe(true);
+
+  const stop = startRun(dir, "stop");
+  expect(await stop.code).toBe(0);
+  expect(stop.text()).toContain("Ended 1 thread and the tmux server of");
+  await until("every process to go", () => findProcessesOf(dir).length === 0);
+  const again = startRun(dir, "stop");
+  expect(await again.code).toBe(0);
+  expect(again.text()).toContain("Nothing runs in");
+});
+
+test("when the sidecar dies it says so, ends the rest, and the thread goes on", async () => {
+  const dir = folder();
+  const run = await startedRun(dir);
+  await createThread(run, dir, "sleep 4242");
+  signal(programsOf(dir).find(({ command }) => command.includes("vm/main.js"))?.pid ?? 0, "SIGKILL");
+  expect(await run.code).toBe(1);
+  expect(run.text()).toContain("the sidecar has ended (signal SIGKILL), so the rest is ended too.");
+  expect(run.text()).toContain("1 thread goes on in tmux");
+  expect(programsOf(dir)).toEqual([]);
+  expect(await startRun(dir, "stop").code).toBe(0);
+});
+
+test("the supervisor starts a crashed program again and ends it with TERM", async () => {
+  const dir = folder();
+  const starts = join(dir, "starts");
+  writeFileSync(starts, "");
+  const program = `echo x >>${starts}; [ $(wc -l <${starts}) -eq 1 ] && kill -9 $$; exec sleep 4242`;
+  const supervisor = start(script("vm-supervise"), ["sh", "-c", program], { HOME: join(dir, "home") });
+  await until("a second start", () => readFileSync(starts, "utf8") === "x\nx\n");
+  await until("it to run", () =>
+    listProcesses().some((p) => p.ppid === supervisor.process.pid && p.command === "sleep 4242"),
+  );
+  supervisor.process.kill("SIGTERM");
+  expect(await supervisor.code).toBe(0);
+  expect(supervisor.text()).toContain("ended with code 137; starting it again in 1 s");
+});
+
+test("the supervisor does not repeat what its settings forbid", async () => {
+  const supervisor = start(script("vm-supervise"), ["sh", "-c", "exit 2"], { HOME: folder() });
+  expect(await supervisor.code).toBe(2);
+});
