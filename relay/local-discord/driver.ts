@@ -1,0 +1,375 @@
+/**
+ * Drives local Discord from a test: acts as people, reads what they see, makes faults, counts requests.
+ *
+ * ```ts
+ * const discord = await runLocalDiscord({ port: 0, users: [{ name: "Robin" }] });
+ * const you = discord.you.id;                                     // owner of the guild, the page's person
+ * const use = discord.driver.command(you, discord.channelId, "terminal", { dir: "app", command: "ls" });
+ * const reply = await use.reply();                                // SeenMessage once it is not "thinking"
+ * const thread = await discord.driver.until(() => discord.driver.threads()[0], { what: "a thread" });
+ * discord.driver.post(you, thread.id, "echo hi");
+ * await discord.driver.until(() => discord.driver.text(thread.id).includes("hi"), { what: "the output" });
+ * discord.driver.faults.rest = (request) =>
+ *   request.method === "PATCH" ? { kind: "drop", how: "rst", isApplied: true } : undefined;
+ * discord.driver.gateway.dropAll();
+ * discord.driver.stats.maxPerSecond();
+ * ```
+ */
+
+import type { FaultHook } from "./faults.ts";
+import type { Gateway } from "./gateway.ts";
+import { failUnanswered } from "./interactions.ts";
+import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
+import { type OptionValues, PersonError } from "./option-values.ts";
+import { bits, type PermissionName } from "./permissions.ts";
+import {
+  askAutocomplete,
+  commandsFor,
+  type ModalInput,
+  modalInputs,
+  operateComponent,
+  runCommand,
+  submitModal,
+} from "./person-actions.ts";
+import { type SeenMessage, type SeenThread, seenMessage, seenMessages, seenThread } from "./person-view.ts";
+import { addReaction } from "./reactions.ts";
+import { type Interaction, makeBotToken, type World, type WorldEvent } from "./state.ts";
+import type { Stats } from "./stats.ts";
+import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
+import { type Command, isThread, type Message, type Snowflake, type Thread } from "./types.ts";
+import { messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
+
+/** A file that a person attaches. */
+export type PersonFile = { name: string; data: string | Uint8Array; type?: string };
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+export class Driver {
+  readonly stats: Stats;
+  readonly #world: World;
+  readonly #gateway: Gateway;
+  /** `rest` is asked for every request of the bot; see `faults.ts` for ready-made hooks. */
+  readonly faults: { rest: FaultHook | undefined } = { rest: undefined };
+
+  constructor(options: { world: World; gateway: Gateway; stats: Stats }) {
+    this.#world = options.world;
+    this.#gateway = options.gateway;
+    this.stats = options.stats;
+  }
+
+  // --- acting as a person ---------------------------------------------------------------------------------
+
+  /** Posts a message, also in a thread; an archived thread comes back by it. @throws DiscordError */
+  post(
+    userId: Snowflake,
+    channelId: Snowflake,
+    content: string,
+    options: { replyTo?: Snowflake; files?: readonly PersonFile[] } = {},
+  ): SeenMessage {
+    const message = sendMessage(this.#world, {
+      userId,
+      channel: this.#world.getChannel(channelId),
+      input: parseBody(messageCreateSchema, {
+        content,
+        ...(options.replyTo === undefined ? {} : { message_reference: { message_id: options.replyTo } }),
+      }),
+      files: (options.files ?? []).map((file, index) => ({
+        field: `files[${index}]`,
+        name: file.name,
+        type: file.type ?? "",
+        data: typeof file.data === "string" ? new TextEncoder().encode(file.data) : file.data,
+      })),
+    });
+    return seenMessage(this.#world, message);
+  }
+
+  edit(userId: Snowflake, channelId: Snowflake, messageId: Snowflake, content: string): SeenMessage {
+    const message = this.#world.getMessage(channelId, messageId);
+    if (message.author_id !== userId) throw new PersonError("People edit only what they wrote.");
+    editMessage(this.#world, message, {
+      userId,
+      patch: parseBody(messageEditSchema, { content }),
+      files: [],
+    });
+    return seenMessage(this.#world, message);
+  }
+
+  deleteMessage(userId: Snowflake, channelId: Snowflake, messageId: Snowflake): void {
+    deleteMessage(this.#world, this.#world.getMessage(channelId, messageId), userId);
+  }
+
+  react(userId: Snowflake, channelId: Snowflake, messageId: Snowflake, emoji: string): void {
+    addReaction(this.#world, this.#world.getMessage(channelId, messageId), userId, emoji);
+  }
+
+  /** A person makes a public thread of their own. */
+  createThread(userId: Snowflake, name: string): SeenThread {
+    const parent = this.#world.getChannel(this.#world.data.channelId);
+    return seenThread(createThread(this.#world, { userId, parent, body: { name, type: 11 } }));
+  }
+
+  /** Changes a thread as its owner or a moderator would: archive, unarchive, lock, rename. */
+  patchThread(
+    userId: Snowflake,
+    threadId: Snowflake,
+    patch: {
+      archived?: boolean;
+      locked?: boolean;
+      name?: string;
+      auto_archive_duration?: 60 | 1440 | 4320 | 10080;
+    },
+  ): void {
+    patchThread(this.#world, this.#thread(threadId), userId, patch);
+  }
+
+  archiveThread(userId: Snowflake, threadId: Snowflake, options: { locked?: boolean } = {}): void {
+    this.patchThread(userId, threadId, { archived: true, ...options });
+  }
+
+  unarchiveThread(userId: Snowflake, threadId: Snowflake): void {
+    this.patchThread(userId, threadId, { archived: false });
+  }
+
+  deleteThread(userId: Snowflake, threadId: Snowflake): void {
+    deleteThread(this.#world, this.#thread(threadId), userId);
+  }
+
+  /** Uses a slash command, sub-commands as "thread list". @throws PersonError as Discord's client refuses */
+  command(userId: Snowflake, channelId: Snowflake, name: string, options: OptionValues = {}): Invocation {
+    return this.#watch(runCommand(this.#world, { userId, channelId, name, options }));
+  }
+
+  /** The completions of option `focused`; rejects when the bot does not answer. */
+  async autocomplete(
+    userId: Snowflake,
+    channelId: Snowflake,
+    name: string,
+    options: OptionValues,
+    focused: string,
+  ): Promise<{ name: string; value: string | number }[]> {
+    const interaction = askAutocomplete(this.#world, { userId, channelId, name, options, focused });
+    return this.until(
+      () => {
+        if (interaction.hasFailed) throw new PersonError("Loading options failed");
+        return interaction.choices;
+      },
+      { what: `completions of ${focused}` },
+    );
+  }
+
+  /** Presses a button by its custom_id. */
+  press(userId: Snowflake, messageId: Snowflake, customId: string): Invocation {
+    return this.#watch(operateComponent(this.#world, { userId, messageId, customId }));
+  }
+
+  /** Chooses `values` in a select. */
+  select(userId: Snowflake, messageId: Snowflake, customId: string, values: readonly string[]): Invocation {
+    return this.#watch(operateComponent(this.#world, { userId, messageId, customId, values }));
+  }
+
+  // --- seeing as a person ---------------------------------------------------------------------------------
+
+  /** Messages of a channel or thread, oldest first; with `userId` their ephemeral ones too. */
+  messages(channelId: Snowflake, userId?: Snowflake): SeenMessage[] {
+    return seenMessages(this.#world, channelId, userId);
+  }
+
+  /** The contents of the bot's messages in a channel, joined by line breaks. */
+  text(channelId: Snowflake): string {
+    return this.messages(channelId)
+      .filter((message) => message.author.isBot)
+      .map((message) => message.content)
+      .join("\n");
+  }
+
+  /** What only this person sees. */
+  ephemerals(userId: Snowflake): SeenMessage[] {
+    return [...this.#world.ephemerals.values()]
+      .filter((message) => message.ephemeral_for === userId)
+      .map((message) => seenMessage(this.#world, message));
+  }
+
+  /** All threads, oldest first; by default archived ones too. */
+  threads(filter: { archived?: boolean } = {}): SeenThread[] {
+    return this.#world
+      .threads()
+      .map(seenThread)
+      .filter((thread) => filter.archived === undefined || thread.isArchived === filter.archived);
+  }
+
+  findThread(threadId: Snowflake): SeenThread | undefined {
+    return this.threads().find((thread) => thread.id === threadId);
+  }
+
+  /** The bytes of an attachment. */
+  attachment(attachmentId: Snowflake): Buffer {
+    const bytes = this.#world.files.find(attachmentId);
+    if (!bytes) throw new Error(`no attachment ${attachmentId}`);
+    return Buffer.from(bytes);
+  }
+
+  /** Commands that a person is offered. */
+  commands(userId: Snowflake): Command[] {
+    return commandsFor(this.#world, userId);
+  }
+
+  // --- waiting --------------------------------------------------------------------------------------------
+
+  /**
+   * The first value of `check` that is neither undefined, null nor false; looked at again after every change.
+   * @throws Error naming `what` after `timeoutMs` (10 s); whatever `check` throws
+   */
+  until<T>(
+    check: () => T,
+    options: { what: string; timeoutMs?: number },
+  ): Promise<Exclude<T, undefined | null | false>> {
+    return new Promise((resolve, reject) => {
+      const finish = (act: () => void) => {
+        clearInterval(poll);
+        clearTimeout(deadline);
+        unsubscribe();
+        act();
+      };
+      const look = () => {
+        try {
+          const value = check();
+          if (value === undefined || value === null || value === false) return;
+          finish(() => resolve(value as Exclude<T, undefined | null | false>));
+        } catch (error) {
+          finish(() => reject(error));
+        }
+      };
+      const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+      const unsubscribe = this.#world.onEvent(() => queueMicrotask(look));
+      const poll = setInterval(look, 25);
+      const deadline = setTimeout(
+        () => finish(() => reject(new Error(`did not happen within ${timeoutMs} ms: ${options.what}`))),
+        timeoutMs,
+      );
+      look();
+    });
+  }
+
+  /** Every change as it happens; returns what ends it. */
+  onEvent(listener: (event: WorldEvent) => void): () => void {
+    return this.#world.onEvent(listener);
+  }
+
+  /** Lets the clock do its work now: auto-archive, unanswered interactions. It also runs once a second. */
+  tick(): void {
+    archiveIdleThreads(this.#world);
+    failUnanswered(this.#world);
+  }
+
+  // --- switches and faults --------------------------------------------------------------------------------
+
+  /** Faults of the gateway; `isRefusing`, `doesAcknowledge` and `delayMs` stay until set back. */
+  get gateway(): Gateway {
+    return this.#gateway;
+  }
+
+  get isBotOnline(): boolean {
+    return this.#world.isBotOnline;
+  }
+
+  /** The privileged intent in the developer portal. */
+  setMessageContentGranted(isGranted: boolean): void {
+    this.#world.switches.isMessageContentGranted = isGranted;
+  }
+
+  /** Denies the bot these permissions in the channel and its threads; an empty list gives all back. */
+  denyBot(names: readonly PermissionName[]): void {
+    const channel = this.#world.getChannel(this.#world.data.channelId);
+    if (isThread(channel)) throw new Error("the channel is a thread");
+    const botId = this.#world.data.applicationId;
+    channel.permission_overwrites = channel.permission_overwrites.filter((entry) => entry.id !== botId);
+    if (names.length > 0) {
+      channel.permission_overwrites.push({ id: botId, type: 1, allow: "0", deny: String(bits(names)) });
+    }
+    this.#world.emit({ type: "channel-update", channel });
+  }
+
+  /** The token stops working, connections end with 4004. Returns the token that works from now on. */
+  revokeToken(): string {
+    this.#world.data.botToken = makeBotToken(this.#world.data.applicationId);
+    this.#gateway.closeAll(4004);
+    this.#world.changed();
+    return this.#world.data.botToken;
+  }
+
+  #thread(threadId: Snowflake): Thread {
+    const channel = this.#world.getChannel(threadId);
+    if (!isThread(channel)) throw new Error(`${threadId} is no thread`);
+    return channel;
+  }
+
+  #watch(interaction: Interaction): Invocation {
+    return new Invocation(this, this.#world, interaction);
+  }
+}
+
+/** A command or component that a person used, and what came of it. */
+export class Invocation {
+  readonly id: Snowflake;
+  readonly #driver: Driver;
+  readonly #world: World;
+  readonly #interaction: Interaction;
+
+  constructor(driver: Driver, world: World, interaction: Interaction) {
+    this.id = interaction.id;
+    this.#driver = driver;
+    this.#world = world;
+    this.#interaction = interaction;
+  }
+
+  /** Answered within 3 seconds: `acknowledged`; not so: `failed`. */
+  get state(): "waiting" | "acknowledged" | "failed" {
+    if (this.#interaction.ackType !== undefined) return "acknowledged";
+    return this.#interaction.hasFailed ? "failed" : "waiting";
+  }
+
+  /** Callback type of the first answer: 4 message, 5 deferred, 6 deferred update, 7 update, 9 form. */
+  get answerType(): number | undefined {
+    return this.#interaction.ackType;
+  }
+
+  /** The answer as it is now, "thinking" or not. */
+  find(): SeenMessage | undefined {
+    const id = this.#interaction.responseId;
+    const message = id === undefined ? undefined : this.#findMessage(id);
+    return message && seenMessage(this.#world, message);
+  }
+
+  /** The answer once the bot has stopped thinking. @throws Error "The application did not respond" */
+  reply(options: { timeoutMs?: number } = {}): Promise<SeenMessage> {
+    return this.#driver.until(
+      () => {
+        if (this.state === "failed") throw new Error("The application did not respond");
+        const message = this.find();
+        return message?.isLoading ? undefined : message;
+      },
+      { what: "an answer to the interaction", ...options },
+    );
+  }
+
+  followUps(): SeenMessage[] {
+    return this.#interaction.followUpIds.flatMap((id) => {
+      const message = this.#findMessage(id);
+      return message ? [seenMessage(this.#world, message)] : [];
+    });
+  }
+
+  /** The form that the bot answered with. */
+  form(): { title: string; inputs: ModalInput[] } | undefined {
+    const modal = this.#interaction.modal;
+    return modal && { title: String(modal["title"]), inputs: modalInputs(modal) };
+  }
+
+  submit(values: Record<string, string>): Invocation {
+    return new Invocation(this.#driver, this.#world, submitModal(this.#world, this.#interaction, values));
+  }
+
+  #findMessage(id: Snowflake): Message | undefined {
+    return this.#world.ephemerals.get(id) ?? this.#world.findMessage(this.#interaction.channelId, id);
+  }
+}

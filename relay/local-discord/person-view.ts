@@ -1,0 +1,174 @@
+/** What a person sees: messages and threads as the page and the tests read them. */
+import type { World } from "./state.ts";
+import {
+  type Component,
+  type Embed,
+  isThread,
+  type Message,
+  MessageFlag,
+  type Snowflake,
+  type Thread,
+} from "./types.ts";
+
+export type SeenAttachment = { id: Snowflake; name: string; contentType: string; size: number };
+export type SeenButton = {
+  customId: string | undefined;
+  label: string;
+  style: number;
+  isDisabled: boolean;
+  url: string | undefined;
+};
+
+export type SeenMessage = {
+  id: Snowflake;
+  channelId: Snowflake;
+  /** Discord's message type: 0 normal, 19 reply, 20 command reply, 4, 18 and 21 system. */
+  type: number;
+  author: { id: Snowflake; name: string; isBot: boolean };
+  content: string;
+  /** Milliseconds since 1970. */
+  createdAt: number;
+  editedAt: number | null;
+  embeds: Embed[];
+  attachments: SeenAttachment[];
+  /** All buttons in reading order; `components` holds the whole tree. */
+  buttons: SeenButton[];
+  components: Component[];
+  reactions: { emoji: string; users: Snowflake[] }[];
+  /** Who is pinged. */
+  mentions: Snowflake[];
+  isEveryonePinged: boolean;
+  isEphemeral: boolean;
+  /** "… is thinking" */
+  isLoading: boolean;
+  replyTo: { id: Snowflake; author: string; content: string } | undefined;
+  /** Of command replies: who used which command. */
+  command: { user: string; name: string | undefined } | undefined;
+  /** The thread that a system message speaks of. */
+  threadId: Snowflake | undefined;
+  nonce: string | number | undefined;
+  rev: number;
+};
+
+export type SeenThread = {
+  id: Snowflake;
+  name: string;
+  parentId: Snowflake;
+  ownerId: Snowflake;
+  isPrivate: boolean;
+  isArchived: boolean;
+  isLocked: boolean;
+  archivedAt: number;
+  autoArchiveMinutes: number;
+  messageCount: number;
+  lastMessageId: Snowflake | null;
+};
+
+export function seenMessage(world: World, message: Message): SeenMessage {
+  const author = world.getUser(message.author_id);
+  const reference = message.message_reference;
+  const target =
+    reference?.message_id === undefined
+      ? undefined
+      : world.findMessage(reference.channel_id, reference.message_id);
+  return {
+    id: message.id,
+    channelId: message.channel_id,
+    type: message.type,
+    author: { id: author.id, name: personName(world, author.id), isBot: author.bot },
+    content: message.content,
+    createdAt: Date.parse(message.timestamp),
+    editedAt: message.edited_timestamp === null ? null : Date.parse(message.edited_timestamp),
+    embeds: (message.flags & MessageFlag.suppressEmbeds) !== 0 ? [] : message.embeds,
+    attachments: message.attachments.map((file) => ({
+      id: file.id,
+      name: file.filename,
+      contentType: file.content_type,
+      size: file.size,
+    })),
+    buttons: findButtons(message.components),
+    components: message.components,
+    reactions: message.reactions.map((entry) => ({ emoji: entry.emoji.name, users: [...entry.users] })),
+    mentions: [...message.mentions],
+    isEveryonePinged: message.mention_everyone,
+    isEphemeral: message.ephemeral_for !== undefined,
+    isLoading: (message.flags & MessageFlag.loading) !== 0,
+    replyTo: target && {
+      id: target.id,
+      author: personName(world, target.author_id),
+      content: target.content,
+    },
+    command: message.interaction && {
+      user: personName(world, message.interaction.user_id),
+      name: message.interaction.name,
+    },
+    threadId:
+      (message.flags & MessageFlag.hasThread) !== 0
+        ? message.id
+        : message.type === 18
+          ? reference?.channel_id
+          : undefined,
+    nonce: message.nonce,
+    rev: message.rev,
+  };
+}
+
+export function seenThread(thread: Thread): SeenThread {
+  const meta = thread.thread_metadata;
+  return {
+    id: thread.id,
+    name: thread.name,
+    parentId: thread.parent_id,
+    ownerId: thread.owner_id,
+    isPrivate: thread.type === 12,
+    isArchived: meta.archived,
+    isLocked: meta.locked,
+    archivedAt: Date.parse(meta.archive_timestamp),
+    autoArchiveMinutes: meta.auto_archive_duration,
+    messageCount: thread.message_count,
+    lastMessageId: thread.last_message_id,
+  };
+}
+
+/** Messages of a channel in order, with the person's own ephemeral ones among them. */
+export function seenMessages(world: World, channelId: Snowflake, userId?: Snowflake): SeenMessage[] {
+  const shown = [...(world.data.messages.get(channelId)?.values() ?? [])];
+  const own = [...world.ephemerals.values()].filter(
+    (message) => message.channel_id === channelId && message.ephemeral_for === userId,
+  );
+  if (own.length > 0) shown.push(...own);
+  shown.sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  return shown.map((message) => seenMessage(world, message));
+}
+
+export function personName(world: World, userId: Snowflake): string {
+  const user = world.data.users.get(userId);
+  return user?.global_name ?? user?.username ?? userId;
+}
+
+export function isSeenThread(world: World, channelId: Snowflake): boolean {
+  const channel = world.findChannel(channelId);
+  return channel !== undefined && isThread(channel);
+}
+
+function findButtons(components: readonly Component[]): SeenButton[] {
+  return components.flatMap((entry) => {
+    const accessory = entry["accessory"] as Component | undefined;
+    const inside = [...(entry.components ?? []), ...(accessory ? [accessory] : [])];
+    if (entry.type !== 2) return findButtons(inside);
+    return [
+      {
+        customId: typeof entry["custom_id"] === "string" ? entry["custom_id"] : undefined,
+        label: buttonLabel(entry),
+        style: typeof entry["style"] === "number" ? entry["style"] : 2,
+        isDisabled: entry["disabled"] === true,
+        url: typeof entry["url"] === "string" ? entry["url"] : undefined,
+      },
+    ];
+  });
+}
+
+function buttonLabel(button: Component): string {
+  const emoji = button["emoji"] as { name?: unknown } | undefined;
+  return [emoji?.name, button["label"]].filter((part) => typeof part === "string").join(" ");
+}

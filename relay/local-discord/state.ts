@@ -1,0 +1,275 @@
+/** The world that local Discord keeps, and the events that tell gateway, page and tests what changed. */
+import { randomBytes } from "node:crypto";
+import { refuse } from "./discord-error.ts";
+import { FileStore } from "./file-store.ts";
+import { BOT_PERMISSIONS, computePermissions, EVERYONE_PERMISSIONS, withoutSending } from "./permissions.ts";
+import type { Limits } from "./rate-limits.ts";
+import { nextSnowflake } from "./snowflake.ts";
+import {
+  type Channel,
+  ChannelType,
+  type Command,
+  isThread,
+  type Member,
+  type Message,
+  type Role,
+  type Snowflake,
+  type Thread,
+  type User,
+} from "./types.ts";
+
+/** Everything that survives a restart; `store.ts` writes it as JSON. */
+export type WorldData = {
+  botToken: string;
+  applicationId: Snowflake;
+  guildId: Snowflake;
+  guildName: string;
+  ownerId: Snowflake;
+  /** The channel that the relay is told to use. */
+  channelId: Snowflake;
+  /** The person whom the page acts as. */
+  youId: Snowflake;
+  lastId: Snowflake;
+  users: Map<Snowflake, User>;
+  members: Map<Snowflake, Member>;
+  roles: Map<Snowflake, Role>;
+  channels: Map<Snowflake, Channel>;
+  messages: Map<Snowflake, Map<Snowflake, Message>>;
+  commands: Map<Snowflake, Command>;
+  /** `author nonce` → what it made, for `enforce_nonce`. */
+  nonces: Map<string, { messageId: Snowflake; channelId: Snowflake; at: number }>;
+};
+
+/** An interaction from its making until its token runs out. */
+export type Interaction = {
+  id: Snowflake;
+  token: string;
+  /** 2 command, 3 component, 4 autocomplete, 5 modal. */
+  type: 2 | 3 | 4 | 5;
+  userId: Snowflake;
+  channelId: Snowflake;
+  createdAt: number;
+  data: Record<string, unknown>;
+  /** The message whose component was used. */
+  messageId?: Snowflake;
+  /** Callback type of the first answer. */
+  ackType?: number;
+  responseId?: Snowflake;
+  followUpIds: Snowflake[];
+  hasFailed: boolean;
+  choices?: { name: string; value: string | number }[];
+  modal?: Record<string, unknown>;
+};
+
+export type WorldEvent =
+  | { type: "message-create" | "message-update"; message: Message }
+  | { type: "message-delete"; message: Message }
+  | { type: "thread-create"; thread: Thread; isNew: boolean }
+  | { type: "thread-update" | "thread-delete"; thread: Thread }
+  | { type: "thread-member-update"; thread: Thread; userId: Snowflake }
+  | { type: "thread-members-update"; thread: Thread; added: Snowflake[]; removed: Snowflake[] }
+  | { type: "channel-update"; channel: Channel }
+  | { type: "typing"; channelId: Snowflake; userId: Snowflake }
+  | {
+      type: "reaction-add" | "reaction-remove";
+      message: Message;
+      userId: Snowflake;
+      emoji: { id: string | null; name: string };
+    }
+  | { type: "commands-update" }
+  | { type: "presence"; isOnline: boolean }
+  | { type: "interaction-create" | "interaction-update"; interaction: Interaction };
+
+/** What the owner of the bot has switched on in the developer portal, and what tests take away. */
+export type Switches = { isMessageContentGranted: boolean };
+
+export class World {
+  readonly data: WorldData;
+  readonly now: () => number;
+  readonly limits: Limits;
+  readonly files: FileStore;
+  readonly switches: Switches = { isMessageContentGranted: true };
+  readonly interactions = new Map<Snowflake, Interaction>();
+  /** Messages that one person sees; they are in no channel's history and do not survive a restart. */
+  readonly ephemerals = new Map<Snowflake, Message>();
+  /** `http://host:port` once listening; attachment links start with it. */
+  origin = "";
+  /** A gateway session of the bot is connected. */
+  isBotOnline = false;
+  readonly cdnSecret = randomBytes(32);
+  #rev = 0;
+  readonly #listeners = new Set<(event: WorldEvent) => void>();
+  readonly #changeListeners = new Set<() => void>();
+
+  constructor(options: { data: WorldData; now: () => number; limits: Limits; files?: FileStore }) {
+    this.data = options.data;
+    this.now = options.now;
+    this.limits = options.limits;
+    this.files = options.files ?? new FileStore();
+  }
+
+  nextId(): Snowflake {
+    const id = nextSnowflake(this.now(), this.data.lastId);
+    this.data.lastId = id;
+    return id;
+  }
+
+  nextRev(): number {
+    this.#rev += 1;
+    return this.#rev;
+  }
+
+  get rev(): number {
+    return this.#rev;
+  }
+
+  isoNow(): string {
+    return new Date(this.now()).toISOString().replace("Z", "000+00:00");
+  }
+
+  /** Tells everybody, at once and in order; an event is out before the call that caused it returns. */
+  emit(event: WorldEvent): void {
+    for (const listener of this.#listeners) listener(event);
+    this.changed();
+  }
+
+  /** For a change without an event; the state file follows. */
+  changed(): void {
+    for (const listener of this.#changeListeners) listener();
+  }
+
+  onEvent(listener: (event: WorldEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
+  findChannel(id: Snowflake): Channel | undefined {
+    return this.data.channels.get(id);
+  }
+
+  /** @throws DiscordError 10003 */
+  getChannel(id: Snowflake): Channel {
+    const channel = this.findChannel(id);
+    if (!channel) throw refuse(10003);
+    return channel;
+  }
+
+  getUser(id: Snowflake): User {
+    const user = this.data.users.get(id);
+    if (!user) throw refuse(10013);
+    return user;
+  }
+
+  findMessage(channelId: Snowflake, messageId: Snowflake): Message | undefined {
+    return this.data.messages.get(channelId)?.get(messageId);
+  }
+
+  /** @throws DiscordError 10008 */
+  getMessage(channelId: Snowflake, messageId: Snowflake): Message {
+    const message = this.findMessage(channelId, messageId);
+    if (!message) throw refuse(10008);
+    return message;
+  }
+
+  messagesOf(channelId: Snowflake): Map<Snowflake, Message> {
+    let messages = this.data.messages.get(channelId);
+    if (!messages) {
+      messages = new Map();
+      this.data.messages.set(channelId, messages);
+    }
+    return messages;
+  }
+
+  threads(): Thread[] {
+    return [...this.data.channels.values()].filter(isThread);
+  }
+
+  /** Threads have no overwrites of their own: the parent's count. */
+  permissions(userId: Snowflake, channel: Channel): bigint {
+    const holder = isThread(channel) ? this.findChannel(channel.parent_id) : channel;
+    const computed = computePermissions({
+      guildId: this.data.guildId,
+      ownerId: this.data.ownerId,
+      userId,
+      roleIds: this.data.members.get(userId)?.roles ?? [],
+      roles: [...this.data.roles.values()],
+      overwrites: holder && !isThread(holder) ? holder.permission_overwrites : [],
+    });
+    return isThread(channel) ? computed : withoutSending(computed);
+  }
+}
+
+/** A fresh guild: one text channel, the bot with its role, "you" as the owner, and whoever else is named. */
+export function createWorldData(options: {
+  now: number;
+  users?: readonly { id?: Snowflake; name: string }[];
+}): WorldData {
+  let last: Snowflake | undefined;
+  const id = (): Snowflake => {
+    last = nextSnowflake(options.now - 60_000, last);
+    return last;
+  };
+  const applicationId = id();
+  const guildId = id();
+  const botRoleId = id();
+  const channelId = id();
+  const youId = id();
+  const joined = new Date(options.now).toISOString();
+
+  const users = new Map<Snowflake, User>();
+  const members = new Map<Snowflake, Member>();
+  const join = (user: User, roles: Snowflake[]) => {
+    users.set(user.id, user);
+    members.set(user.id, { user_id: user.id, roles, joined_at: joined });
+  };
+  join({ id: applicationId, username: "threadmux", global_name: null, bot: true }, [botRoleId]);
+  join({ id: youId, username: "you", global_name: "You", bot: false }, []);
+  for (const extra of options.users ?? []) {
+    join({ id: extra.id ?? id(), username: extra.name, global_name: extra.name, bot: false }, []);
+  }
+  return {
+    botToken: makeBotToken(applicationId),
+    applicationId,
+    guildId,
+    guildName: "Local Discord",
+    ownerId: youId,
+    channelId,
+    youId,
+    lastId: last ?? channelId,
+    users,
+    members,
+    roles: new Map([
+      [guildId, { id: guildId, name: "@everyone", permissions: String(EVERYONE_PERMISSIONS), position: 0 }],
+      [botRoleId, { id: botRoleId, name: "threadmux", permissions: String(BOT_PERMISSIONS), position: 1 }],
+    ]),
+    channels: new Map([
+      [
+        channelId,
+        {
+          id: channelId,
+          type: ChannelType.text,
+          name: "terminals",
+          topic: null,
+          position: 0,
+          permission_overwrites: [],
+          last_message_id: null,
+          rate_limit_per_user: 0,
+        },
+      ],
+    ]),
+    messages: new Map(),
+    commands: new Map(),
+    nonces: new Map(),
+  };
+}
+
+/** Looks like Discord's: the id in base64, a stamp, the secret. */
+export function makeBotToken(applicationId: Snowflake): string {
+  const head = Buffer.from(applicationId).toString("base64url");
+  return `${head}.${randomBytes(4).toString("base64url")}.${randomBytes(32).toString("base64url")}`;
+}
