@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { RUN_VARIABLE, runRoot } from "./folders.ts";
-import { listProcesses, type Process } from "./processes.ts";
+import { listProcesses, type Process, signal } from "./processes.ts";
 import { until } from "./wait.ts";
 
 export function setup(): () => Promise<void> {
@@ -13,6 +13,7 @@ export function setup(): () => Promise<void> {
     // What was told to end may still be about to; only what stays is a leak.
     await until("leaks to go", () => findLeaks().length === 0, { timeoutMs: 3_000 }).catch(() => undefined);
     const leaks = findLeaks();
+    for (const { pid } of listProcesses().filter(isOfThisRun)) signal(pid, "SIGKILL"); // said, then tidied
     rmSync(runRoot(), { recursive: true, force: true });
     if (leaks.length === 0) {
       console.log("leak check: no process, tmux server or file left behind");

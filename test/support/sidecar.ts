@@ -89,15 +89,19 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
   return { ...folders, env, tmux, tmuxPid, close };
 }
 
-/** Runs a sidecar inside this process. `log` is silent where none is given. */
+/** Runs a sidecar inside this process; it logs nothing unless it is given a log, and has the real clock. */
 export async function startSidecar(
   overrides: Partial<VmConfig> = {},
-  { folders = makeSidecarFolders(), log }: { folders?: SidecarFolders; log?: Log } = {},
+  {
+    folders = makeSidecarFolders(),
+    log = createLog("vm", process.env["THREADMUX_TEST_LOG"] === "error" ? "error" : "silent"),
+    now = Date.now,
+  }: { folders?: SidecarFolders; log?: Log; now?: () => number } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
   let sidecar: Sidecar | undefined;
   const start = async () => {
-    sidecar = await runSidecar(config, { log: log ?? createLog("vm", "silent") });
+    sidecar = await runSidecar(config, { log, now });
     return sidecar;
   };
   const stop = async () => {

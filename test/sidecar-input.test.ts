@@ -1,0 +1,222 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { InputRequest } from "../shared/api.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { until, untilValue } from "./support/wait.ts";
+
+const RECORDER = fileURLToPath(new URL("fixtures/record-bytes.mjs", import.meta.url));
+
+let sidecar: TestSidecar;
+let threadCount = 0;
+
+beforeAll(async () => {
+  sidecar = await startSidecar({ maxThreads: 200 });
+});
+afterAll(() => sidecar.close());
+
+/** A thread with a program in raw mode; `type` sends, waits for a final `.` and gives the bytes that came in between. */
+async function openRecorder() {
+  const threadId = `recorder-${++threadCount}`;
+  const file = join(sidecar.reposDir, threadId);
+  await openTerminal(sidecar.client, threadId, `${process.execPath} ${RECORDER} ${threadId}`);
+  await untilOutput(sidecar.client, threadId, "READY");
+  const type = async (...inputs: InputRequest[]): Promise<Buffer> => {
+    const before = readFileSync(file).length;
+    for (const input of inputs) await sidecar.client.sendInput(threadId, input);
+    await sidecar.client.sendInput(threadId, { text: "<END>", enter: false });
+    await until("the input to arrive", () => readFileSync(file).subarray(-5).toString() === "<END>");
+    return readFileSync(file).subarray(before, -5);
+  };
+  return { threadId, type };
+}
+
+const TEXTS: Record<string, string> = {
+  "a key's name": "Enter",
+  "another key's name": "C-c",
+  "a semicolon": ";",
+  "a semicolon at the end": "hi;",
+  "an escaped semicolon": "a\\;",
+  "an option": "-rf",
+  "the end of options": "--",
+  "a substitution": "$(id)",
+  backticks: "`id`",
+  "variables and quotes": `$HOME "x" 'y' \\`,
+  "tmux formats": "#{pane_pid} #(id) %H %% %begin 1 1 1",
+  braces: "{ } %if ~root",
+  "an emoji": "👩‍👩‍👧‍👦 😀",
+  "wide and combined": "日本語 e\u0301 ü ß",
+  spaces: "  two  ",
+  "nothing but a space": " ",
+  "lines of several kinds": "one\ntwo\r\nthree\r",
+  "control characters":
+    "\x01\x02\x03\x04\x05\x06\x07\b\t\v\f\x0e\x0f\x11\x12\x13\x14\x15\x16\x17\x18\x1a\x1c\x1d\x1e\x1f\x7f",
+  "escape sequences": "\x1b[A \x1b[200~x\x1b[201~ \x1b]0;t\x07 \x1b",
+  NUL: "a\0b\0",
+  "C1 controls and a byte order mark": "\u0080\u009b\ufeff",
+  "3,900 bytes": "0123456789".repeat(390),
+};
+
+describe("what is typed arrives byte for byte", () => {
+  test("texts", async () => {
+    const { type } = await openRecorder();
+    for (const [name, text] of Object.entries(TEXTS)) {
+      expect([name, (await type({ text, enter: false })).toString()]).toEqual([name, text]);
+      expect([name, (await type({ text })).toString()]).toEqual([name, `${text}\r`]);
+    }
+  });
+
+  test("no text at all: only Enter, or nothing", async () => {
+    const { type } = await openRecorder();
+    expect(await type({ text: "" })).toEqual(Buffer.from("\r"));
+    expect(await type({ text: "", enter: false })).toEqual(Buffer.alloc(0));
+  });
+
+  test("200 KB of many lines, and 300 KB in a single one, to a program in raw mode", async () => {
+    const { type } = await openRecorder();
+    const lines = Array.from({ length: 3_000 }, (_, i) => `${i} ${"ü".repeat(30)}\n`).join("");
+    expect((await type({ text: lines, enter: false })).equals(Buffer.from(lines))).toBe(true);
+    const line = "x;".repeat(150_000);
+    expect((await type({ text: line, enter: false })).equals(Buffer.from(line))).toBe(true);
+  });
+
+  test("twenty inputs at once come whole, each in one piece", async () => {
+    const { threadId, type } = await openRecorder();
+    const texts = Array.from({ length: 20 }, (_, i) => `<${String(i).repeat(1_500)}>`);
+    await Promise.all(texts.map((text) => sidecar.client.sendInput(threadId, { text, enter: false })));
+    await type();
+    const all = readFileSync(join(sidecar.reposDir, threadId), "utf8").replaceAll("<END>", "");
+    expect(all.match(/<\d+>/g)?.sort()).toEqual([...texts].sort());
+    expect(all).toHaveLength(texts.join("").length);
+  });
+});
+
+test("keys arrive as a keyboard sends them", async () => {
+  const { type } = await openRecorder();
+  const keys: Record<string, string> = {
+    Enter: "\r",
+    Escape: "\x1b",
+    Tab: "\t",
+    BTab: "\x1b[Z",
+    Space: " ",
+    BSpace: "\x7f",
+    Up: "\x1b[A",
+    Down: "\x1b[B",
+    Right: "\x1b[C",
+    Left: "\x1b[D",
+    Home: "\x1b[1~",
+    End: "\x1b[4~",
+    PageUp: "\x1b[5~",
+    PPage: "\x1b[5~",
+    PageDown: "\x1b[6~",
+    NPage: "\x1b[6~",
+    IC: "\x1b[2~",
+    Insert: "\x1b[2~",
+    DC: "\x1b[3~",
+    Delete: "\x1b[3~",
+    F1: "\x1bOP",
+    F5: "\x1b[15~",
+    F12: "\x1b[24~",
+    "C-c": "\x03",
+    "C-d": "\x04",
+    "C-z": "\x1a",
+    "C-[": "\x1b",
+    "M-x": "\x1bx",
+    "M-Enter": "\x1b\r",
+    "C-Right": "\x1b[1;5C",
+    "S-Up": "\x1b[1;2A",
+    a: "a",
+    ";": ";",
+    "-": "-",
+    '"': '"',
+    $: "$",
+    "#": "#",
+  };
+  const seen: Record<string, string> = {};
+  for (const key of Object.keys(keys)) seen[key] = (await type({ key })).toString();
+  expect(seen).toEqual(keys);
+});
+
+test.each(["", "Foo", "C-", "C-Foo", "enter", "F13", "ab", "é", "C-c C-d", "-t", "\n"])(
+  "%j is no key and is refused by name",
+  async (key) => {
+    const { client } = sidecar;
+    const { code, message } = await refusal(client.sendInput("recorder-1", { key }));
+    expect([code, message]).toEqual([
+      "invalid_request",
+      expect.stringContaining("key: must be a tmux key name"),
+    ]);
+  },
+);
+
+test("C-c interrupts a program, C-d ends a shell's input", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "interrupted", "echo started; sleep 1000; echo not reached");
+  await untilOutput(client, "interrupted", "started");
+  await client.sendInput("interrupted", { key: "C-c" });
+  expect(await untilEnded(client, "interrupted")).toMatchObject({ exitCode: 130, signal: "SIGINT" });
+  await openTerminal(client, "shell", "PS1='> ' bash --norc -i");
+  await untilOutput(client, "shell", "> ");
+  await client.sendInput("shell", { text: "(exit 7)" });
+  await client.sendInput("shell", { key: "C-d" });
+  expect(await untilEnded(client, "shell")).toMatchObject({ exitCode: 7, signal: null });
+});
+
+describe("a line over 4,000 bytes", () => {
+  test("is refused in line mode, where the kernel would cut it; nothing of it is typed", async () => {
+    const { client, reposDir } = sidecar;
+    await openTerminal(client, "line-mode", "echo READY; cat > lines.txt");
+    await untilOutput(client, "line-mode", "READY");
+    const refused = ["x".repeat(4_001), `short\n${"y".repeat(4_001)}\nshort`, "ü".repeat(2_001)];
+    for (const text of refused) {
+      expect(await refusal(client.sendInput("line-mode", { text }))).toMatchObject({
+        code: "too_large",
+        message: expect.stringContaining("kernel cuts lines over 4,000"),
+      });
+    }
+    await client.sendInput("line-mode", { text: `${"z".repeat(4_000)}\n${"w".repeat(4_000)}` });
+    const read = () => readFileSync(join(reposDir, "lines.txt"), "utf8");
+    const all = await untilValue("both lines", read, (text) => text.split("\n").length > 2);
+    expect(all).toBe(`${"z".repeat(4_000)}\n${"w".repeat(4_000)}\n`);
+  });
+
+  test("is fine in raw mode", async () => {
+    const { type } = await openRecorder();
+    const text = "x".repeat(20_000);
+    expect((await type({ text })).toString()).toBe(`${text}\r`);
+  });
+});
+
+describe("input to a thread that takes none", () => {
+  test("is refused from the moment its process has ended", async () => {
+    const { client, reposDir } = sidecar;
+    await openTerminal(client, "quick", "read line; touch ended; exit 5");
+    await client.sendInput("quick", { text: "go" });
+    await until("the end", () => readFileSync(join(reposDir, "ended")));
+    // The shell itself needs a moment more to end; a thread that says it runs must have taken what it accepts.
+    await until("a refusal", () => refusal(client.sendInput("quick", { text: "late" })));
+    for (const input of [{ text: "late" }, { key: "C-c" }, { text: "x".repeat(5_000) }]) {
+      expect(await refusal(client.sendInput("quick", input))).toEqual({
+        code: "thread_ended",
+        message: "Thread quick takes no input: its process has ended.",
+      });
+    }
+    expect(await untilEnded(client, "quick")).toMatchObject({ exitCode: 5 });
+  });
+
+  test("is refused after a kill, and where there is no such thread", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "killed", "cat");
+    await client.killThread("killed");
+    expect(await refusal(client.sendInput("killed", { text: "late" }))).toEqual({
+      code: "thread_ended",
+      message: "Thread killed takes no input: it was killed.",
+    });
+    expect(await refusal(client.sendInput("nobody", { text: "x" }))).toEqual({
+      code: "not_found",
+      message: 'There is no thread "nobody".',
+    });
+  });
+});
