@@ -34,7 +34,8 @@ export interface PageView {
 /** Where a forced page begins: below the row where a person types, or with the screen's first row. */
 export type BreakPlace = "cursor" | "screen";
 
-const SLICE_UNITS = 16_384;
+const MAX_SLICE_UNITS = 16_384;
+const MIN_SLICE_UNITS = 1024;
 const MAX_BLOCKING_MS = 10;
 
 /**
@@ -108,13 +109,17 @@ export class Document {
   async feedLong(text: string, endOffset: number): Promise<void> {
     let start = 0;
     let offset = endOffset - Buffer.byteLength(text);
+    let units = MAX_SLICE_UNITS;
     while (start < text.length) {
-      let end = Math.min(text.length, start + SLICE_UNITS);
+      let end = Math.min(text.length, start + units);
       if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
       const slice = text.slice(start, end);
       offset += Buffer.byteLength(slice);
+      const beginMs = performance.now();
       this.#write(slice, offset);
       start = end;
+      // Some output is a hundred times as slow as plain lines: there the slices shrink.
+      units = performance.now() - beginMs > MAX_BLOCKING_MS / 2 ? MIN_SLICE_UNITS : MAX_SLICE_UNITS;
       // Short calls in a row must not block together either, so the time counts from the last pause of any call.
       if (performance.now() - this.#pausedMs > MAX_BLOCKING_MS) {
         await new Promise((resolve) => setImmediate(resolve));

@@ -46,14 +46,14 @@ export function forEachRow(
   cols: number,
   emit: (text: string, wrapped: boolean) => void,
 ): void {
-  for (let start = 0; start < lines.length; ) {
-    const stop = lines.indexOf("\r\n", start);
-    if (stop - start <= cols) emit(trimEndSpaces(lines.slice(start, stop)), false);
+  const texts = lines.split("\r\n");
+  texts.pop();
+  for (const text of texts) {
+    if (text.length <= cols) emit(trimEndSpaces(text), false);
     else {
-      for (let column = start; column < stop; column += cols) {
-        emit(trimEndSpaces(lines.slice(column, Math.min(column + cols, stop))), column > start);
+      for (let column = 0; column < text.length; column += cols) {
+        emit(trimEndSpaces(text.slice(column, column + cols)), column > 0);
       }
     }
-    start = stop + 2;
   }
 }

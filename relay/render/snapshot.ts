@@ -59,7 +59,7 @@ export function takeSnapshot(emulator: Emulator, colours: boolean): EmulatorSnap
     cols: emulator.cols,
     rows: emulator.rows,
     normal: takeBuffer(emulator, core._bufferService.buffers.normal, colours),
-    alternate: takeBuffer(emulator, core._bufferService.buffers.alt, colours && emulator.isAlternate),
+    alternate: takeBuffer(emulator, core._bufferService.buffers.alt, colours),
     isAlternate: emulator.isAlternate,
     modes: [core.coreService.modes.insertMode, origin, reverseWraparound, wraparound],
     charsets: [
