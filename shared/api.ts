@@ -15,6 +15,8 @@ export const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** What one reply for many threads may hold in all. */
 export const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
 export const MAX_DELIVERY_BYTES = 4096;
+/** The longest that a request waits for news. */
+export const MAX_WAIT_MS = 25_000;
 export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
 export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;
@@ -40,6 +42,9 @@ export function isOpen(status: ThreadStatus): boolean {
   return status !== "killed" && status !== "lost";
 }
 
+const colsSchema = z.int().min(20).max(500);
+const rowsSchema = z.int().min(5).max(200);
+
 export const createRequestSchema = z.strictObject({
   threadId: threadIdSchema,
   type: threadTypeSchema,
@@ -54,8 +59,8 @@ export const createRequestSchema = z.strictObject({
     ),
   /** Who asked for it: a Discord user id. */
   createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
-  cols: z.int().min(20).max(500).default(DEFAULT_COLS),
-  rows: z.int().min(5).max(200).default(DEFAULT_ROWS),
+  cols: colsSchema.default(DEFAULT_COLS),
+  rows: rowsSchema.default(DEFAULT_ROWS),
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
@@ -93,6 +98,10 @@ const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(mi
 export const outputQuerySchema = z.strictObject({
   since: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
   limit: wholeNumber(1, MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
+  /** How long to wait where there is nothing new: the answer comes the moment there is. */
+  waitMs: wholeNumber(0, MAX_WAIT_MS).default(0),
+  /** The status that the caller knows: while waiting, another one is news too. */
+  status: threadStatusSchema.optional(),
 });
 export type OutputQuery = z.input<typeof outputQuerySchema>;
 
@@ -111,6 +120,9 @@ export const outputReplySchema = z.object({
   firstOffset: z.int(),
   /** Whether more is in the log already. */
   more: z.boolean(),
+  /** The terminal's size now. */
+  cols: z.int(),
+  rows: z.int(),
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
 
@@ -118,6 +130,9 @@ export type OutputReply = z.infer<typeof outputReplySchema>;
 export const outputsRequestSchema = z.strictObject({
   since: z.record(threadIdSchema, z.int().min(0)),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
+  waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
+  /** As `status` of the single request, by thread. */
+  status: z.record(threadIdSchema, threadStatusSchema).optional(),
 });
 export type OutputsRequest = z.input<typeof outputsRequestSchema>;
 /** Threads that do not exist are left out. */
@@ -157,6 +172,27 @@ export const threadSchema = z.object({
   delivery: z.looseObject({ offset: z.int() }).nullable(),
 });
 export type Thread = z.infer<typeof threadSchema>;
+
+export const resizeRequestSchema = z.strictObject({ cols: colsSchema, rows: rowsSchema });
+export type ResizeRequest = z.infer<typeof resizeRequestSchema>;
+export const resizeReplySchema = z.object({ resized: z.literal(true) });
+
+export const screenQuerySchema = z.strictObject({ format: z.enum(["text", "ansi"]).default("text") });
+export type ScreenQuery = z.input<typeof screenQuerySchema>;
+export const screenReplySchema = z.object({
+  /** Rows joined by newlines; with `ansi` they hold SGR sequences. */
+  screen: z.string(),
+  cols: z.int(),
+  rows: z.int(),
+  /** From 0, in cells. */
+  cursor: z.object({ x: z.int(), y: z.int() }),
+  /** Whether a full-screen program has the alternate screen. */
+  alternate: z.boolean(),
+  title: z.string(),
+});
+export type ScreenReply = z.infer<typeof screenReplySchema>;
+
+export const logQuerySchema = z.strictObject({ format: z.enum(["raw", "text"]).default("raw") });
 
 export const listQuerySchema = z.strictObject({ status: z.enum(["open", "ended", "all"]).default("open") });
 export type ListQuery = z.input<typeof listQuerySchema>;

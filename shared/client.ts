@@ -20,7 +20,12 @@ import {
   outputReplySchema,
   outputsReplySchema,
   type Repo,
+  type ResizeRequest,
   reposReplySchema,
+  resizeReplySchema,
+  type ScreenQuery,
+  type ScreenReply,
+  screenReplySchema,
   type Thread,
   threadSchema,
 } from "./api.ts";
@@ -58,12 +63,24 @@ export class SidecarClient {
   }
 
   async readOutput(threadId: string, query: OutputQuery = {}): Promise<OutputReply> {
-    return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query });
+    const timeoutMs = this.#timeoutMs + Number(query.waitMs ?? 0);
+    return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query, timeoutMs });
   }
 
   /** The output of many threads at once; threads that do not exist are missing from the reply. */
   async readOutputs(request: OutputsRequest): Promise<Record<string, OutputReply>> {
-    return (await this.#call("POST", "/threads/output", outputsReplySchema, { body: request })).threads;
+    const timeoutMs = this.#timeoutMs + (request.waitMs ?? 0);
+    return (await this.#call("POST", "/threads/output", outputsReplySchema, { body: request, timeoutMs }))
+      .threads;
+  }
+
+  /** What the terminal shows now. */
+  async getScreen(threadId: string, query: ScreenQuery = {}): Promise<ScreenReply> {
+    return this.#call("GET", `${threadPath(threadId)}/screen`, screenReplySchema, { query });
+  }
+
+  async resizeThread(threadId: string, size: ResizeRequest): Promise<void> {
+    await this.#call("POST", `${threadPath(threadId)}/resize`, resizeReplySchema, { body: size });
   }
 
   /** Keeps the relay's mark of a thread; it comes back as `delivery` of the thread. */

@@ -1,8 +1,9 @@
 /** The HTTP API: parses requests, calls the operations, answers; no decision is made here. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createReadStream } from "node:fs";
+import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import {
   createRequestSchema,
@@ -10,27 +11,43 @@ import {
   type HealthReply,
   inputRequestSchema,
   listQuerySchema,
+  logQuerySchema,
   MAX_BODY_BYTES,
   outputQuerySchema,
   outputsRequestSchema,
   reposQuerySchema,
+  resizeRequestSchema,
+  screenQuerySchema,
   threadIdSchema,
 } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { sizeOfLog } from "./log-file.ts";
+import type { Outputs } from "./outputs.ts";
+import { createPlainText } from "./plain-text.ts";
 import { listRepos } from "./repos.ts";
 import type { Threads } from "./threads.ts";
 
 export interface AppOptions {
   threads: Threads;
+  outputs: Outputs;
   token: string;
   reposDir: string;
+  /** The environment of the threads' programs. */
+  threadEnv: Record<string, string>;
   getHealth: () => HealthReply;
   log: Log;
 }
 
-export function createApp({ threads, token, reposDir, getHealth, log }: AppOptions): Express {
+export function createApp({
+  threads,
+  outputs,
+  token,
+  reposDir,
+  threadEnv,
+  getHealth,
+  log,
+}: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
@@ -56,31 +73,40 @@ export function createApp({ threads, token, reposDir, getHealth, log }: AppOptio
     res.json(isDuplicate ? { sent: true, duplicate: true } : { sent: true });
   });
   app.get("/thread/:id/output", async (req, res) => {
-    res.json(await threads.readOutput(req.params.id, parse(outputQuerySchema, req.query)));
+    res.json(await outputs.read(req.params.id, parse(outputQuerySchema, req.query), whileOpen(res)));
   });
   app.get("/thread/:id/log", async (req, res) => {
+    const { format } = parse(logQuerySchema, req.query);
     const file = threads.getLogFile(req.params.id);
     // The length is fixed now: what is printed meanwhile is for the next download.
     const { end } = sizeOfLog(file);
     res.set({
-      "content-type": "application/octet-stream",
-      "content-disposition": `attachment; filename="${req.params.id}.log"`,
-      "content-length": String(end),
+      "content-type": format === "raw" ? "application/octet-stream" : "text/plain; charset=utf-8",
+      "content-disposition": `attachment; filename="${req.params.id}.${format === "raw" ? "log" : "txt"}"`,
+      ...(format === "raw" ? { "content-length": String(end) } : {}),
     });
     if (end === 0) return void res.end();
     try {
-      await pipeline(createReadStream(file, { start: 0, end: end - 1 }), res);
+      const bytes = createReadStream(file, { start: 0, end: end - 1 });
+      await (format === "raw" ? pipeline(bytes, res) : pipeline(bytes, createPlainText(), res));
     } catch (error) {
       // The caller went away in the middle: its right.
       if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
     }
   });
   app.post("/threads/output", async (req, res) => {
-    res.json({ threads: await threads.readOutputs(parse(outputsRequestSchema, req.body)) });
+    res.json({ threads: await outputs.readMany(parse(outputsRequestSchema, req.body), whileOpen(res)) });
   });
   app.put("/thread/:id/delivery", (req, res) => {
     threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
     res.status(204).end();
+  });
+  app.get("/thread/:id/screen", async (req, res) => {
+    res.json(await threads.getScreen(req.params.id, parse(screenQuerySchema, req.query).format));
+  });
+  app.post("/thread/:id/resize", async (req, res) => {
+    await threads.resize(req.params.id, parse(resizeRequestSchema, req.body));
+    res.json({ resized: true });
   });
   app.post("/thread/:id/kill", async (req, res) => {
     res.json(await threads.kill(req.params.id));
@@ -93,7 +119,8 @@ export function createApp({ threads, token, reposDir, getHealth, log }: AppOptio
     res.json(threads.getThread(req.params.id));
   });
   app.get("/repos", async (req, res) => {
-    res.json({ repos: await listRepos(reposDir, parse(reposQuerySchema, req.query).prefix) });
+    const { prefix } = parse(reposQuerySchema, req.query);
+    res.json({ repos: await listRepos(reposDir, prefix, threadEnv) });
   });
 
   app.use((req) => {
@@ -125,6 +152,13 @@ function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
   return field === "" ? issue.message : `${field}: ${issue.message}`;
 }
 
+/** Fires when the caller has gone away or has its answer. */
+function whileOpen(res: Response): AbortSignal {
+  const controller = new AbortController();
+  res.on("close", () => controller.abort());
+  return controller.signal;
+}
+
 /** Compared as hashes, so that neither the time nor the length says anything about the token. */
 function requireToken(token: string): RequestHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
@@ -154,6 +188,19 @@ function answerError(log: Log): ErrorRequestHandler {
     if (res.headersSent) return void res.destroy();
     res.status(appError.status).json({ error: appError.message, code: appError.code });
   };
+}
+
+/** What is no HTTP at all, or has headers beyond all measure, never gets to the routes: it is answered here. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const [status, sentence] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? (["431 Request Header Fields Too Large", "The request's headers are too long."] as const)
+      : (["400 Bad Request", "The request is not valid HTTP."] as const);
+  const body = JSON.stringify({ error: sentence, code: "invalid_request" });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
 }
 
 /** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */

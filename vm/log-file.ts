@@ -53,8 +53,7 @@ export async function readLog(
       length += bytesRead;
     }
     const isTail = since + length === end;
-    const ready =
-      isTail && isComplete ? length : length - countUnfinished(buffer.subarray(0, length));
+    const ready = isTail && isComplete ? length : length - countUnfinished(buffer.subarray(0, length));
     const whole = ready <= limit ? ready : wholeWithin(buffer.subarray(0, ready), limit);
     const hasMore = whole < ready || !isTail;
     return { output: buffer.toString("utf8", 0, whole), offset: since + whole, end, hasMore };

@@ -1,5 +1,6 @@
 /** Directories below `REPOS_DIR`, to complete what a person types, with the branch of those that are git's. */
 import { execFile } from "node:child_process";
+import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -16,8 +17,13 @@ const GIT_TIMEOUT_MS = 700;
  * Directories whose path starts with `prefix`, their sub-directories after them, at most 25. Hidden ones only
  * where the prefix asks for them. What leads out of `reposDir` is not listed.
  * @param reposDir must be a real path.
+ * @param env for git, which may run what a repository's settings name: nothing secret is in it.
  */
-export async function listRepos(reposDir: string, prefix: string): Promise<Repo[]> {
+export async function listRepos(
+  reposDir: string,
+  prefix: string,
+  env: Record<string, string>,
+): Promise<Repo[]> {
   const wanted = prefix.replace(/^(\.?\/)+/, "");
   if (wanted.includes("\0")) return [];
   const parent = wanted.endsWith("/") ? wanted : dirname(wanted);
@@ -36,7 +42,7 @@ export async function listRepos(reposDir: string, prefix: string): Promise<Repo[
     );
     level = below.flat();
   }
-  return Promise.all(found.slice(0, MAX_REPOS).map((path) => describe(reposDir, path)));
+  return Promise.all(found.slice(0, MAX_REPOS).map((path) => describe(reposDir, path, env)));
 }
 
 async function subdirectories(
@@ -45,13 +51,17 @@ async function subdirectories(
   matches: (name: string) => boolean,
 ): Promise<string[]> {
   if (!isInside(reposDir, path)) return [];
-  let names: string[];
+  let entries: Dirent[];
   try {
-    names = await readdir(path);
+    entries = await readdir(path, { withFileTypes: true });
   } catch {
     return []; // not there, or not ours to read: nothing to complete
   }
-  const candidates = names.filter((name) => !SKIPPED.has(name) && matches(name)).sort();
+  const candidates = entries
+    .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+    .map((entry) => entry.name)
+    .filter((name) => !SKIPPED.has(name) && matches(name))
+    .sort();
   const checked = await Promise.all(
     candidates.slice(0, 500).map(async (name) => {
       const full = join(path, name);
@@ -68,11 +78,11 @@ async function subdirectories(
   return checked.filter((full) => full !== undefined);
 }
 
-async function describe(reposDir: string, path: string): Promise<Repo> {
+async function describe(reposDir: string, path: string, env: Record<string, string>): Promise<Repo> {
   const dir = relative(reposDir, path) || ".";
   const branch = await findBranch(path);
   if (branch === undefined) return { dir };
-  const dirty = await findDirty(path);
+  const dirty = await findDirty(path, env);
   return dirty === undefined ? { dir, branch } : { dir, branch, dirty };
 }
 
@@ -90,10 +100,14 @@ async function findBranch(path: string): Promise<string | undefined> {
   }
 }
 
-async function findDirty(path: string): Promise<boolean | undefined> {
+async function findDirty(path: string, env: Record<string, string>): Promise<boolean | undefined> {
   try {
     const args = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-C", path, "status", "--porcelain"];
-    const { stdout } = await run("git", args, { timeout: GIT_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 });
+    const { stdout } = await run("git", args, {
+      env,
+      timeout: GIT_TIMEOUT_MS,
+      maxBuffer: 16 * 1024 * 1024,
+    });
     return stdout !== "";
   } catch {
     return undefined; // no git here, or too slow: not known

@@ -6,8 +6,10 @@ import type { AddressInfo } from "node:net";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
-import { createApp } from "./app.ts";
+import { answerBrokenRequest, createApp } from "./app.ts";
 import { statePaths, type VmConfig } from "./config.ts";
+import { LogWatch } from "./log-watch.ts";
+import { Outputs } from "./outputs.ts";
 import { Runner } from "./runner.ts";
 import { holdLock, Store } from "./store.ts";
 import { ThreadFiles } from "./thread-files.ts";
@@ -39,7 +41,8 @@ export async function runSidecar(
     releasers.add("lock", lock.release);
     const token = config.token ?? readOrMakeToken(paths.token);
     const files = new ThreadFiles(stateDir);
-    const store = new Store(paths.database);
+    const logWatch = new LogWatch(paths.logs, log);
+    const store = new Store(paths.database, (threadId) => logWatch.notify(threadId));
     releasers.add("database", () => store.close());
 
     const queue = new KeyedQueue();
@@ -84,8 +87,10 @@ export async function runSidecar(
     const startedAt = now();
     const app = createApp({
       threads,
+      outputs: new Outputs(threads, logWatch),
       token,
       reposDir,
+      threadEnv: config.threadEnv,
       log,
       getHealth: () => {
         const downMs = tmux.downForMs();
@@ -101,7 +106,7 @@ export async function runSidecar(
         };
       },
     });
-    const server = createServer(app);
+    const server = createServer(app).on("clientError", answerBrokenRequest);
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(config.port, config.host, resolve);
@@ -111,6 +116,7 @@ export async function runSidecar(
       server.closeAllConnections();
       return closed;
     });
+    releasers.add("log watch", () => logWatch.close());
     const { port } = server.address() as AddressInfo;
     const host = config.host.includes(":") ? `[${config.host}]` : config.host;
     const url = `http://${host}:${port}`;

@@ -64,6 +64,7 @@ export class Runner {
       argv: this.#wrapped(row, turn?.seq ?? TERMINAL_RUN, words),
       env: { [name]: value },
       logPath: files.logForTmux(threadId),
+      sinkPidPath: files.sinkPidForTmux(threadId),
     });
     store.transaction(() => {
       store.updateThread(threadId, { ...pane, isMade: true });

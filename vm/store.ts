@@ -1,4 +1,5 @@
 /** Threads and agents' turns in SQLite: the truth about them. */
+import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 import { z } from "zod";
 import { type Delivery, deliverySchema, threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
@@ -73,7 +74,10 @@ export interface Turn {
 }
 
 type Patch = Partial<
-  Pick<ThreadRow, "status" | "isMade" | "endedAt" | "exitCode" | "signal" | "paneId" | "panePid" | "tty">
+  Pick<
+    ThreadRow,
+    "status" | "isMade" | "endedAt" | "exitCode" | "signal" | "cols" | "rows" | "paneId" | "panePid" | "tty"
+  >
 >;
 
 const COLUMNS = {
@@ -82,6 +86,8 @@ const COLUMNS = {
   endedAt: "ended_at",
   exitCode: "exit_code",
   signal: "signal",
+  cols: "cols",
+  rows: "rows",
   paneId: "pane_id",
   panePid: "pane_pid",
   tty: "tty",
@@ -93,8 +99,15 @@ export class Store {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
 
-  /** Opens or makes the database; `:memory:` for one that is not kept. */
-  constructor(file: string) {
+  readonly #onChange: (threadId: string) => void;
+
+  /**
+   * Opens or makes the database; `:memory:` for one that is not kept.
+   * @param onChange is told each thread whose row has changed, before a surrounding transaction ends.
+   */
+  constructor(file: string, onChange: (threadId: string) => void = () => undefined) {
+    this.#onChange = onChange;
+    if (file !== ":memory:") makePrivate(file);
     this.#db = new Database(file);
     this.#db.pragma("journal_mode = WAL");
     this.#db.pragma("foreign_keys = ON");
@@ -141,10 +154,12 @@ export class Store {
       keys.map((key) => [key, typeof patch[key] === "boolean" ? Number(patch[key]) : patch[key]]),
     );
     this.#sql(`UPDATE threads SET ${sets} WHERE thread_id = @threadId`).run({ ...values, threadId });
+    this.#onChange(threadId);
   }
 
   deleteThread(threadId: string): void {
     this.#sql("DELETE FROM threads WHERE thread_id = ?").run(threadId);
+    this.#onChange(threadId);
   }
 
   addTurn(threadId: string, text: string, now: number): void {
@@ -227,11 +242,17 @@ export class Store {
   }
 }
 
+/** SQLite would make it readable by others; its companions get the same mode. */
+function makePrivate(file: string): void {
+  closeSync(openSync(file, "a", 0o600));
+}
+
 /**
  * Holds the state folder for this process until it ends, however it ends (SQLite's file lock goes with it).
  * @throws Error where another sidecar has it.
  */
 export function holdLock(file: string, waitMs = 3_000): { release: () => void } {
+  makePrivate(file);
   const db = new Database(file, { timeout: waitMs });
   try {
     db.exec("BEGIN EXCLUSIVE");

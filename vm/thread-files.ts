@@ -26,6 +26,29 @@ export class ThreadFiles {
     return `logs/${threadId}.log`;
   }
 
+  /** Relative to the state folder too: the process id of the log's writer. */
+  sinkPidForTmux(threadId: string): string {
+    return `runs/${threadId}.sink`;
+  }
+
+  /**
+   * Whether the log's writer has nothing to write: it waits for input, or has ended. A process that is short of CPU
+   * time is not waiting, nor is one that is stopped or busy with the disk.
+   */
+  isSinkIdle(threadId: string): boolean {
+    const file = join(this.#stateDir, this.sinkPidForTmux(threadId));
+    const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
+    const pid = isThere ? readFileSync(file, "utf8").trim() : "";
+    if (pid === "") return false; // about to start
+    try {
+      const [, name, state] = /\((.*)\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+      if (name === "sh") return false; // not yet `cat`
+      return name !== "cat" || state === "S";
+    } catch {
+      return true; // it has ended
+    }
+  }
+
   runEnd(threadId: string, runNumber: number): string {
     return join(this.#stateDir, "runs", `${threadId}.${runNumber}`);
   }

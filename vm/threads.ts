@@ -1,6 +1,7 @@
 /** What can be done with threads: the operations behind the HTTP API. */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import stripAnsi from "strip-ansi";
 import type { z } from "zod";
@@ -16,6 +17,8 @@ import {
   type OutputReply,
   type outputQuerySchema,
   type outputsRequestSchema,
+  type ResizeRequest,
+  type ScreenReply,
   type Thread,
 } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
@@ -26,7 +29,7 @@ import { makeLog, readLog, readLogTail, sizeOfLog } from "./log-file.ts";
 import { killTree } from "./process-tree.ts";
 import { newMarker, type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
 import type { Store, ThreadRow } from "./store.ts";
-import type { ThreadFiles } from "./thread-files.ts";
+import type { RunEnd, ThreadFiles } from "./thread-files.ts";
 import type { TmuxServer } from "./tmux/server.ts";
 import { describeEnd } from "./watcher.ts";
 
@@ -109,13 +112,23 @@ export class Threads {
         await this.#addMessage(row, input.text, inputId);
       } else if (row.status !== "running") {
         throw ended(row);
+      } else if (this.#findEnd(row)) {
+        throw ended({ ...row, status: row.type === "agent" ? "idle" : "exited" }); // about to be noticed
       } else if ("key" in input) {
-        await this.#options.tmux.sendKey(row.paneId, input.key);
+        await whereItRuns(row, this.#options.tmux.sendKey(row.paneId, input.key));
       } else {
-        await this.#type(row, Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8"), inputId);
+        const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
+        await whereItRuns(row, this.#type(row, bytes, inputId));
       }
       return { isDuplicate: false };
     });
+  }
+
+  /** How the program that runs now, or ran last, ended by its wrapper's word; undefined where it goes on. */
+  #findEnd(row: ThreadRow): RunEnd | undefined {
+    const { store, files } = this.#options;
+    const run = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(row.threadId, "running")?.seq;
+    return run === undefined ? undefined : files.findRunEnd(row.threadId, run);
   }
 
   async #addMessage({ threadId }: ThreadRow, text: string, inputId: string | undefined): Promise<void> {
@@ -151,7 +164,7 @@ export class Threads {
   /** @throws AppError `not_found`, `range` */
   async readOutput(
     threadId: string,
-    { since, limit }: z.output<typeof outputQuerySchema>,
+    { since, limit }: Pick<z.output<typeof outputQuerySchema>, "since" | "limit">,
   ): Promise<OutputReply> {
     const { files } = this.#options;
     // The row is read first: a log is complete before its row says that the process has ended.
@@ -169,7 +182,9 @@ export class Threads {
       exitCode: row.exitCode,
       signal: row.signal,
       firstOffset: 0,
-      more: slice.offset < slice.end,
+      more: slice.hasMore,
+      cols: row.cols,
+      rows: row.rows,
     };
   }
 
@@ -177,7 +192,7 @@ export class Threads {
   async readOutputs({
     since,
     limit,
-  }: z.output<typeof outputsRequestSchema>): Promise<Record<string, OutputReply>> {
+  }: Pick<z.output<typeof outputsRequestSchema>, "since" | "limit">): Promise<Record<string, OutputReply>> {
     const known = Object.entries(since).filter(([threadId]) => this.#options.store.findThread(threadId));
     const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
     const replies = await Promise.all(
@@ -187,6 +202,29 @@ export class Threads {
       }),
     );
     return Object.fromEntries(replies);
+  }
+
+  /**
+   * What the terminal shows now.
+   * @throws AppError `not_found`, `thread_ended` where its session is gone, `unavailable`
+   */
+  async getScreen(threadId: string, format: "text" | "ansi"): Promise<ScreenReply> {
+    const row = this.#get(threadId);
+    if (!isOpen(row.status)) throw ended(row);
+    const screen = await whereItRuns(row, this.#options.tmux.captureScreen(row.paneId, format));
+    return { ...screen, cols: row.cols, rows: row.rows };
+  }
+
+  /** @throws AppError `not_found`, `thread_ended`, `unavailable` */
+  async resize(threadId: string, size: ResizeRequest): Promise<void> {
+    const { queue, tmux, store } = this.#options;
+    this.#get(threadId);
+    await queue.run(threadId, async () => {
+      const row = this.#get(threadId);
+      if (!isOpen(row.status)) throw ended(row);
+      await whereItRuns(row, tmux.resize(sessionName(threadId), size));
+      store.updateThread(threadId, size);
+    });
   }
 
   /** @throws AppError `not_found` */
@@ -201,15 +239,14 @@ export class Threads {
    * @throws AppError `not_found`, `thread_ended`
    */
   async kill(threadId: string): Promise<KillReply> {
-    const { queue, store, tmux, files, log, now } = this.#options;
+    const { queue, store, tmux, log, now } = this.#options;
     this.#get(threadId);
     return queue.run(threadId, async () => {
       const row = this.#get(threadId);
       if (!isOpen(row.status)) throw ended(row);
       const survivors = await killTree(row);
       const summary = await this.#summary(row);
-      const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
-      const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
+      const end = this.#findEnd(row);
       const wasRunning = row.status === "running";
       const ending = wasRunning
         ? describeEnd(end?.exitCode ?? null)
@@ -325,13 +362,31 @@ async function checkLineLength(bytes: Buffer, tty: string): Promise<void> {
     start = i + 1;
   }
   if (longest <= MAX_LINE_BYTES) return;
-  // Rare, so a process may be spawned for it.
-  const { stdout } = await run("stty", ["-a", "-F", tty], { timeout: 2_000 });
-  if (/(^|\s)-icanon\b/.test(stdout)) return;
+  if (!(await isLineMode(tty))) return;
   throw new AppError(
     "too_large",
     `text: has a line of ${longest.toLocaleString("en")} bytes; the program reads line by line, where the kernel cuts lines over ${MAX_LINE_BYTES.toLocaleString("en")}.`,
   );
+}
+
+/** Rarely asked, so a process may be spawned for it. A terminal that is gone cuts nothing. */
+async function isLineMode(tty: string): Promise<boolean> {
+  try {
+    const { stdout } = await run("stty", ["-a", "-F", tty], { timeout: 2_000 });
+    return !/(^|\s)-icanon\b/.test(stdout);
+  } catch {
+    return existsSync(tty); // where it is gone, tmux will say so
+  }
+}
+
+/** tmux has no such pane, or its process has ended: the thread's end is about to be noticed. */
+async function whereItRuns<T>(row: ThreadRow, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && error.name === "TmuxError") throw ended({ ...row, status: "exited" });
+    throw error;
+  }
 }
 
 /** The result, or undefined where tmux is away or no longer has the target. */

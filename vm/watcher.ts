@@ -1,5 +1,5 @@
 /** Notices what happens to threads by itself: processes that end, sessions that vanish, a tmux server that dies. */
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
@@ -15,6 +15,10 @@ import type { Pane, TmuxServer } from "./tmux/server.ts";
 /** How often ended processes are looked for while any runs. */
 const WATCH_INTERVAL_MS = 200;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
+const DRAIN_TIMEOUT_MS = 10_000;
+/** Some 5 s: tmux before 3.3 never says by which signal a pane's own process died. */
+const MAX_LOOKS_FOR_STATUS = 25;
+const GAP_NOTE = "\r\n[threadmux: some output is missing here, the log's writer had ended]\r\n";
 
 export interface WatcherOptions {
   store: Store;
@@ -35,6 +39,9 @@ export class Watcher {
   #loops: Promise<unknown> = Promise.resolve();
   #reconciling: Promise<void> | undefined;
   #isReconcileDue = false;
+  /** Threads whose pane is being dealt with: one that takes long keeps no other waiting. */
+  readonly #attending = new Set<string>();
+  readonly #looksForStatus = new Map<string, number>();
 
   constructor(options: WatcherOptions) {
     this.#options = options;
@@ -141,7 +148,9 @@ export class Watcher {
     const row = store.findThread(threadId);
     if (creating.has(threadId) || (row && isOpen(row.status))) return;
     log.warn({ session: pane.session }, "ending a session that no thread has");
-    await killTree({ panePid: pane.pid, tty: pane.tty, marker: findMarker(pane.pid) ?? row?.marker ?? "\0" });
+    const { pid, tty, isDead } = pane;
+    const marker = findMarker(pid) ?? row?.marker;
+    await killTree({ panePid: isDead && marker === undefined ? 0 : pid, tty, marker });
     await tmux.killSession(pane.session);
   }
 
@@ -159,13 +168,29 @@ export class Watcher {
         .map((row) => [sessionName(row.threadId), row]),
     );
     if (running.size === 0) return;
-    const panes = await tmux.listPanes("needing a look");
-    await Promise.all(
-      panes.map(async (pane) => {
-        const row = running.get(pane.session);
-        if (row && pane.isDead) await queue.run(row.threadId, () => this.#finish(row.threadId, pane));
-      }),
-    );
+    for (const pane of await tmux.listPanes("needing a look")) {
+      const row = running.get(pane.session);
+      if (!row || this.#attending.has(row.threadId)) continue;
+      const { threadId } = row;
+      this.#attending.add(threadId);
+      const work = pane.isDead
+        ? () => this.#try("finish a thread", () => this.#finish(threadId, pane))
+        : () => this.#try("give a log a new writer", () => this.#pipeAgain(threadId, pane));
+      void queue.run(threadId, work).finally(() => this.#attending.delete(threadId));
+    }
+  }
+
+  /** The log's writer died under a running program: tmux drops what it prints until there is another. */
+  async #pipeAgain(threadId: string, pane: Pane): Promise<void> {
+    const { store, tmux, files, log } = this.#options;
+    const row = store.findThread(threadId);
+    if (row?.status !== "running" || row.panePid !== pane.pid) return;
+    log.error({ threadId }, "a log's writer has ended; output is missing");
+    appendFileSync(files.log(threadId), GAP_NOTE);
+    await tmux.pipe(pane.paneId, {
+      logPath: files.logForTmux(threadId),
+      sinkPidPath: files.sinkPidForTmux(threadId),
+    });
   }
 
   /** The pane's process has ended: once the log is complete, the thread says so. */
@@ -176,10 +201,12 @@ export class Watcher {
     const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
     const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
     if (!end && pane.exitCode === undefined && pane.signal === undefined) {
-      await tmux.collectChildren(); // the next look has the status
-      return;
+      const looks = (this.#looksForStatus.get(threadId) ?? 0) + 1;
+      this.#looksForStatus.set(threadId, looks);
+      if (looks < MAX_LOOKS_FOR_STATUS) return tmux.collectChildren(); // the next look has the status
     }
-    await this.#drained(row);
+    this.#looksForStatus.delete(threadId);
+    if (!(await this.#isDrained(row))) return;
     const ending = end ? describeEnd(end.exitCode) : describeEnd(pane.exitCode ?? null, pane.signal);
     const endedAt = end?.endedAt ?? now();
     if (row.type === "terminal") {
@@ -194,20 +221,25 @@ export class Watcher {
   }
 
   /**
-   * Waits until the sink has written everything: tmux has gone round its loop and the log has not grown meanwhile.
-   * The wrapper's last pause has given tmux the time to read all of it.
+   * Waits until the sink has written everything: it waits for input, tmux has gone round its loop, and then it waits
+   * still and the log has not grown. The wrapper's last pause has given tmux the time to read all of it.
+   * @returns false where the sidecar ends first: the next one finishes the thread.
    */
-  async #drained(row: ThreadRow): Promise<void> {
+  async #isDrained({ threadId }: ThreadRow): Promise<boolean> {
     const { tmux, files, log } = this.#options;
+    const { signal } = this.#stop;
     let before = -1;
-    for (let looks = 0; looks < 400; looks++) {
-      const { end } = sizeOfLog(files.log(row.threadId));
-      if (end === before) return;
-      before = end;
+    for (let waitedMs = 0; waitedMs < DRAIN_TIMEOUT_MS; waitedMs += 20) {
+      const { end } = sizeOfLog(files.log(threadId));
+      const isIdle = files.isSinkIdle(threadId);
+      if (isIdle && end === before) return true;
+      before = isIdle ? end : -1;
       await tmux.ping();
-      await pause(25);
+      await pause(20, signal);
+      if (signal.aborted) return false;
     }
-    log.warn({ threadId: row.threadId }, "a log still grows after its process ended");
+    log.warn({ threadId }, "a log still grows after its process ended");
+    return true;
   }
 
   #removeOld(): void {
@@ -224,13 +256,17 @@ export class Watcher {
   async #every(intervalMs: number, what: string, work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      try {
-        await work();
-      } catch (error) {
-        const isAway = error instanceof AppError && error.code === "unavailable";
-        this.#options.log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
-      }
+      await this.#try(what, work);
       await pause(intervalMs, signal);
+    }
+  }
+
+  async #try(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const isAway = error instanceof AppError && error.code === "unavailable";
+      this.#options.log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
     }
   }
 }

@@ -41,6 +41,8 @@ interface Pending {
 
 /** A command that the server has not answered for this long counts as hung. */
 const COMMAND_TIMEOUT_MS = 2_500;
+/** A client that has been owed an answer for this long is given up: another may get through. */
+const GIVE_UP_MS = 10_000;
 
 /**
  * Commands are answered in the order they were written. A line may hold several (` ; `): tmux runs them in one
@@ -94,10 +96,10 @@ export class ControlClient {
         resolve,
         reject,
         // The entry stays in the queue: its reply may still come and must not be taken for another's.
-        timer: setTimeout(
-          () => reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`)),
-          timeoutMs,
-        ),
+        timer: setTimeout(() => {
+          reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`));
+          pending.timer = setTimeout(() => this.#child.kill("SIGKILL"), GIVE_UP_MS);
+        }, timeoutMs),
         writtenAt: Date.now(),
       };
       this.#queue.push(pending);

@@ -70,13 +70,9 @@ export class ControlParser {
   }
 }
 
-/** Bytes for `send-keys -H`, in pieces: above some 9,000 keys tmux's parser gives up ("memory exhausted"). */
-export function hexKeys(bytes: Buffer, perCommand = 1_000): string[] {
-  const commands: string[] = [];
-  for (let start = 0; start < bytes.length; start += perCommand) {
-    commands.push([...bytes.subarray(start, start + perCommand)].map((b) => b.toString(16)).join(" "));
-  }
-  return commands;
+/** Bytes for `send-keys -H`: above some 9,000 of them tmux's parser gives up ("memory exhausted"). */
+export function hexKeys(bytes: Buffer): string {
+  return [...bytes].map((byte) => byte.toString(16)).join(" ");
 }
 
 /** Oldest tmux that is known to work. */
@@ -90,13 +86,14 @@ export function parseTmuxVersion(text: string): [major: number, minor: number, p
   return [Number(major), Number(minor), letter === "" ? 0 : letter.charCodeAt(0) - 96];
 }
 
-export function isTmuxNewEnough(text: string): boolean {
+/** Whether `tmux -V` names this version or a newer one. */
+export function isTmuxAtLeast(text: string, least: string): boolean {
   const version = parseTmuxVersion(text);
-  const oldest = parseTmuxVersion(OLDEST_TMUX);
+  const oldest = parseTmuxVersion(least);
   if (!version || !oldest) return true;
   for (const [i, part] of version.entries()) {
-    const least = oldest[i] ?? 0;
-    if (part !== least) return part > least;
+    const leastPart = oldest[i] ?? 0;
+    if (part !== leastPart) return part > leastPart;
   }
   return true;
 }

@@ -1,13 +1,14 @@
 /** Our tmux server: started, kept running, and spoken to. The only caller of tmux besides the control client. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ControlClient, TmuxError, TmuxUnavailable } from "./control-client.ts";
-import { hexKeys, isTmuxNewEnough, OLDEST_TMUX, quoteArg, quoteCommand } from "./protocol.ts";
+import { hexKeys, isTmuxAtLeast, OLDEST_TMUX, quoteArg, quoteCommand } from "./protocol.ts";
 
 const run = promisify(execFile);
 
@@ -42,6 +43,8 @@ const PANE_FORMAT =
 /** Panes that need a look: their process ended or their log lost its writer. Cheap also with 200 panes. */
 const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
 const CTL_SESSION = "_ctl";
+/** `send-keys` costs tmux some 12 µs a byte, in which it does nothing else; a buffer costs next to nothing. */
+const MAX_KEY_BYTES = 1_000;
 /** A user option of the pane. */
 const INPUT_OPTION = "@threadmux_input";
 
@@ -50,6 +53,7 @@ export class TmuxServer {
   readonly #tmux: string;
   readonly #baseArgs: string[];
   readonly #stop = new AbortController();
+  #pasteCount = 0;
   #client: ControlClient | undefined;
   #downSince: number | null = Date.now();
   #versionText: string | null = null;
@@ -86,7 +90,7 @@ export class TmuxServer {
         cause,
       });
     }
-    if (!isTmuxNewEnough(this.#versionText)) {
+    if (!isTmuxAtLeast(this.#versionText, OLDEST_TMUX)) {
       throw new Error(`tmux ${OLDEST_TMUX} or newer is needed, this is ${this.#versionText}.`);
     }
     try {
@@ -107,7 +111,8 @@ export class TmuxServer {
   /**
    * Makes a session whose first byte and last byte are in the log: one line, so that tmux runs all of it before
    * it reads from the pane (separate calls lose the output of quick programs 9 times of 10). `-c` and `-s` are
-   * format-expanded by tmux, so the directory is the wrapper's to enter and the name is ours.
+   * format-expanded by tmux, so the directory is the wrapper's to enter and the name is ours. A session of that
+   * name that a failed attempt left behind is ended first.
    */
   async createSession(request: {
     name: string;
@@ -117,9 +122,11 @@ export class TmuxServer {
     env: Record<string, string>;
     /** Relative to the state folder, of [A-Za-z0-9/_.-] only: tmux expands it, then a shell. */
     logPath: string;
+    /** Relative too: where the sink leaves its process id. */
+    sinkPidPath: string;
   }): Promise<{ paneId: string; panePid: number; tty: string }> {
-    const { name, argv, env, logPath } = request;
-    if (!/^[A-Za-z0-9/_.-]+$/.test(logPath)) throw new Error(`unsafe log path: ${logPath}`);
+    const { name, argv, env } = request;
+    await this.killSession(name);
     const size = ["-x", String(request.cols), "-y", String(request.rows)];
     const target = `=${name}:`;
     const envArgs = Object.entries(env).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
@@ -129,14 +136,20 @@ export class TmuxServer {
       quoteCommand(["set-option", "-w", "-t", target, "remain-on-exit", "on"]),
       // Sets `window-size manual` on this window alone; set globally it crashes the server (tmux 3.3a to 3.6a).
       quoteCommand(["resize-window", "-t", target, ...size]),
-      quoteCommand(["pipe-pane", "-t", target, `exec cat >> ${logPath}`]),
+      pipeCommand(target, request),
     ]);
     const [paneId = "", pid = "", tty = ""] = (created[0] ?? "").split(" ");
     return { paneId, panePid: Number(pid), tty };
   }
 
+  /** Gives a pane whose sink has died a new one. */
+  async pipe(paneId: string, paths: { logPath: string; sinkPidPath: string }): Promise<void> {
+    await this.#run([pipeCommand(paneId, paths)]);
+  }
+
   /** Runs another program in a pane whose process has ended; the log goes on. */
   async respawn(paneId: string, argv: readonly string[]): Promise<{ panePid: number; tty: string }> {
+    await this.ping();
     const [, shown = []] = await this.#run([
       quoteCommand(["respawn-pane", "-t", paneId, "--", ...argv]),
       quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_pid} #{pane_tty}"]),
@@ -150,11 +163,32 @@ export class TmuxServer {
    * of them: tmux has either done both or neither.
    */
   async sendBytes(paneId: string, bytes: Buffer, inputId?: string): Promise<void> {
-    const lines = hexKeys(bytes).map((keys) => [`send-keys -t ${quoteArg(paneId)} -H ${keys}`]);
-    if (inputId !== undefined) {
-      lines.at(-1)?.push(quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId]));
+    const mark =
+      inputId === undefined ? [] : [quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId])];
+    if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, bytes, mark);
+    const keys = bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
+    if (keys.length + mark.length === 0) return;
+    await this.ping();
+    await this.#run([...keys, ...mark]);
+  }
+
+  /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
+  async #paste(paneId: string, bytes: Buffer, mark: readonly string[]): Promise<void> {
+    const name = `paste-${process.pid}-${++this.#pasteCount}`;
+    const file = join(this.#options.stateDir, name);
+    // From 3.7 on, control characters are pasted as they are only with -S, which older ones refuse.
+    const asTheyAre = isTmuxAtLeast(this.#versionText ?? "", "3.7") ? ["-r", "-S"] : ["-r"];
+    await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
+    try {
+      // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
+      await this.#run([quoteCommand(["load-buffer", "-b", name, name])]);
+      await this.#run([
+        quoteCommand(["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId]),
+        ...mark,
+      ]);
+    } finally {
+      await rm(file, { force: true });
     }
-    await Promise.all(lines.map((line) => this.#run(line)));
   }
 
   /** The `inputId` that was typed last. */
@@ -167,6 +201,7 @@ export class TmuxServer {
 
   /** Presses a key by tmux's name for it; the caller has checked the name. */
   async sendKey(paneId: string, key: string): Promise<void> {
+    await this.ping();
     await this.#run([quoteCommand(["send-keys", "-t", paneId, "--", key])]);
   }
 
@@ -182,6 +217,32 @@ export class TmuxServer {
    */
   async collectChildren(): Promise<void> {
     await this.#run(["run-shell true"]);
+  }
+
+  /** What the screen shows now; `ansi` keeps colours as SGR sequences. */
+  async captureScreen(
+    paneId: string,
+    format: "text" | "ansi",
+  ): Promise<{ screen: string; cursor: { x: number; y: number }; alternate: boolean; title: string }> {
+    const [lines = [], state = [], title = []] = await this.#run([
+      quoteCommand(["capture-pane", "-p", ...(format === "ansi" ? ["-e"] : []), "-t", paneId]),
+      quoteCommand(["display-message", "-p", "-t", paneId, "#{cursor_x} #{cursor_y} #{alternate_on}"]),
+      // Raw, never `#{E:…}`: a program chooses its title.
+      quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_title}"]),
+    ]);
+    const [x = "0", y = "0", alternate = "0"] = (state[0] ?? "").split(" ");
+    return {
+      screen: (format === "text" ? lines.map((line) => line.trimEnd()) : lines).join("\n"),
+      cursor: { x: Number(x), y: Number(y) },
+      alternate: alternate === "1",
+      title: title.join(" "),
+    };
+  }
+
+  async resize(name: string, { cols, rows }: { cols: number; rows: number }): Promise<void> {
+    await this.#run([
+      quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]),
+    ]);
   }
 
   /** The last lines of history and screen as text, wrapped lines joined. */
@@ -201,7 +262,10 @@ export class TmuxServer {
     }
   }
 
-  /** A round trip: the server has gone through its event loop when this returns. */
+  /**
+   * A round trip: the server has gone through its event loop when this returns. What is written to a hung server is
+   * carried out when it wakes up, so whatever must not happen after its caller has heard `unavailable` asks first.
+   */
   async ping(): Promise<void> {
     await this.#run(["display-message -p x"]);
   }
@@ -227,7 +291,7 @@ export class TmuxServer {
   }
 
   async #connect(): Promise<void> {
-    this.#findLostSocket();
+    await this.#findLostSocket();
     await this.#startServer();
     const client = new ControlClient({
       tmux: this.#tmux,
@@ -241,7 +305,7 @@ export class TmuxServer {
     });
     this.#client = client;
     try {
-      const [shown = []] = await client.run(["display-message -p '#{pid}'"]);
+      const [shown = []] = await client.run(["display-message -p '#{pid}'"], 5_000);
       writeFileSync(this.#pidFile, `${shown[0] ?? ""}\n`, { mode: 0o600 });
       await this.#tolerant(client, "set-option -g remain-on-exit-format ''"); // new in 3.3
       await this.#tolerant(client, "set-option -g allow-passthrough off"); // new in 3.3
@@ -249,6 +313,7 @@ export class TmuxServer {
         await client.run([quoteCommand(["set-environment", "-g", name, value])]);
       }
       await this.#options.onConnected();
+      if (this.#client !== client) throw new TmuxUnavailable("tmux ended again at once");
     } catch (error) {
       this.#client = undefined;
       await client.close();
@@ -268,8 +333,9 @@ export class TmuxServer {
   #onExit(client: ControlClient, reason: string): void {
     if (this.#client !== client) return;
     this.#client = undefined;
-    if (this.#stop.signal.aborted) return;
-    this.#downSince ??= Date.now();
+    // While it was not up yet, whoever is connecting sees the failure and tries again.
+    if (this.#stop.signal.aborted || this.#downSince !== null) return;
+    this.#downSince = Date.now();
     this.#options.log.error({ reason }, "lost the tmux server; starting it again");
     this.#loop = this.#reconnect();
   }
@@ -327,15 +393,30 @@ export class TmuxServer {
   }
 
   /** A deleted socket file would hide a living server; it makes the file anew on SIGUSR1. */
-  #findLostSocket(): void {
-    if (existsSync(join(this.#options.stateDir, "tmux.sock")) || !existsSync(this.#pidFile)) return;
+  async #findLostSocket(): Promise<void> {
+    const socket = join(this.#options.stateDir, "tmux.sock");
+    if (existsSync(socket) || !existsSync(this.#pidFile)) return;
     const pid = Number(readFileSync(this.#pidFile, "utf8"));
     const commandFile = `/proc/${pid}/cmdline`;
     if (!Number.isInteger(pid) || pid <= 1 || !existsSync(commandFile)) return;
-    if (readFileSync(commandFile, "utf8").includes(join(this.#options.stateDir, "tmux.sock"))) {
-      process.kill(pid, "SIGUSR1");
+    if (!readFileSync(commandFile, "utf8").includes(socket)) return;
+    process.kill(pid, "SIGUSR1");
+    for (let waitedMs = 0; waitedMs < 1_000; waitedMs += 20) {
+      if (existsSync(socket)) return;
+      await pause(20, this.#stop.signal);
     }
+    // A second server beside it would take its place and nobody would see its sessions again.
+    if (existsSync(commandFile)) throw new Error(`the tmux server ${pid} lives but has no socket`);
   }
+}
+
+/** The sink: it appends to the log until its input ends. Both paths are expanded by tmux and then by a shell. */
+function pipeCommand(target: string, paths: { logPath: string; sinkPidPath: string }): string {
+  for (const path of [paths.logPath, paths.sinkPidPath]) {
+    if (!/^[A-Za-z0-9/_.-]+$/.test(path)) throw new Error(`unsafe path: ${path}`);
+  }
+  const sink = `echo $$ > ${paths.sinkPidPath}; exec cat >> ${paths.logPath}`;
+  return quoteCommand(["pipe-pane", "-t", target, sink]);
 }
 
 function parsePane(line: string): Pane {
