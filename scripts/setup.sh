@@ -51,14 +51,25 @@ need_packages() {
   rm -f "$log"
 }
 
-# npm ci, unless node_modules was made from this very lock file for this very kind of Node.js.
+# What node_modules is made from: the lock file, and the kind of Node.js that two packages are compiled for.
+dependencies_wanted() {
+  node -p '[process.platform, process.arch, process.versions.modules].join(" ")' && sha256sum <"$root/package-lock.json"
+}
+
+dependencies_are_current() {
+  [ "$(cat "$root/node_modules/.threadmux-stamp" 2>/dev/null)" = "$(dependencies_wanted)" ]
+}
+
+# need_system COMMAND:PACKAGE...: these, and a compiler where npm packages are to be compiled; all named at once.
+need_system() {
+  local compiler=()
+  dependencies_are_current || compiler=(python3:python3 make:make g++:g++)
+  need_packages "$@" "${compiler[@]}"
+}
+
 install_dependencies() {
-  local stamp=$root/node_modules/.threadmux-stamp wanted prefix
-  wanted=$(node -p '[process.platform, process.arch, process.versions.modules].join(" ")' &&
-    sha256sum <"$root/package-lock.json")
-  [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
-  # node-pty and better-sqlite3 are compiled where there is no binary for this system.
-  need_packages python3:python3 make:make g++:g++
+  local prefix
+  if dependencies_are_current; then return; fi
   # Node's own headers, where it came with them, instead of a download of the same.
   prefix=$(node -p 'path.dirname(path.dirname(process.execPath))')
   if [ -z "${npm_config_nodedir:-}" ] && [ -f "$prefix/include/node/node.h" ]; then
@@ -67,7 +78,7 @@ install_dependencies() {
   say "Installing npm packages; two are compiled, which takes a minute or two ..."
   (cd "$root" && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error </dev/null) ||
     fail "npm ci failed; the lines above say why"
-  printf '%s\n' "$wanted" >"$stamp"
+  dependencies_wanted >"$root/node_modules/.threadmux-stamp"
 }
 
 # Compiles to dist/, unless nothing that goes into it has changed since.

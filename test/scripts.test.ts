@@ -116,7 +116,7 @@ test("an old Node.js is refused in one line", async () => {
 
 test("a missing package is named with the command that installs it, where we can't", async () => {
   const bin = folder();
-  for (const tool of ["bash", "dirname", "readlink", "npm", "true"]) {
+  for (const tool of ["bash", "dirname", "readlink", "npm", "true", "cat", "sha256sum"]) {
     const { stdout } = await promisify(execFile)("which", [tool]);
     symlinkSync(stdout.trim(), join(bin, tool));
   }
