@@ -27,8 +27,9 @@ async function openRecorder() {
     const before = readFileSync(file).length;
     for (const input of inputs) await sidecar.client.sendInput(threadId, input);
     await sidecar.client.sendInput(threadId, { text: "<END>", enter: false });
-    await until("the input to arrive", () => readFileSync(file).subarray(-5).toString() === "<END>");
-    return readFileSync(file).subarray(before, -5);
+    const arrived = () => readFileSync(file).subarray(before);
+    await until("the input to arrive", () => arrived().subarray(-5).toString() === "<END>");
+    return arrived().subarray(0, -5);
   };
   return { threadId, type };
 }

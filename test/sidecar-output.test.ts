@@ -146,6 +146,9 @@ test("output comes while the process runs, every reply with the same offsets", a
   expect(first).toEqual({
     output: "one\r\n",
     offset: 5,
+    status: "running",
+    cols: 80,
+    rows: 24,
     processRunning: true,
     exitCode: null,
     signal: null,
@@ -195,11 +198,11 @@ describe("the log as a download", () => {
     await openTerminal(sidecar.client, "kept", "echo kept; cat");
     await untilOutput(sidecar.client, "kept", "kept");
     await sidecar.client.killThread("kept");
-    expect((await download("kept")).body.toString()).toBe("kept\r\n");
+    expect((await download("kept")).body.toString()).toMatch(/^kept\r\n/);
   });
 
   test("that is broken off leaves no file open and is no error of ours", async () => {
-    const { reposDir, stateDir, url, token } = sidecar;
+    const { stateDir, url, token } = sidecar;
     await printed("aborted", "");
     const file = join(stateDir, "logs/aborted.log");
     appendFileSync(file, Buffer.alloc(30_000_000, "x\n"));
@@ -220,7 +223,6 @@ describe("the log as a download", () => {
       });
     await until("the log to be closed", () => openLogs().length === 0);
     expect(errorLines).toBe("");
-    expect(reposDir).toBeTruthy();
   });
 });
 

@@ -235,7 +235,7 @@ export class Watcher {
       if (isIdle && end === before) return true;
       before = isIdle ? end : -1;
       await tmux.ping();
-      await pause(20, signal);
+      await pause(20);
       if (signal.aborted) return false;
     }
     log.warn({ threadId }, "a log still grows after its process ended");
