@@ -193,6 +193,7 @@ export const screenReplySchema = z.object({
 export type ScreenReply = z.infer<typeof screenReplySchema>;
 
 export const logQuerySchema = z.strictObject({ format: z.enum(["raw", "text"]).default("raw") });
+export type LogQuery = z.input<typeof logQuerySchema>;
 
 export const listQuerySchema = z.strictObject({ status: z.enum(["open", "ended", "all"]).default("open") });
 export type ListQuery = z.input<typeof listQuerySchema>;

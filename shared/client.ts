@@ -13,6 +13,7 @@ import {
   type KillReply,
   killReplySchema,
   type ListQuery,
+  type LogQuery,
   listReplySchema,
   type OutputQuery,
   type OutputReply,
@@ -74,6 +75,29 @@ export class SidecarClient {
       .threads;
   }
 
+  /**
+   * The whole log as it comes, raw or as plain text. Nothing of it is kept, so it may be of any size; a reader that
+   * is slow, or stops, slows or ends the download.
+   */
+  async *downloadLog(threadId: string, query: LogQuery = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    const path = `${threadPath(threadId)}/log`;
+    const headers = { authorization: `Bearer ${this.#token}` };
+    const controller = new AbortController();
+    // The time for the answer to begin: how long the download takes is the reader's affair.
+    const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
+    try {
+      const response = await fetch(this.#url(path, query), { headers, signal: controller.signal });
+      clearTimeout(timer);
+      if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
+      if (response.body) yield* response.body;
+    } catch (error) {
+      throw error instanceof AppError ? error : this.#unreachable(error);
+    } finally {
+      clearTimeout(timer);
+      controller.abort();
+    }
+  }
+
   /** What the terminal shows now. */
   async getScreen(threadId: string, query: ScreenQuery = {}): Promise<ScreenReply> {
     return this.#call("GET", `${threadPath(threadId)}/screen`, screenReplySchema, { query });
@@ -115,11 +139,7 @@ export class SidecarClient {
     schema: S,
     options: { body?: unknown; query?: Record<string, unknown>; timeoutMs?: number } = {},
   ): Promise<z.infer<S>> {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(options.query ?? {})) {
-      if (value !== undefined) query.set(name, String(value));
-    }
-    const url = `${this.#base}${path}${query.size > 0 ? `?${query}` : ""}`;
+    const url = this.#url(path, options.query);
     let response: Response;
     let text: string;
     try {
@@ -134,11 +154,7 @@ export class SidecarClient {
       });
       text = await response.text();
     } catch (cause) {
-      const reason =
-        cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
-      throw new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, {
-        cause,
-      });
+      throw this.#unreachable(cause);
     }
     const json = parseJson(text);
     const reply = schema.safeParse(json);
@@ -151,12 +167,27 @@ export class SidecarClient {
         { cause: reply.error },
       );
     }
+    throw this.#refusal(response.status, json);
+  }
+
+  #url(path: string, query: Record<string, unknown> = {}): string {
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) params.set(name, String(value));
+    }
+    return `${this.#base}${path}${params.size > 0 ? `?${params}` : ""}`;
+  }
+
+  #unreachable(cause: unknown): AppError {
+    const reason =
+      cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
+    return new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
+  }
+
+  #refusal(status: number, json: unknown): AppError {
     const error = errorReplySchema.safeParse(json);
-    if (error.success) throw new AppError(error.data.code, error.data.error);
-    throw new AppError(
-      "unavailable",
-      `What answers at ${this.#base} is no sidecar: HTTP ${response.status}.`,
-    );
+    if (error.success) return new AppError(error.data.code, error.data.error);
+    return new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${status}.`);
   }
 }
 
