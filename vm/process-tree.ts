@@ -1,5 +1,6 @@
 /** Finds and ends all processes of a thread through /proc: no process is spawned for it. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { constants } from "node:os";
 import { pause } from "../shared/lifecycle.ts";
 
 /** By what a thread's processes are known. */
@@ -27,13 +28,26 @@ interface Process {
  * Everything alive that belongs to the thread: the pane's session, whatever carries the marker, whatever has the
  * pane's terminal open, and all their descendants. What double-forks, leaves the session, clears its environment
  * and closes the terminal, all of it, is not found.
+ * @param also processes that are known to belong to it.
+ * @param strangers filled with processes that do not: a second look needs not look at them again.
  */
-export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process[] {
+export function findTree(
+  seed: TreeSeed,
+  also: readonly Process[] = [],
+  strangers: Set<string> = new Set(),
+): Process[] {
   const all = listProcesses();
   const known = new Set(also.map(identity));
   const namesake = all.find((p) => p.pid === seed.panePid);
   const isOurs = namesake && (seed.marker === undefined || hasMarker(namesake.pid, seed.marker));
   const leader = isOurs ? namesake : undefined;
+  const looked: Process[] = [];
+  const isTied = (process: Process) => {
+    const environment = readProc(process.pid, "environ");
+    if (environment !== "") looked.push(process); // in the middle of exec there is none for a moment
+    if (seed.marker !== undefined && environment?.split("\0").includes(seed.marker)) return true;
+    return leader !== undefined && process.startedAt >= leader.startedAt && hasOpen(process.pid, seed.tty);
+  };
   // While anything is left of a session, no other process gets its number.
   const session = leader || !namesake ? seed.panePid : 0;
   const members = new Set<number>();
@@ -42,8 +56,7 @@ export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process
       process === leader ||
       (session > 0 && process.session === session) ||
       known.has(identity(process)) ||
-      (seed.marker !== undefined && hasMarker(process.pid, seed.marker)) ||
-      (leader !== undefined && process.startedAt >= leader.startedAt && hasOpen(process.pid, seed.tty));
+      (!strangers.has(identity(process)) && isTied(process));
     if (isMember) members.add(process.pid);
   }
   for (let grew = true; grew; ) {
@@ -56,49 +69,51 @@ export function findTree(seed: TreeSeed, also: readonly Process[] = []): Process
     }
   }
   members.delete(process.pid);
+  for (const process of looked) if (!members.has(process.pid)) strangers.add(identity(process));
   return all.filter((p) => members.has(p.pid));
 }
 
 /**
- * Ends the whole tree: TERM and HUP to all but the wrapper (which then keeps the program's exit code and goes by itself),
+ * Ends the whole tree: TERM to all but the wrapper (which then keeps the program's exit code and goes by itself),
  * KILL to what is left after `graceMs`.
  * @returns how many processes are still alive; 0 unless something can't be killed.
  */
 export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number> {
-  let tree = await look(seed);
+  const strangers = new Set<string>();
+  const look = async (also: readonly Process[]) => {
+    const tree = findTree(seed, also, strangers);
+    if (tree.length > 0) return tree;
+    await pause(10); // what was in the middle of exec has its environment now
+    return findTree(seed, also, strangers);
+  };
+  let tree = await look([]);
   const programs = () => tree.filter((p) => p.pid !== seed.panePid);
-  // An interactive shell ignores TERM and goes at HUP; what is stopped must go on to see either.
-  for (const name of ["SIGTERM", "SIGHUP", "SIGCONT"] as const) signal(programs(), name);
+  signal(programs(), "SIGTERM");
+  // An interactive shell ignores TERM and goes at HUP. Others get no HUP: it would end them while they tidy up.
+  signal(programs().filter(ignoresTerm), "SIGHUP");
+  signal(programs(), "SIGCONT"); // what is stopped sees neither before it goes on
   for (let waitedMs = 0, stepMs = 10; tree.length > 0 && waitedMs < graceMs; ) {
     await pause(stepMs);
     waitedMs += stepMs;
     stepMs = Math.min(stepMs * 2, 100);
-    tree = await look(seed, tree);
+    tree = await look(tree);
   }
   for (let round = 0; round < 5 && programs().length > 0; round++) {
     signal(programs(), "SIGKILL");
     await pause(20);
-    tree = await look(seed, tree);
+    tree = await look(tree);
   }
   // The wrapper alone is left: it has the exit code and waits for tmux to drain. Let it, then insist.
   for (let waitedMs = 0; tree.length > 0 && waitedMs < 400; waitedMs += 20) {
     await pause(20);
-    tree = await look(seed, tree);
+    tree = await look(tree);
   }
   for (let round = 0; round < 5 && tree.length > 0; round++) {
     signal(tree, "SIGKILL");
     await pause(20);
-    tree = await look(seed, tree);
+    tree = await look(tree);
   }
   return tree.length;
-}
-
-/** A process in the middle of exec has no environment for a moment: that nothing is left is only said twice. */
-async function look(seed: TreeSeed, also: readonly Process[] = []): Promise<Process[]> {
-  const tree = findTree(seed, also);
-  if (tree.length > 0) return tree;
-  await pause(10);
-  return findTree(seed, also);
 }
 
 function signal(processes: readonly Process[], name: NodeJS.Signals): void {
@@ -134,6 +149,11 @@ function listProcesses(): Process[] {
     });
   }
   return processes;
+}
+
+function ignoresTerm({ pid }: Process): boolean {
+  const ignored = /^SigIgn:\t([0-9a-f]+)$/m.exec(readProc(pid, "status") ?? "")?.[1] ?? "0";
+  return (BigInt(`0x${ignored}`) & (1n << BigInt(constants.signals.SIGTERM - 1))) !== 0n;
 }
 
 function hasMarker(pid: number, marker: string): boolean {

@@ -1,0 +1,214 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { listProcesses } from "./support/processes.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+let sidecar: TestSidecar;
+
+beforeAll(async () => {
+  sidecar = await startSidecar({ maxThreads: 100 });
+});
+afterAll(() => sidecar.close());
+
+/** Processes whose arguments hold `word`: programs are started as `sleep 1000.<word>` and so on. */
+function alive(word: string): string[] {
+  return listProcesses().flatMap(({ command }) => (command.includes(word) ? [command] : []));
+}
+
+/** What is started, and how many `sleep`s it brings; NAP is one's seconds, by which it is known. */
+const TREES: Record<string, [command: string, sleeps: number]> = {
+  "a plain program": ["exec sleep NAP", 1],
+  "a pipeline": ["sleep NAP | sleep NAP | cat", 2],
+  "children in the background": ["sleep NAP & sleep NAP & wait", 2],
+  "a disowned child": ["sleep NAP & disown; sleep NAP", 2],
+  "a child under nohup": ["nohup sleep NAP >/dev/null 2>&1 & sleep NAP", 2],
+  "a child in a session of its own": ["setsid sleep NAP & sleep NAP", 2],
+  "a double fork": ["(setsid sh -c 'sleep NAP & exec sleep NAP' &) ; sleep NAP", 3],
+  "a daemon with no terminal": ["setsid sh -c 'cd /; exec sleep NAP <&- >/dev/null 2>&1' & sleep NAP", 2],
+  "a child that ignores TERM": ["(trap '' TERM; exec sleep NAP) & sleep NAP", 2],
+  "a child that ignores HUP": ["(trap '' HUP; exec sleep NAP) & sleep NAP", 2],
+  "children that ignore all they can": [
+    "(trap '' TERM HUP INT QUIT; sleep NAP & exec setsid sleep NAP) & sleep NAP",
+    3,
+  ],
+  "a stopped child": ["sh -c 'sleep NAP & kill -STOP $$; true NAP' & sleep NAP", 3],
+  "a stopped child that ignores TERM": [
+    "(trap '' TERM HUP; sh -c 'kill -STOP $$; exec sleep NAP') & sleep NAP",
+    2,
+  ],
+  "an interactive shell": ["sleep NAP & exec bash --norc -i", 1],
+  "an interactive shell with jobs": ["PS1='' bash --norc -ic 'sleep NAP & sleep NAP'", 2],
+  "another shell's children by pipe": ["yes | (trap '' TERM; while read -r x; do sleep NAP; done)", 1],
+  "a child without environment": ["env -i /bin/sh -c 'exec sleep NAP' & sleep NAP", 2],
+  "a child without environment in a session of its own": ["setsid env -i sleep NAP & sleep NAP", 2],
+  "a program that answers TERM with children": [
+    "trap 'setsid sleep NAP & setsid sleep NAP &' TERM; sleep NAP; sleep NAP",
+    1,
+  ],
+  "a tmux of the user's own": ["tmux -L user -f /dev/null new-session -d 'sleep NAP'; sleep NAP", 2],
+};
+
+describe.concurrent("the whole tree is gone when kill answers:", () => {
+  test.each(Object.entries(TREES))("%s", async (name, [command, sleeps]) => {
+    const { client } = sidecar;
+    const index = Object.keys(TREES).indexOf(name);
+    const nap = `1000.0${process.pid}${String(index).padStart(2, "0")}`;
+    const threadId = `tree-${index}`;
+    await openTerminal(client, threadId, command.replaceAll("NAP", nap));
+    const running = () => alive(nap).filter((line) => line.startsWith("sleep ") || line.startsWith("sh -c"));
+    await until(`${sleeps} of it to run`, () => running().length >= sleeps);
+    const startedAt = Date.now();
+    expect(await client.killThread(threadId)).toMatchObject({ killed: true, survivors: 0 });
+    expect(alive(nap)).toEqual([]);
+    expect(Date.now() - startedAt).toBeLessThan(8_000);
+    const sessions = await sidecar.folders.tmux("list-sessions", "-F", "#{session_name}");
+    expect(sessions.split("\n")).not.toContain(`thread-${threadId}`);
+    expect(await client.getThread(threadId)).toMatchObject({ status: "killed", processRunning: false });
+  });
+
+  test("what an ended program left behind", async () => {
+    const { client } = sidecar;
+    const nap = `1000.1${process.pid}`;
+    await openTerminal(client, "left-behind", `setsid nohup sleep ${nap} >/dev/null 2>&1 & exit 3`);
+    await untilEnded(client, "left-behind");
+    await until("the rest", () => alive(`sleep ${nap}`).length === 1);
+    expect(await client.killThread("left-behind")).toMatchObject({ exitCode: 3, survivors: 0 });
+    expect(alive(nap)).toEqual([]);
+  });
+
+  test("other threads are left alone", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "neighbour", "cat");
+    await openTerminal(client, "neighbour-2", "cat");
+    await client.killThread("neighbour-2");
+    await client.sendInput("neighbour", { text: "alive" });
+    await untilOutput(client, "neighbour", "alive\r\nalive");
+  });
+});
+
+describe.concurrent("a kill answers with", () => {
+  test("the exit code and signal of a program that goes at TERM", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "by-term", "exec sleep 1000");
+    expect((await client.killThread("by-term")).exitCode).toBe(143);
+    expect(await client.getThread("by-term")).toMatchObject({ exitCode: 143, signal: "SIGTERM" });
+  });
+
+  test("the exit code of a program that tidies up first, and its last words", async () => {
+    const { client, reposDir } = sidecar;
+    const command =
+      "trap 'echo tidying; touch tidied; exit 7' TERM; echo ready; while :; do sleep 0.05; done";
+    await openTerminal(client, "tidy", command);
+    await untilOutput(client, "tidy", "ready");
+    expect(await client.killThread("tidy")).toMatchObject({
+      exitCode: 7,
+      summary: expect.stringMatching(/^ready\n(.*\n)?tidying$/),
+    });
+    expect(existsSync(join(reposDir, "tidied"))).toBe(true);
+  });
+
+  test("the last ten lines as the terminal showed them", async () => {
+    const { client } = sidecar;
+    const colours = "for i in $(seq 1 30); do printf '\\033[3%dmline\\033[0m %d \\r\\n' $((i % 8)) $i; done";
+    await openTerminal(client, "summary", `${colours}; printf '10%%\\r50%%\\r100%%\\n\\n'; exec sleep 1000`);
+    await untilOutput(client, "summary", "100%");
+    const { summary } = await client.killThread("summary");
+    const lines = Array.from({ length: 9 }, (_, i) => `line ${i + 22}`);
+    expect(summary.split("\n")).toEqual([...lines, "100%"]);
+  });
+
+  test("ten lines at the most, however wide, and none where nothing was printed", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "wide", `seq 100 | tr -d '\\n'; seq 20; printf '\\033[Htop'; exec sleep 1000`);
+    await untilOutput(client, "wide", "top");
+    expect((await client.killThread("wide")).summary.split("\n").length).toBeLessThanOrEqual(10);
+    await openTerminal(client, "silent", "exec sleep 1000");
+    expect((await client.killThread("silent")).summary).toBe("");
+  });
+});
+
+describe.concurrent("a kill", () => {
+  test("a second time is refused, also at the same moment", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "twice", "exec sleep 1000");
+    const kills = await Promise.allSettled(Array.from({ length: 4 }, () => client.killThread("twice")));
+    expect(kills.filter((result) => result.status === "fulfilled")).toHaveLength(1);
+    const thread = await client.getThread("twice");
+    expect(await refusal(client.killThread("twice"))).toEqual({
+      code: "thread_ended",
+      message: "Thread twice takes no input: it was killed.",
+    });
+    expect(await client.getThread("twice")).toEqual(thread);
+  });
+
+  test("while the thread is being made kills what was made", async () => {
+    const { client } = sidecar;
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        const threadId = `early-${i}`;
+        const creating = openTerminal(client, threadId, "exec sleep 1000.77");
+        const killing = client.killThread(threadId).catch((error: { code: string }) => error.code);
+        await creating;
+        const result = await killing;
+        return result === "not_found" ? client.killThread(threadId) : result; // asked before there was any
+      }),
+    );
+    expect(outcomes).toEqual(Array(20).fill(expect.objectContaining({ killed: true, survivors: 0 })));
+    expect(alive("sleep 1000.77")).toEqual([]);
+  });
+
+  test("while output floods is as quick as any", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "flood", "yes flooding");
+    await until("a flood", async () => (await client.getThread("flood")).offset > 1_000_000);
+    const startedAt = Date.now();
+    expect(await client.killThread("flood")).toMatchObject({
+      survivors: 0,
+      summary: expect.stringContaining("flooding"),
+    });
+    expect(Date.now() - startedAt).toBeLessThan(6_000);
+    const { offset } = await client.getThread("flood");
+    expect((await client.getThread("flood")).offset).toBe(offset);
+  });
+
+  test("of an endless storm of new processes gets them all", async () => {
+    const { client } = sidecar;
+    const nap = `1000.3${process.pid}`;
+    await openTerminal(
+      client,
+      "storm",
+      `trap '' TERM HUP; while :; do setsid sleep ${nap} & sleep 0.01; done`,
+    );
+    await until("a storm", () => alive(`sleep ${nap}`).length > 20);
+    expect(await client.killThread("storm")).toMatchObject({ survivors: 0 });
+    expect(alive(nap)).toEqual([]);
+  });
+});
+
+test("200 threads made and killed leave no file open and no process", { timeout: 60_000 }, async () => {
+  const { client, folders, stateDir } = sidecar;
+  const openFiles = (pid: number | "self") => readdirSync(`/proc/${pid}/fd`).length;
+  const tmuxPid = folders.tmuxPid();
+  const round = async (name: string, count: number) => {
+    for (let i = 0; i < count; i += 20) {
+      const ids = Array.from({ length: 20 }, (_, j) => `${name}-${i + j}`);
+      await Promise.all(ids.map((id) => openTerminal(client, id, "exec sleep 1000.88")));
+      await Promise.all(ids.map((id) => client.killThread(id)));
+    }
+  };
+  await round("warm", 20);
+  const before = { own: openFiles("self"), tmux: openFiles(tmuxPid) };
+  await round("cycle", 200);
+  await until(
+    "all files to be closed",
+    () => openFiles(tmuxPid) <= before.tmux && openFiles("self") <= before.own + 12,
+  );
+  expect(alive("sleep 1000.88")).toEqual([]);
+  const sinks = listProcesses().filter((p) => p.command === "cat" && p.ppid === tmuxPid);
+  const open = (await client.listThreads()).length;
+  expect(sinks.length).toBeLessThanOrEqual(open);
+  expect(readFileSync(join(stateDir, "tmux.pid"), "utf8")).toBe(`${tmuxPid}\n`);
+});
