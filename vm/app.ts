@@ -1,9 +1,14 @@
 /** The HTTP API: parses requests, calls the operations, answers; no decision is made here. */
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
+import express, {
+  type ErrorRequestHandler,
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from "express";
 import type { z } from "zod";
 import {
   createRequestSchema,
@@ -22,16 +27,19 @@ import {
 } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
+import type { Console } from "./console/routes.ts";
 import { sizeOfLog } from "./log-file.ts";
 import type { Outputs } from "./outputs.ts";
 import { createPlainText } from "./plain-text.ts";
 import { listRepos } from "./repos.ts";
 import type { Threads } from "./threads.ts";
+import type { TokenCheck } from "./token.ts";
 
 export interface AppOptions {
   threads: Threads;
   outputs: Outputs;
-  token: string;
+  checkToken: TokenCheck;
+  console: Console;
   reposDir: string;
   /** The environment of the threads' programs. */
   threadEnv: Record<string, string>;
@@ -42,7 +50,8 @@ export interface AppOptions {
 export function createApp({
   threads,
   outputs,
-  token,
+  checkToken,
+  console,
   reposDir,
   threadEnv,
   getHealth,
@@ -57,8 +66,10 @@ export function createApp({
     res.status(health.ok ? 200 : 503).json(health);
   });
 
-  app.use(requireToken(token));
+  app.use(console.pages);
+  app.use(requireToken(checkToken, console.mayPass));
   app.use(requireJson, express.json({ limit: MAX_BODY_BYTES }));
+  app.use(console.account);
   app.param("id", (_req, _res, next, id) => {
     parse(threadIdSchema, id, "threadId");
     next();
@@ -159,12 +170,9 @@ function whileOpen(res: Response): AbortSignal {
   return controller.signal;
 }
 
-/** Compared as hashes, so that neither the time nor the length says anything about the token. */
-function requireToken(token: string): RequestHandler {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = digest(`Bearer ${token}`);
+function requireToken(checkToken: TokenCheck, mayPass: (request: Request) => boolean): RequestHandler {
   return (req, _res, next) => {
-    if (!timingSafeEqual(digest(req.headers.authorization ?? ""), expected)) {
+    if (!mayPass(req) && !checkToken(req.headers.authorization)) {
       throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
     }
     next();

@@ -91,7 +91,7 @@ export function parseVmConfig(env: Record<string, string | undefined>): VmConfig
   };
 }
 
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 

@@ -7,14 +7,18 @@ import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
 import { answerBrokenRequest, createApp } from "./app.ts";
-import { statePaths, type VmConfig } from "./config.ts";
+import { isLoopback, statePaths, type VmConfig } from "./config.ts";
+import { createConsole } from "./console/routes.ts";
+import { Sessions } from "./console/sessions.ts";
+import { Viewers, type ViewersLimits } from "./console/viewers.ts";
 import { LogWatch } from "./log-watch.ts";
 import { Outputs } from "./outputs.ts";
-import { Runner } from "./runner.ts";
+import { Runner, sessionName } from "./runner.ts";
 import { holdLock, Store } from "./store.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { Threads } from "./threads.ts";
 import { TmuxServer } from "./tmux/server.ts";
+import { createTokenCheck } from "./token.ts";
 import { Watcher } from "./watcher.ts";
 
 export interface Sidecar {
@@ -27,7 +31,11 @@ export interface Sidecar {
 /** @throws Error in words for a person where something that is needed is missing. */
 export async function runSidecar(
   config: VmConfig,
-  { log = createLog("vm", config.logLevel), now = Date.now }: { log?: Log; now?: () => number } = {},
+  {
+    log = createLog("vm", config.logLevel),
+    now = Date.now,
+    viewersLimits = {},
+  }: { log?: Log; now?: () => number; viewersLimits?: Partial<ViewersLimits> } = {},
 ): Promise<Sidecar> {
   const releasers = new Releasers();
   try {
@@ -84,11 +92,24 @@ export async function runSidecar(
       log,
       now,
     });
+    const checkToken = createTokenCheck(token);
+    const sessions = new Sessions(now);
+    const console = createConsole({ sessions, checkToken, isLoopback: isLoopback(config.host) });
+    const viewers = new Viewers({
+      tmux: { stateDir, env: config.threadEnv },
+      isTmuxUp: () => tmux.downForMs() === null,
+      findThread: (threadId) => store.findThread(threadId),
+      sessionName,
+      admit: console.admit,
+      log,
+      limits: viewersLimits,
+    });
     const startedAt = now();
     const app = createApp({
       threads,
       outputs: new Outputs(threads, logWatch),
-      token,
+      checkToken,
+      console,
       reposDir,
       threadEnv: config.threadEnv,
       log,
@@ -106,7 +127,9 @@ export async function runSidecar(
         };
       },
     });
-    const server = createServer(app).on("clientError", answerBrokenRequest);
+    const server = createServer(app)
+      .on("clientError", answerBrokenRequest)
+      .on("upgrade", (request, socket, head) => viewers.upgrade(request, socket, head));
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(config.port, config.host, resolve);
@@ -116,6 +139,7 @@ export async function runSidecar(
       server.closeAllConnections();
       return closed;
     });
+    releasers.add("viewers", () => viewers.close());
     releasers.add("log watch", () => logWatch.close());
     const { port } = server.address() as AddressInfo;
     const host = config.host.includes(":") ? `[${config.host}]` : config.host;

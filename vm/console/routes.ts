@@ -1,0 +1,154 @@
+/** The console over HTTP: the page, signing in and out, and what a signed-in browser may ask without the token. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { fileURLToPath } from "node:url";
+import express, { type Request, type RequestHandler, type Response, type Router } from "express";
+import { AppError } from "../../shared/errors.ts";
+import type { TokenCheck } from "../token.ts";
+import { findCookie, isLoopbackName, isOwnRead, isOwnWrite, provenanceOf } from "./access.ts";
+import type { Sessions } from "./sessions.ts";
+
+export interface ConsoleOptions {
+  sessions: Sessions;
+  checkToken: TokenCheck;
+  /** The sidecar can be reached from this machine alone, so every request must name this machine. */
+  isLoopback: boolean;
+}
+
+export interface Console {
+  /** The page and what it loads: no data, so no token. */
+  pages: Router;
+  /** Signing in and out, to be mounted behind the check of the token. */
+  account: Router;
+  /** Whether the cookie does for this request instead of the token. */
+  mayPass: (request: Request) => boolean;
+  /** Whether a request may become a socket, and for how long. */
+  admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
+}
+
+/** Made by `node scripts/build.mjs --console` beside the sources, by `npm run build` in dist/. */
+const BUNDLE = fileURLToPath(new URL("./bundle/", import.meta.url));
+const ASSETS: Record<string, string> = {
+  "console.js": "text/javascript; charset=utf-8",
+  "console.css": "text/css; charset=utf-8",
+  "icon.svg": "image/svg+xml",
+};
+/** What the page asks for; a cookie opens nothing else, above all nothing that changes a thread. */
+const READABLE = /^\/(?:threads|thread\/[^/]+)$/;
+
+export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptions): Console {
+  const isOwnHost = ({ headers }: IncomingMessage) => !isLoopback || isLoopbackName(headers.host);
+  const sessionOf = (request: IncomingMessage) => {
+    const id = findCookie(request.headers.cookie, cookieName(request));
+    return id !== undefined && isOwnHost(request) && sessions.isOpen(id) ? id : undefined;
+  };
+
+  const pages = express.Router();
+  pages.use("/console", (request, response, next) => {
+    setHeaders(response);
+    if (!isOwnHost(request)) {
+      throw new AppError(
+        "unauthorized",
+        "This sidecar listens on loopback: open the console as localhost or 127.0.0.1.",
+      );
+    }
+    next();
+  });
+  pages.get("/console", sendPage);
+  pages.get("/console/:asset", (request, response, next) => {
+    const type = ASSETS[request.params.asset];
+    if (type === undefined) return next();
+    response.set("content-type", type).send(readBundle(request.params.asset));
+  });
+
+  const account = express.Router();
+  account.post("/console/session", (request, response) => {
+    if (!isOwnRead(provenanceOf(request.headers))) throw foreignOrigin();
+    const { id, expiresAt, lifetimeMs } = sessions.open();
+    response.cookie(cookieName(request), id, { ...cookieOptions(request), maxAge: lifetimeMs });
+    response.json({ expiresAt: new Date(expiresAt).toISOString() });
+  });
+  account.delete("/console/session", (request, response) => {
+    const id = findCookie(request.headers.cookie, cookieName(request));
+    if (id !== undefined) sessions.close(id);
+    response.clearCookie(cookieName(request), cookieOptions(request));
+    response.status(204).end();
+  });
+
+  return {
+    pages,
+    account,
+    mayPass: (request) => {
+      if (request.headers.authorization !== undefined || !sessionOf(request)) return false;
+      const provenance = provenanceOf(request.headers);
+      if (request.method === "GET" && READABLE.test(request.path)) return isOwnRead(provenance);
+      return request.method === "DELETE" && request.path === "/console/session" && isOwnWrite(provenance);
+    },
+    admit: (request) => {
+      const { authorization } = request.headers;
+      // No page of a browser can set this header on a socket, so there is no origin to ask about.
+      if (authorization !== undefined) {
+        return checkToken(authorization) ? { isStillOpen: () => true } : undefined;
+      }
+      const id = sessionOf(request);
+      if (id === undefined || !isOwnWrite(provenanceOf(request.headers))) return undefined;
+      return { isStillOpen: () => sessions.isOpen(id) };
+    },
+  };
+}
+
+/** Browsers keep cookies by host and not by port, so the port is in the name: two sidecars do not sign out each other. */
+function cookieName({ socket }: IncomingMessage): string {
+  return `threadmux_${socket.localPort}`;
+}
+
+function cookieOptions({ headers }: IncomingMessage) {
+  // Behind a proxy that speaks TLS, the browser says so in the origin.
+  const secure = headers.origin?.startsWith("https:") === true;
+  return { path: "/", httpOnly: true, sameSite: "strict", secure } as const;
+}
+
+function foreignOrigin(): AppError {
+  return new AppError("unauthorized", "This request comes from another site's page.");
+}
+
+/**
+ * xterm.js makes `<style>` elements, which get the page's nonce, and sets `style` attributes for true colour. Nothing
+ * else is allowed that is not a file of ours.
+ */
+function setHeaders(response: Response): void {
+  response.locals["nonce"] = randomBytes(16).toString("base64");
+  response.set({
+    "cache-control": "no-store",
+    "content-security-policy": [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `style-src-elem 'self' 'nonce-${response.locals["nonce"]}'`,
+      "style-src-attr 'unsafe-inline'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ].join("; "),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+  });
+}
+
+const sendPage: RequestHandler = (_request, response) => {
+  const page = readBundle("index.html").toString("utf8");
+  response.type("html").send(page.replace("__NONCE__", String(response.locals["nonce"])));
+};
+
+/** Read each time: rare, and after a new build the page and its script belong together. */
+function readBundle(name: string): Buffer {
+  const file = `${BUNDLE}${name}`;
+  if (existsSync(file)) return readFileSync(file);
+  throw new AppError("unavailable", "The console's page is not built: run `npm run build`.");
+}

@@ -1,0 +1,279 @@
+/** One socket on `/thread/:id/attach` and the tmux client behind it: bytes through, bounded; see shared/attach.ts. */
+import type { RawData, WebSocket } from "ws";
+import {
+  type AttachMode,
+  CLOSE,
+  clientFrameSchema,
+  closeCodeOf,
+  describeState,
+  MAX_UNREAD_BYTES,
+  RESUME_UNREAD_BYTES,
+  type ServerFrame,
+} from "../../shared/attach.ts";
+import type { ThreadRow } from "../store.ts";
+import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
+
+/** What a viewer needs to know of its thread. */
+export type ViewedThread = Pick<ThreadRow, "threadId" | "status" | "exitCode" | "signal" | "cols" | "rows">;
+
+export interface ViewerLimits {
+  /** A socket that does not answer a ping until the next one is gone. */
+  pingIntervalMs: number;
+  /** A viewer that has been sent too much and takes none of it for so long is dropped. */
+  stallTimeoutMs: number;
+  /** After a close frame, until the connection is cut. */
+  closeGraceMs: number;
+}
+
+export interface ViewerOptions {
+  socket: WebSocket;
+  thread: ViewedThread;
+  mode: AttachMode;
+  hasAcks: boolean;
+  attach: (
+    options: Pick<AttachOptions, "cols" | "rows" | "isReadOnly" | "onData" | "onExit">,
+  ) => AttachedClient;
+  limits: ViewerLimits;
+  /** The tmux client has ended: {@link Viewer.look} should be called. */
+  onDetached: () => void;
+  /** Socket and tmux client are gone. */
+  onGone: () => void;
+}
+
+/** How long after its tmux client's end a thread may take to be known as killed or lost. */
+const SETTLE_MS = 3_000;
+/** An exited thread whose client has ended may be about to be killed. */
+const SETTLE_EXITED_MS = 1_000;
+/** Typing is sent on at once up to this many bytes, then at this rate: tmux holds what a program does not read. */
+const INPUT_BURST_BYTES = 1024 * 1024;
+const INPUT_BYTES_PER_MS = 256;
+
+/**
+ * When more is on its way than the viewer takes, the tmux client's terminal is simply not read for a while. tmux
+ * handles that itself: with 8 bytes a cell unwritten it throws away what that client would have got, serves all others
+ * as before, and once the terminal is read again draws the whole screen, with every mode set anew. Nothing piles up,
+ * neither here nor there, and a viewer that comes back sees the present at once. Reading on and throwing away here
+ * would cost more and lose the modes (colours, margins, mouse) that tmux believes to be set.
+ */
+export class Viewer {
+  readonly #options: ViewerOptions;
+  readonly #socket: WebSocket;
+  #thread: ViewedThread;
+  #client: AttachedClient | undefined;
+  #sentBytes = 0;
+  #ackedBytes = 0;
+  /** The least that has been unread since the pause, and when that was: less is progress. */
+  #pausedAt: { unreadBytes: number; at: number } | undefined;
+  #detachedAt: number | undefined;
+  #isAlive = true;
+  #pingedAt = performance.now();
+  #input = { budget: INPUT_BURST_BYTES, at: performance.now() };
+  #inputTimer: NodeJS.Timeout | undefined;
+  #closeTimer: NodeJS.Timeout | undefined;
+  #isEnding = false;
+  #isGone = false;
+
+  /** @throws Error where no tmux client can be started. */
+  constructor(options: ViewerOptions) {
+    this.#options = options;
+    this.#socket = options.socket;
+    this.#thread = options.thread;
+    const { cols, rows } = options.thread;
+    this.#client = options.attach({
+      cols,
+      rows,
+      isReadOnly: options.mode === "view",
+      onData: (chunk) => this.#draw(chunk),
+      onExit: () => this.#onDetached(),
+    });
+    this.#socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
+    this.#socket.on("pong", () => {
+      this.#isAlive = true;
+    });
+    this.#socket.on("error", () => undefined); // a close follows, with its code
+    this.#socket.on("close", () => this.#detach());
+    this.#sendSize();
+    this.#sendStatus();
+  }
+
+  get threadId(): string {
+    return this.#thread.threadId;
+  }
+
+  get pid(): number | undefined {
+    return this.#client?.pid;
+  }
+
+  /** To be called now and then, and when the thread has changed; `thread` undefined: it no longer exists. */
+  look(thread: ViewedThread | undefined): void {
+    if (this.#isEnding) return;
+    const now = performance.now();
+    if (!thread || thread.status === "killed" || thread.status === "lost") {
+      this.#end(thread ?? { ...this.#thread, status: "killed" });
+      return;
+    }
+    const before = this.#thread;
+    this.#thread = thread;
+    if (thread.cols !== before.cols || thread.rows !== before.rows) {
+      this.#sendSize();
+      this.#client?.resize(thread.cols, thread.rows);
+    }
+    if (thread.status !== before.status || thread.exitCode !== before.exitCode) this.#sendStatus();
+    this.#checkSettled(now);
+    this.#checkStalled(now);
+    this.#checkAlive(now);
+  }
+
+  close(code: number, reason: string, frame?: ServerFrame): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    clearTimeout(this.#inputTimer);
+    this.#client?.end();
+    if (frame) this.#send(frame);
+    this.#socket.resume();
+    this.#socket.close(code, reason);
+    this.#closeTimer = setTimeout(() => this.#socket.terminate(), this.#options.limits.closeGraceMs);
+  }
+
+  /** Cuts the connection and ends the tmux client without waiting for the other side. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #draw(chunk: Buffer): void {
+    if (this.#isEnding) return;
+    this.#sentBytes += chunk.length;
+    this.#socket.send(chunk, { binary: true }, this.#afterSend);
+    const unreadBytes = this.#unreadBytes();
+    if (unreadBytes <= MAX_UNREAD_BYTES || this.#pausedAt) return;
+    this.#client?.pause();
+    this.#pausedAt = { unreadBytes, at: performance.now() };
+  }
+
+  readonly #afterSend = (): void => {
+    if (this.#pausedAt) this.#resumeWhereRead(this.#pausedAt);
+  };
+
+  #resumeWhereRead(paused: { unreadBytes: number; at: number }): void {
+    const unreadBytes = this.#unreadBytes();
+    if (unreadBytes <= RESUME_UNREAD_BYTES) {
+      this.#pausedAt = undefined;
+      this.#client?.resume();
+    } else if (unreadBytes < paused.unreadBytes) {
+      this.#pausedAt = { unreadBytes, at: performance.now() };
+    }
+  }
+
+  #unreadBytes(): number {
+    const { bufferedAmount } = this.#socket;
+    return this.#options.hasAcks
+      ? Math.max(bufferedAmount, this.#sentBytes - this.#ackedBytes)
+      : bufferedAmount;
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#isEnding) return;
+    this.#isAlive = true;
+    if (!Buffer.isBuffer(data)) throw new Error("ws is set to hand out buffers");
+    if (isBinary) {
+      if (this.#options.mode === "view") return;
+      this.#client?.write(data);
+      this.#spendInput(data.length);
+      return;
+    }
+    const frame = clientFrameSchema.safeParse(parseJson(data.toString("utf8")));
+    if (frame.success) {
+      this.#ackedBytes = Math.min(this.#sentBytes, Math.max(this.#ackedBytes, frame.data.bytes));
+      this.#afterSend();
+    } else {
+      this.close(closeCodeOf("invalid_request"), "not a known frame");
+    }
+  }
+
+  /** Bytes beyond the budget stay in the socket until there is some again. */
+  #spendInput(bytes: number): void {
+    const now = performance.now();
+    const earned = (now - this.#input.at) * INPUT_BYTES_PER_MS;
+    const budget = Math.min(INPUT_BURST_BYTES, this.#input.budget + earned) - bytes;
+    this.#input = { budget, at: now };
+    if (budget >= 0 || this.#inputTimer) return;
+    this.#socket.pause();
+    this.#inputTimer = setTimeout(() => {
+      this.#inputTimer = undefined;
+      this.#socket.resume();
+    }, -budget / INPUT_BYTES_PER_MS);
+  }
+
+  #onDetached(): void {
+    this.#client = undefined;
+    this.#detachedAt = performance.now();
+    if (this.#socket.readyState === this.#socket.CLOSED) this.#leave();
+    else if (!this.#isEnding) this.#options.onDetached();
+  }
+
+  /** The socket is closed, by whichever side. */
+  #detach(): void {
+    this.#isEnding = true;
+    clearTimeout(this.#inputTimer);
+    clearTimeout(this.#closeTimer);
+    if (this.#client) this.#client.end();
+    else this.#leave();
+  }
+
+  #leave(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#options.onGone();
+  }
+
+  #end(thread: ViewedThread): void {
+    const { status, exitCode, signal } = thread;
+    const text = `The thread is over: ${describeState(thread)}.`;
+    this.close(CLOSE.ended, "the thread is over", { type: "end", status, exitCode, signal, text });
+  }
+
+  #checkSettled(now: number): void {
+    if (this.#detachedAt === undefined) return;
+    const waitedMs = now - this.#detachedAt;
+    if (this.#thread.status === "exited" && waitedMs >= SETTLE_EXITED_MS) this.#end(this.#thread);
+    if (waitedMs < SETTLE_MS) return;
+    const error = "tmux has let go of this terminal; open it again.";
+    this.close(closeCodeOf("unavailable"), "", { type: "error", code: "unavailable", error });
+  }
+
+  #checkStalled(now: number): void {
+    if (!this.#pausedAt) return;
+    this.#resumeWhereRead(this.#pausedAt);
+    if (!this.#pausedAt || now - this.#pausedAt.at < this.#options.limits.stallTimeoutMs) return;
+    this.close(CLOSE.tooSlow, "did not take what was sent");
+  }
+
+  #checkAlive(now: number): void {
+    if (now - this.#pingedAt < this.#options.limits.pingIntervalMs) return;
+    this.#pingedAt = now;
+    if (this.#isAlive) this.#socket.ping();
+    else this.#socket.terminate();
+    this.#isAlive = false;
+  }
+
+  #sendSize(): void {
+    this.#send({ type: "size", cols: this.#thread.cols, rows: this.#thread.rows });
+  }
+
+  #sendStatus(): void {
+    const { status, exitCode, signal } = this.#thread;
+    this.#send({ type: "status", status, exitCode, signal });
+  }
+
+  #send(frame: ServerFrame): void {
+    this.#socket.send(JSON.stringify(frame));
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not JSON: the schema refuses it
+  }
+}

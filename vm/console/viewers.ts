@@ -1,0 +1,219 @@
+/** All viewers of all threads: takes the upgrade to a WebSocket, keeps their number bounded, ends what must end. */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { isOpen, threadIdSchema } from "../../shared/api.ts";
+import {
+  type AttachMode,
+  attachQuerySchema,
+  CLOSE,
+  closeCodeOf,
+  describeState,
+  MAX_INPUT_FRAME_BYTES,
+} from "../../shared/attach.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { type AttachOptions, attachClient } from "../tmux/attach-client.ts";
+import { type ViewedThread, Viewer, type ViewerLimits } from "./viewer.ts";
+
+export interface ViewersLimits extends ViewerLimits {
+  maxViewers: number;
+  maxViewersPerThread: number;
+}
+
+export const VIEWERS_LIMITS: ViewersLimits = {
+  maxViewers: 32,
+  maxViewersPerThread: 8,
+  pingIntervalMs: 30_000,
+  stallTimeoutMs: 20_000,
+  closeGraceMs: 5_000,
+};
+
+export interface ViewersOptions {
+  tmux: Pick<AttachOptions, "stateDir" | "env">;
+  isTmuxUp: () => boolean;
+  findThread: (threadId: string) => ViewedThread | undefined;
+  sessionName: (threadId: string) => string;
+  /** Whether the request may attach; `isStillOpen` is asked for as long as it is attached. */
+  admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
+  log: Log;
+  limits?: Partial<ViewersLimits>;
+}
+
+/** How often the threads that somebody looks at are looked up, in the database: new sizes, ends. */
+const LOOK_INTERVAL_MS = 250;
+/** What a peer gets of the grace when the sidecar itself ends. */
+const CLOSE_GRACE_MS = 500;
+
+export class Viewers {
+  readonly #options: ViewersOptions;
+  readonly #limits: ViewersLimits;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // Compression would hold bytes back and costs 300 kB a socket.
+    perMessageDeflate: false,
+    maxPayload: MAX_INPUT_FRAME_BYTES,
+  });
+  readonly #viewers = new Map<Viewer, { isStillOpen: () => boolean }>();
+  /** Sockets that are told why not, and then closed. */
+  readonly #refused = new Set<WebSocket>();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: ViewersOptions) {
+    this.#options = options;
+    this.#limits = { ...VIEWERS_LIMITS, ...options.limits };
+  }
+
+  /** For the HTTP server's `upgrade` event. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    try {
+      const admission = this.#options.admit(request);
+      if (!admission) {
+        throw new AppError(
+          "unauthorized",
+          "A valid token is needed, or the console's cookie with an Origin of this host.",
+        );
+      }
+      const { threadId, mode, acks } = parseTarget(request.url ?? "");
+      // Typed keys and what they draw are small and must not wait for one another.
+      if ("setNoDelay" in socket && typeof socket.setNoDelay === "function") socket.setNoDelay(true);
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+        try {
+          this.#add(webSocket, { threadId, mode, hasAcks: acks }, admission);
+        } catch (error) {
+          this.#refuse(webSocket, toAppError(error, this.#options.log));
+        }
+      });
+    } catch (error) {
+      refuseUpgrade(socket, toAppError(error, this.#options.log));
+    }
+  }
+
+  /** Ends every viewer and its tmux client; the threads go on. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#timer);
+    for (const socket of this.#refused) socket.terminate();
+    if (this.#viewers.size === 0) return;
+    const isEmpty = new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+    });
+    for (const viewer of this.#viewers.keys()) viewer.close(CLOSE.goingAway, "the sidecar stops");
+    const timer = setTimeout(() => {
+      for (const viewer of this.#viewers.keys()) viewer.terminate();
+    }, CLOSE_GRACE_MS);
+    await isEmpty;
+    clearTimeout(timer);
+  }
+
+  #add(
+    socket: WebSocket,
+    { threadId, mode, hasAcks }: { threadId: string; mode: AttachMode; hasAcks: boolean },
+    admission: { isStillOpen: () => boolean },
+  ): void {
+    const { findThread, isTmuxUp, tmux, sessionName, log } = this.#options;
+    if (this.#isClosing) throw new AppError("unavailable", "The sidecar stops.");
+    const thread = findThread(threadId);
+    if (!thread) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
+    if (!isOpen(thread.status)) {
+      throw new AppError("thread_ended", `Thread ${threadId} is over: ${describeState(thread)}.`);
+    }
+    this.#checkRoom(threadId);
+    if (!isTmuxUp()) throw new AppError("unavailable", "tmux does not answer; it is being looked after.");
+    const viewer: Viewer = new Viewer({
+      socket,
+      thread,
+      mode,
+      hasAcks,
+      attach: (options) => attachClient({ ...tmux, ...options, session: sessionName(threadId) }),
+      limits: this.#limits,
+      onDetached: () => this.#look(viewer),
+      onGone: () => this.#remove(viewer),
+    });
+    this.#viewers.set(viewer, admission);
+    this.#timer ??= setInterval(() => this.#lookAtAll(), LOOK_INTERVAL_MS);
+    log.info({ threadId, mode, viewers: this.#viewers.size }, "viewer attached");
+  }
+
+  #checkRoom(threadId: string): void {
+    const { maxViewers, maxViewersPerThread } = this.#limits;
+    const ofThread = [...this.#viewers.keys()].filter((viewer) => viewer.threadId === threadId).length;
+    if (ofThread >= maxViewersPerThread) {
+      throw new AppError("max_threads", `${ofThread} terminals are open on this thread; close one first.`);
+    }
+    if (this.#viewers.size >= maxViewers) {
+      throw new AppError("max_threads", `${this.#viewers.size} terminals are open; close one first.`);
+    }
+  }
+
+  #remove(viewer: Viewer): void {
+    if (!this.#viewers.delete(viewer)) return;
+    this.#options.log.info({ threadId: viewer.threadId, viewers: this.#viewers.size }, "viewer gone");
+    if (this.#viewers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#onEmpty?.();
+  }
+
+  #lookAtAll(): void {
+    for (const viewer of [...this.#viewers.keys()]) this.#look(viewer);
+  }
+
+  #look(viewer: Viewer): void {
+    const isSignedOut = this.#viewers.get(viewer)?.isStillOpen() === false;
+    if (isSignedOut) viewer.close(CLOSE.signedOut, "signed out");
+    else viewer.look(this.#options.findThread(viewer.threadId));
+  }
+
+  /** After the upgrade, since a browser is not told why an upgrade was refused. */
+  #refuse(socket: WebSocket, error: AppError): void {
+    this.#refused.add(socket);
+    const timer = setTimeout(() => socket.terminate(), this.#limits.closeGraceMs);
+    socket.on("error", () => undefined); // a close follows
+    socket.on("close", () => {
+      clearTimeout(timer);
+      this.#refused.delete(socket);
+    });
+    socket.send(JSON.stringify({ type: "error", code: error.code, error: error.message }));
+    socket.close(closeCodeOf(error.code));
+    if (this.#isClosing) socket.terminate();
+  }
+}
+
+/** @throws AppError `not_found`, `invalid_request` */
+function parseTarget(target: string): { threadId: string; mode: AttachMode; acks: boolean } {
+  const url = new URL(target, "http://sidecar");
+  const threadId = threadIdSchema.safeParse(/^\/thread\/([^/]+)\/attach$/.exec(url.pathname)?.[1]);
+  if (!threadId.success) throw new AppError("not_found", `There is no WebSocket at ${url.pathname}.`);
+  const query = attachQuerySchema.safeParse(Object.fromEntries(url.searchParams));
+  if (!query.success) {
+    const problems = query.error.issues.map(
+      (issue) => `${issue.path.join(".") || "query"}: ${issue.message}`,
+    );
+    throw new AppError("invalid_request", `${problems.join("; ")}.`);
+  }
+  return { threadId: threadId.data, ...query.data };
+}
+
+function toAppError(error: unknown, log: Log): AppError {
+  if (error instanceof AppError) return error;
+  log.error({ err: error }, "attach failed");
+  return new AppError("internal", "Something went wrong in the sidecar; its log says what.", {
+    cause: error,
+  });
+}
+
+function refuseUpgrade(socket: Duplex, error: AppError): void {
+  const body = JSON.stringify({ error: error.message, code: error.code });
+  const head = [
+    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? "Error"}`,
+    "content-type: application/json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
