@@ -1,5 +1,6 @@
 /** The bot: discord.js' client, what it listens to, and the one boundary where errors of handlers are caught. */
 import {
+  type ButtonInteraction,
   type ChatInputCommandInteraction,
   Client,
   Events,
@@ -11,23 +12,15 @@ import {
 import { z } from "zod";
 import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
+import { parseButton } from "./buttons.ts";
 import { COMMANDS, type CommandContext, completions } from "./commands.ts";
-import type { DiscordApi } from "./discord-api.ts";
-import type { Sessions } from "./sessions.ts";
-import { errorSentence } from "./texts.ts";
+import { messageSchema, parseChannel } from "./discord-api.ts";
+import type { Inputs } from "./inputs.ts";
+import { errorSentence, killedText } from "./texts.ts";
 
-/** Message types that are a person's words: a plain message and a reply. Everything else is Discord's own. */
-const WRITTEN_TYPES = new Set([0, 19]);
-
-const rawMessageSchema = z.object({
-  id: z.string(),
-  channel_id: z.string(),
-  content: z.string(),
-  type: z.int(),
-  webhook_id: z.string().optional(),
-  author: z.object({ id: z.string(), bot: z.boolean().optional() }),
-  attachments: z.array(z.unknown()).default([]),
-});
+/** Longer than this nobody waits for a rate limit of Discord's: the call fails, and is tried again later. */
+const MAX_RATE_LIMIT_WAIT_MS = 60_000;
+const NOT_ALLOWED = "You are not on the list of people who may use this bot (ALLOWED_USER_IDS).";
 
 export function createClient(apiUrl: string): Client {
   return new Client({
@@ -37,18 +30,18 @@ export function createClient(apiUrl: string): Client {
     failIfNotExists: false,
     rest: {
       api: apiUrl,
-      rejectOnRateLimit: ({ retryAfter, sublimitTimeout }) => Math.max(retryAfter, sublimitTimeout) > 60_000,
+      rejectOnRateLimit: ({ retryAfter, sublimitTimeout }) =>
+        Math.max(retryAfter, sublimitTimeout) > MAX_RATE_LIMIT_WAIT_MS,
     },
   });
 }
 
 export interface BotOptions {
   discord: Client<true>;
-  api: DiscordApi;
-  sessions: Sessions;
+  inputs: Inputs;
   context: CommandContext;
-  allowedUserIds: ReadonlySet<string>;
-  guildId: string;
+  /** The gateway has made a new session: what happened in between was not told. */
+  onReconnected: () => Promise<void>;
   log: Log;
 }
 
@@ -60,7 +53,7 @@ export async function registerCommands(discord: Client<true>, guildId: string): 
 
 /** Listens to people until the client is destroyed. */
 export function listen(options: BotOptions): void {
-  const { discord, sessions, log } = options;
+  const { discord, log, onReconnected } = options;
   const guarded = (what: string, work: Promise<void>) => {
     work.catch((error: unknown) => log.error({ err: error }, `could not handle ${what}`));
   };
@@ -68,47 +61,42 @@ export function listen(options: BotOptions): void {
     guarded("an interaction", handleInteraction(interaction, options)),
   );
   // Raw, since discord.js keeps silent about messages in threads that it has not seen (archived before it started).
-  discord.on(Events.Raw, (packet: { t?: string; d?: unknown }) => {
-    if (packet.t === "MESSAGE_CREATE") guarded("a message", handleMessage(packet.d, options));
-    if (packet.t === "THREAD_DELETE" || packet.t === "CHANNEL_DELETE") {
-      guarded("a deleted thread", sessions.onThreadDeleted(z.object({ id: z.string() }).parse(packet.d).id));
-    }
-  });
+  discord.on(Events.Raw, (packet: { t?: string; d?: unknown }) =>
+    guarded(packet.t ?? "an event", handleEvent(packet.t, packet.d, options)),
+  );
+  discord.on(Events.ShardReady, () => guarded("a new connection", onReconnected()));
 }
 
-async function handleMessage(
+async function handleEvent(
+  name: string | undefined,
   data: unknown,
-  { sessions, allowedUserIds, api, log }: BotOptions,
+  { inputs, context }: BotOptions,
 ): Promise<void> {
-  const message = rawMessageSchema.parse(data);
-  const isPerson =
-    message.author.bot !== true && message.webhook_id === undefined && WRITTEN_TYPES.has(message.type);
-  if (!isPerson || !allowedUserIds.has(message.author.id) || !sessions.has(message.channel_id)) return;
-  try {
-    if (message.content === "") {
-      if (message.attachments.length === 0)
-        log.warn("a message came without its content: is the Message Content intent on?");
-      throw new AppError("invalid_request", "Only text can be typed into a session.");
+  const { sessions } = context;
+  switch (name) {
+    case "MESSAGE_CREATE":
+      return inputs.take(messageSchema.parse(data));
+    case "MESSAGE_DELETE": {
+      const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
+      return sessions.findStream(channel_id)?.noteDeleted(id);
     }
-    await sessions.type(message.channel_id, message.content, message.id);
-  } catch (error) {
-    if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
-    const hint =
-      error instanceof AppError && error.code === "thread_ended" ? " Use /done to end this thread." : "";
-    await api.send(message.channel_id, { content: `⚠️ ${errorSentence(error)}${hint}`, replyTo: message.id });
+    case "THREAD_UPDATE":
+      return sessions.onDiscordThreadChanged(parseChannel(data));
+    case "THREAD_DELETE":
+      return sessions.onDiscordThreadDeleted(z.object({ id: z.string() }).parse(data).id);
+    default:
+      return; // nothing of ours
   }
 }
 
 async function handleInteraction(interaction: Interaction, options: BotOptions): Promise<void> {
-  const isAllowed = options.allowedUserIds.has(interaction.user.id);
+  const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
-  } else if (interaction.isChatInputCommand()) {
-    if (isAllowed) return runCommand(interaction, options);
-    await interaction.reply({
-      content: "You are not on the list of people who may use this bot (ALLOWED_USER_IDS).",
-      flags: MessageFlags.Ephemeral,
-    });
+  } else if (interaction.isChatInputCommand() || interaction.isButton()) {
+    if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
+    else if (interaction.isButton()) await pressButton(interaction, options);
+    else await runCommand(interaction, options);
   }
 }
 
@@ -126,5 +114,42 @@ async function runCommand(
     if (!(error instanceof AppError))
       log.error({ err: error, command: interaction.commandName }, "a command failed");
     await interaction.editReply(`⚠️ ${errorSentence(error)}`);
+  }
+}
+
+async function pressButton(
+  interaction: ButtonInteraction,
+  { context, inputs, log }: BotOptions,
+): Promise<void> {
+  const pressed = parseButton(interaction.customId);
+  const threadId = interaction.channelId;
+  if (pressed?.kind === "done") await interaction.deferReply();
+  else await interaction.deferUpdate();
+  try {
+    if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
+    switch (pressed.kind) {
+      case "key":
+        for (const key of pressed.keys) await context.client.sendInput(threadId, { key });
+        return;
+      case "done": {
+        if (!context.sessions.has(threadId))
+          throw new AppError("thread_ended", "This session is over already.");
+        const { reply, archive } = await context.sessions.kill(threadId);
+        await interaction.editReply(killedText(reply));
+        return archive();
+      }
+      case "send":
+        await inputs.sendAfterAll(threadId, pressed.messageId);
+        await interaction.editReply({ content: "✅ Sent.", components: [] });
+        return;
+      default:
+        pressed satisfies never;
+    }
+  } catch (error) {
+    if (!(error instanceof AppError))
+      log.error({ err: error, button: interaction.customId }, "a button failed");
+    const content = `⚠️ ${errorSentence(error)}`;
+    if (pressed?.kind === "done") await interaction.editReply(content);
+    else await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   }
 }

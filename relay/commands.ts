@@ -8,6 +8,7 @@ import {
 } from "discord.js";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
+import { completeKey, toTmuxKey } from "./keys.ts";
 import type { Sessions } from "./sessions.ts";
 import { clip, killedText, statusText } from "./texts.ts";
 
@@ -20,6 +21,7 @@ const MAX_OPTION_CHARACTERS = 6_000;
 export interface CommandContext {
   sessions: Sessions;
   client: SidecarClient;
+  allowedUserIds: ReadonlySet<string>;
   now: () => number;
 }
 
@@ -84,13 +86,7 @@ const done: Command = {
     .toJSON(),
   isPrivate: false,
   run: async (interaction, { sessions }) => {
-    if (!sessions.has(interaction.channelId)) {
-      throw new AppError(
-        "invalid_request",
-        "/done belongs into a thread with a session; /status lists them.",
-      );
-    }
-    const { reply, archive } = await sessions.kill(interaction.channelId);
+    const { reply, archive } = await sessions.kill(sessionHere(interaction, sessions));
     // The answer must be there before the thread is archived: Discord takes none after it.
     await interaction.editReply(killedText(reply));
     await archive();
@@ -122,22 +118,76 @@ const kill: Command = {
 const status: Command = {
   definition: new SlashCommandBuilder().setName("status").setDescription("List the open sessions").toJSON(),
   isPrivate: true,
-  run: async (interaction, { client, now }) => {
+  run: async (interaction, { client, sessions, now }) => {
     const threads = await client.listThreads();
     if (threads.length === 0) {
       await interaction.editReply("No session is open. Start one with /terminal or /agent.");
       return;
     }
     const branches = await findBranches(client, [...new Set(threads.map((thread) => thread.dir))]);
-    const blocks = threads.map((thread) => statusText(thread, branches.get(thread.dir), now()));
+    const blocks = threads.map((thread) => {
+      const paused = sessions.findPause(thread.threadId);
+      return statusText(thread, { branch: branches.get(thread.dir), paused, now: now() });
+    });
     const [first = "", ...others] = joinBlocks(blocks, MAX_MESSAGE_CHARACTERS);
     await interaction.editReply(first);
     for (const content of others) await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   },
 };
 
+const key: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("key")
+    .setDescription("Press a key in this thread's terminal")
+    .addStringOption((option) =>
+      option
+        .setName("name")
+        .setDescription("Such as ctrl-c, tab, up, escape")
+        .setRequired(true)
+        .setAutocomplete(true),
+    )
+    .toJSON(),
+  isPrivate: true,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const name = interaction.options.getString("name", true);
+    await client.sendInput(threadId, { key: toTmuxKey(name) });
+    await interaction.editReply(`Pressed ${name}.`);
+  },
+};
+
+const resize: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("resize")
+    .setDescription("Give this thread's terminal another size")
+    .addIntegerOption((option) =>
+      option.setName("cols").setDescription("Columns").setRequired(true).setMinValue(20).setMaxValue(500),
+    )
+    .addIntegerOption((option) =>
+      option.setName("rows").setDescription("Rows").setRequired(true).setMinValue(5).setMaxValue(200),
+    )
+    .toJSON(),
+  isPrivate: true,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const cols = interaction.options.getInteger("cols", true);
+    const rows = interaction.options.getInteger("rows", true);
+    await client.resizeThread(threadId, { cols, rows });
+    await interaction.editReply(`The terminal has ${cols} columns and ${rows} rows now.`);
+  },
+};
+
+/** The session of the thread that the command was used in. @throws AppError */
+function sessionHere(interaction: ChatInputCommandInteraction, sessions: Sessions): string {
+  if (sessions.has(interaction.channelId)) return interaction.channelId;
+  throw new AppError(
+    "invalid_request",
+    `/${interaction.commandName} belongs into a thread with a session; /status lists them.`,
+  );
+}
+
 export const COMMANDS = new Map<string, Command>(
-  [terminal, agent, done, kill, status].map((command) => [command.definition.name, command]),
+  [terminal, agent, done, kill, status, key, resize].map((command) => [command.definition.name, command]),
 );
 
 /** The choices for the option that is being typed. */
@@ -146,13 +196,21 @@ export async function completions(
   { client }: CommandContext,
 ): Promise<{ name: string; value: string }[]> {
   const { name, value } = interaction.options.getFocused(true);
-  const choices =
-    name === "dir"
-      ? await completeDirectory(client, value)
-      : name === "thread"
-        ? await completeThread(client, value)
-        : [];
+  const choices = await complete(client, name, value);
   return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
+}
+
+async function complete(client: SidecarClient, option: string, typed: string) {
+  switch (option) {
+    case "dir":
+      return completeDirectory(client, typed);
+    case "thread":
+      return completeThread(client, typed);
+    case "name":
+      return completeKey(typed).map((name) => ({ name, value: name }));
+    default:
+      return [];
+  }
 }
 
 async function completeDirectory(client: SidecarClient, typed: string) {

@@ -38,6 +38,7 @@ const schema = z.object({
     .min(100, "must be at least 100")
     .max(60_000, "must be at most 60000")
     .default(1_000),
+  OUTPUT_ANSI: z.enum(["0", "1"], "must be 0 or 1").default("0"),
   LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
 });
 
@@ -49,6 +50,8 @@ export interface RelayConfig {
   channelId: string;
   allowedUserIds: ReadonlySet<string>;
   pollIntervalMs: number;
+  /** Colours, in Discord's ansi blocks. */
+  isAnsi: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
 }
 
@@ -75,6 +78,7 @@ export function parseRelayConfig(env: Record<string, string | undefined>): Relay
     channelId: values.DISCORD_CHANNEL_ID,
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
     pollIntervalMs: values.POLL_INTERVAL_MS,
+    isAnsi: values.OUTPUT_ANSI === "1",
     logLevel: values.LOG_LEVEL,
   };
 }

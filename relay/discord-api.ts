@@ -2,6 +2,7 @@
 import { DiscordAPIError, HTTPError, type REST, Routes } from "discord.js";
 import { z } from "zod";
 import { pause } from "../shared/lifecycle.ts";
+import type { Components } from "./buttons.ts";
 
 /** discord.js' own timer ends with the headers; a body that stalls would hang for minutes. */
 const DEADLINE_MS = 20_000;
@@ -14,13 +15,30 @@ const channelSchema = z.object({
   guild_id: z.string().optional(),
   parent_id: z.string().nullish(),
   owner_id: z.string().optional(),
-  thread_metadata: z.object({ archived: z.boolean(), locked: z.boolean().optional() }).optional(),
+  last_message_id: z.string().nullish(),
+  thread_metadata: z
+    .object({
+      archived: z.boolean(),
+      locked: z.boolean().optional(),
+      auto_archive_duration: z.int().optional(),
+      archive_timestamp: z.string().optional(),
+    })
+    .optional(),
 });
-const messageSchema = z.object({
+/** A message as REST and gateway give it, as far as the relay reads it. */
+export const messageSchema = z.object({
   id: z.string(),
+  channel_id: z.string(),
   content: z.string(),
   author: z.object({ id: z.string(), bot: z.boolean().optional() }),
   type: z.int(),
+  webhook_id: z.string().optional(),
+  components: z.array(z.unknown()).default([]),
+  attachments: z
+    .array(
+      z.object({ filename: z.string(), size: z.int(), url: z.string(), content_type: z.string().optional() }),
+    )
+    .default([]),
 });
 const sentSchema = z.object({ id: z.string() });
 
@@ -31,6 +49,9 @@ export interface ChannelInfo {
   ownerId: string | undefined;
   isArchived: boolean;
   isLocked: boolean;
+  /** Archived long before its time was up: so a person did it. */
+  isArchivedByPerson: boolean;
+  lastMessageId: string | undefined;
 }
 
 export type DiscordMessage = z.infer<typeof messageSchema>;
@@ -42,6 +63,7 @@ export interface OutgoingMessage {
   /** The only user whom this message may notify. */
   mention?: string;
   replyTo?: string;
+  components?: Components;
 }
 
 /** What a refusal means for the caller; anything else stays the error that it was. */
@@ -78,14 +100,19 @@ export class DiscordApi {
       ...(message.replyTo === undefined
         ? {}
         : { message_reference: { message_id: message.replyTo, fail_if_not_exists: false } }),
+      ...(message.components === undefined ? {} : { components: message.components }),
     };
     return this.#call(sentSchema, (signal) =>
       this.#rest.post(Routes.channelMessages(channelId), { body, signal }),
     );
   }
 
-  async edit(channelId: string, messageId: string, content: string): Promise<void> {
-    const body = { content, allowed_mentions: { parse: [] } };
+  async edit(
+    channelId: string,
+    messageId: string,
+    { content, components = [] }: { content: string; components?: Components },
+  ): Promise<void> {
+    const body = { content, components, allowed_mentions: { parse: [] } };
     await this.#call(sentSchema, (signal) =>
       this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
     );
@@ -95,6 +122,18 @@ export class DiscordApi {
     await this.#call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channelMessage(channelId, messageId), { signal }),
     );
+  }
+
+  /** Undefined where it does not exist any more. */
+  async findMessage(channelId: string, messageId: string): Promise<DiscordMessage | undefined> {
+    try {
+      return await this.#call(messageSchema, (signal) =>
+        this.#rest.get(Routes.channelMessage(channelId, messageId), { signal }),
+      );
+    } catch (error) {
+      if (findRefusal(error) === "unknown message") return undefined;
+      throw error;
+    }
   }
 
   /** All messages after `afterId`, oldest first. */
@@ -179,6 +218,23 @@ function isTransient(error: unknown): boolean {
   return error instanceof Error; // the connection: refused, reset, closed, too slow
 }
 
+/** A channel or thread as REST and gateway give it. */
+export function parseChannel(channel: unknown): ChannelInfo {
+  return toInfo(channelSchema.parse(channel));
+}
+
+/** What archives by itself has been idle for all of its time; people archive sooner. */
+function wasArchivedByPerson({
+  id,
+  last_message_id,
+  thread_metadata,
+}: z.infer<typeof channelSchema>): boolean {
+  const { archived = false, archive_timestamp, auto_archive_duration } = thread_metadata ?? {};
+  if (!archived || archive_timestamp === undefined || auto_archive_duration === undefined) return false;
+  const idleMs = Date.parse(archive_timestamp) - snowflakeTime(last_message_id ?? id);
+  return idleMs < auto_archive_duration * 60_000 * 0.9;
+}
+
 function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
   return {
     id: channel.id,
@@ -187,6 +243,8 @@ function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
     ownerId: channel.owner_id,
     isArchived: channel.thread_metadata?.archived ?? false,
     isLocked: channel.thread_metadata?.locked ?? false,
+    isArchivedByPerson: wasArchivedByPerson(channel),
+    lastMessageId: channel.last_message_id ?? undefined,
   };
 }
 

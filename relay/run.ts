@@ -1,12 +1,15 @@
 /** Wires the relay together: logs in, registers commands, finds its threads again, streams. */
-import { type Client, Events } from "discord.js";
+import { type Client, Events, RESTEvents } from "discord.js";
 import { SidecarClient } from "../shared/client.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause, Releasers, withDeadline } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { createClient, listen, registerCommands } from "./bot.ts";
+import { createBudget } from "./budget.ts";
 import type { RelayConfig } from "./config.ts";
 import { DiscordApi } from "./discord-api.ts";
+import { Inputs } from "./inputs.ts";
+import { recover } from "./recovery.ts";
 import { Sessions } from "./sessions.ts";
 
 export interface Relay {
@@ -40,11 +43,12 @@ export async function runRelay(
   releasers.add("waits", () => stop.abort());
   try {
     const client = new SidecarClient({ url: config.vmUrl, token: config.vmToken });
+    const { channelId, allowedUserIds } = config;
     const discord = await logIn(config, log);
     releasers.add("discord", () => discord.destroy());
     const failed = watchConnection(discord, log);
     const api = new DiscordApi(discord.rest, stop.signal);
-    const channel = await api.findChannel(config.channelId);
+    const channel = await api.findChannel(channelId);
     if (!channel?.guildId) {
       throw new Error(
         "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.",
@@ -52,28 +56,39 @@ export async function runRelay(
     }
     const { guildId } = channel;
     const botId = discord.user.id;
+    const budget = createBudget();
+    discord.rest.on(RESTEvents.Response, (_request, response) => {
+      if (response.status === 429) budget.slowDown(Number(response.headers.get("retry-after") ?? 1) * 1_000);
+    });
     const sessions = new Sessions({
       api,
       client,
-      channelId: config.channelId,
-      guildId,
+      budget,
+      channelId,
       botId,
+      isAnsi: config.isAnsi,
       pollIntervalMs: config.pollIntervalMs,
       log,
       now,
     });
-    await registerCommands(discord, guildId);
-    await untilItWorks("find the open threads", log, () => sessions.start());
-    releasers.add("sessions", () => sessions.close());
-    listen({
-      discord,
+    const inputs = new Inputs({
       api,
-      sessions,
-      context: { sessions, client, now },
-      allowedUserIds: config.allowedUserIds,
-      guildId,
+      client,
+      allowedUserIds,
       log,
+      now,
+      signal: stop.signal,
+      findType: (threadId) => sessions.findType(threadId),
+      onTyping: (threadId) => sessions.findStream(threadId)?.breakPage(),
+      onHandled: (threadId, messageId) => sessions.findStream(threadId)?.noteSeen(messageId),
     });
+    const findAll = () => recover({ api, client, sessions, inputs, channelId, guildId, botId, log });
+    await registerCommands(discord, guildId);
+    await untilItWorks("find the open threads", log, findAll);
+    releasers.add("sessions", () => sessions.close());
+    sessions.start();
+    const context = { sessions, client, allowedUserIds, now };
+    listen({ discord, inputs, context, onReconnected: findAll, log });
     log.info(
       { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
       "relay is ready",

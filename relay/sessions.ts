@@ -1,11 +1,18 @@
-/** The threads that the relay serves: made, found again, polled, ended. */
-import type { CreateRequest, KillReply, OutputReply, Thread, ThreadType } from "../shared/api.ts";
+/** The threads that the relay serves: made, polled, ended. */
+import type {
+  CreateRequest,
+  KillReply,
+  OutputReply,
+  Thread,
+  ThreadStatus,
+  ThreadType,
+} from "../shared/api.ts";
 import { isOpen } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
-import { KeyedQueue, pause } from "../shared/lifecycle.ts";
+import { pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
-import { type Budget, createBudget } from "./budget.ts";
+import type { Budget } from "./budget.ts";
 import { type ChannelInfo, type DiscordApi, findRefusal, type Refusal } from "./discord-api.ts";
 import { ThreadStream } from "./stream.ts";
 import { errorSentence, killedText, openingText, threadName } from "./texts.ts";
@@ -13,45 +20,74 @@ import { errorSentence, killedText, openingText, threadName } from "./texts.ts";
 export interface SessionsOptions {
   api: DiscordApi;
   client: SidecarClient;
+  budget: Budget;
   channelId: string;
-  guildId: string;
   botId: string;
+  isAnsi: boolean;
   pollIntervalMs: number;
   log: Log;
   now: () => number;
 }
 
+interface Session {
+  stream: ThreadStream;
+  type: ThreadType;
+  /** The status that the sidecar told last. */
+  status: ThreadStatus;
+  /** Why nothing is streamed now; undefined while all is well. */
+  paused: string | undefined;
+}
+
 /** How long `/done` waits for output that is still on its way. */
 const FLUSH_MS = 5_000;
+/** While all is quiet the sidecar holds the request so long. */
+const QUIET_WAIT_MS = 20_000;
+const READ_BYTES = 256 * 1024;
 
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #budget: Budget = createBudget();
-  readonly #streams = new Map<string, ThreadStream>();
+  readonly #sessions = new Map<string, Session>();
   /** Discord threads whose session is being made or ended by us right now. */
   readonly #busy = new Set<string>();
-  readonly #inputs = new KeyedQueue();
   readonly #stop = new AbortController();
+  /** Ends the wait of the request under way: something else is to be asked for now. */
+  #interrupt = new AbortController();
   #polling: Promise<void> = Promise.resolve();
+  #hasReportedForbidden = false;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
   }
 
-  /** Finds everything again, then polls until closed. */
-  async start(): Promise<void> {
-    await this.recover();
+  start(): void {
     this.#polling = this.#poll();
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#interrupt.abort();
     await this.#polling;
-    await Promise.all([...this.#streams.values()].map((stream) => stream.close()));
+    await Promise.all([...this.#sessions.values()].map(({ stream }) => stream.close()));
   }
 
   has(threadId: string): boolean {
-    return this.#streams.has(threadId);
+    return this.#sessions.has(threadId);
+  }
+
+  isBusy(threadId: string): boolean {
+    return this.#busy.has(threadId);
+  }
+
+  findType(threadId: string): ThreadType | undefined {
+    return this.#sessions.get(threadId)?.type;
+  }
+
+  findStream(threadId: string): ThreadStream | undefined {
+    return this.#sessions.get(threadId)?.stream;
+  }
+
+  findPause(threadId: string): string | undefined {
+    return this.#sessions.get(threadId)?.paused;
   }
 
   /**
@@ -59,7 +95,7 @@ export class Sessions {
    * @throws AppError with the sidecar's sentence.
    */
   async create(type: ThreadType, dir: string, command: string, userId: string): Promise<string> {
-    const { api, client, channelId } = this.#options;
+    const { api, client, channelId, log } = this.#options;
     const { id: threadId } = await api.createThread(channelId, threadName(type, dir, command));
     this.#busy.add(threadId);
     let isCreated = false;
@@ -67,30 +103,33 @@ export class Sessions {
       const request: CreateRequest = { threadId, type, dir, command, createdBy: userId };
       await client.createThread(request);
       isCreated = true;
-      await api.send(threadId, {
-        content: openingText(type, dir, command, userId),
-        nonce: `open-${threadId}`,
-      });
-      this.#add(await client.getThread(threadId));
+      const content = openingText(type, dir, command, userId);
+      const { id } = await api.send(threadId, { content, nonce: `open-${threadId}` });
+      this.add(await client.getThread(threadId), id);
     } catch (error) {
-      if (isCreated) await this.#killQuietly(threadId);
+      if (isCreated) await this.killQuietly(threadId);
       await this.#removeDiscordThread(threadId);
       throw error;
     } finally {
       this.#busy.delete(threadId);
     }
     await api.addThreadMember(threadId, userId).catch((error: unknown) => {
-      this.#options.log.warn({ threadId, err: error }, "could not add the person to their thread");
+      log.warn({ threadId, err: error }, "could not add the person to their thread");
     });
     return threadId;
   }
 
-  /** A person's line for the process. Lines of one thread go in one after the other. */
-  async type(threadId: string, text: string, messageId: string): Promise<void> {
-    this.#streams.get(threadId)?.breakPage();
-    await this.#inputs.run(threadId, () =>
-      this.#options.client.sendInput(threadId, { text, inputId: messageId }),
-    );
+  /** Begins to stream a thread. */
+  add(thread: Thread, lastMessageId: string | undefined, paused?: string): void {
+    const { threadId, type, status } = thread;
+    const onRefused = (refusal: Refusal) => {
+      this.#onRefused(threadId, refusal).catch((error: unknown) => {
+        this.#options.log.error({ threadId, err: error }, "could not let go of a thread");
+      });
+    };
+    const stream = new ThreadStream({ ...this.#options, thread, lastMessageId, onRefused });
+    this.#sessions.set(threadId, { stream, type, status, paused });
+    this.#askAnew();
   }
 
   /**
@@ -99,16 +138,11 @@ export class Sessions {
    */
   async kill(threadId: string): Promise<{ reply: KillReply; archive: () => Promise<void> }> {
     this.#busy.add(threadId);
-    const archive = async () => {
-      await this.#drop(threadId);
-      await this.#archive(threadId);
-      this.#busy.delete(threadId);
-    };
     try {
       const reply = await this.#options.client.killThread(threadId);
-      this.#streams.get(threadId)?.silenceEnd();
+      this.findStream(threadId)?.silenceEnd();
       await this.#finishStream(threadId);
-      return { reply, archive };
+      return { reply, archive: () => this.#endAndArchive(threadId) };
     } catch (error) {
       this.#busy.delete(threadId);
       throw error;
@@ -118,93 +152,46 @@ export class Sessions {
   /** As {@link kill}, told in the thread itself. */
   async killAndTell(threadId: string): Promise<KillReply> {
     const { reply, archive } = await this.kill(threadId);
-    await this.#tell(threadId, killedText(reply));
+    await this.tell(threadId, killedText(reply));
     await archive();
     return reply;
   }
 
   /** A Discord thread was deleted: its session ends. */
-  async onThreadDeleted(threadId: string): Promise<void> {
-    if (!this.#streams.has(threadId)) return;
+  async onDiscordThreadDeleted(threadId: string): Promise<void> {
+    if (!this.has(threadId)) return;
     this.#options.log.info({ threadId }, "the Discord thread was deleted; ending its session");
     await this.#drop(threadId);
-    await this.#killQuietly(threadId);
+    await this.killQuietly(threadId);
   }
 
-  /**
-   * Brings Discord and the sidecar together: streams every open thread, un-archives those that need it, ends
-   * those whose Discord thread is gone, and closes Discord threads of ours that the sidecar no longer has.
-   */
-  async recover(): Promise<void> {
-    const { api, client, guildId } = this.#options;
-    const threads = await client.listThreads();
-    const active = new Map((await api.listActiveThreads(guildId)).map((channel) => [channel.id, channel]));
-    await Promise.all(
-      threads.map(async (thread) => {
-        if (this.#streams.has(thread.threadId) || this.#busy.has(thread.threadId)) return;
-        const channel = active.get(thread.threadId) ?? (await this.#findDiscordThread(thread.threadId));
-        if (!channel) return this.#killQuietly(thread.threadId);
-        if (channel.isArchived && !channel.isLocked) await api.setArchived(thread.threadId, false);
-        this.#add(thread);
-      }),
-    );
-    const open = new Set(threads.map((thread) => thread.threadId));
-    const orphans = [...active.values()].filter((channel) => this.#isOurs(channel) && !open.has(channel.id));
-    await Promise.all(orphans.map((channel) => this.#closeOrphan(channel.id)));
+  /** A Discord thread was archived, locked, or came back. */
+  onDiscordThreadChanged(channel: ChannelInfo): void {
+    const session = this.#sessions.get(channel.id);
+    if (!session || this.#busy.has(channel.id)) return;
+    session.paused = findPause(channel);
+    if (session.paused === undefined) this.#askAnew();
   }
 
-  #isOurs(channel: ChannelInfo): boolean {
-    const { botId, channelId } = this.#options;
-    return channel.ownerId === botId && channel.parentId === channelId && !channel.isArchived;
-  }
-
-  /** Only by its id could a thread be one of another program that uses the same sidecar. */
-  async #findDiscordThread(threadId: string): Promise<ChannelInfo | undefined> {
-    return /^\d{17,20}$/.test(threadId) ? this.#options.api.findChannel(threadId) : undefined;
-  }
-
-  async #closeOrphan(threadId: string): Promise<void> {
-    if (this.#busy.has(threadId) || this.#streams.has(threadId)) return;
-    const thread = await this.#options.client.getThread(threadId).catch((error: unknown) => {
-      if (error instanceof AppError && error.code === "not_found") return undefined;
-      throw error;
-    });
-    if (thread && isOpen(thread.status)) return; // made since the list was read
-    if (thread) {
-      // Ended while the relay was away: its last output and its end are still to be shown.
-      this.#add(thread);
-      return;
-    }
-    await this.#tell(threadId, "⚠️ This session does not exist on the VM any more, so its thread is closed.");
-    await this.#archive(threadId);
-  }
-
-  #add(thread: Thread): void {
-    const { api, client, botId, log, now } = this.#options;
-    const { threadId } = thread;
-    this.#streams.set(
+  /** Says something in a thread, where it can still be written to. */
+  async tell(threadId: string, content: string): Promise<void> {
+    await this.#whereAllowed(
       threadId,
-      new ThreadStream({
-        thread,
-        api,
-        client,
-        budget: this.#budget,
-        botId,
-        log,
-        now,
-        onRefused: (refusal) => void this.#onRefused(threadId, refusal),
-      }),
+      "tell a thread its end",
+      this.#options.api.send(threadId, { content }),
     );
   }
 
-  async #onRefused(threadId: string, refusal: Refusal): Promise<void> {
-    const { log } = this.#options;
-    log.warn({ threadId, refusal }, "stopped streaming");
+  async archive(threadId: string): Promise<void> {
+    await this.#whereAllowed(threadId, "archive a thread", this.#options.api.setArchived(threadId, true));
+  }
+
+  /** Where it is over already, that is as well. */
+  async killQuietly(threadId: string): Promise<void> {
     try {
-      await this.#drop(threadId);
-      if (refusal === "unknown channel") await this.#killQuietly(threadId);
+      await this.#options.client.killThread(threadId);
     } catch (error) {
-      log.error({ threadId, err: error }, "could not let go of a thread");
+      if (!(error instanceof AppError && ["thread_ended", "not_found"].includes(error.code))) throw error;
     }
   }
 
@@ -214,7 +201,7 @@ export class Sessions {
     const { signal } = this.#stop;
     let isAway = false;
     while (!signal.aborted) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       let hasMore = false;
       try {
         hasMore = await this.#readAll();
@@ -224,95 +211,140 @@ export class Sessions {
         if (!isAway) log.warn({ err: error }, "could not read output; still trying");
         isAway = true;
       }
-      if (!hasMore) await pause(Math.max(0, pollIntervalMs - (Date.now() - startedAt)), signal);
+      const spentMs = performance.now() - startedAt;
+      await pause(hasMore ? 0 : Math.max(0, pollIntervalMs - spentMs), signal);
     }
   }
 
   /** @returns whether a thread has more to read at once. */
   async #readAll(): Promise<boolean> {
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
-    const streams = [...this.#streams.values()].filter((stream) => !stream.isAccepting);
-    if (streams.length === 0) return false;
-    const since = Object.fromEntries(streams.map((stream) => [stream.threadId, stream.offset]));
-    const replies = await this.#options.client.readOutputs({ since });
-    for (const stream of streams) {
+    const sessions = [...this.#sessions.values()].filter(
+      ({ stream, paused }) => !stream.isAccepting && !paused,
+    );
+    if (sessions.length === 0) return false;
+    this.#interrupt = new AbortController();
+    const isOneAbsent = sessions.length < this.#sessions.size;
+    const { signal } = this.#interrupt;
+    const reading = this.#options.client.readOutputs(
+      {
+        since: Object.fromEntries(sessions.map(({ stream }) => [stream.threadId, stream.offset])),
+        status: Object.fromEntries(sessions.map(({ stream, status }) => [stream.threadId, status])),
+        limit: READ_BYTES,
+        waitMs: isOneAbsent ? 0 : QUIET_WAIT_MS,
+      },
+      signal,
+    );
+    const replies = await reading.catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
+    if (!replies) return true;
+    let hasMore = false;
+    for (const session of sessions) {
+      const { stream } = session;
       const reply = replies[stream.threadId];
-      if (this.#streams.get(stream.threadId) !== stream || stream.isAccepting) continue;
-      this.#accept(stream, reply).catch((error: unknown) => {
+      if (this.#sessions.get(stream.threadId) !== session || stream.isAccepting) continue;
+      hasMore ||= reply?.more ?? false;
+      this.#accept(session, reply).catch((error: unknown) => {
         this.#options.log.warn(
           { threadId: stream.threadId, err: error },
           "could not take output; trying again",
         );
       });
     }
-    await pause(0);
-    return streams.some((stream) => replies[stream.threadId]?.more && !stream.isAccepting);
+    return hasMore;
   }
 
-  async #accept(stream: ThreadStream, reply: OutputReply | undefined): Promise<void> {
+  #askAnew(): void {
+    this.#interrupt.abort();
+  }
+
+  async #accept(session: Session, reply: OutputReply | undefined): Promise<void> {
+    const { stream } = session;
     const { threadId } = stream;
     if (!reply) {
+      if (this.#busy.has(threadId)) return;
       await this.#drop(threadId);
-      await this.#closeOrphan(threadId);
+      await this.tell(threadId, "⚠️ This session does not exist on the VM any more, so its thread is closed.");
+      await this.archive(threadId);
       return;
     }
     await stream.accept(reply);
+    session.status = reply.status;
     if (isOpen(reply.status) || reply.more || this.#busy.has(threadId)) return;
     // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
     this.#busy.add(threadId);
-    try {
-      await stream.flush(FLUSH_MS);
-      await this.#drop(threadId);
-      await this.#archive(threadId);
-    } finally {
-      this.#busy.delete(threadId);
-    }
+    await stream.flush(FLUSH_MS);
+    await this.#endAndArchive(threadId);
   }
 
   /** Reads and shows what is left of a thread that has just ended. */
   async #finishStream(threadId: string): Promise<void> {
-    const stream = this.#streams.get(threadId);
+    const stream = this.findStream(threadId);
     if (!stream) return;
     for (let hasMore = true; hasMore; ) {
       while (stream.isAccepting) await pause(20);
-      const reply = (await this.#options.client.readOutputs({ since: { [threadId]: stream.offset } }))[
-        threadId
-      ];
-      if (reply) await stream.accept(reply);
+      const since = { [threadId]: stream.offset };
+      const reply = (await this.#options.client.readOutputs({ since, limit: READ_BYTES }))[threadId];
+      if (reply && !stream.isAccepting) await stream.accept(reply);
       hasMore = reply?.more ?? false;
     }
     await stream.flush(FLUSH_MS);
   }
 
+  async #endAndArchive(threadId: string): Promise<void> {
+    try {
+      await this.#drop(threadId);
+      await this.archive(threadId);
+    } finally {
+      this.#busy.delete(threadId);
+    }
+  }
+
   async #drop(threadId: string): Promise<void> {
-    const stream = this.#streams.get(threadId);
-    this.#streams.delete(threadId);
-    await stream?.close();
+    const session = this.#sessions.get(threadId);
+    this.#sessions.delete(threadId);
+    await session?.stream.close();
   }
 
-  async #killQuietly(threadId: string): Promise<void> {
-    try {
-      await this.#options.client.killThread(threadId);
-    } catch (error) {
-      if (!(error instanceof AppError && ["thread_ended", "not_found"].includes(error.code))) throw error;
+  async #onRefused(threadId: string, refusal: Refusal): Promise<void> {
+    const { api, log, channelId } = this.#options;
+    const session = this.#sessions.get(threadId);
+    if (!session) return;
+    log.warn({ threadId, refusal }, "a Discord thread takes nothing");
+    switch (refusal) {
+      case "unknown channel":
+        return this.onDiscordThreadDeleted(threadId);
+      case "archived":
+      case "locked":
+        session.paused = `the thread is ${refusal}`;
+        return;
+      case "forbidden":
+        session.paused = "the bot may not write there";
+        if (this.#hasReportedForbidden) return;
+        this.#hasReportedForbidden = true;
+        await this.#whereAllowed(
+          channelId,
+          "report lost permissions",
+          api.send(channelId, {
+            content: `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`,
+          }),
+        );
+        return;
+      case "unknown message":
+        return; // the stream deals with these itself
+      default:
+        refusal satisfies never;
     }
   }
 
-  async #tell(threadId: string, content: string): Promise<void> {
+  async #whereAllowed(threadId: string, what: string, work: Promise<unknown>): Promise<void> {
     try {
-      await this.#options.api.send(threadId, { content });
+      await work;
     } catch (error) {
       if (findRefusal(error) === undefined) throw error;
-      this.#options.log.warn({ threadId, err: error }, "could not tell a thread its end");
-    }
-  }
-
-  async #archive(threadId: string): Promise<void> {
-    try {
-      await this.#options.api.setArchived(threadId, true);
-    } catch (error) {
-      if (findRefusal(error) === undefined) throw error;
-      this.#options.log.warn({ threadId, err: error }, "could not archive a thread");
+      this.#options.log.warn({ threadId, err: error }, `could not ${what}`);
     }
   }
 
@@ -322,11 +354,17 @@ export class Sessions {
     } catch (error) {
       // Without the right to delete, closing it is the next best.
       this.#options.log.warn({ threadId, err: error }, "could not remove a thread whose session was refused");
-      await this.#tell(
+      await this.tell(
         threadId,
         errorSentence(new AppError("unavailable", "This session could not be started.")),
       );
-      await this.#archive(threadId);
+      await this.archive(threadId);
     }
   }
+}
+
+/** Why a thread is not streamed; undefined where it can be, also by bringing it back. */
+export function findPause(channel: ChannelInfo): string | undefined {
+  if (channel.isLocked) return "the thread is locked";
+  return channel.isArchivedByPerson ? "the thread was archived by hand" : undefined;
 }

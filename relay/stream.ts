@@ -1,22 +1,25 @@
 /** One thread's output on its way to Discord: log → document → messages, exactly once. */
 import { createHash } from "node:crypto";
-import { z } from "zod";
 import type { OutputReply, Thread } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import type { Budget } from "./budget.ts";
+import { DONE_BUTTON, KEY_BUTTONS } from "./buttons.ts";
+import { type DeliveryMark, findDeliveryMark, MAX_IDS, MAX_STATE_CHARACTERS } from "./delivery-mark.ts";
 import {
+  compareIds,
   type DiscordApi,
   type DiscordMessage,
   findRefusal,
   type Refusal,
   snowflakeTime,
 } from "./discord-api.ts";
-import { Document, type PageView } from "./render/document.ts";
-import { BLANK_PAGE } from "./render/pages.ts";
-import { endText } from "./texts.ts";
+import { type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
+import { Document } from "./render/document.ts";
+import type { Mark } from "./render/mark.ts";
+import { bellText, endText, type Notice } from "./texts.ts";
 
 /** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
 const EDIT_INTERVAL_MS = 1_200;
@@ -24,97 +27,100 @@ const SEND_INTERVAL_MS = 1_100;
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
 const MAX_LIVE_AGE_MS = 50 * 60_000;
 const MAX_BACKOFF_MS = 30_000;
-/** A mark may have 4 KiB, and most of that is the screen. */
-const MAX_IDS = 20;
-const SCREEN_PREFIX = "▣ full screen\n";
-
-/** What is kept on the sidecar: where to go on after a restart. */
-const markSchema = z.object({
-  offset: z.int(),
-  page: z.int(),
-  state: z.string(),
-  /** The messages of the pages from `page` on. */
-  ids: z.array(z.string()),
-  /** Number and message of the full-screen picture that is being edited. */
-  screen: z.tuple([z.int(), z.string()]).optional(),
-  /** `endedAt` of the last end that was told. */
-  end: z.string().optional(),
-  /** The last message of ours before the first page. */
-  after: z.string(),
-});
+const BELL_INTERVAL_MS = 60_000;
 
 export interface StreamOptions {
   thread: Thread;
+  /** The Discord thread's newest message as Discord says, where it has said. */
+  lastMessageId: string | undefined;
+  isAnsi: boolean;
   api: DiscordApi;
   client: SidecarClient;
   budget: Budget;
   botId: string;
   log: Log;
   now: () => number;
-  /** The Discord thread can't be written to any more. */
+  /** The Discord thread can't be written to now. */
   onRefused: (refusal: Refusal) => void;
 }
 
-interface SentPage {
-  id: string;
-  /** Undefined after a restart, until it has been looked up. */
-  text: string | undefined;
-}
-
-type Action =
-  | { kind: "send"; index: number; text: string; isScreen: boolean }
-  | { kind: "edit"; page: SentPage; text: string; forget: () => void }
-  | { kind: "delete"; page: SentPage; forget: () => void }
-  | { kind: "end"; thread: Thread; text: string };
+type Action = PageAction | { kind: "notice"; key: string; notice: Notice; told: () => void };
 
 export class ThreadStream {
   readonly threadId: string;
   readonly #options: StreamOptions;
   readonly #document: Document;
   /** From the mark's first page on, delivered or not. */
-  readonly #pages = new Map<number, SentPage>();
+  readonly #pages = new Map<number, SentMessage>();
   /** Pages below are delivered for good. */
   #confirmed: number;
-  #screen: { index: number; page: SentPage } | undefined;
-  #wasAlternate = false;
+  #screen: { index: number; message: SentMessage } | undefined;
+  #wasAlternate: boolean;
+  /** The last message before the mark's first page. */
   #after: string;
+  #seen: string;
   #toldEnd: string | undefined;
+  #toldBells: number;
+  #lastBellAt = 0;
   #ended: Thread | undefined;
-  #isAdopted = false;
+  #isRunning: boolean;
+  #isAdopted: boolean;
   #isAccepting = false;
   #isEndSilent = false;
-  #otherTexts = new Set<string>();
+  /** Messages of ours that are no pages, found after a restart. */
+  readonly #otherTexts = new Set<string>();
   #resends = 0;
   #rolledId = "";
-  #isDroppingSurplus = false;
+  #dropsSurplus = false;
   #pump: Promise<void> | undefined;
   #isDirty = false;
   #lastEditAt = 0;
   #lastSendAt = 0;
+  #documentMark: Mark | undefined;
   #savedMark = "";
   #saving: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
 
   constructor(options: StreamOptions) {
-    const { thread } = options;
+    const { thread, lastMessageId, isAnsi } = options;
+    const mark = findDeliveryMark(thread);
     this.#options = options;
     this.threadId = thread.threadId;
-    const mark = thread.delivery === null ? undefined : markSchema.safeParse(thread.delivery).data;
-    this.#document =
-      mark === undefined
-        ? new Document({ cols: thread.cols, rows: thread.rows })
-        : Document.restore({ offset: mark.offset, page: mark.page, state: mark.state });
+    this.#document = mark
+      ? Document.restore(mark, { isAnsi })
+      : new Document({ cols: thread.cols, rows: thread.rows, isAnsi });
     this.#confirmed = mark?.page ?? 0;
     this.#after = mark?.after ?? thread.threadId;
+    this.#seen = mark?.seen ?? thread.threadId;
     this.#toldEnd = mark?.end;
-    for (const [i, id] of (mark?.ids ?? []).entries())
-      this.#pages.set((mark?.page ?? 0) + i, { id, text: undefined });
-    if (mark?.screen) this.#screen = { index: mark.screen[0], page: { id: mark.screen[1], text: undefined } };
+    this.#toldBells = mark?.bells ?? 0;
+    this.#isRunning = thread.processRunning;
+    this.#wasAlternate = this.#document.screen.alternate !== undefined;
+    this.#documentMark = mark && { offset: mark.offset, page: mark.page, state: mark.state };
+    for (const [i, id] of (mark?.ids ?? []).entries()) {
+      this.#pages.set(this.#confirmed + i, { id, text: undefined, hasKeys: undefined });
+    }
+    if (mark?.screen) {
+      const [index, id] = mark.screen;
+      this.#screen = { index, message: { id, text: undefined, hasKeys: undefined } };
+    }
+    // Where Discord's newest message is one that the mark knows of, there is nothing to look for.
+    const knowsAll = mark !== undefined && mark.ids.length < MAX_IDS;
+    this.#isAdopted = knowsAll && lastMessageId !== undefined && compareIds(lastMessageId, this.#seen) <= 0;
   }
 
   /** Where the next output is read from. */
   get offset(): number {
     return this.#document.offset;
+  }
+
+  /** The newest message that is taken care of; what people wrote after it may still have to go in. */
+  get seen(): string {
+    return this.#seen;
+  }
+
+  get isAccepting(): boolean {
+    return this.#isAccepting;
   }
 
   /** Takes what the sidecar read from {@link offset} on. One call at a time: look at {@link isAccepting}. */
@@ -127,8 +133,21 @@ export class ThreadStream {
     }
   }
 
-  get isAccepting(): boolean {
-    return this.#isAccepting;
+  /** A message of the thread has been taken care of: after a restart it is not looked at again. */
+  noteSeen(messageId: string): void {
+    if (compareIds(messageId, this.#seen) <= 0) return;
+    this.#seen = messageId;
+    this.#wake();
+  }
+
+  /** A message was deleted; where it was one of the pages still to change, it gets a successor. */
+  noteDeleted(messageId: string): void {
+    for (const [index, { id }] of this.#pages) {
+      if (id !== messageId || index < this.#confirmed) continue;
+      this.#pages.delete(index);
+      this.#resends++;
+      this.#wake();
+    }
   }
 
   /** Whoever ends the thread tells it themselves. */
@@ -136,37 +155,17 @@ export class ThreadStream {
     this.#isEndSilent = true;
   }
 
-  async #accept(reply: OutputReply): Promise<void> {
-    if (reply.output !== "") {
-      this.#ended = undefined;
-      await this.#adopt();
-      await this.#document.feedLong(reply.output, reply.offset);
-      const isAlternate = this.#document.screen.alternate !== undefined;
-      if (isAlternate && !this.#wasAlternate) this.#document.breakPage("screen");
-      this.#wasAlternate = isAlternate;
-      this.#wake();
-    }
-    if (!reply.processRunning && !reply.more && this.#ended === undefined) {
-      const thread = await this.#options.client.getThread(this.threadId);
-      if (thread.processRunning || thread.offset > this.offset) return;
-      this.#ended = thread;
-      this.#wake();
-    } else if (reply.processRunning) {
-      this.#ended = undefined;
-    }
-  }
-
   /** A person wrote: what comes from now on stands below their message. */
   breakPage(): void {
     this.#document.breakPage("cursor");
-    this.#isDroppingSurplus = true;
+    this.#dropsSurplus = true;
     this.#wake();
   }
 
   /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
   async flush(deadlineMs: number): Promise<void> {
     this.#wake();
-    if (this.#pump) await Promise.race([this.#pump, pause(deadlineMs)]);
+    if (this.#pump) await Promise.race([this.#pump, pause(deadlineMs, this.#stop.signal)]);
   }
 
   /** Stops; what is not delivered yet is delivered after the next start. */
@@ -176,26 +175,55 @@ export class ThreadStream {
     await this.#saving;
   }
 
+  async #accept(reply: OutputReply): Promise<void> {
+    const document = this.#document;
+    if (reply.output !== "") {
+      // Before the first byte: which pages have messages decides what a flood may leave out.
+      await this.#adopt();
+      await document.feedLong(reply.output, reply.offset);
+      const isAlternate = document.screen.alternate !== undefined;
+      if (isAlternate && !this.#wasAlternate) document.breakPage("screen");
+      this.#wasAlternate = isAlternate;
+      this.#wake();
+    }
+    if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
+      document.resize(reply.cols, reply.rows);
+      this.#wake();
+    }
+    if (this.#isRunning !== reply.processRunning) this.#wake();
+    this.#isRunning = reply.processRunning;
+    if (reply.processRunning) {
+      this.#ended = undefined;
+    } else if (!reply.more && this.#ended?.status !== reply.status) {
+      const thread = await this.#options.client.getThread(this.threadId);
+      if (thread.processRunning || thread.offset > this.offset) return;
+      this.#ended = thread;
+      this.#wake();
+    }
+  }
+
   #wake(): void {
     this.#isDirty = true;
+    if (this.#stop.signal.aborted) return;
     this.#pump ??= this.#deliver().finally(() => {
       this.#pump = undefined;
-      if (this.#isDirty && !this.#stop.signal.aborted) this.#wake();
+      if (this.#isDirty) this.#wake();
     });
   }
 
+  /** Works until messages and document agree. At most one request is in flight. */
   async #deliver(): Promise<void> {
     const { signal } = this.#stop;
     for (let backoffMs = 0; !signal.aborted; ) {
       this.#isDirty = false;
       try {
+        await this.#adopt();
         const next = this.#nextAction();
         if (!next) {
           await this.#save();
           if (!this.#isDirty) return;
           continue;
         }
-        await this.#adopt();
         await this.#pace(next);
         await this.#options.budget.run(async () => {
           // Looked up again now that it is this thread's turn: only the newest state is ever sent.
@@ -204,149 +232,152 @@ export class ThreadStream {
         });
         backoffMs = 0;
       } catch (error) {
+        if (signal.aborted) return;
         const refusal = findRefusal(error);
-        if (refusal === "archived") {
-          await this.#unarchive();
-        } else if (refusal !== undefined && refusal !== "unknown message") {
-          this.#stop.abort();
+        if (refusal !== undefined && refusal !== "unknown message") {
+          if (refusal === "archived" && (await this.#cameBack())) continue;
           this.#options.onRefused(refusal);
-        } else if (!signal.aborted) {
-          backoffMs = Math.min(Math.max(1_000, backoffMs * 2), MAX_BACKOFF_MS);
-          this.#options.log.warn(
-            { threadId: this.threadId, err: error, backoffMs },
-            "could not deliver; trying again",
-          );
-          await pause(backoffMs, signal);
+          return;
         }
+        backoffMs = Math.min(Math.max(1_000, backoffMs * 2), MAX_BACKOFF_MS);
+        this.#options.log.warn(
+          { threadId: this.threadId, err: error, backoffMs },
+          "could not deliver; trying again",
+        );
+        await pause(backoffMs, signal);
       }
     }
   }
 
   #nextAction(): Action | undefined {
-    const views = this.#document.pages();
-    let last = this.#confirmed - 1;
-    for (const view of views) {
-      if (view.kind === "screen") continue;
-      last = view.index;
-      const action = this.#actionFor(view, this.#pages.get(view.index));
-      if (action) return action;
-      if (view.isSealed) this.#confirm(view.index);
-    }
-    const surplus = [...this.#pages].filter(([index]) => index > last);
-    for (const [index, page] of surplus) {
-      const forget = () => this.#pages.delete(index);
-      if (this.#isDroppingSurplus || this.#ended) return { kind: "delete", page, forget };
-      if (page.text !== BLANK_PAGE) return { kind: "edit", page, text: BLANK_PAGE, forget };
-    }
-    this.#isDroppingSurplus = false;
-    const picture = views.find((view) => view.kind === "screen");
-    const screenAction = picture && this.#screenAction(picture);
-    if (screenAction) return screenAction;
-    return this.#endAction();
-  }
-
-  #actionFor(view: PageView, page: SentPage | undefined): Action | undefined {
-    if (!page) return { kind: "send", index: view.index, text: view.text, isScreen: false };
-    if (page.text === view.text) return undefined;
-    const forget = () => this.#pages.delete(view.index);
-    if (!view.isSealed && this.#options.now() - snowflakeTime(page.id) > MAX_LIVE_AGE_MS) {
+    const { action, confirmed } = planPages({
+      views: this.#document.pages(),
+      confirmed: this.#confirmed,
+      pages: this.#pages,
+      screen: this.#screen,
+      wantsKeys: this.#isRunning,
+      dropsSurplus: this.#dropsSurplus || this.#ended !== undefined,
+      isTooOld: (id) => this.#options.now() - snowflakeTime(id) > MAX_LIVE_AGE_MS,
+    });
+    this.#confirmed = confirmed;
+    this.#document.confirm(confirmed);
+    if (action?.kind === "roll") {
       // What has settled stays in the old message; where nothing has, the message itself is replaced.
-      if (this.#rolledId === page.id) return { kind: "delete", page, forget };
-      this.#rolledId = page.id;
+      if (this.#rolledId === action.message.id) return { ...action, kind: "delete" };
+      this.#rolledId = action.message.id;
       this.#document.breakPage("screen");
       return this.#nextAction();
     }
-    return { kind: "edit", page, text: view.text, forget };
+    if (action) return action;
+    this.#dropsSurplus = false;
+    return this.#bellNotice() ?? this.#endNotice();
   }
 
-  #screenAction(picture: PageView): Action | undefined {
-    const text = SCREEN_PREFIX + picture.text;
-    const current = this.#screen?.index === picture.index ? this.#screen.page : undefined;
-    if (!current) return { kind: "send", index: picture.index, text, isScreen: true };
-    if (current.text === text) return undefined;
-    return {
-      kind: "edit",
-      page: current,
-      text,
-      forget: () => {
-        this.#screen = undefined;
-      },
+  #bellNotice(): Action | undefined {
+    const { bells } = this.#document.screen;
+    const { thread, now } = this.#options;
+    if (bells <= this.#toldBells || now() - this.#lastBellAt < BELL_INTERVAL_MS) return undefined;
+    const told = () => {
+      this.#toldBells = bells;
+      this.#lastBellAt = now();
     };
+    return { kind: "notice", key: `bell ${bells}`, notice: bellText(thread), told };
   }
 
-  #endAction(): Action | undefined {
+  #endNotice(): Action | undefined {
     const thread = this.#isEndSilent ? undefined : this.#ended;
-    const text = thread && endText(thread);
-    if (!thread || text === undefined || thread.endedAt === null || thread.endedAt === this.#toldEnd)
-      return undefined;
-    return { kind: "end", thread, text };
+    const notice = thread && endText(thread);
+    const endedAt = thread?.endedAt;
+    if (!notice || typeof endedAt !== "string" || endedAt === this.#toldEnd) return undefined;
+    const told = () => {
+      this.#toldEnd = endedAt;
+    };
+    return { kind: "notice", key: `end ${endedAt}`, notice, told };
   }
 
   async #perform(action: Action): Promise<void> {
-    const { api } = this.#options;
+    const { api, now } = this.#options;
     switch (action.kind) {
       case "send": {
-        this.#lastSendAt = this.#options.now();
-        if (!action.isScreen) this.#document.begin(action.index + 1);
-        const nonce = this.#nonce(action.isScreen ? "screen" : "page", action.index);
-        const sent = await this.#orForget(
-          { forget: () => undefined },
-          api.send(this.threadId, { content: action.text, nonce }),
-        );
-        if (!sent) return;
-        const page = { id: sent.id, text: action.text };
-        if (action.isScreen) this.#screen = { index: action.index, page };
-        else this.#pages.set(action.index, page);
-        await this.#save();
+        this.#lastSendAt = now();
+        const { index, isScreen, want } = action;
+        if (!isScreen) this.#document.begin(index + 1);
+        const nonce = this.#nonce(`${isScreen ? "screen" : "page"} ${index}`);
+        const message = await this.#orForget(() => undefined, this.#send(want.text, nonce, want.hasKeys));
+        if (!message) return;
+        const sent = { id: message.id, ...want };
+        if (isScreen) this.#screen = { index, message: sent };
+        else this.#pages.set(index, sent);
+        return this.#save();
+      }
+      case "edit": {
+        this.#lastEditAt = now();
+        const { want, message } = action;
+        const components = want.hasKeys ? KEY_BUTTONS : [];
+        const edited = api.edit(this.threadId, message.id, { content: want.text, components });
+        await this.#orForget(() => this.#forget(action), edited);
+        Object.assign(message, want);
         return;
       }
-      case "edit":
-        this.#lastEditAt = this.#options.now();
-        await this.#orForget(action, api.edit(this.threadId, action.page.id, action.text));
-        action.page.text = action.text;
-        return;
+      case "roll":
       case "delete":
-        await this.#orForget(action, api.deleteMessage(this.threadId, action.page.id));
-        action.forget();
+        await this.#orForget(() => undefined, api.deleteMessage(this.threadId, action.message.id));
+        this.#pages.delete(action.index);
         this.#resends++;
         return;
-      case "end": {
-        this.#lastSendAt = this.#options.now();
-        const endedAt = action.thread.endedAt ?? "";
-        if (!this.#otherTexts.has(action.text)) {
-          await api.send(this.threadId, { content: action.text, nonce: this.#nonce("end", endedAt) });
+      case "notice": {
+        this.#lastSendAt = now();
+        const { notice } = action;
+        if (!this.#otherTexts.has(notice.content)) {
+          const message = await api.send(this.threadId, {
+            content: notice.content,
+            nonce: this.#nonce(action.key),
+            ...(notice.mention === undefined ? {} : { mention: notice.mention }),
+            ...(notice.isEnd ? { components: DONE_BUTTON } : {}),
+          });
+          this.#isSeen(message.id);
         }
-        this.#toldEnd = endedAt;
-        await this.#save();
-        return;
+        action.told();
+        return this.#save();
       }
       default:
         action satisfies never;
     }
   }
 
+  async #send(content: string, nonce: string, hasKeys: boolean): Promise<{ id: string }> {
+    const components = hasKeys ? { components: KEY_BUTTONS } : {};
+    const message = await this.#options.api.send(this.threadId, { content, nonce, ...components });
+    this.#isSeen(message.id);
+    return message;
+  }
+
+  #isSeen(messageId: string): void {
+    if (compareIds(messageId, this.#seen) > 0) this.#seen = messageId;
+  }
+
+  #forget({ index, isScreen }: { index: number; isScreen: boolean }): void {
+    if (isScreen) this.#screen = undefined;
+    else this.#pages.delete(index);
+  }
+
   /**
    * A message that a person deleted gets a successor, with another nonce: Discord answers a nonce whose message is
    * gone with "unknown message" too.
    */
-  async #orForget<T>(action: { forget: () => void }, work: Promise<T>): Promise<T | undefined> {
+  async #orForget<T>(forget: () => void, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
     } catch (error) {
       if (findRefusal(error) !== "unknown message") throw error;
-      action.forget();
+      forget();
       this.#resends++;
       return undefined;
     }
   }
 
-  #confirm(index: number): void {
-    this.#confirmed = index + 1;
-    this.#document.confirm(this.#confirmed);
-  }
-
   async #pace(action: Action): Promise<void> {
-    const isSend = action.kind === "send" || action.kind === "end";
+    const isSend = action.kind === "send" || action.kind === "notice";
     const readyAt = isSend ? this.#lastSendAt + SEND_INTERVAL_MS : this.#lastEditAt + EDIT_INTERVAL_MS;
     const waitMs = readyAt - this.#options.now();
     if (waitMs > 0) await pause(waitMs, this.#stop.signal);
@@ -362,76 +393,93 @@ export class ThreadStream {
     const { api, botId } = this.#options;
     const messages = await api.listMessagesAfter(this.threadId, this.#after);
     const ours = messages.filter((message) => message.author.id === botId && message.type === 0);
-    const contents = new Map(ours.map((message) => [message.id, message.content]));
-    const known = new Set([...this.#pages.values()].map((page) => page.id));
+    const byId = new Map(ours.map((message) => [message.id, message]));
+    const known = new Set([...this.#pages.values()].map(({ id }) => id));
     for (const [index, page] of this.#pages) {
-      const text = contents.get(page.id);
-      if (text === undefined) this.#pages.delete(index);
-      else page.text = text;
+      const message = byId.get(page.id);
+      if (message) Object.assign(page, stateOf(message));
+      else this.#pages.delete(index);
     }
     let next = Math.max(this.#confirmed, ...[...this.#pages.keys()].map((index) => index + 1));
     for (const message of ours) {
-      if (isPage(message) && !known.has(message.id))
-        this.#pages.set(next++, { id: message.id, text: message.content });
-      else if (message.content.startsWith(SCREEN_PREFIX) && this.#screen?.page.id === message.id)
-        this.#screen.page.text = message.content;
-      else this.#otherTexts.add(message.content);
+      const sent = { id: message.id, ...stateOf(message) };
+      if (known.has(message.id)) continue;
+      if (message.content.startsWith(SCREEN_PREFIX)) {
+        // The newest picture is the one that is being edited; the document counts them.
+        const index = Math.max(0, this.#document.screen.alternates - 1);
+        if (this.#screen?.message.id === message.id) this.#screen.message = sent;
+        else if (compareIds(message.id, this.#screen?.message.id ?? "") > 0)
+          this.#screen = { index, message: sent };
+      } else if (isPage(message)) {
+        this.#pages.set(next++, sent);
+      } else {
+        this.#otherTexts.add(message.content);
+      }
+      this.#isSeen(message.id);
     }
     this.#document.begin(next);
     this.#isAdopted = true;
   }
 
   /** Keeps the mark on the sidecar, one after the other and only when it says something new. */
-  async #save(): Promise<void> {
+  #save(): Promise<void> {
     const save = async () => {
-      const mark = this.#document.mark(3_000);
-      if (!mark) return; // too full to keep: the older mark, with more to read again, stays good
-      // What lies before the mark is history. Pages of which the mark has no room are found again by their order.
-      this.#after = this.#pages.get(mark.page - 1)?.id ?? this.#after;
-      for (const index of this.#pages.keys()) if (index < mark.page) this.#pages.delete(index);
-      const ids: string[] = [];
-      for (let page = this.#pages.get(mark.page); page && ids.length < MAX_IDS; ) {
-        ids.push(page.id);
-        page = this.#pages.get(mark.page + ids.length);
-      }
-      const full: z.input<typeof markSchema> = {
-        ...mark,
-        ids,
-        after: this.#after,
-        ...(this.#screen ? { screen: [this.#screen.index, this.#screen.page.id] as [number, string] } : {}),
-        ...(this.#toldEnd === undefined ? {} : { end: this.#toldEnd }),
-      };
-      const text = JSON.stringify(full);
-      if (text === this.#savedMark) return;
-      await this.#options.client.putDelivery(this.threadId, full);
+      const mark = this.#makeMark();
+      const text = JSON.stringify(mark);
+      if (!mark || text === this.#savedMark) return;
+      await this.#options.client.putDelivery(this.threadId, mark);
       this.#savedMark = text;
     };
-    const saved = this.#saving.then(save).catch((error: unknown) => {
+    this.#saving = this.#saving.then(save).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;
       this.#options.log.warn({ threadId: this.threadId, err: error }, "could not keep the mark");
     });
-    this.#saving = saved;
-    return saved;
+    return this.#saving;
   }
 
-  async #unarchive(): Promise<void> {
-    const { api, onRefused } = this.#options;
-    const channel = await api.findChannel(this.threadId);
-    if (!channel || channel.isLocked) {
-      this.#stop.abort();
-      onRefused(channel ? "locked" : "unknown channel");
-      return;
+  /** Where the screen is too full to be kept, an older mark of it, with more to read again, stays good. */
+  #makeMark(): DeliveryMark | undefined {
+    const mark = this.#document.mark(MAX_STATE_CHARACTERS) ?? this.#documentMark;
+    if (!mark) return undefined;
+    this.#documentMark = mark;
+    this.#after = this.#pages.get(mark.page - 1)?.id ?? this.#after;
+    for (const index of this.#pages.keys()) if (index < mark.page) this.#pages.delete(index);
+    const ids: string[] = [];
+    for (let page = this.#pages.get(mark.page); page && ids.length < MAX_IDS; ) {
+      ids.push(page.id);
+      page = this.#pages.get(mark.page + ids.length);
     }
+    return {
+      ...mark,
+      after: this.#after,
+      ids,
+      ...(this.#screen ? { screen: [this.#screen.index, this.#screen.message.id] } : {}),
+      ...(this.#toldEnd === undefined ? {} : { end: this.#toldEnd }),
+      bells: this.#toldBells,
+      seen: this.#seen,
+    };
+  }
+
+  /** Discord archives what nobody writes to, and edits are no writing: such a thread comes back. */
+  async #cameBack(): Promise<boolean> {
+    const { api } = this.#options;
+    const channel = await api.findChannel(this.threadId);
+    if (!channel || channel.isLocked || channel.isArchivedByPerson) return false;
     await api.setArchived(this.threadId, false);
+    return true;
   }
 
   /** Stable over restarts, so that a message which was made but not answered for is not made twice. */
-  #nonce(kind: string, key: number | string): string {
-    const text = `${this.threadId} ${kind} ${key} ${this.#resends}`;
+  #nonce(what: string): string {
+    const text = `${this.threadId} ${what} ${this.#resends}`;
     return createHash("sha256").update(text).digest("base64url").slice(0, 25);
   }
 }
 
-function isPage(message: DiscordMessage): boolean {
-  return message.content.startsWith("```") || message.content.startsWith("… ");
+function stateOf(message: DiscordMessage): { text: string; hasKeys: boolean } {
+  return { text: message.content, hasKeys: message.components.length > 0 };
+}
+
+function isPage({ content }: DiscordMessage): boolean {
+  return content.startsWith("```") || content.startsWith("… ");
 }

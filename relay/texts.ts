@@ -20,8 +20,38 @@ export function openingText(type: ThreadType, dir: string, command: string, user
   return `${ICONS[type]} **${escapeMarkdown(clip(dir, 100))}** ${verb}, started by <@${userId}>:\n${fence(clip(command, MAX_BLOCK_CHARACTERS).split("\n"))}`;
 }
 
+/** A new message, since edits notify nobody. */
+export interface Notice {
+  content: string;
+  /** The one user whom it may notify. */
+  mention?: string;
+  /** Nothing more will come: all that is left to do is /done. */
+  isEnd: boolean;
+}
+
+/** Shorter runs end under the eyes of whoever started them. */
+const MENTION_AFTER_SECONDS = 60;
+
+export function bellText({ createdBy }: Pick<Thread, "createdBy">): Notice {
+  return withMention("🔔 The terminal bell rang.", createdBy, false);
+}
+
 /** One message when a process has ended. `undefined` while there is nothing to say. */
-export function endText(thread: Thread): string | undefined {
+export function endText(thread: Thread): Notice | undefined {
+  const content = endSentence(thread);
+  if (content === undefined || thread.endedAt === null) return undefined;
+  const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
+  const isWorthIt = thread.type === "agent" || seconds > MENTION_AFTER_SECONDS;
+  return isWorthIt ? withMention(content, thread.createdBy, true) : { content, isEnd: true };
+}
+
+/** Threads made through the API may have been made by somebody who is no Discord user. */
+function withMention(content: string, userId: string, isEnd: boolean): Notice {
+  if (!/^\d{17,20}$/.test(userId)) return { content, isEnd };
+  return { content: `${content} <@${userId}>`, mention: userId, isEnd };
+}
+
+function endSentence(thread: Thread): string | undefined {
   if (thread.endedAt === null || thread.processRunning) return undefined;
   const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
   const ran = `after ${formatDuration(seconds)}`;
@@ -56,12 +86,15 @@ export function killedText(reply: KillReply): string {
 }
 
 /** `/status`: one block of text a thread. */
-export function statusText(thread: Thread, branch: string | undefined, now: number): string {
+export function statusText(
+  thread: Thread,
+  { branch, paused, now }: { branch: string | undefined; paused: string | undefined; now: number },
+): string {
   const uptime = formatDuration((now - Date.parse(thread.createdAt)) / 1_000);
   const where = `\`${inlineCode(thread.dir)}\`${branch === undefined ? "" : ` on \`${inlineCode(branch)}\``}`;
   const state = thread.status === "exited" ? `exited, ${describeExit(thread)}` : thread.status;
   const waiting = thread.waiting > 0 ? ` · ${thread.waiting} waiting` : "";
-  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}\n\`${inlineCode(clip(thread.command.replace(/\s+/g, " "), 120))}\``;
+  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n\`${inlineCode(clip(thread.command.replace(/\s+/g, " "), 120))}\``;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */

@@ -68,11 +68,13 @@ export class SidecarClient {
     return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query, timeoutMs });
   }
 
-  /** The output of many threads at once; threads that do not exist are missing from the reply. */
-  async readOutputs(request: OutputsRequest): Promise<Record<string, OutputReply>> {
-    const timeoutMs = this.#timeoutMs + (request.waitMs ?? 0);
-    return (await this.#call("POST", "/threads/output", outputsReplySchema, { body: request, timeoutMs }))
-      .threads;
+  /**
+   * The output of many threads at once; threads that do not exist are missing from the reply.
+   * @param signal ends a request that waits.
+   */
+  async readOutputs(request: OutputsRequest, signal?: AbortSignal): Promise<Record<string, OutputReply>> {
+    const options = { body: request, timeoutMs: this.#timeoutMs + (request.waitMs ?? 0), signal };
+    return (await this.#call("POST", "/threads/output", outputsReplySchema, options)).threads;
   }
 
   /**
@@ -137,7 +139,12 @@ export class SidecarClient {
     method: string,
     path: string,
     schema: S,
-    options: { body?: unknown; query?: Record<string, unknown>; timeoutMs?: number } = {},
+    options: {
+      body?: unknown;
+      query?: Record<string, unknown>;
+      timeoutMs?: number;
+      signal?: AbortSignal | undefined;
+    } = {},
   ): Promise<z.infer<S>> {
     const url = this.#url(path, options.query);
     let response: Response;
@@ -150,7 +157,10 @@ export class SidecarClient {
           ...(options.body === undefined ? {} : { "content-type": "application/json" }),
         },
         ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-        signal: AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs),
+        signal: AbortSignal.any([
+          AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs),
+          ...(options.signal ? [options.signal] : []),
+        ]),
       });
       text = await response.text();
     } catch (cause) {

@@ -24,9 +24,9 @@ const untilArchived = (threadId: string) =>
 const choices = async (command: string, option: string, typed: string) =>
   all.discord.driver.autocomplete(all.you, all.discord.channelId, command, { [option]: typed }, option);
 
-test("the five commands are registered", () => {
+test("the commands are registered", () => {
   const names = all.discord.driver.commands(all.you).map((command) => command.name);
-  expect(names.sort()).toEqual(["agent", "done", "kill", "status", "terminal"]);
+  expect(names.sort()).toEqual(["agent", "done", "key", "kill", "resize", "status", "terminal"]);
 });
 
 test("dir is completed from the repositories' folder, sub-directories too", async () => {

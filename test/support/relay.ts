@@ -55,6 +55,7 @@ export async function startEverything(
     channelId: discord.channelId,
     allowedUserIds: new Set([you]),
     pollIntervalMs: 250,
+    isAnsi: false,
     logLevel: "silent",
     ...options.relay,
   };
