@@ -1,7 +1,7 @@
 // Compiles the TypeScript to dist/ and copies what is not TypeScript beside it. The new dist/ takes the old one's
 // place only when it is complete. Types are checked by `npm run check`, not here: that takes twice as long again.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -33,6 +33,7 @@ for (const asset of assets) {
   if (!existsSync(join(root, asset)) && asset.endsWith("/page")) continue;
   cpSync(join(root, asset), join(fresh, asset), { recursive: true });
 }
+chmodSync(join(fresh, "cli/main.js"), 0o755); // package.json's bin
 // As old as the start: what changed during the build is newer, and built the next time.
 writeFileSync(join(fresh, ".built"), "");
 utimesSync(join(fresh, ".built"), startedAt, startedAt);

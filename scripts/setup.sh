@@ -85,7 +85,7 @@ install_dependencies() {
 build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay scripts/build.mjs package.json package-lock.json tsconfig.json \
+    changed=$(cd "$root" && find shared vm relay cli scripts/build.mjs package.json package-lock.json tsconfig.json \
       tsconfig.build.json -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi

@@ -1,0 +1,91 @@
+import { type Command, Option } from "commander";
+import type { Thread } from "../../shared/api.ts";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { formatDuration, formatTable, sanitizeLine } from "../table.ts";
+
+const STATUS = new Option("-s, --status <which>", "which threads")
+  .choices(["open", "ended", "all"])
+  .default("open");
+const COLUMNS = [
+  { title: "ID" },
+  { title: "TYPE" },
+  { title: "STATUS" },
+  { title: "DIR", minWidth: 6 },
+  { title: "UPTIME" },
+  { title: "COMMAND", minWidth: 8 },
+];
+const STATUS_COLUMN = 2;
+
+export function addLs(program: Command, act: Act): void {
+  program
+    .command("ls")
+    .description("list threads; for a person as a table, in a pipe as lines of fields with tabs between")
+    .addOption(STATUS)
+    .addHelpText(
+      "after",
+      examples(
+        "threadmux ls",
+        "threadmux ls --status all",
+        "threadmux ls | cut -f1                  the ids alone",
+        "threadmux ls --json | jq '.threads[].threadId'",
+      ),
+    )
+    .action(({ status }: { status: "open" | "ended" | "all" }, command: Command) =>
+      act(command, (context) => ls(context, status)),
+    );
+}
+
+async function ls({ client, out, note, isJson }: Context, status: "open" | "ended" | "all"): Promise<number> {
+  const threads = await client().listThreads({ status });
+  if (isJson) {
+    await out.json({ threads });
+    return EXIT.ok;
+  }
+  const now = Date.now();
+  const rows = threads.map((thread) => fields(thread, now));
+  if (!out.isTty) {
+    for (const row of rows) await out.line(row.join("\t"));
+    return EXIT.ok;
+  }
+  if (threads.length === 0) {
+    await note(status === "all" ? "no threads" : `no ${status} threads`);
+    return EXIT.ok;
+  }
+  const style = (cell: string, row: number, column: number) => {
+    if (!out.hasColor) return cell;
+    if (row === 0) return `\x1b[1m${cell}\x1b[0m`;
+    const thread = threads[row - 1];
+    return column === STATUS_COLUMN && thread ? `${colorOf(thread)}${cell}\x1b[0m` : cell;
+  };
+  for (const line of formatTable(COLUMNS, rows, out.columns, style)) await out.line(line);
+  return EXIT.ok;
+}
+
+function fields(thread: Thread, now: number): string[] {
+  const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
+  const uptime = formatDuration(end - Date.parse(thread.createdAt));
+  const shown = [thread.threadId, thread.type, describeStatus(thread), thread.dir, uptime, thread.command];
+  return shown.map((field) => sanitizeLine(field).trim());
+}
+
+function describeStatus({ status, exitCode, waiting }: Thread): string {
+  if (status === "exited") return exitCode === null ? "exited" : `exited ${exitCode}`;
+  return waiting > 0 ? `${status} +${waiting}` : status;
+}
+
+function colorOf({ status, exitCode }: Thread): string {
+  switch (status) {
+    case "running":
+      return "\x1b[32m";
+    case "idle":
+      return "\x1b[36m";
+    case "exited":
+      return exitCode === 0 ? "\x1b[2m" : "\x1b[31m";
+    case "killed":
+      return "\x1b[2m";
+    case "lost":
+      return "\x1b[31m";
+  }
+}

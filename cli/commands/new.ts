@@ -1,0 +1,111 @@
+import { randomInt } from "node:crypto";
+import { userInfo } from "node:os";
+import { basename } from "node:path";
+import type { Command } from "commander";
+import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
+import { EXIT } from "../exit-codes.ts";
+import { toCommandLine } from "../shell-words.ts";
+import { parseSize } from "../size.ts";
+import { attach, checkTerminal } from "./attach.ts";
+import { tail } from "./tail.ts";
+
+interface NewOptions {
+  agent?: boolean;
+  id?: string;
+  size?: string;
+  attach?: boolean;
+  follow?: boolean;
+}
+
+export function addNew(program: Command, act: Act): void {
+  program
+    .command("new")
+    .summary("open a thread in a directory below REPOS_DIR and print its id")
+    .description(
+      "open a thread in a directory below REPOS_DIR and print its id; one word is a shell's command line, several are a program and its arguments",
+    )
+    .argument("<dir>", "the directory")
+    .argument("<command...>", "what to run, after --; with --agent, the prompt")
+    .option("-a, --agent", "a coding agent instead of a terminal")
+    .option("--id <id>", "the thread's id (otherwise made from the directory's name)")
+    .option("--size <cols>x<rows>", "the terminal's size (80x24; with --attach, yours)")
+    .option("--attach", "sit at it at once")
+    .option("-f, --follow", "print its output until it ends, and exit with its exit code")
+    .addHelpText(
+      "after",
+      examples(
+        "threadmux new shop -- npm test",
+        "threadmux new shop --follow -- 'npm ci && npm test'",
+        "threadmux new . --attach -- bash",
+        'threadmux new --agent shop -- "fix the failing test"',
+        "id=$(threadmux new shop -- make)",
+      ),
+    )
+    .action((dir: string, words: string[], options: NewOptions, command: Command) =>
+      act(command, (context) => create(context, dir, words, options)),
+    );
+}
+
+async function create(context: Context, dir: string, words: string[], options: NewOptions): Promise<number> {
+  if (options.attach && options.follow) {
+    throw new AppError("invalid_request", "--attach: not together with --follow");
+  }
+  if (options.attach) checkTerminal(context);
+  const client = context.client();
+  const size = sizeOf(context, options);
+  const request = checkRequest({
+    threadId: options.id ?? makeId(dir),
+    type: options.agent ? "agent" : "terminal",
+    dir,
+    command: options.agent ? words.join(" ") : toCommandLine(words),
+    createdBy: `cli:${userInfo().username}`.slice(0, 64),
+    ...size,
+  });
+  const { threadId } = request;
+  const reply = await client.createThread(request);
+  if (options.attach) {
+    await context.note(`thread ${threadId}`);
+    return attach(context, threadId, { detachKeys: DEFAULT_DETACH_KEYS });
+  }
+  if (options.follow) {
+    // What the process prints is alone on standard output.
+    await context.note(`thread ${threadId}`);
+    return tail(context, threadId, { follow: true, lines: "all" });
+  }
+  if (context.isJson) await context.out.json({ created: true, threadId, tmuxSession: reply.tmuxSession });
+  else await context.out.line(threadId);
+  return EXIT.ok;
+}
+
+function sizeOf({ out }: Context, options: NewOptions): { cols?: number; rows?: number } {
+  if (options.size !== undefined) return parseSize("--size", options.size);
+  if (!options.attach) return {};
+  const within = (value: number, min: number, max: number) => Math.min(max, Math.max(min, value));
+  return { cols: within(out.columns, 20, 500), rows: within(out.rows, 5, 200) };
+}
+
+function checkRequest(request: CreateRequest): CreateRequest {
+  const parsed = createRequestSchema.safeParse(request);
+  if (parsed.success) return request;
+  const names: Record<string, string> = { threadId: "--id" };
+  const problems = parsed.error.issues.map((issue) => {
+    const field = issue.path.join(".");
+    return `${names[field] ?? field}: ${issue.message}`;
+  });
+  throw new AppError("invalid_request", [...new Set(problems)].join("; "));
+}
+
+/** The directory's name and five characters that nobody confuses: an id that can be typed by its start. */
+function makeId(dir: string): string {
+  const name = basename(dir)
+    .replace(/[^A-Za-z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 20);
+  const alphabet = "23456789abcdefghjkmnpqrstvwxyz";
+  const suffix = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join("");
+  return `${name === "" ? "t" : name}-${suffix}`;
+}

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { findThread } from "../find-thread.ts";
+import { formatDuration, sanitizeLine } from "../table.ts";
+
+export function addStatus(program: Command, act: Act): void {
+  program
+    .command("status")
+    .alias("health")
+    .description(
+      "whether the sidecar and its tmux are well, for which no token is needed; or all about one thread",
+    )
+    .argument("[thread]", "its id or the start of it")
+    .addHelpText("after", examples("threadmux status", "threadmux status shop", "threadmux health --json"))
+    .action((thread: string | undefined, _options: unknown, command: Command) =>
+      act(command, (context) => (thread === undefined ? health(context) : details(context, thread))),
+    );
+}
+
+async function health({ openClient, settings, out, isJson }: Context): Promise<number> {
+  const reply = await openClient().getHealth();
+  if (isJson) {
+    await out.json(reply);
+  } else {
+    const { up, version, downForSeconds } = reply.tmux;
+    const tmux = up ? (version ?? "up") : `down for ${downForSeconds ?? 0} s`;
+    await printFields(out, [
+      ["sidecar", `${reply.ok ? "ok" : "not well"}, version ${reply.version}, at ${settings.url}`],
+      ["up for", formatDuration(reply.uptimeSeconds * 1_000)],
+      ["tmux", tmux],
+    ]);
+  }
+  return reply.ok ? EXIT.ok : EXIT.unavailable;
+}
+
+async function details({ client, out, isJson }: Context, wanted: string): Promise<number> {
+  const thread = await findThread(client(), wanted);
+  if (isJson) {
+    await out.json(thread);
+    return EXIT.ok;
+  }
+  await printFields(out, [
+    ["thread", thread.threadId],
+    ["type", thread.type],
+    ["status", thread.status],
+    ["dir", thread.dir],
+    ["command", thread.command],
+    ["created", `${thread.createdAt} by ${thread.createdBy}`],
+    ...(thread.endedAt === null ? [] : [["ended", thread.endedAt] as const]),
+    ...(thread.exitCode === null ? [] : [["exit code", String(thread.exitCode)] as const]),
+    ...(thread.signal === null ? [] : [["signal", thread.signal] as const]),
+    ["output", `${thread.offset} bytes, ${thread.logBytes} on disk`],
+    ["size", `${thread.cols}x${thread.rows}`],
+    ...(thread.waiting === 0 ? [] : [["waiting", String(thread.waiting)] as const]),
+  ]);
+  return EXIT.ok;
+}
+
+async function printFields(
+  out: Context["out"],
+  fields: readonly (readonly [string, string])[],
+): Promise<void> {
+  for (const [name, value] of fields) await out.line(`${name.padEnd(10)} ${sanitizeLine(value)}`);
+}

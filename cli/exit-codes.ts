@@ -1,0 +1,50 @@
+/** What the command line exits with. */
+import { AppError, assertNever, type ErrorCode } from "../shared/errors.ts";
+
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unavailable: 5,
+  /** As a shell shows a program that Ctrl-C ended. */
+  interrupted: 130,
+} as const;
+
+export const EXIT_CODES_HELP = `Exit codes:
+  0    done
+  1    failed
+  2    wrong usage or settings: a bad argument, directory or token; a thread's prefix that fits several
+  3    no such thread
+  4    refused: the thread has ended, its id is taken, too many are open, the text is too long
+  5    the sidecar or its tmux does not answer
+  130  ended by Ctrl-C
+  tail -f and new --follow exit with the process's own code once it has ended.`;
+
+export function exitCodeOf(error: unknown): number {
+  return error instanceof AppError ? exitCodeOfCode(error.code) : EXIT.failure;
+}
+
+function exitCodeOfCode(code: ErrorCode): number {
+  switch (code) {
+    case "invalid_request":
+    case "invalid_directory":
+    case "unauthorized":
+      return EXIT.usage;
+    case "not_found":
+      return EXIT.notFound;
+    case "thread_exists":
+    case "thread_ended":
+    case "too_large":
+    case "range":
+    case "max_threads":
+      return EXIT.refused;
+    case "unavailable":
+      return EXIT.unavailable;
+    case "internal":
+      return EXIT.failure;
+    default:
+      return assertNever(code);
+  }
+}

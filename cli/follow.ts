@@ -1,0 +1,146 @@
+/** Reading a thread's output as `tail` does: the last lines, and what comes after. */
+import type { OutputReply, Thread, ThreadStatus } from "../shared/api.ts";
+import { MAX_WAIT_MS } from "../shared/api.ts";
+import type { SidecarClient } from "../shared/client.ts";
+import { AppError } from "../shared/errors.ts";
+import { pause } from "../shared/lifecycle.ts";
+
+const CHUNK_BYTES = 64 * 1024;
+/** A sidecar that restarts is away for a second or two; a longer silence is worth a failure. */
+const MAX_SILENCE_MS = 60_000;
+
+export interface Start {
+  since: number;
+  /** How many lines to leave out there. */
+  skipLines: number;
+}
+
+/**
+ * Where the last `lines` lines of a log begin, found backwards in pieces. Only whole pieces have an offset that is
+ * known for certain (bytes that are no UTF-8 read as three), so the rest is said in lines.
+ */
+export async function findStart(
+  client: SidecarClient,
+  threadId: string,
+  { end, lines }: { end: number; lines: number },
+): Promise<Start> {
+  const { firstOffset } = await client.readOutput(threadId, { since: end, limit: 1 });
+  let missing = lines;
+  for (let to = end; to > firstOffset && missing > 0; ) {
+    const from = Math.max(firstOffset, to - CHUNK_BYTES);
+    const text = await readRange(client, threadId, from, to);
+    const ends = text.split("\n").length - 1;
+    const count = to === end && text.endsWith("\n") ? ends - 1 : ends;
+    if (count >= missing) return { since: from, skipLines: count - missing + 1 };
+    missing -= count;
+    to = from;
+  }
+  return { since: lines === 0 ? end : firstOffset, skipLines: 0 };
+}
+
+async function readRange(client: SidecarClient, threadId: string, from: number, to: number): Promise<string> {
+  let text = "";
+  for (let since = from; since < to; ) {
+    const reply = await client.readOutput(threadId, { since, limit: to - since });
+    if (reply.offset <= since) break; // the start of a character, its rest not there yet
+    text += reply.output;
+    since = reply.offset;
+  }
+  return text;
+}
+
+/** Leaves out the first `lines` lines of a text that comes in pieces. */
+export function createLineSkipper(lines: number): (text: string) => string {
+  let left = lines;
+  return (text) => {
+    let from = 0;
+    while (left > 0) {
+      const at = text.indexOf("\n", from);
+      if (at < 0) return "";
+      from = at + 1;
+      left -= 1;
+    }
+    return text.slice(from);
+  };
+}
+
+/** What is in the log up to `end`. */
+export async function* readUntil(
+  client: SidecarClient,
+  threadId: string,
+  since: number,
+  end: number,
+): AsyncGenerator<OutputReply, void, undefined> {
+  for (let position = since; ; ) {
+    const reply = await client.readOutput(threadId, {
+      since: position,
+      limit: Math.max(1, Math.min(CHUNK_BYTES, end - position)),
+    });
+    yield reply;
+    if (!reply.more || reply.offset >= end || reply.offset === position) return;
+    position = reply.offset;
+  }
+}
+
+/**
+ * What is in the log and what comes, until the process has ended; for an agent, until no message waits either. The
+ * last reply tells how it ended. A sidecar that goes away is waited for.
+ */
+export async function* follow(
+  client: SidecarClient,
+  thread: Pick<Thread, "threadId" | "type">,
+  since: number,
+  onSilence: () => Promise<void>,
+): AsyncGenerator<OutputReply, void, undefined> {
+  const { threadId } = thread;
+  let position = since;
+  let status: ThreadStatus | undefined;
+  const patience = new Patience(onSilence);
+  for (;;) {
+    const query = status === undefined ? {} : { waitMs: MAX_WAIT_MS, status };
+    const reply = await patience.call(() =>
+      client.readOutput(threadId, { since: position, limit: CHUNK_BYTES, ...query }),
+    );
+    position = reply.offset;
+    const isOver = !reply.processRunning && !reply.more && !(await hasMoreTurns(client, thread, reply));
+    if (reply.output !== "" || isOver) yield reply;
+    if (isOver) return;
+    status = reply.status;
+  }
+}
+
+async function hasMoreTurns(
+  client: SidecarClient,
+  { threadId, type }: Pick<Thread, "threadId" | "type">,
+  reply: OutputReply,
+): Promise<boolean> {
+  if (type !== "agent" || reply.status !== "idle") return false;
+  const now = await client.getThread(threadId);
+  return now.status === "running" || now.waiting > 0;
+}
+
+/** Calls again where no sidecar answers, once one has answered. */
+class Patience {
+  readonly #onSilence: () => Promise<void>;
+  #hasAnswered = false;
+
+  constructor(onSilence: () => Promise<void>) {
+    this.#onSilence = onSilence;
+  }
+
+  async call<T>(request: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + MAX_SILENCE_MS;
+    for (let waitMs = 100, isFirst = true; ; waitMs = Math.min(waitMs * 2, 2_000), isFirst = false) {
+      try {
+        const result = await request();
+        this.#hasAnswered = true;
+        return result;
+      } catch (error) {
+        const isSilent = error instanceof AppError && error.code === "unavailable";
+        if (!isSilent || !this.#hasAnswered || performance.now() >= deadline) throw error;
+        if (isFirst) await this.#onSilence();
+        await pause(waitMs);
+      }
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** The command line as a whole: its commands, their common options, and what is said when something fails. */
+import { Command, CommanderError } from "commander";
+import { AppError, errorText } from "../shared/errors.ts";
+import { VERSION } from "../shared/version.ts";
+import type { Act } from "./command.ts";
+import { addAttach } from "./commands/attach.ts";
+import { addKill } from "./commands/kill.ts";
+import { addLog } from "./commands/log.ts";
+import { addLs } from "./commands/ls.ts";
+import { addNew } from "./commands/new.ts";
+import { addResize } from "./commands/resize.ts";
+import { addScreen } from "./commands/screen.ts";
+import { addSend } from "./commands/send.ts";
+import { addStatus } from "./commands/status.ts";
+import { addTail } from "./commands/tail.ts";
+import { type CommonOptions, createContext, type Streams } from "./context.ts";
+import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
+import { toJson } from "./output.ts";
+import { sanitizeLine } from "./table.ts";
+
+const EXAMPLES = `Examples:
+  threadmux new shop -- npm test          open a terminal in REPOS_DIR/shop; prints the thread's id
+  threadmux ls                            what is open
+  threadmux tail -f shop                  follow its output until it ends, and exit with its exit code
+  threadmux send shop "y"                 type into it
+  threadmux attach shop                   sit at it; C-b d leaves it running
+  threadmux kill shop                     end it and everything that it started
+
+A thread is named by its id or the start of it, as long as that fits one thread; open ones go before ended ones.
+--json prints one JSON document (tail -f: one a line); errors are then JSON on standard error too.
+
+Settings come from flags, the environment, then .env of the working directory:
+  VM_URL      the sidecar (http://127.0.0.1:3001)
+  VM_TOKEN    its token; without it, the one in STATE_DIR/token
+  STATE_DIR   the sidecar's state folder (/data/threadmux; where that is missing, ./.threadmux)
+  NO_COLOR    no colours`;
+
+/** @returns the exit code; everything that went wrong has been said on standard error. */
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string | undefined>,
+  streams: Streams,
+  workingDir: string,
+): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  const act: Act = async (command, work) => {
+    const context = createContext(command.optsWithGlobals<CommonOptions>(), env, streams, workingDir);
+    exitCode = await work(context);
+  };
+  const program = createProgram(act, streams);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help, --version
+    if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage; // it has been shown
+    const said = error instanceof CommanderError ? toUsageError(error) : error;
+    const end = args.indexOf("--");
+    const isJson = args.slice(0, end < 0 ? args.length : end).includes("--json");
+    streams.stderr.write(`${describeError(said, isJson)}\n`);
+    return exitCodeOf(said);
+  }
+}
+
+function createProgram(act: Act, streams: Streams): Command {
+  const program = new Command("threadmux")
+    .description("Threads of a sidecar: terminals and coding agents that go on without you.")
+    .version(VERSION, "-V, --version")
+    .option("--url <address>", "the sidecar (VM_URL)")
+    .option("--token-file <file>", "a file that holds its token (otherwise VM_TOKEN, then STATE_DIR/token)")
+    .option("--state-dir <folder>", "the sidecar's state folder (STATE_DIR)")
+    .option("--json", "machine readable output")
+    .configureHelp({ showGlobalOptions: true, helpWidth: 100 })
+    .configureOutput({
+      writeOut: (text) => streams.stdout.write(text),
+      writeErr: (text) => streams.stderr.write(text),
+      outputError: () => undefined, // said where all errors are
+    })
+    .exitOverride()
+    .showSuggestionAfterError()
+    .addHelpText("after", `\n${EXAMPLES}\n\n${EXIT_CODES_HELP}`);
+  addLs(program, act);
+  addNew(program, act);
+  addSend(program, act);
+  addTail(program, act);
+  addScreen(program, act);
+  addAttach(program, act);
+  addKill(program, act);
+  addLog(program, act);
+  addResize(program, act);
+  addStatus(program, act);
+  return program;
+}
+
+function toUsageError(error: CommanderError): AppError {
+  const text = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const hint = error.code === "commander.unknownOption" ? "; what belongs to the thread goes after --" : "";
+  return new AppError("invalid_request", `${text}${hint}`, { cause: error });
+}
+
+function describeError(error: unknown, isJson: boolean): string {
+  const text = sanitizeLine(errorText(error)).trim();
+  if (isJson) return toJson({ error: text, code: error instanceof AppError ? error.code : "internal" });
+  return `threadmux: ${text}`;
+}

@@ -1,0 +1,100 @@
+/** Where the sidecar is and what it is shown: flags, then the environment, then `.env`. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseEnv } from "node:util";
+import { AppError, errorText } from "../shared/errors.ts";
+
+const MIN_TOKEN_CHARACTERS = 32;
+const STATE_DIR = "/data/threadmux";
+/** Where `scripts/run` keeps its state, relative to the checkout. */
+const CHECKOUT_STATE_DIR = ".threadmux";
+
+export interface Flags {
+  url?: string;
+  tokenFile?: string;
+  stateDir?: string;
+}
+
+export interface Settings {
+  url: string;
+  stateDir: string;
+  /** @throws AppError `invalid_request` where there is none, saying where it was looked for. */
+  getToken: () => string;
+}
+
+/** @throws AppError `invalid_request` naming the flag or variable that is wrong. */
+export function parseSettings(
+  flags: Flags,
+  env: Record<string, string | undefined>,
+  workingDir: string,
+): Settings {
+  const dotEnv = readDotEnv(join(workingDir, ".env"));
+  const find = (name: string) => env[name]?.trim() || dotEnv[name]?.trim() || undefined;
+  const port = find("VM_PORT");
+  const url = flags.url ?? find("VM_URL") ?? `http://127.0.0.1:${port && port !== "0" ? port : 3001}`;
+  checkUrl(flags.url === undefined ? "VM_URL" : "--url", url);
+  const stateDir = resolve(workingDir, flags.stateDir ?? find("STATE_DIR") ?? defaultStateDir(workingDir));
+  const isFromDotEnv = flags.url === undefined && !env["VM_URL"]?.trim() && dotEnv["VM_URL"] !== undefined;
+
+  const getToken = () => {
+    if (flags.tokenFile !== undefined) return readToken("--token-file", resolve(workingDir, flags.tokenFile));
+    // A folder that somebody else filled (a cloned repository) must not make us send our token away.
+    if (isFromDotEnv && !isThisMachine(url) && !(dotEnv["VM_TOKEN"] && !env["VM_TOKEN"]?.trim())) {
+      throw problem(
+        `VM_URL: ${url} comes from .env and is another machine, so the token must come from there too (VM_TOKEN) or from --token-file`,
+      );
+    }
+    const token = find("VM_TOKEN");
+    if (token !== undefined) return checkToken("VM_TOKEN", token);
+    const file = join(stateDir, "token");
+    if (existsSync(file)) return readToken(`STATE_DIR, ${file}`, file);
+    throw problem(
+      `VM_TOKEN: missing; set it, or STATE_DIR to the sidecar's state folder (there is no ${file}), or use --token-file`,
+    );
+  };
+  return { url, stateDir, getToken };
+}
+
+function readDotEnv(file: string): Record<string, string | undefined> {
+  return existsSync(file) ? parseEnv(readFileSync(file, "utf8")) : {};
+}
+
+function defaultStateDir(workingDir: string): string {
+  const checkout = join(workingDir, CHECKOUT_STATE_DIR);
+  return !existsSync(STATE_DIR) && existsSync(checkout) ? checkout : STATE_DIR;
+}
+
+function checkUrl(name: string, url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) {
+    throw problem(`${name}: must be the sidecar's address, with http:// or https://`);
+  }
+  if (parsed.username || parsed.password || parsed.search || parsed.hash) {
+    throw problem(`${name}: must be an address alone, without user, password or query`);
+  }
+}
+
+function isThisMachine(url: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
+}
+
+function readToken(name: string, file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw problem(`${name}: can't be read: ${errorText(cause)}`, cause);
+  }
+  return checkToken(name, text.trim());
+}
+
+function checkToken(name: string, token: string): string {
+  if (token.length >= MIN_TOKEN_CHARACTERS && /^[!-~]+$/.test(token)) return token;
+  throw problem(
+    `${name}: must be the sidecar's token, at least ${MIN_TOKEN_CHARACTERS} printable characters`,
+  );
+}
+
+function problem(message: string, cause?: unknown): AppError {
+  return new AppError("invalid_request", message, { cause });
+}
