@@ -19,8 +19,11 @@ else
 fi
 if [ "$rc" = 127 ] && [ ! -e "$1" ]; then
 	printf 'threadmux: %s is not installed on this machine.\n' "$1"
-elif [ "$rc" = 126 ] && { [ ! -d "$dir" ] || [ ! -x "$1" ]; }; then
-	printf 'threadmux: %s could not be started in %s.\n' "$1" "$dir"
+elif [ ! -d "$dir" ] || [ ! -x "$1" ]; then
+	[ "$rc" != 126 ] || printf 'threadmux: %s could not be started in %s.\n' "$1" "$dir"
+elif [ "$2" != -c ]; then
+	# No shell, in which a command may well end with 126 or 127: its interpreter is missing, for one.
+	case $rc in 126 | 127) printf 'threadmux: %s could not be started, or a program that it needs.\n' "$1" ;; esac
 fi
 (umask 077 && printf '%s\n' "$rc" >"$status.tmp") && mv -- "$status.tmp" "$status"
 sleep 0.15
