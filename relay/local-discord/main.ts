@@ -26,8 +26,11 @@ async function main(): Promise<void> {
     rmSync(envFile, { force: true });
     await discord.close();
   };
+  let isStopping = false;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => {
+    process.on(signal, () => {
+      if (isStopping) return; // a second signal must not cut the saving short
+      isStopping = true;
       stop().then(
         () => process.exit(0),
         (error: unknown) => fail(errorText(error), 1),

@@ -1,16 +1,189 @@
+/**
+ * The page over HTTP. It and everything it calls answer only to this start's key, or to the cookie that the
+ * key was exchanged for, and only to requests from the page itself: whoever writes here types into a terminal.
+ */
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { findCookie, isOwnRead, isOwnWrite, isSameSecret, type PageRequest } from "./access.ts";
+import { sendFile } from "./cdn.ts";
+import { DiscordError } from "./discord-error.ts";
+import { parseRequestBody, readBody } from "./http-body.ts";
+import { PersonError } from "./option-values.ts";
+import { PageApi } from "./page-api.ts";
+import { PageEvents } from "./page-events.ts";
 import type { World } from "./state.ts";
+
+/** What is served of the folder `page/`, by path; it lies beside this file in the sources and in dist. */
+const STATIC: Record<string, { file: string; type: string }> = Object.fromEntries([
+  ["/", { file: "index.html", type: "text/html; charset=utf-8" }],
+  ["/style.css", { file: "style.css", type: "text/css; charset=utf-8" }],
+  ["/icon.svg", { file: "icon.svg", type: "image/svg+xml" }],
+  ...[
+    "app",
+    "api",
+    "ansi",
+    "composer",
+    "command-form",
+    "dialogs",
+    "dom",
+    "listbox",
+    "markdown",
+    "messages",
+    "sidebar",
+  ].map((name) => [`/${name}.js`, { file: `${name}.js`, type: "text/javascript; charset=utf-8" }]),
+]);
+
+const HEADERS = {
+  "cache-control": "no-store",
+  "content-security-policy": [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; "),
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+const REFUSAL = "Open the address that local Discord printed when it started: only it lets you in.";
+
 export class PageServer {
+  /** In the address; a new one at every start. */
   readonly key: string;
-  port = 0;
+  /** In the cookie; never in an address. */
+  readonly #session = randomBytes(32).toString("base64url");
+  readonly #world: World;
+  readonly #api: PageApi;
+  readonly #events: PageEvents;
+
   constructor(options: { world: World; key: string }) {
     this.key = options.key;
+    this.#world = options.world;
+    this.#api = new PageApi(options.world);
+    this.#events = new PageEvents(options.world);
   }
-  async handle(_request: IncomingMessage, response: ServerResponse): Promise<void> {
-    this.refuse(response, "Not yet.");
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const from = pageRequest(request);
+    const cookie = `local_discord_${request.socket.localPort}`;
+    if (request.method === "GET" && url.pathname === "/" && url.searchParams.has("key")) {
+      this.#enter(response, url.searchParams.get("key") ?? "", cookie, from);
+      return;
+    }
+    const given = findCookie(request.headers.cookie, cookie) ?? "";
+    // The person's own navigation to the page itself may come from anywhere; it only shows the page.
+    const isNavigation = url.pathname === "/" && request.headers["sec-fetch-mode"] === "navigate";
+    const isOwn = request.method === "GET" ? isNavigation || isOwnRead(from) : isOwnWrite(from);
+    if (!isSameSecret(given, this.#session) || !isOwn) {
+      this.refuse(response, REFUSAL);
+      return;
+    }
+    if (request.method === "GET") this.#get(request, response, url);
+    else if (request.method === "POST") await this.#post(request, response, url.pathname);
+    else reply(response, 405, { error: "Only GET and POST are known here." });
   }
+
   refuse(response: ServerResponse, sentence: string): void {
-    response.writeHead(403, { "content-type": "text/plain; charset=utf-8" }).end(`${sentence}\n`);
+    response.writeHead(403, { ...HEADERS, "content-type": "text/plain; charset=utf-8" });
+    response.end(`${sentence}\n`);
   }
-  close(): void {}
+
+  close(): void {
+    this.#events.close();
+  }
+
+  /** Key → cookie, and on to `/`, so that the key does not stay in the address bar. */
+  #enter(response: ServerResponse, key: string, cookie: string, from: PageRequest): void {
+    if (!isSameSecret(key, this.key)) {
+      this.refuse(response, REFUSAL);
+      return;
+    }
+    const headers = {
+      ...HEADERS,
+      "set-cookie": `${cookie}=${this.#session}; Path=/; HttpOnly; SameSite=Strict`,
+    };
+    if (from.fetchSite !== "cross-site") {
+      response.writeHead(303, { ...headers, location: "/" }).end();
+      return;
+    }
+    // After a link on another site a redirect still counts as that site's, and a strict cookie would not be
+    // sent; a refresh is this page's own navigation.
+    response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" });
+    response.end('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Go on</a>');
+  }
+
+  #get(request: IncomingMessage, response: ServerResponse, url: URL): void {
+    const file = STATIC[url.pathname];
+    if (file) {
+      const text = readFileSync(new URL(`./page/${file.file}`, import.meta.url));
+      response.writeHead(200, { ...HEADERS, "content-type": file.type }).end(text);
+    } else if (url.pathname === "/page/events") {
+      response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" });
+      this.#events.add(request, response);
+    } else if (url.pathname === "/page/messages") {
+      void this.#answer(response, () => this.#api.messages(url.searchParams));
+    } else if (url.pathname.startsWith("/page/attachments/")) {
+      sendFile(this.#world, response, url.pathname.split("/")[3] ?? "");
+    } else reply(response, 404, { error: "There is nothing at this address." });
+  }
+
+  async #post(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const action = this.#api.actions[path];
+    if (!action) {
+      reply(response, 404, { error: "There is nothing at this address." });
+      return;
+    }
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    await this.#answer(response, async () => {
+      const bytes = await readBody(request, this.#world.limits.requestBytes);
+      const { body, files } = await parseRequestBody(request.headers["content-type"], bytes);
+      return action(body, files, gone.signal);
+    });
+  }
+
+  /** Refusals become sentences for the person. */
+  async #answer(response: ServerResponse, work: () => unknown): Promise<void> {
+    try {
+      reply(response, 200, (await work()) ?? {});
+    } catch (error) {
+      if (error instanceof PersonError) reply(response, 400, { error: error.message });
+      else if (error instanceof DiscordError) {
+        reply(response, error.status, { error: findSentence(error), code: error.code });
+      } else reply(response, 500, { error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+}
+
+function pageRequest(request: IncomingMessage): PageRequest {
+  const site = request.headers["sec-fetch-site"];
+  return {
+    host: request.headers.host,
+    origin: request.headers.origin,
+    fetchSite: Array.isArray(site) ? site[0] : site,
+  };
+}
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  if (response.destroyed) return;
+  response.writeHead(status, { ...HEADERS, "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+/** "Invalid Form Body" says nothing: the first field's message does. */
+function findSentence(error: DiscordError): string {
+  const find = (value: unknown): string | undefined => {
+    if (typeof value !== "object" || value === null) return undefined;
+    if ("_errors" in value && Array.isArray(value._errors)) return String(value._errors[0]?.message);
+    return Object.values(value).map(find).find(Boolean);
+  };
+  return find(error.body["errors"]) ?? error.message;
 }

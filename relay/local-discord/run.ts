@@ -134,7 +134,6 @@ export async function runLocalDiscord(options: LocalDiscordOptions = {}): Promis
   }
   const port = portOf(server);
   world.origin = `http://${host === "::1" ? "[::1]" : host}:${port}`;
-  page.port = port;
   releasers.add("server", () => stop(server));
   releasers.add("page", () => page.close());
   // Only now: whoever has the port may be using the file.

@@ -58,7 +58,7 @@ export function saveWorldData(path: string, data: WorldData): void {
 /** Never half a file, and never readable by others. */
 export function writeFileAtomically(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${process.pid}.tmp`;
+  const temporary = `${path}.tmp`;
   writeFileSync(temporary, text, { mode: 0o600, flush: true });
   renameSync(temporary, path);
 }
