@@ -85,8 +85,9 @@ install_dependencies() {
 build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay cli scripts/build.mjs package.json package-lock.json tsconfig.json \
-      tsconfig.build.json -newer "$built" -print -quit)
+    changed=$(cd "$root" && find shared vm relay cli scripts/build.mjs scripts/console-bundle.mjs package.json \
+      package-lock.json tsconfig.json tsconfig.build.json -path vm/console/bundle -prune \
+      -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi
   say "Building ..."
