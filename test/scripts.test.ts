@@ -210,3 +210,14 @@ test("the supervisor does not repeat what its settings forbid", async () => {
   const supervisor = start(script("vm-supervise"), ["sh", "-c", "exit 2"], { HOME: folder() });
   expect(await supervisor.code).toBe(2);
 });
+
+test("the image is given every folder that the build compiles, and scripts/run looks for changes in it", () => {
+  const read = (path: string) => readFileSync(join(root, path), "utf8");
+  const { include } = JSON.parse(read("tsconfig.build.json")) as { include: string[] };
+  expect(include).toContain("vm");
+  for (const name of include) {
+    expect(read("Dockerfile.vm")).toContain(`\nCOPY ${name} ./${name}\n`);
+    expect(read(".dockerignore")).toContain(`\n!${name}\n`);
+    expect(read("scripts/setup.sh")).toMatch(new RegExp(`find [^-]*\\b${name} `));
+  }
+});
