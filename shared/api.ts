@@ -116,8 +116,10 @@ export const outputReplySchema = z.object({
   exitCode: z.int().nullable(),
   /** `SIGKILL` and so on, where the process died by one (known by the shell's 128 + n). */
   signal: z.string().nullable(),
-  /** The oldest position that can still be read. */
+  /** The oldest position that can still be read; output asked for below it begins there. */
   firstOffset: z.int(),
+  /** How many of the bytes asked for are gone for good. */
+  gone: z.int(),
   /** Whether more is in the log already. */
   more: z.boolean(),
   /** The terminal's size now. */

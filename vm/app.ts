@@ -28,12 +28,13 @@ import {
 import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import type { Console } from "./console/routes.ts";
-import { sizeOfLog } from "./log-file.ts";
 import type { Outputs } from "./outputs.ts";
 import { createPlainText } from "./plain-text.ts";
 import { listRepos } from "./repos.ts";
 import type { Threads } from "./threads.ts";
 import type { TokenCheck } from "./token.ts";
+
+const LOG_CHUNK_BYTES = 256 * 1024;
 
 export interface AppOptions {
   threads: Threads;
@@ -88,18 +89,27 @@ export function createApp({
   });
   app.get("/thread/:id/log", async (req, res) => {
     const { format } = parse(logQuerySchema, req.query);
-    const file = threads.getLogFile(req.params.id);
     // The length is fixed now: what is printed meanwhile is for the next download.
-    const { end } = sizeOfLog(file);
+    const { file, start, end, firstOffset, isStillThere } = threads.getLog(req.params.id);
     res.set({
       "content-type": format === "raw" ? "application/octet-stream" : "text/plain; charset=utf-8",
       "content-disposition": `attachment; filename="${req.params.id}.${format === "raw" ? "log" : "txt"}"`,
-      ...(format === "raw" ? { "content-length": String(end) } : {}),
+      "x-first-offset": String(firstOffset),
+      ...(format === "raw" ? { "content-length": String(end - start) } : {}),
     });
-    if (end === 0) return void res.end();
+    if (end === start) return void res.end();
     try {
-      const bytes = createReadStream(file, { start: 0, end: end - 1 });
-      await (format === "raw" ? pipeline(bytes, res) : pipeline(bytes, createPlainText(), res));
+      const bytes = createReadStream(file, { start, end: end - 1, highWaterMark: LOG_CHUNK_BYTES });
+      const whole = async function* (chunks: AsyncIterable<Buffer>) {
+        let position = start;
+        for await (const chunk of chunks) {
+          // A log that grows fast may lose its start under a slow reader: better cut off than wrong.
+          if (!isStillThere(position)) throw new AppError("range", "What was to come next is gone.");
+          position += chunk.length;
+          yield chunk;
+        }
+      };
+      await (format === "raw" ? pipeline(bytes, whole, res) : pipeline(bytes, whole, createPlainText(), res));
     } catch (error) {
       // The caller went away in the middle: its right.
       if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;

@@ -23,6 +23,8 @@ const schema = z.object({
     .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
     .optional(),
   MAX_THREADS: whole(1, 10_000).default(5),
+  LOG_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(64 * 1024 * 1024),
+  STATE_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(4 * 1024 * 1024 * 1024),
   LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
   AGENT_PROGRAM: z.string().default("claude"),
   AGENT_ARGS: z.string().default("--permission-mode acceptEdits"),
@@ -45,6 +47,10 @@ export interface VmConfig {
   /** Undefined: `STATE_DIR/token` is used, and made where it is missing. */
   token: string | undefined;
   maxThreads: number;
+  /** What one thread's log may take on disk. */
+  logMaxBytes: number;
+  /** What all logs together may take. */
+  stateMaxBytes: number;
   logRetentionHours: number;
   agent: AgentConfig;
   /** The environment of every program in every thread. */
@@ -84,6 +90,8 @@ export function parseVmConfig(env: Record<string, string | undefined>): VmConfig
     port: values.VM_PORT,
     token: values.VM_TOKEN,
     maxThreads: values.MAX_THREADS,
+    logMaxBytes: values.LOG_MAX_BYTES,
+    stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,
     agent: { program: values.AGENT_PROGRAM, args: agentArgs },
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),

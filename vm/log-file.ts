@@ -76,6 +76,22 @@ export function readLogTail(file: string, bytes: number): string {
   }
 }
 
+/** Where a line begins at or soon after `offset`; where none does, the next whole character. */
+export function findLineStart(file: string, offset: number): number {
+  const buffer = Buffer.alloc(64 * 1024);
+  const fd = openSync(file, "r");
+  try {
+    const length = readSync(fd, buffer, 0, buffer.length, offset);
+    const newline = buffer.subarray(0, length).indexOf(10);
+    if (newline !== -1) return offset + newline + 1;
+    let skipped = 0;
+    while (skipped < Math.min(3, length) && ((buffer[skipped] ?? 0) & 0b1100_0000) === 0b1000_0000) skipped++;
+    return offset + skipped;
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** How many of `bytes` are whole characters within `limit`; where the first is longer, it is taken whole. */
 function wholeWithin(bytes: Uint8Array, limit: number): number {
   const whole = limit - countUnfinished(bytes.subarray(0, limit));

@@ -48,6 +48,10 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (thread_id, input_id)
   ) STRICT;
   `,
+  `
+  ALTER TABLE threads ADD COLUMN log_base INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE threads ADD COLUMN first_offset INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 /**

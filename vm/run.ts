@@ -11,6 +11,7 @@ import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
 import { Viewers, type ViewersLimits } from "./console/viewers.ts";
+import { LogKeeper } from "./log-keeper.ts";
 import { LogWatch } from "./log-watch.ts";
 import { Outputs } from "./outputs.ts";
 import { Runner, sessionName } from "./runner.ts";
@@ -35,7 +36,8 @@ export async function runSidecar(
     log = createLog("vm", config.logLevel),
     now = Date.now,
     viewersLimits = {},
-  }: { log?: Log; now?: () => number; viewersLimits?: Partial<ViewersLimits> } = {},
+    canPunchLogs = true,
+  }: { log?: Log; now?: () => number; viewersLimits?: Partial<ViewersLimits>; canPunchLogs?: boolean } = {},
 ): Promise<Sidecar> {
   const releasers = new Releasers();
   try {
@@ -63,7 +65,20 @@ export async function runSidecar(
       onChange: () => watcher.noticeChange(),
     });
     const runner = new Runner({ store, tmux, files, agent: config.agent, threadEnv: config.threadEnv });
+    const keeper = new LogKeeper({
+      store,
+      tmux,
+      files,
+      queue,
+      logMaxBytes: config.logMaxBytes,
+      stateMaxBytes: config.stateMaxBytes,
+      canPunch: canPunchLogs,
+      log,
+      now,
+    });
+    keeper.recover();
     const watcher: Watcher = new Watcher({
+      keeper,
       store,
       tmux,
       files,

@@ -77,11 +77,15 @@ export class Runner {
    * left `starting`, for {@link settleStartingTurn}.
    */
   async startWaitingTurn(threadId: string): Promise<void> {
-    const { store, tmux } = this.#options;
+    const { store, tmux, files } = this.#options;
     const row = store.findThread(threadId);
     if (row?.status !== "idle" || !store.findTurn(threadId, "waiting")) return;
     const turn = this.#takeTurn(row);
-    const pane = await tmux.respawn(row.paneId, this.#wrapped(row, turn.seq, this.#agentWords(row, turn)));
+    const newSink = files.isSinkAlive(threadId)
+      ? undefined
+      : { logPath: files.logForTmux(threadId), sinkPidPath: files.sinkPidForTmux(threadId) };
+    const words = this.#wrapped(row, turn.seq, this.#agentWords(row, turn));
+    const pane = await tmux.respawn(row.paneId, words, newSink);
     this.#nowRunning(row, turn, pane);
   }
 

@@ -28,6 +28,8 @@ const threadRowSchema = z
     pane_pid: z.int(),
     tty: z.string(),
     agent_session: z.string().nullable(),
+    log_base: z.int(),
+    first_offset: z.int(),
   })
   .transform((row) => ({
     threadId: row.thread_id,
@@ -54,6 +56,10 @@ const threadRowSchema = z
     tty: row.tty,
     /** The agent's own conversation id. */
     agentSession: row.agent_session,
+    /** The offset of the log file's first byte; above 0 only where it was written anew. */
+    logBase: row.log_base,
+    /** The oldest offset that can still be read. */
+    firstOffset: row.first_offset,
   }));
 
 export type ThreadRow = z.infer<typeof threadRowSchema>;
@@ -76,7 +82,18 @@ export interface Turn {
 type Patch = Partial<
   Pick<
     ThreadRow,
-    "status" | "isMade" | "endedAt" | "exitCode" | "signal" | "cols" | "rows" | "paneId" | "panePid" | "tty"
+    | "status"
+    | "isMade"
+    | "endedAt"
+    | "exitCode"
+    | "signal"
+    | "cols"
+    | "rows"
+    | "logBase"
+    | "firstOffset"
+    | "paneId"
+    | "panePid"
+    | "tty"
   >
 >;
 
@@ -88,6 +105,8 @@ const COLUMNS = {
   signal: "signal",
   cols: "cols",
   rows: "rows",
+  logBase: "log_base",
+  firstOffset: "first_offset",
   paneId: "pane_id",
   panePid: "pane_pid",
   tty: "tty",

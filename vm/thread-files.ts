@@ -1,6 +1,7 @@
 /** Where a thread's files lie: its log, and one file a run that the wrapper leaves with the exit code. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { pause } from "../shared/lifecycle.ts";
 
 export interface RunEnd {
   exitCode: number;
@@ -36,17 +37,60 @@ export class ThreadFiles {
    * time is not waiting, nor is one that is stopped or busy with the disk.
    */
   isSinkIdle(threadId: string): boolean {
-    const file = join(this.#stateDir, this.sinkPidForTmux(threadId));
-    const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
-    const pid = isThere ? readFileSync(file, "utf8").trim() : "";
-    if (pid === "") return false; // about to start
-    try {
-      const [, name, state] = /\((.*)\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
-      if (name === "sh") return false; // not yet `cat`
-      return name !== "cat" || state === "S";
-    } catch {
-      return true; // it has ended
+    const pid = this.#findSinkPid(threadId);
+    if (pid === undefined) return false; // about to start
+    const state = findProcessState(pid);
+    if (state?.name === "sh") return false; // not yet `cat`
+    return state?.name !== "cat" || state.letter === "S";
+  }
+
+  /** Whether the log has a writer, or is about to get one. */
+  isSinkAlive(threadId: string): boolean {
+    const pid = this.#findSinkPid(threadId);
+    if (pid === undefined) return true;
+    const state = findProcessState(pid);
+    return state !== undefined && /^(sh|cat)$/.test(state.name) && state.letter !== "Z";
+  }
+
+  /** Stops the log's writer, what it has read is written; false where there is none that could be stopped. */
+  async stopSink(threadId: string): Promise<boolean> {
+    const pid = this.#findSinkPid(threadId);
+    if (pid === undefined || !this.signalSink(threadId, "SIGSTOP")) return false;
+    for (let looks = 0; looks < 100; looks++) {
+      const letter = findProcessState(pid)?.letter;
+      if (letter === "T") return true;
+      if (letter === undefined) return false;
+      await pause(5);
     }
+    this.signalSink(threadId, "SIGCONT");
+    return false;
+  }
+
+  signalSink(threadId: string, signal: NodeJS.Signals): boolean {
+    const pid = this.#findSinkPid(threadId);
+    if (pid === undefined || findProcessState(pid)?.name !== "cat") return false;
+    process.kill(pid, signal);
+    return true;
+  }
+
+  /** The end of a log that is being written anew to begin at `logBase`. */
+  rewrite(threadId: string, logBase: number): string {
+    return join(this.#stateDir, "logs", `${threadId}.from.${logBase}`);
+  }
+
+  /** Where a log was to begin that was being written anew when the sidecar died. */
+  findRewrite(threadId: string): number | undefined {
+    const name = readdirSync(join(this.#stateDir, "logs")).find((name) =>
+      name.startsWith(`${threadId}.from.`),
+    );
+    return name === undefined ? undefined : Number(name.split(".").at(-1));
+  }
+
+  #findSinkPid(threadId: string): number | undefined {
+    const file = join(this.#stateDir, this.sinkPidForTmux(threadId));
+    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
+    const pid = Number(readFileSync(file, "utf8"));
+    return pid > 1 ? pid : undefined; // empty: about to be written
   }
 
   runEnd(threadId: string, runNumber: number): string {
@@ -63,9 +107,21 @@ export class ThreadFiles {
 
   remove(threadId: string): void {
     rmSync(this.log(threadId), { force: true });
+    const rewrite = this.findRewrite(threadId);
+    if (rewrite !== undefined) rmSync(this.rewrite(threadId, rewrite), { force: true });
     const runs = join(this.#stateDir, "runs");
     for (const name of readdirSync(runs)) {
       if (name.startsWith(`${threadId}.`)) rmSync(join(runs, name), { force: true });
     }
+  }
+}
+
+function findProcessState(pid: number): { name: string; letter: string } | undefined {
+  try {
+    const [, name = "", letter = ""] =
+      /\((.*)\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+    return { name, letter };
+  } catch {
+    return undefined; // it has ended
   }
 }

@@ -170,18 +170,21 @@ export class Threads {
     // The row is read first: a log is complete before its row says that the process has ended.
     const row = this.#get(threadId);
     const isComplete = row.status !== "running";
-    const slice = await readLog(files.log(threadId), { since, limit, isComplete });
-    if (since > slice.end) {
-      throw new AppError("range", `since: ${since} lies beyond the log's end at ${slice.end}.`);
-    }
+    const from = Math.max(since, row.firstOffset);
+    const slice = await readLog(files.log(threadId), { since: from - row.logBase, limit, isComplete });
+    // Old bytes may have been given back meanwhile.
+    if (this.#get(threadId).firstOffset > row.firstOffset) return this.readOutput(threadId, { since, limit });
+    const end = row.logBase + slice.end;
+    if (since > end) throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
     return {
       output: slice.output,
-      offset: slice.offset,
+      offset: row.logBase + slice.offset,
+      gone: from - since,
       status: row.status,
       processRunning: row.status === "running",
       exitCode: row.exitCode,
       signal: row.signal,
-      firstOffset: 0,
+      firstOffset: row.firstOffset,
       more: slice.hasMore,
       cols: row.cols,
       rows: row.rows,
@@ -272,10 +275,27 @@ export class Threads {
     return this.#describe(this.#get(threadId));
   }
 
-  /** @throws AppError `not_found` */
-  getLogFile(threadId: string): string {
-    this.#get(threadId);
-    return this.#options.files.log(threadId);
+  /**
+   * The log as a file: from byte `start` (which is `firstOffset`) to `end`.
+   * @throws AppError `not_found`
+   */
+  getLog(threadId: string): {
+    file: string;
+    start: number;
+    end: number;
+    firstOffset: number;
+    /** Whether the file's bytes from `position` on are the ones that they were. */
+    isStillThere: (position: number) => boolean;
+  } {
+    const { files, store } = this.#options;
+    const { firstOffset, logBase } = this.#get(threadId);
+    const file = files.log(threadId);
+    const start = firstOffset - logBase;
+    const isStillThere = (position: number) => {
+      const row = store.findThread(threadId);
+      return row?.logBase === logBase && row.firstOffset - logBase <= position;
+    };
+    return { file, start, end: Math.max(start, sizeOfLog(file).end), firstOffset, isStillThere };
   }
 
   #get(threadId: string): ThreadRow {
@@ -298,7 +318,7 @@ export class Threads {
       processRunning: row.status === "running",
       exitCode: row.exitCode,
       signal: row.signal,
-      offset: end,
+      offset: row.logBase + end,
       logBytes: diskBytes,
       cols: row.cols,
       rows: row.rows,

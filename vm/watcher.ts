@@ -1,11 +1,12 @@
 /** Notices what happens to threads by itself: processes that end, sessions that vanish, a tmux server that dies. */
-import { appendFileSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import { sizeOfLog } from "./log-file.ts";
+import type { LogKeeper } from "./log-keeper.ts";
 import { killTree } from "./process-tree.ts";
 import { type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
 import type { Store, ThreadRow } from "./store.ts";
@@ -14,17 +15,18 @@ import type { Pane, TmuxServer } from "./tmux/server.ts";
 
 /** How often ended processes are looked for while any runs. */
 const WATCH_INTERVAL_MS = 200;
+const KEEPER_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
 const DRAIN_TIMEOUT_MS = 10_000;
 /** Some 5 s: tmux before 3.3 never says by which signal a pane's own process died. */
 const MAX_LOOKS_FOR_STATUS = 25;
-const GAP_NOTE = "\r\n[threadmux: some output is missing here, the log's writer had ended]\r\n";
 
 export interface WatcherOptions {
   store: Store;
   tmux: TmuxServer;
   files: ThreadFiles;
   runner: Runner;
+  keeper: LogKeeper;
   queue: KeyedQueue;
   /** Ids that are being made right now: their rows have no session yet, and that is fine. */
   creating: ReadonlySet<string>;
@@ -50,6 +52,7 @@ export class Watcher {
   start(): void {
     this.#loops = Promise.all([
       this.#every(WATCH_INTERVAL_MS, "look for ended processes", () => this.#findEnded()),
+      this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => this.#options.keeper.look()),
       this.#every(RETENTION_INTERVAL_MS, "remove old threads", async () => this.#removeOld()),
     ]);
   }
@@ -175,22 +178,9 @@ export class Watcher {
       this.#attending.add(threadId);
       const work = pane.isDead
         ? () => this.#try("finish a thread", () => this.#finish(threadId, pane))
-        : () => this.#try("give a log a new writer", () => this.#pipeAgain(threadId, pane));
+        : () => this.#try("give a log a new writer", () => this.#options.keeper.repair(threadId));
       void queue.run(threadId, work).finally(() => this.#attending.delete(threadId));
     }
-  }
-
-  /** The log's writer died under a running program: tmux drops what it prints until there is another. */
-  async #pipeAgain(threadId: string, pane: Pane): Promise<void> {
-    const { store, tmux, files, log } = this.#options;
-    const row = store.findThread(threadId);
-    if (row?.status !== "running" || row.panePid !== pane.pid) return;
-    log.error({ threadId }, "a log's writer has ended; output is missing");
-    appendFileSync(files.log(threadId), GAP_NOTE);
-    await tmux.pipe(pane.paneId, {
-      logPath: files.logForTmux(threadId),
-      sinkPidPath: files.sinkPidForTmux(threadId),
-    });
   }
 
   /** The pane's process has ended: once the log is complete, the thread says so. */

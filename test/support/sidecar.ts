@@ -96,12 +96,13 @@ export async function startSidecar(
     folders = makeSidecarFolders(),
     log = createLog("vm", process.env["THREADMUX_TEST_LOG"] === "error" ? "error" : "silent"),
     now = Date.now,
-  }: { folders?: SidecarFolders; log?: Log; now?: () => number } = {},
+    canPunchLogs = true,
+  }: { folders?: SidecarFolders; log?: Log; now?: () => number; canPunchLogs?: boolean } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
   let sidecar: Sidecar | undefined;
   const start = async () => {
-    sidecar = await runSidecar(config, { log, now });
+    sidecar = await runSidecar(config, { log, now, canPunchLogs });
     return sidecar;
   };
   const stop = async () => {

@@ -148,12 +148,19 @@ export class TmuxServer {
   }
 
   /** Runs another program in a pane whose process has ended; the log goes on. */
-  async respawn(paneId: string, argv: readonly string[]): Promise<{ panePid: number; tty: string }> {
+  async respawn(
+    paneId: string,
+    argv: readonly string[],
+    /** Where the log has lost its writer: the new one is there before the first byte. */
+    newSink?: { logPath: string; sinkPidPath: string },
+  ): Promise<{ panePid: number; tty: string }> {
     await this.ping();
-    const [, shown = []] = await this.#run([
+    const replies = await this.#run([
       quoteCommand(["respawn-pane", "-t", paneId, "--", ...argv]),
+      ...(newSink ? [pipeCommand(paneId, newSink)] : []),
       quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_pid} #{pane_tty}"]),
     ]);
+    const shown = replies.at(-1) ?? [];
     const [pid = "", tty = ""] = (shown[0] ?? "").split(" ");
     return { panePid: Number(pid), tty };
   }

@@ -105,7 +105,7 @@ function showList(selector: string, threads: Thread[]): void {
     const button = make("button", "", [
       make("span", "name", [thread.threadId]),
       make("span", "command", [thread.command]),
-      make("span", "about", [`${describeState(thread)} · ${thread.type} in ${thread.dir}`]),
+      make("span", "about", [aboutText(thread)]),
     ]);
     button.type = "button";
     button.addEventListener("click", () => go(`/${thread.threadId}`));
@@ -117,6 +117,11 @@ function showList(selector: string, threads: Thread[]): void {
   const isSame =
     list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
   if (!isSame) list.replaceChildren(...items);
+}
+
+function aboutText(thread: Thread): string {
+  const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
+  return `${describeState(thread)} · ${thread.type}${where}`;
 }
 
 function go(hash: string): void {

@@ -1,0 +1,128 @@
+/** Logs that lose their writer, grow too large, or lie on a file system that gives nothing back. */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import type { SidecarClient } from "../shared/client.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+let sidecar: TestSidecar | undefined;
+afterEach(() => sidecar?.close());
+
+const MIB = 1024 * 1024;
+const sinkPid = (threadId: string) =>
+  Number(readFileSync(join(sidecar?.stateDir ?? "", "runs", `${threadId}.sink`), "utf8"));
+
+test("a log's writer that is killed is replaced within a second, and the gap is written into the log", async () => {
+  sidecar = await startSidecar();
+  const { client } = sidecar;
+  await openTerminal(client, "gap", "cat");
+  await client.sendInput("gap", { text: "before" });
+  await untilOutput(client, "gap", "before\r\nbefore");
+  const before = sinkPid("gap");
+  process.kill(before, "SIGKILL");
+  await until("a new writer", () => sinkPid("gap") !== before, { timeoutMs: 3_000 });
+  const log = await untilOutput(client, "gap", "is missing here");
+  expect(log).toMatch(/\[threadmux: output of at most [1-3] s is missing here, the log's writer had ended\]/);
+  await client.sendInput("gap", { text: "after" });
+  await untilOutput(client, "gap", "after\r\nafter");
+});
+
+test("an agent's next turn finds a writer, whatever became of the one before", async () => {
+  sidecar = await startSidecar({ agent: { program: "/bin/echo", args: [] } });
+  const { client } = sidecar;
+  await client.createThread({ threadId: "a", type: "agent", dir: ".", command: "first", createdBy: "1" });
+  await until("the first turn to end", async () => (await client.getThread("a")).status === "idle");
+  process.kill(sinkPid("a"), "SIGKILL");
+  await client.sendInput("a", { text: "second" });
+  await untilOutput(client, "a", "-- second");
+});
+
+const LINES = 400_000;
+const expectedLine = (n: number) => `${String(n).padStart(9, "0")}\r\n`;
+
+/** Prints 11 bytes a line, each line its own number: any offset says what must stand there. */
+async function printMuch(client: SidecarClient, threadId: string): Promise<void> {
+  await openTerminal(client, threadId, `seq -f %09.0f 0 ${LINES - 1}; echo end; cat`);
+  await untilOutputEnds(client, threadId);
+}
+
+async function untilOutputEnds(client: SidecarClient, threadId: string): Promise<void> {
+  await until(
+    "the last line",
+    async () => {
+      const { offset } = await client.getThread(threadId);
+      const { output } = await client.readOutput(threadId, { since: Math.max(0, offset - 40) });
+      return output.includes("end\r\n");
+    },
+    { timeoutMs: 30_000 },
+  );
+}
+
+for (const [how, canPunchLogs] of [
+  ["given back in place", true],
+  ["written anew", false],
+] as const) {
+  test(`old bytes of a log that is too large are ${how}; offsets stay`, async () => {
+    sidecar = await startSidecar({ logMaxBytes: 2 * MIB }, { canPunchLogs });
+    const { client, stateDir } = sidecar;
+    await printMuch(client, "big");
+    const first = await until("old bytes to go", async () => {
+      const { firstOffset } = await client.readOutput("big", { limit: 1 });
+      return statSync(join(stateDir, "logs", "big.log")).blocks * 512 <= 2 * MIB && firstOffset;
+    });
+    const row = await client.getThread("big");
+    expect(row.offset).toBe(LINES * 11 + "end\r\n".length);
+    expect(row.logBytes).toBeLessThanOrEqual(2 * MIB);
+
+    // A read below the first offset says how much is gone and begins there, with a whole line.
+    const reply = await client.readOutput("big", { since: 11, limit: 1024 });
+    expect(reply).toMatchObject({ gone: first - 11, firstOffset: first, offset: first + 1024 });
+    expect(first % 11).toBe(0);
+    expect(reply.output.slice(0, 11)).toBe(expectedLine(first / 11));
+    // Everything from there on is what it was, at its own offset.
+    const all = await readAll(client, "big");
+    const expected = Array.from({ length: LINES - first / 11 }, (_, i) => expectedLine(first / 11 + i)).join(
+      "",
+    );
+    expect(all.output === `${expected}end\r\n`).toBe(true);
+
+    // The program goes on into the same log, also over a restart.
+    await sidecar.restart();
+    await client.sendInput("big", { text: "more" });
+    await until("more output", async () => {
+      const { output } = await client.readOutput("big", { since: row.offset });
+      return output === "more\r\nmore\r\n";
+    });
+  });
+}
+
+test("a log that is written anew under a flood loses nothing behind its first offset", async () => {
+  sidecar = await startSidecar({ logMaxBytes: 2 * MIB }, { canPunchLogs: false });
+  const { client } = sidecar;
+  await openTerminal(client, "flood", "seq -f %09.0f 0 2999999");
+  await untilEnded(client, "flood", 60_000);
+  const { output, firstOffset } = await readAll(client, "flood");
+  expect(firstOffset).toBeGreaterThan(0);
+  expect(output.startsWith(expectedLine(firstOffset / 11))).toBe(true);
+  expect(output.length).toBe(3_000_000 * 11 - firstOffset);
+  const numbers = output.trimEnd().split("\r\n").map(Number);
+  expect(numbers.every((n, i) => n === firstOffset / 11 + i)).toBe(true);
+});
+
+test("all logs together are bounded: ended threads go first", async () => {
+  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 6 * MIB });
+  const { client } = sidecar;
+  await printMuch(client, "old");
+  await client.killThread("old");
+  await printMuch(client, "new");
+  await until(
+    "the ended thread to be removed",
+    async () => {
+      return (await client.listThreads({ status: "all" })).every(({ threadId }) => threadId !== "old");
+    },
+    { timeoutMs: 15_000 },
+  );
+  expect((await client.readOutput("new", { limit: 1 })).firstOffset).toBe(0);
+});

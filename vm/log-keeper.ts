@@ -1,0 +1,221 @@
+/** Keeps logs whole and within bounds: a writer that died is replaced, old bytes are given back to the disk. */
+import { execFile } from "node:child_process";
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeSync,
+} from "node:fs";
+import { promisify } from "node:util";
+import { isOpen } from "../shared/api.ts";
+import type { KeyedQueue } from "../shared/lifecycle.ts";
+import type { Log } from "../shared/log.ts";
+import { findLineStart, sizeOfLog } from "./log-file.ts";
+import type { Store, ThreadRow } from "./store.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import type { TmuxServer } from "./tmux/server.ts";
+
+const run = promisify(execFile);
+const BLOCK_BYTES = 4_096;
+/** How much of a log that grew too large is kept: so that not every second has something to give back. */
+const KEPT_SHARE = 0.75;
+const LOOKS_PER_TOTAL = 10;
+const COPY_BYTES = 1024 * 1024;
+
+export interface LogKeeperOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  queue: KeyedQueue;
+  /** Of one thread's log on disk. */
+  logMaxBytes: number;
+  /** Of all logs together. */
+  stateMaxBytes: number;
+  /** False where the file system can't give back the start of a file: then the file is written anew. */
+  canPunch?: boolean;
+  log: Log;
+  now: () => number;
+  /** A writer was replaced. */
+  onGap?: (threadId: string) => void;
+}
+
+export class LogKeeper {
+  readonly #options: LogKeeperOptions;
+  /** When the log's writer was last seen at work. */
+  readonly #seenAlive = new Map<string, number>();
+  readonly #failing = new Set<string>();
+  #canPunch: boolean;
+  #looks = 0;
+
+  constructor(options: LogKeeperOptions) {
+    this.#options = options;
+    this.#canPunch = options.canPunch ?? true;
+  }
+
+  /** To be called every second: finds dead writers and logs that are too large. */
+  async look(): Promise<void> {
+    const { store, files, queue, logMaxBytes, now, tmux } = this.#options;
+    const rows = store.listThreads("open").filter((row) => row.isMade);
+    const open = new Set(rows.map((row) => row.threadId));
+    for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
+    for (const row of rows) {
+      const { threadId } = row;
+      if (row.status === "running" && tmux.downForMs() === null) {
+        if (files.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
+        else await queue.run(threadId, () => this.repair(threadId));
+      }
+      if (sizeOfLog(files.log(threadId)).diskBytes > logMaxBytes) {
+        await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
+      }
+    }
+    if (this.#looks++ % LOOKS_PER_TOTAL === 0) await this.#boundTotal();
+  }
+
+  /**
+   * The log's writer died under a program that runs: what was printed since is lost, and the log says so. While the
+   * disk is full there is nobody to write to, and it is tried again. The caller holds the thread's queue.
+   */
+  async repair(threadId: string): Promise<void> {
+    const { store, tmux, files, log, now, onGap } = this.#options;
+    const row = store.findThread(threadId);
+    if (row?.status !== "running" || files.isSinkAlive(threadId)) return;
+    const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
+    const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
+    try {
+      const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
+      appendFileSync(files.log(threadId), note);
+      await tmux.pipe(row.paneId, {
+        logPath: files.logForTmux(threadId),
+        sinkPidPath: files.sinkPidForTmux(threadId),
+      });
+    } catch (error) {
+      if (!this.#failing.has(threadId))
+        log.error({ threadId, err: error }, "a log has no writer and takes none");
+      this.#failing.add(threadId);
+      return;
+    }
+    log.error({ threadId, seconds }, "a log's writer had ended; output is missing");
+    this.#failing.delete(threadId);
+    this.#seenAlive.set(threadId, now());
+    onGap?.(threadId);
+  }
+
+  /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
+  recover(): void {
+    const { store, files } = this.#options;
+    for (const row of store.listThreads("open")) {
+      if (files.findRewrite(row.threadId) === row.logBase) this.#copyBack(row);
+      rmSync(files.rewrite(row.threadId, row.logBase), { force: true });
+      files.signalSink(row.threadId, "SIGCONT");
+    }
+  }
+
+  /** Gives back all but the last `keepBytes` of a log. Offsets stay. The caller holds the thread's queue. */
+  async shrink(threadId: string, keepBytes: number): Promise<void> {
+    const { store, files, log } = this.#options;
+    const row = store.findThread(threadId);
+    if (!row) return;
+    const file = files.log(threadId);
+    const { end } = sizeOfLog(file);
+    const cut = Math.floor((end - keepBytes) / BLOCK_BYTES) * BLOCK_BYTES;
+    if (cut <= row.firstOffset - row.logBase) return;
+    const first = findLineStart(file, cut);
+    if (this.#canPunch) {
+      // First the row, so that nobody reads what is about to go.
+      store.updateThread(threadId, { firstOffset: row.logBase + first });
+      try {
+        await run("fallocate", [
+          "--punch-hole",
+          "--keep-size",
+          "--offset",
+          "0",
+          "--length",
+          String(cut),
+          file,
+        ]);
+        log.info({ threadId, firstOffset: row.logBase + first }, "gave back the start of a log");
+        return;
+      } catch (error) {
+        log.warn(
+          { err: error },
+          "this file system can't give back the start of a file; logs are written anew",
+        );
+        this.#canPunch = false;
+      }
+    }
+    await this.#writeAnew({ ...row, firstOffset: row.logBase + first }, first);
+  }
+
+  /**
+   * The fallback: the writer is stopped (tmux keeps for it what comes meanwhile), the end of the log takes the place
+   * of the whole, and `logBase` says how much is gone, so that offsets stay. A crash at any point is put right by
+   * {@link recover}.
+   */
+  async #writeAnew(row: ThreadRow, first: number): Promise<void> {
+    const { store, files, log } = this.#options;
+    const { threadId } = row;
+    if (!(await files.stopSink(threadId))) return;
+    try {
+      const logBase = row.logBase + first;
+      copyFrom(files.log(threadId), first, files.rewrite(threadId, logBase));
+      store.updateThread(threadId, { logBase, firstOffset: logBase });
+      this.#copyBack({ ...row, logBase });
+      rmSync(files.rewrite(threadId, logBase));
+      log.info({ threadId, firstOffset: logBase }, "wrote a log anew without its start");
+    } finally {
+      files.signalSink(threadId, "SIGCONT");
+    }
+  }
+
+  /** In place: the writer has this very file open, and appends. */
+  #copyBack({ threadId, logBase }: ThreadRow): void {
+    const { files } = this.#options;
+    truncateSync(files.log(threadId), 0);
+    copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
+  }
+
+  /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
+  async #boundTotal(): Promise<void> {
+    const { store, files, queue, stateMaxBytes, log } = this.#options;
+    const sized = store
+      .listThreads("all")
+      .map((row) => ({ row, bytes: sizeOfLog(files.log(row.threadId)).diskBytes }));
+    let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
+    const ended = sized
+      .filter(({ row }) => !isOpen(row.status))
+      .sort((a, b) => (a.row.endedAt ?? 0) - (b.row.endedAt ?? 0));
+    for (const { row, bytes } of ended) {
+      if (total <= stateMaxBytes) return;
+      store.deleteThread(row.threadId);
+      files.remove(row.threadId);
+      total -= bytes;
+      log.warn({ threadId: row.threadId }, "removed an ended thread: all logs together are too large");
+    }
+    const largest = sized.filter(({ row }) => isOpen(row.status)).sort((a, b) => b.bytes - a.bytes)[0];
+    if (total <= stateMaxBytes || !largest) return;
+    const { threadId } = largest.row;
+    await queue.run(threadId, () => this.shrink(threadId, Math.floor(largest.bytes / 2)));
+  }
+}
+
+function copyFrom(source: string, start: number, target: string, flags: "w" | "a" = "w"): void {
+  const from = openSync(source, "r");
+  const to = openSync(target, flags, 0o600);
+  try {
+    const buffer = Buffer.alloc(COPY_BYTES);
+    for (let position = start; ; ) {
+      const length = readSync(from, buffer, 0, buffer.length, position);
+      if (length === 0) break;
+      writeSync(to, buffer, 0, length);
+      position += length;
+    }
+    fsyncSync(to);
+  } finally {
+    closeSync(from);
+    closeSync(to);
+  }
+}
