@@ -27,6 +27,7 @@ const STATIC: Record<string, { file: string; type: string }> = Object.fromEntrie
     "command-form",
     "dialogs",
     "dom",
+    "icons",
     "listbox",
     "markdown",
     "messages",

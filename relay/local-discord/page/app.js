@@ -2,7 +2,8 @@
 import { get, post } from "./api.js";
 import { Composer } from "./composer.js";
 import { confirmDialog, formDialog } from "./dialogs.js";
-import { byId, compareIds, el } from "./dom.js";
+import { byId, compareIds, el, hueOf } from "./dom.js";
+import { icon } from "./icons.js";
 import { MessageList } from "./messages.js";
 import { renderSidebar } from "./sidebar.js";
 
@@ -71,6 +72,7 @@ const handlers = {
     state.pending.clear();
     byId("guild-name").textContent = event.guildName;
     byId("self-name").textContent = state.users.get(event.me)?.name ?? "You";
+    byId("self-avatar").className = `avatar small hue-${hueOf(event.me)}`;
     if (isFirst && Object.keys(state.read).length === 0) {
       for (const channel of [state.channel, ...state.threads.values()]) markRead(channel.id);
     }
@@ -215,7 +217,7 @@ function drawTopbar() {
   if (!channel) return;
   const title = byId("channel-title");
   title.replaceChildren(
-    el("span", { class: "channel-icon", "aria-hidden": "true" }, channel.isThread ? "🧵" : "#"),
+    el("span", { class: "channel-icon", "aria-hidden": "true" }, channel.isThread ? icon("thread") : "#"),
     el("span", { class: "channel-name", title: channel.name }, channel.name),
   );
   byId("thread-actions").replaceChildren(...(channel.isThread ? threadActions(channel) : []));
@@ -241,19 +243,19 @@ function threadActions(thread) {
     }
     await post("/page/threads", { threadId: thread.id, action: name }).catch(showProblem);
   };
-  const button = (name, label, icon) =>
+  const button = (name, label, mark) =>
     el(
       "button",
       { type: "button", class: "icon-button", title: label, "aria-label": label, onclick: action(name) },
-      el("span", { "aria-hidden": "true" }, icon),
+      icon(mark),
     );
   return [
     thread.isLocked
-      ? button("unlock", "Unlock thread", "🔓")
+      ? button("unlock", "Unlock thread", "unlock")
       : thread.isArchived
-        ? button("unarchive", "Bring back thread", "↥")
-        : button("archive", "Archive thread", "↧"),
-    button("delete", "Delete thread", "🗑"),
+        ? button("unarchive", "Bring back thread", "restore")
+        : button("archive", "Archive thread", "archive"),
+    button("delete", "Delete thread", "trash"),
   ];
 }
 
@@ -419,6 +421,7 @@ function closeDrawer() {
   if (byId("app").classList.contains("drawer-open")) setDrawer(false);
 }
 
+byId("open-sidebar").prepend(icon("menu"));
 byId("open-sidebar").addEventListener("click", () => setDrawer(true));
 byId("scrim").addEventListener("click", closeDrawer);
 // A tap on the thread that is shown already changes no address, and is still meant to close the drawer.

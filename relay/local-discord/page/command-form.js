@@ -1,6 +1,7 @@
 /** A slash command being filled in: one labelled field an option, the required ones first. */
 import { post } from "./api.js";
 import { el } from "./dom.js";
+import { icon } from "./icons.js";
 
 const Type = {
   string: 3,
@@ -76,7 +77,7 @@ export class CommandForm {
             "aria-label": "Cancel the command",
             onclick: () => this.#context.onCancel(),
           },
-          "✕",
+          icon("close"),
         ),
       ),
       rows,

@@ -2,6 +2,7 @@
 import { post } from "./api.js";
 import { CommandForm } from "./command-form.js";
 import { byId, el, fileSize } from "./dom.js";
+import { icon } from "./icons.js";
 import { Listbox } from "./listbox.js";
 
 const MAX_HEIGHT_PX = 240;
@@ -56,11 +57,15 @@ export class Composer {
             title: "Attach files",
             onclick: () => picker.click(),
           },
-          "＋",
+          icon("attach"),
         ),
         picker,
         input,
-        el("button", { type: "submit", class: "icon-button send", "aria-label": "Send", title: "Send" }, "➤"),
+        el(
+          "button",
+          { type: "submit", class: "icon-button send", "aria-label": "Send", title: "Send" },
+          icon("send"),
+        ),
       ),
       formPlace: el("div", {}),
     };
@@ -227,7 +232,7 @@ export class Composer {
           "aria-label": "Do not reply",
           onclick: () => this.#setReply(undefined),
         },
-        "✕",
+        icon("close"),
       ),
     );
   }
@@ -254,7 +259,7 @@ export class Composer {
               "aria-label": `Do not attach ${file.name}`,
               onclick: () => this.#setFiles(this.#files.filter((entry) => entry !== file)),
             },
-            "✕",
+            icon("close"),
           ),
         ),
       ),

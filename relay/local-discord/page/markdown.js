@@ -1,6 +1,7 @@
 /** Discord's Markdown, the part that bots use: text → nodes. Nothing is fetched, nothing is HTML. */
 import { renderAnsi } from "./ansi.js";
 import { el } from "./dom.js";
+import { icon } from "./icons.js";
 
 /**
  * @param text the message's content
@@ -139,8 +140,13 @@ function userMention(id, context) {
 function channelMention(id, context) {
   const channel = context.channelOf(id);
   if (!channel) return el("span", { class: "mention" }, "#unknown");
-  const name = channel.isThread ? `🧵 ${channel.name}` : `# ${channel.name}`;
-  return el("button", { class: "mention", type: "button", onclick: () => context.openChannel(id) }, name);
+  const mark = channel.isThread ? icon("thread") : "# ";
+  return el(
+    "button",
+    { class: "mention", type: "button", onclick: () => context.openChannel(id) },
+    mark,
+    channel.name,
+  );
 }
 
 function timestamp(seconds, style = "f") {

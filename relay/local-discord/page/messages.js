@@ -1,5 +1,6 @@
 /** The message list: drawn once, then changed part by part, so that a live edit moves nothing else. */
 import { byId, clock, compareIds, day, el, fileSize, hueOf } from "./dom.js";
+import { icon } from "./icons.js";
 import { renderMarkdown } from "./markdown.js";
 
 const GROUP_MS = 7 * 60 * 1000;
@@ -397,7 +398,8 @@ export class MessageList {
     return el(
       "div",
       { class: "ephemeral-foot" },
-      "👁 Only you can see this • ",
+      icon("eye"),
+      " Only you can see this • ",
       el(
         "button",
         { type: "button", class: "link", onclick: () => this.#context.dismiss(message) },
@@ -420,7 +422,7 @@ export class MessageList {
           title: "Reply",
           onclick: () => this.#context.replyTo(message),
         },
-        "↩",
+        icon("reply"),
       ),
       isOwn &&
         el(
@@ -431,7 +433,7 @@ export class MessageList {
             title: "Delete",
             onclick: () => this.#context.remove(message),
           },
-          "🗑",
+          icon("trash"),
         ),
     );
   }
@@ -461,7 +463,7 @@ function files(message) {
       return el(
         "a",
         { class: "file", href: address, download: file.name },
-        el("span", { class: "file-icon", "aria-hidden": "true" }, "📄"),
+        icon("file"),
         el("span", { class: "file-name" }, file.name),
         el("small", {}, fileSize(file.size)),
       );

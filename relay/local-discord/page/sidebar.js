@@ -1,5 +1,6 @@
 /** The channel and its threads: active ones, archived ones folded away, with unread marks. */
 import { byId, compareIds, el } from "./dom.js";
+import { icon } from "./icons.js";
 
 export function renderSidebar(state, isUnread) {
   const tree = byId("channel-tree");
@@ -46,7 +47,7 @@ function entry(state, channel, isUnread) {
   const isCurrent = channel.id === state.currentId;
   const hasNews = !isCurrent && isUnread(channel);
   const pings = isCurrent ? 0 : (state.pings.get(channel.id) ?? 0);
-  const icon = channel.icon ?? (channel.isLocked ? "🔒" : "🧵");
+  const mark = channel.icon ?? icon(channel.isLocked ? "lock" : "thread");
   return el(
     "a",
     {
@@ -56,7 +57,7 @@ function entry(state, channel, isUnread) {
       "aria-current": isCurrent ? "page" : undefined,
       title: channel.name,
     },
-    el("span", { class: "channel-icon", "aria-hidden": "true" }, icon),
+    el("span", { class: "channel-icon", "aria-hidden": "true" }, mark),
     el("span", { class: "channel-name" }, channel.name),
     hasNews && el("span", { class: "visually-hidden" }, "(unread)"),
     pings > 0 && el("span", { class: "pings", "aria-label": `${pings} mentions` }, String(pings)),
