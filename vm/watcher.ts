@@ -160,7 +160,7 @@ export class Watcher {
   async #findEnded(): Promise<void> {
     const { store, tmux, queue } = this.#options;
     if (tmux.downForMs() !== null) {
-      this.#isReconcileDue = true; // what was asked of it meanwhile may have happened or not
+      this.#isReconcileDue = true;
       return;
     }
     if (this.#isReconcileDue) await this.reconcile();
@@ -188,6 +188,8 @@ export class Watcher {
     const { store, tmux, files, runner, now } = this.#options;
     const row = store.findThread(threadId);
     if (row?.status !== "running" || row.panePid !== pane.pid) return;
+    // A message that could not go in while tmux hung: the pane is dead because it has not been started yet.
+    if (store.findTurn(threadId, "starting")) return runner.settleStartingTurn(threadId, pane);
     const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
     const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
     if (!end && pane.exitCode === undefined && pane.signal === undefined) {
@@ -256,6 +258,7 @@ export class Watcher {
       await work();
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "unavailable";
+      if (isAway) this.#isReconcileDue = true; // what was asked of tmux may have happened or not
       this.#options.log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
     }
   }

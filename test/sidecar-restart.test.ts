@@ -1,0 +1,170 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, describe, expect, test } from "vitest";
+import { isAlive, listProcesses } from "./support/processes.ts";
+import { makeSidecarFolders, type SpawnedSidecar, spawnSidecar, startSidecar } from "./support/sidecar.ts";
+import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { until, untilValue } from "./support/wait.ts";
+
+let sidecar: SpawnedSidecar;
+
+afterEach(() => sidecar.close());
+
+const start = async (env: Record<string, string> = {}) => {
+  sidecar = await spawnSidecar({ MAX_THREADS: "50", ...env });
+  return sidecar;
+};
+
+test("killed and started again: the same threads, offsets and processes", async () => {
+  const { client, kill9, start: startAgain } = await start();
+  await openTerminal(client, "shell", "PS1='> ' bash --norc -i");
+  await client.sendInput("shell", { text: "VAR=kept; sleep 1000.5 &" });
+  await openTerminal(client, "over", "echo bye; exit 3");
+  await openTerminal(client, "silent", "exec sleep 1000");
+  await openTerminal(client, "gone", "exec sleep 1000");
+  await client.killThread("gone");
+  await untilEnded(client, "over");
+  await openTerminal(
+    client,
+    "counter",
+    "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit 9",
+  );
+  await untilOutput(client, "counter", "20\r\n");
+  await untilOutput(client, "shell", "[1] ");
+  await client.putDelivery("shell", { offset: 3, page: "1" });
+  const before = await client.listThreads({ status: "all" });
+  const panes = await sidecar.folders.tmux(
+    "list-panes",
+    "-a",
+    "-F",
+    "#{session_name} #{pane_id} #{pane_pid}",
+  );
+  const shellLog = await readAll(client, "shell");
+
+  await kill9();
+  expect(await refusal(client.listThreads())).toMatchObject({ code: "unavailable" });
+  await startAgain();
+
+  const still = ({ threadId }: { threadId: string }) => threadId !== "counter";
+  const after = await client.listThreads({ status: "all" });
+  expect(after.filter(still)).toEqual(before.filter(still));
+  expect(await sidecar.folders.tmux("list-panes", "-a", "-F", "#{session_name} #{pane_id} #{pane_pid}")).toBe(
+    panes,
+  );
+  expect(await readAll(client, "shell")).toEqual(shellLog);
+  await client.sendInput("shell", { text: "echo $VAR $(jobs | wc -l)" });
+  await untilOutput(client, "shell", "kept 1\r\n");
+  const { output, exitCode } = await untilEnded(client, "counter");
+  expect(output).toBe(Array.from({ length: 300 }, (_, i) => `${i + 1}\r\n`).join(""));
+  expect(exitCode).toBe(9);
+});
+
+test("what ended while the sidecar was away is known afterwards, with its code and its time", async () => {
+  const { client, kill9, start: startAgain, reposDir } = await start();
+  await openTerminal(client, "waiting", "until [ -e go ]; do sleep 0.02; done; echo gone; exit 4");
+  await kill9();
+  writeFileSync(join(reposDir, "go"), "");
+  const isWrapped = () => listProcesses().some((p) => p.command.includes(`${sidecar.stateDir}/runs/waiting`));
+  await until("the program to end", () => !isWrapped());
+  const endedBy = Date.now();
+  await startAgain();
+  expect(await untilEnded(client, "waiting")).toMatchObject({ output: "gone\r\n", exitCode: 4 });
+  expect(Date.parse((await client.getThread("waiting")).endedAt ?? "")).toBeLessThanOrEqual(endedBy);
+});
+
+test("killed at any moment of creating and killing: every thread is there wholly or not at all", async () => {
+  const { client, kill9, start: startAgain, folders } = await start();
+  const programs = () => listProcesses().filter((p) => p.command.startsWith("sleep 1000.9"));
+  for (let round = 0; round < 4; round++) {
+    const ids = Array.from({ length: 8 }, (_, i) => `r${round}-${i}`);
+    const calls = ids.map(async (id, i) => {
+      await openTerminal(client, id, `echo I am ${id}; exec sleep 1000.9`);
+      if (i % 2 === 0) await client.killThread(id);
+    });
+    // The moment is different each time: after as many answers as there were rounds.
+    let answers = 0;
+    const settled = calls.map((call) => call.catch(() => undefined).finally(() => answers++));
+    await until("some answers", () => answers >= round, { intervalMs: 1 });
+    await kill9();
+    await Promise.all(settled);
+    await startAgain();
+    const look = async () => {
+      const open = await client.listThreads();
+      const sessions = (await folders.tmux("list-sessions", "-F", "#{session_name}")).trim().split("\n");
+      const running = open.filter((thread) => thread.status === "running");
+      return { open, sessions: sessions.sort(), running: running.length, programs: programs().length };
+    };
+    const { open } = await untilValue("sessions, threads and processes to agree", look, (seen) => {
+      const expected = ["_ctl", ...seen.open.map((thread) => `thread-${thread.threadId}`)];
+      return seen.sessions.join() === expected.sort().join() && seen.programs === seen.running;
+    });
+    for (const { threadId, status } of open) {
+      // A kill that was cut off in the middle has ended the program at the most.
+      expect(status).toMatch(/^(running|exited)$/);
+      expect(await untilOutput(client, threadId, "I am")).toMatch(/^I am r\d-\d\r\n/);
+      await client.killThread(threadId);
+    }
+  }
+}, 60_000);
+
+describe("at its start", () => {
+  test("the sidecar removes a half-made thread and ends sessions that nobody knows", async () => {
+    const { client, kill9, start: startAgain, folders, stateDir } = await start();
+    await openTerminal(client, "whole", "cat");
+    await openTerminal(client, "half", "setsid sleep 1000.41 & exec sleep 1000.42");
+    await openTerminal(client, "forgotten", "trap '' HUP TERM; setsid sleep 1000.43 & exec sleep 1000.44");
+    await openTerminal(client, "no-session", "cat");
+    const seen = () => listProcesses().filter((p) => /^sleep 1000\.4[1-4]/.test(p.command));
+    await until("all of it to run", () => seen().length === 4);
+    await kill9();
+    const db = new Database(join(stateDir, "threadmux.db"));
+    db.prepare("UPDATE threads SET is_made = 0 WHERE thread_id IN ('half', 'no-session')").run();
+    db.prepare("DELETE FROM threads WHERE thread_id = 'forgotten'").run();
+    db.close();
+    await folders.tmux("kill-session", "-t", "=thread-no-session");
+    await folders.tmux("new-session", "-d", "-s", "by-hand", "sleep 1000.44");
+    await startAgain();
+    const open = await client.listThreads({ status: "all" });
+    expect(open.map((thread) => [thread.threadId, thread.status])).toEqual([["whole", "running"]]);
+    await until("the sessions to end", async () => {
+      const names = await folders.tmux("list-sessions", "-F", "#{session_name}");
+      return names.trim().split("\n").sort().join() === "_ctl,thread-whole";
+    });
+    expect(seen()).toEqual([]);
+    await openTerminal(client, "half", "echo new; cat"); // the id is free again
+    expect(await untilOutput(client, "half", "new")).toBe("new\r\n");
+  });
+
+  test("threads whose session is gone are lost, and what they left running is ended", async () => {
+    const { client, kill9, start: startAgain, folders } = await start();
+    await openTerminal(client, "lost", "echo before; setsid nohup sleep 1000.51 & exec sleep 1000.52");
+    await untilOutput(client, "lost", "before");
+    await kill9();
+    await folders.tmux("kill-server");
+    await until("tmux to end", () => !isAlive(folders.tmuxPid()));
+    await startAgain();
+    const thread = await client.getThread("lost");
+    expect(thread).toMatchObject({ status: "lost", processRunning: false, exitCode: null });
+    expect(thread.endedAt).not.toBeNull();
+    expect((await readAll(client, "lost")).output).toContain("before");
+    expect(await refusal(client.sendInput("lost", { text: "x" }))).toEqual({
+      code: "thread_ended",
+      message: "Thread lost takes no input: it was lost with the tmux server.",
+    });
+    expect(await refusal(client.killThread("lost"))).toMatchObject({ code: "thread_ended" });
+    expect(listProcesses().filter((p) => /^sleep 1000\.5[12]/.test(p.command))).toEqual([]);
+  });
+});
+
+test("a second sidecar on the same STATE_DIR is refused, and the first goes on", async () => {
+  const { client, folders } = await start();
+  await expect(startSidecar({}, { folders: { ...folders, close: async () => undefined } })).rejects.toThrow(
+    "another sidecar runs on this STATE_DIR; stop it first, or choose another folder",
+  );
+  await openTerminal(client, "still", "echo fine");
+  expect((await untilEnded(client, "still")).output).toBe("fine\r\n");
+  const other = makeSidecarFolders();
+  const beside = await startSidecar({}, { folders: other });
+  await beside.close();
+});
