@@ -12,9 +12,9 @@ export interface Candidate {
   readonly events: LogEvent[];
 }
 
-const MAX_CANDIDATES = 12;
+const MAX_CANDIDATES = 16;
 
-/** Keeps few candidates: the newest of each page, thinned out where many pages wait. */
+/** Keeps few candidates: the newest of each page, and none of the later pages where too many wait. */
 export class Checkpoints {
   #candidates: Candidate[];
 
@@ -27,12 +27,8 @@ export class Checkpoints {
     if (candidate === undefined) return;
     if (this.#candidates.at(-1)?.pager.index === candidate.pager.index) this.#candidates.pop();
     this.#candidates.push(candidate);
-    // The first is what a mark can be made of now; the others wait for their pages to be delivered.
-    if (this.#candidates.length > MAX_CANDIDATES) {
-      this.#candidates = this.#candidates.filter(
-        (_, index, all) => index % 2 === 0 || index === all.length - 1,
-      );
-    }
+    // Pages are delivered in order: the early states are the next ones needed.
+    if (this.#candidates.length > MAX_CANDIDATES) this.#candidates.splice(-2, 1);
   }
 
   /** Something happened that the log does not tell. */

@@ -22,6 +22,7 @@ export interface CellRow {
   getBg(column: number): number;
   getTrimmedLength(): number;
   translateToString(trimRight: boolean): string;
+  resize(cols: number, fill: unknown): void;
   setCellFromCodepoint(column: number, codePoint: number, width: number, attributes: Attributes): void;
   addCodepointToCell(column: number, codePoint: number, width: number): void;
 }
@@ -35,7 +36,7 @@ export interface Attributes {
 
 /** A screen: `lines` holds exactly the visible rows, since scrollback is off. */
 export interface ScreenBuffer {
-  readonly lines: { readonly length: number; get(row: number): CellRow | undefined };
+  readonly lines: { readonly length: number; maxLength: number; get(row: number): CellRow | undefined };
   x: number;
   y: number;
   readonly ybase: number;
@@ -46,6 +47,7 @@ export interface ScreenBuffer {
   savedY: number;
   savedCurAttrData: Attributes;
   savedCharset: unknown;
+  getNullCell(): unknown;
 }
 
 type Addon = Parameters<InstanceType<typeof Terminal>["loadAddon"]>[0];
@@ -80,6 +82,7 @@ interface Core {
       _transitions: { table: Uint8Array };
     };
     parse(data: string): void;
+    print(data: Uint32Array, start: number, end: number): void;
     registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
     registerEscHandler(id: Identifier, handler: () => boolean): void;
     registerOscHandler(id: number, handler: () => boolean): void;
@@ -153,6 +156,7 @@ export class Emulator {
     this.#hearScrolls(listener);
     this.#tameSequences(listener);
     this.#ignoreScreenTitles();
+    this.#printAlike();
     this.core._bufferService.buffers.onBufferActivate(() => {
       if (this.isAlternate) listener.alternateEntered();
     });
@@ -199,6 +203,11 @@ export class Emulator {
       if (line !== undefined) rowLeaves(line);
     }
     this.#terminal.options.scrollback = 0;
+    // The emulator leaves what a narrower alternate screen cuts off behind its right edge, and gives an unused one
+    // room for as many rows as it had before.
+    const { alt } = this.core._bufferService.buffers;
+    if (alt.lines.length === 0) alt.lines.maxLength = this.rows;
+    for (let row = 0; row < alt.lines.length; row++) alt.lines.get(row)?.resize(this.cols, alt.getNullCell());
   }
 
   #hearScrolls(listener: EmulatorListener): void {
@@ -257,6 +266,19 @@ export class Emulator {
     onCsi({ intermediates: '"', final: "q" }, () => true);
     for (const final of "hl") onCsi({ final }, dropNewlineMode);
     input.registerOscHandler(8, () => true);
+  }
+
+  /**
+   * Without wraparound, what becomes of a wide character at the right edge depends in the emulator on where the
+   * text was cut; printed one by one, it does not.
+   */
+  #printAlike(): void {
+    const input = this.core._inputHandler;
+    const print = input.print;
+    input.print = (data, start, end) => {
+      if (this.core.coreService.decPrivateModes.wraparound) return print.call(input, data, start, end);
+      for (let position = start; position < end; position++) print.call(input, data, position, position + 1);
+    };
   }
 
   /** `ESC k title ESC \`, which shells send to TERM=tmux-*, is a string to ignore; the emulator knows nothing of it. */

@@ -27,11 +27,8 @@ export const BLANK_PAGE = fence([]);
  * blank edge that Discord would trim away, never an empty message. Mentions, links and markdown are text in it;
  * the sender still switches mentions off. Cut rows with {@link toRows} first: this does not limit the length.
  */
-export function fence(lines: readonly string[], isAnsi = false): string {
-  return wrapRows(
-    lines.map((line) => (isAnsi ? line : breakBackticks(cleanRow(line)))),
-    isAnsi,
-  );
+export function fence(lines: readonly string[]): string {
+  return wrapRows(lines.map((line) => breakBackticks(cleanRow(line))));
 }
 
 /** {@link fence} for rows that {@link toRows} made. */
