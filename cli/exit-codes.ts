@@ -39,6 +39,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "too_large":
     case "range":
     case "max_threads":
+    case "rate_limited":
       return EXIT.refused;
     case "unavailable":
       return EXIT.unavailable;

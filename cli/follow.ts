@@ -25,6 +25,7 @@ export async function findStart(
   { end, lines }: { end: number; lines: number },
 ): Promise<Start> {
   const { firstOffset } = await client.readOutput(threadId, { since: end, limit: 1 });
+  if (lines === Number.POSITIVE_INFINITY) return { since: firstOffset, skipLines: 0 };
   let missing = lines;
   for (let to = end; to > firstOffset && missing > 0; ) {
     const from = Math.max(firstOffset, to - CHUNK_BYTES);

@@ -1,0 +1,44 @@
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { VERSION } from "../shared/version.ts";
+import type { Streams } from "./context.ts";
+import { runCli } from "./program.ts";
+
+async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+  const code = await runCli(args, {}, streams as unknown as Streams, "/nonexistent");
+  const read = (stream: PassThrough) => String(stream.read() ?? "");
+  return { code, stdout: read(streams.stdout), stderr: read(streams.stderr) };
+}
+
+test("the top tells all commands, settings and exit codes; each command has examples", async () => {
+  const { code, stdout } = await run("--help");
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/\nExit codes:\n {2}0 {4}done\n/);
+  for (const name of ["VM_URL", "VM_TOKEN", "STATE_DIR", "NO_COLOR"]) expect(stdout).toContain(`  ${name} `);
+  const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<)/gm)].map(([, name = ""]) => name);
+  const expected = [
+    "ls",
+    "new",
+    "send",
+    "tail",
+    "screen",
+    "attach",
+    "kill",
+    "log",
+    "resize",
+    "status",
+    "help",
+  ];
+  expect(names).toEqual(expected);
+  for (const name of names.filter((each) => each !== "help")) {
+    const help = await run(name, "--help");
+    expect(help.code).toBe(0);
+    expect(help.stdout).toMatch(/\nExamples:\n {2}threadmux /);
+    expect(help.stdout).toContain("--json ");
+  }
+});
+
+test("the version is the package's", async () => {
+  expect(await run("--version")).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: "" });
+});

@@ -1,0 +1,66 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeFolder } from "../test/support/folders.ts";
+import { parseSettings } from "./settings.ts";
+
+const token = (name: string) => name.padEnd(32, "-");
+
+let folder: ReturnType<typeof makeFolder>;
+beforeEach(() => {
+  folder = makeFolder();
+});
+afterEach(() => folder.remove());
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder.path, name), text);
+}
+
+test("flags go before the environment, that before .env, that before the defaults", () => {
+  write(".env", `VM_URL=http://127.0.0.1:4\nSTATE_DIR=from-dotenv\nVM_TOKEN=${token("dotenv")}\n`);
+  write("file", `${token("file")}\n`);
+  const env = { VM_URL: "http://127.0.0.1:5", VM_TOKEN: token("env"), STATE_DIR: "" };
+  const flags = { url: "http://127.0.0.1:6", tokenFile: "file", stateDir: "/from/flag" };
+
+  const byFlags = parseSettings(flags, env, folder.path);
+  expect(byFlags).toMatchObject({ url: "http://127.0.0.1:6", stateDir: "/from/flag" });
+  expect(byFlags.getToken()).toBe(token("file"));
+  const byEnv = parseSettings({}, env, folder.path);
+  expect(byEnv).toMatchObject({ url: "http://127.0.0.1:5", stateDir: join(folder.path, "from-dotenv") });
+  expect(byEnv.getToken()).toBe(token("env"));
+  const byDotEnv = parseSettings({}, {}, folder.path);
+  expect(byDotEnv.url).toBe("http://127.0.0.1:4");
+  expect(byDotEnv.getToken()).toBe(token("dotenv"));
+  expect(parseSettings({}, {}, "/nonexistent").url).toBe("http://127.0.0.1:3001");
+  expect(parseSettings({}, { VM_PORT: "4001" }, "/nonexistent").url).toBe("http://127.0.0.1:4001");
+});
+
+test("without VM_TOKEN the token is the one in STATE_DIR", () => {
+  mkdirSync(join(folder.path, "state"));
+  write("state/token", `${token("state")}\n`);
+  expect(parseSettings({ stateDir: "state" }, {}, folder.path).getToken()).toBe(token("state"));
+  expect(() => parseSettings({ stateDir: "none" }, {}, folder.path).getToken()).toThrow(/^VM_TOKEN: missing/);
+});
+
+test("an .env that somebody else wrote can't send our token to another machine", () => {
+  write(".env", "VM_URL=https://elsewhere.example\n");
+  const settings = parseSettings({}, { VM_TOKEN: token("ours") }, folder.path);
+  expect(() => settings.getToken()).toThrow(/^VM_URL: https:\/\/elsewhere\.example comes from \.env/);
+
+  write(".env", `VM_URL=https://elsewhere.example\nVM_TOKEN=${token("theirs")}\n`);
+  expect(() => parseSettings({}, { VM_TOKEN: token("ours") }, folder.path).getToken()).toThrow(/^VM_URL: /);
+  expect(parseSettings({}, {}, folder.path).getToken()).toBe(token("theirs"));
+  const chosen = parseSettings(
+    { url: "https://elsewhere.example" },
+    { VM_TOKEN: token("ours") },
+    folder.path,
+  );
+  expect(chosen.getToken()).toBe(token("ours"));
+});
+
+test.each(["ftp://x", "localhost:3001", "http://me:secret@host", "http://host/?a=b", ""])(
+  "%j is no address",
+  (url) => {
+    expect(() => parseSettings({ url }, {}, folder.path)).toThrow(/^--url: must be/);
+  },
+);

@@ -1,0 +1,124 @@
+/** The command line as a process of its own, against a sidecar: its real sources, put into one file to start fast. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { type IPty, spawn as spawnPty } from "node-pty";
+import { RUN_VARIABLE, runId } from "./folders.ts";
+import type { TestSidecar } from "./sidecar.ts";
+import { until } from "./wait.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface CliOptions {
+  env?: Record<string, string>;
+  /** Standard input; without it, there is none. */
+  input?: string;
+  cwd?: string;
+}
+
+export interface CliResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface CliTerminal {
+  pty: IPty;
+  /** Everything that it has shown. */
+  shown: () => string;
+  untilShown: (text: string) => Promise<void>;
+  /** Its exit code. */
+  end: () => Promise<number>;
+}
+
+export interface Cli {
+  /** The program's file. */
+  file: string;
+  env: Record<string, string>;
+  run: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
+  /** As {@link Cli.run}, for a test that speaks with it while it runs. */
+  start: (args: readonly string[], options?: CliOptions) => ChildProcess;
+  /** In a terminal of 80×24. */
+  terminal: (args: readonly string[], env?: Record<string, string>) => CliTerminal;
+}
+
+export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
+  const folder = sidecar.folders.path;
+  const file = join(folder, "threadmux.mjs");
+  await build({
+    entryPoints: [join(ROOT, "cli/main.ts")],
+    outfile: file,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    external: ["node-pty"],
+    banner: {
+      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
+    logLevel: "error",
+  });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: sidecar.folders.home,
+    TERM: "xterm-256color",
+    VM_URL: sidecar.url,
+    VM_TOKEN: sidecar.token,
+    STATE_DIR: sidecar.stateDir,
+    [RUN_VARIABLE]: runId(),
+  };
+  const cwd = sidecar.folders.home;
+  const start: Cli["start"] = (args, options = {}) =>
+    spawn(process.execPath, [file, ...args], {
+      env: { ...env, ...options.env },
+      cwd: options.cwd ?? cwd,
+      stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    });
+  const run: Cli["run"] = async (args, options = {}) => {
+    const child = start(args, options);
+    child.stdin?.end(options.input);
+    if (!child.stdout || !child.stderr) throw new Error("no pipes");
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+    return { code, stdout, stderr };
+  };
+  const terminal: Cli["terminal"] = (args, more = {}) => {
+    const pty = spawnPty(process.execPath, [file, ...args], {
+      name: "xterm-256color",
+      cols: 80,
+      rows: 24,
+      cwd,
+      env: { ...env, ...more },
+    });
+    let shown = "";
+    let code: number | undefined;
+    pty.onData((data) => {
+      shown += data;
+    });
+    pty.onExit(({ exitCode }) => {
+      code = exitCode;
+    });
+    return {
+      pty,
+      shown: () => shown,
+      untilShown: async (wanted) => {
+        await until(
+          `${JSON.stringify(wanted)} in the terminal`,
+          () => shown.includes(wanted) || undefined,
+        ).catch((cause: unknown) => {
+          throw new Error(`not shown: ${JSON.stringify(wanted)}; shown was ${JSON.stringify(shown)}`, {
+            cause,
+          });
+        });
+      },
+      end: async () => {
+        await until("the command to end", () => code !== undefined);
+        return code ?? -1;
+      },
+    };
+  };
+  return { file, env, run, start, terminal };
+}
