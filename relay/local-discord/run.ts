@@ -125,16 +125,17 @@ export async function runLocalDiscord(options: LocalDiscordOptions = {}): Promis
       gateway.handleUpgrade(request, socket, head);
     } else socket.destroy();
   });
-  releasers.add("gateway", () => gateway.close());
   try {
     await listen(server, host, options.port ?? 0);
   } catch (error) {
-    await releasers.close();
+    gateway.close();
     throw error;
   }
   const port = portOf(server);
   world.origin = `http://${host === "::1" ? "[::1]" : host}:${port}`;
   releasers.add("server", () => stop(server));
+  // Before the server: it waits for upgraded connections too.
+  releasers.add("gateway", () => gateway.close());
   releasers.add("page", () => page.close());
   // Only now: whoever has the port may be using the file.
   if (stateFile !== undefined) saver = new Saver(stateFile, world);
