@@ -5,7 +5,8 @@
  * {@link MAX_INPUT_FRAME_BYTES} a frame). Text frames are JSON, {@link serverFrameSchema} and
  * {@link clientFrameSchema}. First comes `size`, then `status`, then bytes that draw the screen as it is now: a
  * reconnect needs nothing else. The terminal must have exactly the cols and rows of the last `size`; a viewer can't
- * change them, `POST /thread/:id/resize` does, and every viewer gets a new `size`.
+ * change them, `POST /thread/:id/resize` does, and every viewer gets a new `size`. `status` comes with every change,
+ * and every {@link PING_INTERVAL_MS} with a ping, which must be answered: 30 s of silence more and the line is dead.
  *
  * Who may: a request with `Authorization: Bearer <token>`, or the console's cookie together with an `Origin` of this
  * very host. Others are refused before the upgrade with 401. Whatever is wrong later comes as an `error` or
@@ -19,6 +20,7 @@ import { z } from "zod";
 import { type ThreadStatus, threadStatusSchema } from "./api.ts";
 import { assertNever, ERROR_CODES, ERROR_STATUS, type ErrorCode } from "./errors.ts";
 
+export const PING_INTERVAL_MS = 30_000;
 /** Larger frames to the server close the socket with 1009. */
 export const MAX_INPUT_FRAME_BYTES = 64 * 1024;
 /** What may be on its way to a viewer before the rest is left out … */

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
+import type { ViewersLimits } from "../../vm/console/viewers.ts";
 import { runSidecar, type Sidecar } from "../../vm/run.ts";
 import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
 import { findProcessesOf, isAlive, signal } from "./processes.ts";
@@ -97,12 +98,19 @@ export async function startSidecar(
     log = createLog("vm", process.env["THREADMUX_TEST_LOG"] === "error" ? "error" : "silent"),
     now = Date.now,
     canPunchLogs = true,
-  }: { folders?: SidecarFolders; log?: Log; now?: () => number; canPunchLogs?: boolean } = {},
+    viewersLimits = {},
+  }: {
+    folders?: SidecarFolders;
+    log?: Log;
+    now?: () => number;
+    canPunchLogs?: boolean;
+    viewersLimits?: Partial<ViewersLimits>;
+  } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
   let sidecar: Sidecar | undefined;
   const start = async () => {
-    sidecar = await runSidecar(config, { log, now, canPunchLogs });
+    sidecar = await runSidecar(config, { log, now, canPunchLogs, viewersLimits });
     return sidecar;
   };
   const stop = async () => {

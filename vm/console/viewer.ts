@@ -251,9 +251,10 @@ export class Viewer {
   #checkAlive(now: number): void {
     if (now - this.#pingedAt < this.#options.limits.pingIntervalMs) return;
     this.#pingedAt = now;
-    if (this.#isAlive) this.#socket.ping();
-    else this.#socket.terminate();
+    if (!this.#isAlive) this.#socket.terminate();
     this.#isAlive = false;
+    this.#socket.ping();
+    this.#sendStatus(); // a browser's page sees no pings, and wants to know that somebody is there
   }
 
   #sendSize(): void {

@@ -10,6 +10,7 @@ import {
   closeCodeOf,
   describeState,
   MAX_INPUT_FRAME_BYTES,
+  PING_INTERVAL_MS,
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -24,7 +25,7 @@ export interface ViewersLimits extends ViewerLimits {
 export const VIEWERS_LIMITS: ViewersLimits = {
   maxViewers: 32,
   maxViewersPerThread: 8,
-  pingIntervalMs: 30_000,
+  pingIntervalMs: PING_INTERVAL_MS,
   stallTimeoutMs: 20_000,
   closeGraceMs: 5_000,
 };

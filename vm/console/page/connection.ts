@@ -5,6 +5,7 @@ import {
   CLOSE,
   closeCodeOf,
   describeState,
+  PING_INTERVAL_MS,
   type ServerFrame,
   serverFrameSchema,
 } from "../../../shared/attach.ts";
@@ -32,8 +33,7 @@ export interface ConnectionOptions {
 
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
-/** The sidecar says something every 30 s; a socket that has been silent for much longer is dead. */
-const SILENCE_MS = 75_000;
+const SILENCE_MS = 2 * PING_INTERVAL_MS;
 const REFUSED = [closeCodeOf("not_found"), closeCodeOf("thread_ended"), closeCodeOf("invalid_request")];
 
 export class Connection {

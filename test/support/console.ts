@@ -1,0 +1,127 @@
+/** The console from outside: its bundle, its cookie, its sockets, its browser. */
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { type Browser, chromium } from "playwright-core";
+import { type ClientOptions, type RawData, WebSocket } from "ws";
+import { type ServerFrame, serverFrameSchema } from "../../shared/attach.ts";
+import { untilValue } from "./wait.ts";
+
+const CHROMIUM = "/usr/bin/chromium";
+
+/** Builds the page beside its sources, where it is not current. */
+export function buildConsole(): void {
+  execFileSync(process.execPath, ["scripts/build.mjs", "--console"], { stdio: "inherit" });
+}
+
+export async function startBrowser(): Promise<Browser> {
+  if (!existsSync(CHROMIUM)) {
+    throw new Error(`${CHROMIUM} is missing; install it with: apt-get install chromium`);
+  }
+  // Root in a container has no user namespaces to build Chromium's sandbox of.
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+export interface Signed {
+  status: number;
+  /** `name=value`, as a browser would send it; empty where there is none. */
+  cookie: string;
+  attributes: string;
+}
+
+export async function signIn(
+  url: string,
+  token: string,
+  headers: Record<string, string> = {},
+): Promise<Signed> {
+  const reply = await fetch(`${url}/console/session`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, ...headers },
+  });
+  const [cookie = "", ...attributes] = (reply.headers.get("set-cookie") ?? "").split("; ");
+  return { status: reply.status, cookie, attributes: attributes.join("; ") };
+}
+
+export interface TestViewer {
+  socket: WebSocket;
+  /** All text frames. */
+  frames: ServerFrame[];
+  /** All bytes, as text. */
+  screen: () => string;
+  bytes: () => number;
+  type: (text: string) => void;
+  /** Resolves with the close code once the socket is closed. */
+  closed: Promise<number>;
+  untilScreen: (text: string) => Promise<string>;
+  untilFrame: <T extends ServerFrame["type"]>(
+    type: T,
+    expected?: (frame: Extract<ServerFrame, { type: T }>) => boolean,
+  ) => Promise<Extract<ServerFrame, { type: T }>>;
+  close: () => Promise<number>;
+}
+
+/** Attaches by bearer token unless other headers are given; resolves once the socket is open. */
+export async function attach(
+  { url, token }: { url: string; token: string },
+  threadId: string,
+  {
+    query = "",
+    headers = { authorization: `Bearer ${token}` },
+    options = {},
+  }: { query?: string; headers?: Record<string, string>; options?: ClientOptions } = {},
+): Promise<TestViewer> {
+  const address = `${url.replace(/^http/, "ws")}/thread/${threadId}/attach${query}`;
+  const socket = new WebSocket(address, { headers, ...options });
+  const frames: ServerFrame[] = [];
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  socket.on("message", (data: RawData, isBinary: boolean) => {
+    if (!Buffer.isBuffer(data)) throw new Error("ws hands out buffers");
+    if (!isBinary) return void frames.push(serverFrameSchema.parse(JSON.parse(data.toString())));
+    chunks.push(data);
+    bytes += data.length;
+  });
+  const closed = new Promise<number>((resolve) => socket.on("close", resolve));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("open", resolve);
+    socket.once("error", reject);
+  });
+  socket.on("error", () => undefined); // the close that follows is what tests look at
+  const screen = () => Buffer.concat(chunks).toString("utf8");
+  return {
+    socket,
+    frames,
+    screen,
+    bytes: () => bytes,
+    type: (text) => socket.send(Buffer.from(text)),
+    closed,
+    untilScreen: (text) =>
+      untilValue(`${JSON.stringify(text)} on the screen of ${threadId}`, screen, (all) => all.includes(text)),
+    untilFrame: async (type, expected = () => true) => {
+      type Wanted = Extract<ServerFrame, { type: typeof type }>;
+      const find = () =>
+        frames.find((frame): frame is Wanted => frame.type === type && expected(frame as Wanted));
+      await untilValue(
+        `a frame ${type} among ${threadId}'s`,
+        () => [...frames],
+        () => find() !== undefined,
+      );
+      return find() as Wanted;
+    },
+    close: () => {
+      socket.close();
+      return closed;
+    },
+  };
+}
+
+/** The HTTP status with which an attempt to attach is refused. */
+export async function refusedWith(attempt: Promise<TestViewer>): Promise<number> {
+  try {
+    await (await attempt).close();
+  } catch (error) {
+    const status = /Unexpected server response: (\d+)/.exec(String(error))?.[1];
+    if (status !== undefined) return Number(status);
+    throw error;
+  }
+  throw new Error("the socket was expected to be refused");
+}
