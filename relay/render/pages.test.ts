@@ -12,6 +12,7 @@ import {
   wrapRows,
 } from "./pages.ts";
 import { fenceText } from "./plain-block.ts";
+import { RUNS } from "./testing/programs.ts";
 import { cleanRow, formatBytes, splitText } from "./text.ts";
 
 /** Text made to break out: fences, marks, invisible and reordering characters, halves of pairs. */
@@ -77,7 +78,7 @@ describe("fence", () => {
         expect(text.slice(4, -4)).toMatch(/[^\n ]$/);
         expect(text).not.toMatch(HARMFUL);
       }),
-      { numRuns: 1000 },
+      RUNS,
     );
   });
 
@@ -91,7 +92,7 @@ describe("fence", () => {
       fc.property(nasty, (text) => {
         expect(cleanRow(cleanRow(text))).toBe(cleanRow(text));
       }),
-      { numRuns: 1000 },
+      RUNS,
     );
   });
 });
@@ -115,7 +116,7 @@ describe("toRows", () => {
         const parts = splitText(text, 1000).map((part) => [...new Intl.Segmenter("en").segment(part)].length);
         expect(parts.reduce((sum, count) => sum + count)).toBe(graphemes);
       }),
-      { numRuns: 20 },
+      { ...RUNS, numRuns: 20 },
     );
   });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Line, Screen } from "./screen.ts";
-import { cut, output, places, size, writes } from "./testing/programs.ts";
+import { cut, output, places, RUNS, size, writes } from "./testing/programs.ts";
 
 function textOf(lines: readonly Line[]): string[] {
   return lines.map((line) => line.text);
@@ -119,7 +119,7 @@ describe("Screen", () => {
         for (const piece of cut(text, at)) pieces.write(piece);
         expect(read(pieces)).toEqual(read(whole));
       }),
-      { numRuns: 300 },
+      RUNS,
     );
   });
 
@@ -139,7 +139,7 @@ describe("Screen", () => {
         }
         expect(read(screen, settled)).toEqual(read(whole));
       }),
-      { numRuns: 300 },
+      RUNS,
     );
   });
 
@@ -158,7 +158,7 @@ describe("Screen", () => {
         }
         expect(read(restored, settled)).toEqual(read(whole, settled));
       }),
-      { numRuns: 200 },
+      RUNS,
     );
   });
 
@@ -175,7 +175,7 @@ describe("Screen", () => {
         expect(plain(fast.takeSettled())).toEqual(plain(slow.takeSettled()));
         expect(plain(fast.live())).toEqual(plain(slow.live()));
       }),
-      { numRuns: 300 },
+      RUNS,
     );
   });
 });

@@ -21,6 +21,8 @@ const STRAY_JOINERS =
   /(?<!\p{L}|\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier})[\u200c\u200d]|[\u200c\u200d](?!\p{L}|\p{Extended_Pictographic})/gu;
 const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
 
+const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
+
 /** True when `text` is what {@link cleanRow} and {@link breakBackticks} would leave alone. */
 export function isPlain(text: string): boolean {
   return PLAIN.test(text);
@@ -70,7 +72,7 @@ export function splitText(text: string, max: number): string[] {
     }
     piece += part;
   };
-  for (const { segment } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)) {
+  for (const { segment } of GRAPHEMES.segment(text)) {
     if (segment.length <= max) add(segment);
     else for (const codePoint of segment) add(codePoint);
   }

@@ -1,6 +1,9 @@
 /** Random programs' output for the properties: text, escape sequences of every kind, and where to cut it. */
 import fc from "fast-check";
 
+/** As many runs as a busy machine gives in a few seconds. */
+export const RUNS = { numRuns: 400, interruptAfterTimeLimit: 3_000 };
+
 const text = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[ -~]{0,30}$/) },
   fc.constantFrom(
