@@ -53,7 +53,8 @@ export async function registerCommands(discord: Client<true>, guildId: string): 
 
 /** Listens to people until the client is destroyed. */
 export function listen(options: BotOptions): void {
-  const { discord, log, onReconnected } = options;
+  const { discord, inputs, log, onReconnected } = options;
+  const held = { hold: 0 };
   const guarded = (what: string, work: Promise<void>) => {
     work.catch((error: unknown) => log.error({ err: error }, `could not handle ${what}`));
   };
@@ -61,10 +62,18 @@ export function listen(options: BotOptions): void {
     guarded("an interaction", handleInteraction(interaction, options)),
   );
   // Raw, since discord.js keeps silent about messages in threads that it has not seen (archived before it started).
-  discord.on(Events.Raw, (packet: { t?: string; d?: unknown }) =>
-    guarded(packet.t ?? "an event", handleEvent(packet.t, packet.d, options)),
-  );
-  discord.on(Events.ShardReady, () => guarded("a new connection", onReconnected()));
+  discord.on(Events.Raw, (packet: { t?: string; d?: unknown }) => {
+    // A new session at Discord: what was written since the last one comes first, and has to be looked up.
+    if (packet.t === "READY") held.hold = inputs.hold();
+    guarded(packet.t ?? "an event", handleEvent(packet.t, packet.d, options));
+  });
+  discord.on(Events.ShardReady, () => {
+    const { hold } = held;
+    guarded(
+      "a new connection",
+      onReconnected().then(() => inputs.release(hold)),
+    );
+  });
 }
 
 async function handleEvent(

@@ -1,25 +1,44 @@
-/** The bot's request budget for streaming, shared fairly by all threads. */
+/** The bot's request budget: Discord allows 50 requests a second in all, shared fairly by all threads. */
 import pThrottle from "p-throttle";
 import { pause } from "../shared/lifecycle.ts";
 
 export interface Budget {
-  /** Runs `task` when its turn has come. First come, first served: with one task a thread that is round robin. */
+  /**
+   * Runs `task`, one step of streaming, when its turn has come. First come, first served: with one task a thread
+   * that is round robin.
+   */
   run: <T>(task: () => Promise<T>) => Promise<T>;
-  /** Discord said "too fast": nothing is started for so long, and then at half the speed for a while. */
+  /** Resolves when one more request may be made; what people wait for passes ahead of the streams. */
+  pass: () => Promise<void>;
+  /** Discord said "too fast": no stream starts for so long, and then at half the speed for a while. */
   slowDown: (retryAfterMs: number) => void;
 }
 
-const SLOW_MS = 30_000;
+export interface BudgetOptions {
+  /** For everything. */
+  requestsPerSecond?: number;
+  /** For streams, of those: the difference is kept for people. */
+  streamsPerSecond?: number;
+  now?: () => number;
+}
 
+const SLOW_MS = 30_000;
 /**
- * Discord allows a bot 50 requests a second in all. `perSecond` of them are for streaming; what is left is for
- * answers to people, which do not wait here.
+ * Requests are spread over the second, two at a time: what leaves in a bunch arrives in a bunch, and one that is
+ * held up on the way would fall into the next second's.
  */
-export function createBudget(perSecond = 40, now: () => number = Date.now): Budget {
-  const start = (limit: number) =>
-    pThrottle({ limit, interval: 1_000, strict: true })(() => Promise.resolve());
-  const normal = start(perSecond);
-  const slow = start(Math.ceil(perSecond / 2));
+const BUNCH = 2;
+
+export function createBudget({
+  requestsPerSecond = 43,
+  streamsPerSecond = 38,
+  now = Date.now,
+}: BudgetOptions = {}): Budget {
+  const start = (perSecond: number) =>
+    pThrottle({ limit: BUNCH, interval: (BUNCH * 1_000) / perSecond, strict: true })(() => Promise.resolve());
+  const pass = start(requestsPerSecond);
+  const normal = start(streamsPerSecond);
+  const slow = start(streamsPerSecond / 2);
   let pausedUntil = 0;
   let slowUntil = 0;
   return {
@@ -27,10 +46,10 @@ export function createBudget(perSecond = 40, now: () => number = Date.now): Budg
       // Both are buckets of their own: while slow, a task passes through both.
       if (now() < slowUntil) await slow();
       await normal();
-      const waitMs = pausedUntil - now();
-      if (waitMs > 0) await pause(waitMs);
+      for (let waitMs = pausedUntil - now(); waitMs > 0; waitMs = pausedUntil - now()) await pause(waitMs);
       return task();
     },
+    pass,
     slowDown: (retryAfterMs) => {
       pausedUntil = Math.max(pausedUntil, now() + retryAfterMs);
       slowUntil = now() + retryAfterMs + SLOW_MS;

@@ -11,13 +11,15 @@ export const deliveryMarkSchema = z.object({
   after: z.string(),
   /** The messages of the pages from `page` on, as many as there is room for. */
   ids: z.array(z.string()),
-  /** Number and message of the full-screen picture. */
+  /** Number and message of the full-screen picture; the message is empty while it is being sent. */
   screen: z.tuple([z.int(), z.string()]).optional(),
   /** `endedAt` of the last end that was told. */
   end: z.string().optional(),
   /** How many bells were told. */
   bells: z.int().default(0),
-  /** The newest message of the thread that was sent or taken by us: nothing unknown is older. */
+  /** The newest message of ours that is known. */
+  sent: z.string(),
+  /** Up to here, whatever people wrote has gone in. */
   seen: z.string(),
 });
 export type DeliveryMark = z.infer<typeof deliveryMarkSchema>;

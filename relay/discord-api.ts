@@ -5,7 +5,7 @@ import { pause } from "../shared/lifecycle.ts";
 import type { Components } from "./buttons.ts";
 
 /** discord.js' own timer ends with the headers; a body that stalls would hang for minutes. */
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 10_000;
 const RETRIES = 4;
 const AUTO_ARCHIVE_MINUTES = 1_440;
 const PUBLIC_THREAD = 11;
@@ -40,7 +40,8 @@ export const messageSchema = z.object({
     )
     .default([]),
 });
-const sentSchema = z.object({ id: z.string() });
+const idSchema = z.object({ id: z.string() });
+const sentSchema = z.object({ id: z.string(), content: z.string() });
 
 export interface ChannelInfo {
   id: string;
@@ -85,14 +86,21 @@ export function findRefusal(error: unknown): Refusal | undefined {
 export class DiscordApi {
   readonly #rest: REST;
   readonly #signal: AbortSignal;
+  readonly #gate: () => Promise<void>;
 
-  /** @param signal ends every call and every wait between tries. */
-  constructor(rest: REST, signal: AbortSignal) {
+  /**
+   * @param rest without tries of its own: those would come at once and uncounted.
+   * @param signal ends every call and every wait between tries.
+   * @param gate is passed before every request, also before one that is tried again.
+   */
+  constructor(rest: REST, signal: AbortSignal, gate: () => Promise<void> = () => Promise.resolve()) {
     this.#rest = rest;
     this.#signal = signal;
+    this.#gate = gate;
   }
 
-  async send(channelId: string, message: OutgoingMessage): Promise<{ id: string }> {
+  /** The text is what the message holds: with a nonce it may be of an earlier try. */
+  async send(channelId: string, message: OutgoingMessage): Promise<{ id: string; content: string }> {
     const body = {
       content: message.content,
       allowed_mentions: { parse: [], ...(message.mention === undefined ? {} : { users: [message.mention] }) },
@@ -113,7 +121,7 @@ export class DiscordApi {
     { content, components = [] }: { content: string; components?: Components },
   ): Promise<void> {
     const body = { content, components, allowed_mentions: { parse: [] } };
-    await this.#call(sentSchema, (signal) =>
+    await this.#call(idSchema, (signal) =>
       this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
     );
   }
@@ -176,7 +184,8 @@ export class DiscordApi {
     // Not tried again: what failed half-way could leave a second thread.
     const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)]);
-    return sentSchema.parse(await this.#rest.post(Routes.threads(channelId), { body, signal }));
+    await this.#gate();
+    return idSchema.parse(await this.#rest.post(Routes.threads(channelId), { body, signal }));
   }
 
   async addThreadMember(threadId: string, userId: string): Promise<void> {
@@ -202,6 +211,7 @@ export class DiscordApi {
     request: (signal: AbortSignal) => Promise<unknown>,
   ): Promise<z.output<S>> {
     for (let attempt = 0; ; attempt++) {
+      await this.#gate();
       try {
         return schema.parse(await request(AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)])));
       } catch (error) {

@@ -33,33 +33,62 @@ export interface InputsOptions {
 export class Inputs {
   readonly #options: InputsOptions;
   readonly #queue = new KeyedQueue();
+  #hold = 0;
+  /** Resolves when messages that come may go in. */
+  #open: Promise<void> = Promise.resolve();
+  #release: (() => void) | undefined;
 
   constructor(options: InputsOptions) {
     this.#options = options;
   }
 
-  /** A message that came just now. Never rejects: its writer is told what went wrong. */
+  /**
+   * Messages that come from now on wait until {@link release}: older ones have to be looked up and go in first.
+   * @returns what to release; an older one releases nothing.
+   */
+  hold(): number {
+    if (!this.#release) {
+      this.#open = new Promise((resolve) => {
+        this.#release = resolve;
+      });
+    }
+    return ++this.#hold;
+  }
+
+  release(hold: number): void {
+    if (hold !== this.#hold) return;
+    this.#release?.();
+    this.#release = undefined;
+  }
+
+  /**
+   * A message that came just now, from whomever: they come in order, so that with this one everything before it is
+   * taken care of. Never rejects: its writer is told what went wrong.
+   */
   async take(message: DiscordMessage): Promise<void> {
     const { allowedUserIds, findType, onHandled } = this.#options;
-    const type = findType(message.channel_id);
-    if (type === undefined || !isFromPerson(message, allowedUserIds)) return;
-    await this.#queue.run(message.channel_id, async () => {
-      await this.#typeOrReply(message, type);
-      onHandled(message.channel_id, message.id);
+    const { channel_id: threadId } = message;
+    await this.#open;
+    const type = findType(threadId);
+    if (type === undefined) return;
+    await this.#queue.run(threadId, async () => {
+      if (isFromPerson(message, allowedUserIds)) await this.#typeOrReply(message, type);
+      onHandled(threadId, message.id);
     });
   }
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
   async backfill(threadId: string, seen: string): Promise<void> {
-    const { api, allowedUserIds, findType, onHandled, now } = this.#options;
+    const { allowedUserIds, findType, onHandled, now } = this.#options;
     await this.#queue.run(threadId, async () => {
-      for (const message of await api.listMessagesAfter(threadId, seen)) {
+      for (const message of await this.#list(threadId, seen)) {
         const type = findType(threadId);
         if (type === undefined) return;
-        if (!isFromPerson(message, allowedUserIds)) continue;
-        const ageMs = now() - snowflakeTime(message.id);
-        if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
-        else await this.#typeOrReply(message, type);
+        if (isFromPerson(message, allowedUserIds)) {
+          const ageMs = now() - snowflakeTime(message.id);
+          if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
+          else await this.#typeOrReply(message, type);
+        }
         onHandled(threadId, message.id);
       }
     });
@@ -72,6 +101,20 @@ export class Inputs {
     if (!message || type === undefined)
       throw new AppError("not_found", "That message or its session is gone.");
     await this.#queue.run(threadId, () => this.#type(message, type));
+  }
+
+  /** Until it works: with what comes later, what was missed would count as taken care of. */
+  async #list(threadId: string, seen: string): Promise<DiscordMessage[]> {
+    const { api, signal, log } = this.#options;
+    for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, 15_000)) {
+      try {
+        return await api.listMessagesAfter(threadId, seen);
+      } catch (error) {
+        if (signal.aborted || findRefusal(error) !== undefined) throw error;
+        log.warn({ threadId, err: error }, "could not look up what was written meanwhile; trying again");
+        await pause(waitMs, signal);
+      }
+    }
   }
 
   async #typeOrReply(message: DiscordMessage, type: ThreadType): Promise<void> {

@@ -10,6 +10,8 @@ export interface SentMessage {
   readonly id: string;
   text: string | undefined;
   hasKeys: boolean | undefined;
+  /** A person deleted it. Its place is kept: what came later could only be repeated below what stands there. */
+  isGone?: boolean;
 }
 
 export interface MessageState {
@@ -51,13 +53,17 @@ export function planPages(input: PlanInput): Plan {
   const { views, pages, wantsKeys } = input;
   const logViews = views.filter((view) => view.kind !== "screen");
   const picture = views.find((view) => view.kind === "screen");
+  const newest = Math.max(-1, ...[...pages].map(([index, { isGone }]) => (isGone ? -1 : index)));
   let { confirmed } = input;
   for (const [i, view] of logViews.entries()) {
     const isLast = !picture && i === logViews.length - 1;
     const want = { text: view.text, hasKeys: isLast && wantsKeys && !view.isSealed };
     const message = pages.get(view.index);
-    if (!message) return { action: { kind: "send", index: view.index, isScreen: false, want }, confirmed };
-    if (!isAs(message, want)) {
+    // Messages stand in the order in which they were sent: one that is missing above another stays missing.
+    const isLost = !message || message.isGone;
+    if (isLost && view.index > newest && !(message && view.isSealed))
+      return { action: { kind: "send", index: view.index, isScreen: false, want }, confirmed };
+    if (!isLost && !isAs(message, want)) {
       const kind = !view.isSealed && input.isTooOld(message.id) ? "roll" : "edit";
       return { action: { kind, index: view.index, isScreen: false, message, want }, confirmed };
     }
@@ -68,9 +74,10 @@ export function planPages(input: PlanInput): Plan {
   return { action: picture && planPicture(input, picture), confirmed };
 }
 
+/** The last one first: a page that comes back must not find a later one above it. */
 function findSurplus({ pages, dropsSurplus }: PlanInput, last: number): PageAction | undefined {
-  for (const [index, message] of pages) {
-    if (index <= last) continue;
+  const surplus = [...pages].filter(([index, { isGone }]) => index > last && !isGone);
+  for (const [index, message] of surplus.sort(([a], [b]) => b - a)) {
     if (dropsSurplus) return { kind: "delete", index, message };
     const want = { text: BLANK_PAGE, hasKeys: false };
     if (!isAs(message, want)) return { kind: "edit", index, isScreen: false, message, want };

@@ -1,5 +1,5 @@
 /** Wires the relay together: logs in, registers commands, finds its threads again, streams. */
-import { type Client, Events, RESTEvents } from "discord.js";
+import { type Client, Events, REST, RESTEvents } from "discord.js";
 import { SidecarClient } from "../shared/client.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause, Releasers, withDeadline } from "../shared/lifecycle.ts";
@@ -47,7 +47,18 @@ export async function runRelay(
     const discord = await logIn(config, log);
     releasers.add("discord", () => discord.destroy());
     const failed = watchConnection(discord, log);
-    const api = new DiscordApi(discord.rest, stop.signal);
+    const budget = createBudget();
+    // Of its own, since discord.js tries again at once and counts that nowhere; answers to commands stay with it.
+    const rest = new REST({ ...discord.rest.options, retries: 0 }).setToken(config.discordToken);
+    releasers.add("requests", () => rest.clearHashSweeper());
+    releasers.add("request handlers", () => rest.clearHandlerSweeper());
+    for (const source of [rest, discord.rest]) {
+      source.on(RESTEvents.Response, (_request, response) => {
+        if (response.status === 429)
+          budget.slowDown(Number(response.headers.get("retry-after") ?? 1) * 1_000);
+      });
+    }
+    const api = new DiscordApi(rest, stop.signal, () => budget.pass());
     const channel = await api.findChannel(channelId);
     if (!channel?.guildId) {
       throw new Error(
@@ -56,10 +67,6 @@ export async function runRelay(
     }
     const { guildId } = channel;
     const botId = discord.user.id;
-    const budget = createBudget();
-    discord.rest.on(RESTEvents.Response, (_request, response) => {
-      if (response.status === 429) budget.slowDown(Number(response.headers.get("retry-after") ?? 1) * 1_000);
-    });
     const sessions = new Sessions({
       api,
       client,
@@ -82,13 +89,19 @@ export async function runRelay(
       onTyping: (threadId) => sessions.findStream(threadId)?.breakPage(),
       onHandled: (threadId, messageId) => sessions.findStream(threadId)?.noteSeen(messageId),
     });
-    const findAll = () => recover({ api, client, sessions, inputs, channelId, guildId, botId, log });
+    const findAll = () =>
+      untilItWorks("find the open threads", log, stop.signal, () =>
+        recover({ api, client, sessions, inputs, channelId, guildId, botId, log }),
+      );
     await registerCommands(discord, guildId);
-    await untilItWorks("find the open threads", log, findAll);
+    const context = { sessions, client, allowedUserIds, now };
+    const hold = inputs.hold();
+    // Before the threads are looked up: what is written meanwhile waits for its turn.
+    listen({ discord, inputs, context, onReconnected: findAll, log });
+    await findAll();
+    inputs.release(hold);
     releasers.add("sessions", () => sessions.close());
     sessions.start();
-    const context = { sessions, client, allowedUserIds, now };
-    listen({ discord, inputs, context, onReconnected: findAll, log });
     log.info(
       { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
       "relay is ready",
@@ -137,13 +150,18 @@ function watchConnection(discord: Client, log: Log): Promise<never> {
 }
 
 /** The sidecar may come up later than the relay. */
-async function untilItWorks(what: string, log: Log, work: () => Promise<void>): Promise<void> {
-  for (let waitMs = 500; ; waitMs = Math.min(waitMs * 2, 5_000)) {
+async function untilItWorks(
+  what: string,
+  log: Log,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  for (let waitMs = 500; !signal.aborted; waitMs = Math.min(waitMs * 2, 5_000)) {
     try {
       return await work();
     } catch (error) {
       log.warn({ err: error, waitMs }, `could not ${what}; trying again`);
-      await pause(waitMs);
+      await pause(waitMs, signal);
     }
   }
 }

@@ -42,7 +42,7 @@ interface Session {
 const FLUSH_MS = 5_000;
 /** While all is quiet the sidecar holds the request so long. */
 const QUIET_WAIT_MS = 20_000;
-const READ_BYTES = 256 * 1024;
+const READ_BYTES = 512 * 1024;
 
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -50,7 +50,7 @@ export class Sessions {
   /** Discord threads whose session is being made or ended by us right now. */
   readonly #busy = new Set<string>();
   readonly #stop = new AbortController();
-  /** Ends the wait of the request under way: something else is to be asked for now. */
+  /** Ends the wait of the request under way, or before the next: something else is to be asked for now. */
   #interrupt = new AbortController();
   #polling: Promise<void> = Promise.resolve();
   #hasReportedForbidden = false;
@@ -129,6 +129,7 @@ export class Sessions {
     };
     const stream = new ThreadStream({ ...this.#options, thread, lastMessageId, onRefused });
     this.#sessions.set(threadId, { stream, type, status, paused });
+    if (paused === undefined) stream.resume();
     this.#askAnew();
   }
 
@@ -169,8 +170,11 @@ export class Sessions {
   onDiscordThreadChanged(channel: ChannelInfo): void {
     const session = this.#sessions.get(channel.id);
     if (!session || this.#busy.has(channel.id)) return;
+    const wasPaused = session.paused !== undefined;
     session.paused = findPause(channel);
-    if (session.paused === undefined) this.#askAnew();
+    if (session.paused !== undefined || !wasPaused) return;
+    session.stream.resume();
+    this.#askAnew();
   }
 
   /** Says something in a thread, where it can still be written to. */
@@ -212,18 +216,19 @@ export class Sessions {
         isAway = true;
       }
       const spentMs = performance.now() - startedAt;
-      await pause(hasMore ? 0 : Math.max(0, pollIntervalMs - spentMs), signal);
+      const wake = AbortSignal.any([signal, this.#interrupt.signal]);
+      await pause(hasMore ? 0 : Math.max(0, pollIntervalMs - spentMs), wake);
     }
   }
 
   /** @returns whether a thread has more to read at once. */
   async #readAll(): Promise<boolean> {
+    this.#interrupt = new AbortController();
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const sessions = [...this.#sessions.values()].filter(
       ({ stream, paused }) => !stream.isAccepting && !paused,
     );
     if (sessions.length === 0) return false;
-    this.#interrupt = new AbortController();
     const isOneAbsent = sessions.length < this.#sessions.size;
     const { signal } = this.#interrupt;
     const reading = this.#options.client.readOutputs(
@@ -272,6 +277,7 @@ export class Sessions {
     }
     await stream.accept(reply);
     session.status = reply.status;
+    if (reply.more) this.#askAnew();
     if (isOpen(reply.status) || reply.more || this.#busy.has(threadId)) return;
     // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
     this.#busy.add(threadId);

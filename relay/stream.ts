@@ -13,21 +13,26 @@ import {
   type DiscordApi,
   type DiscordMessage,
   findRefusal,
+  type OutgoingMessage,
   type Refusal,
   snowflakeTime,
 } from "./discord-api.ts";
 import { type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
 import { Document } from "./render/document.ts";
 import type { Mark } from "./render/mark.ts";
-import { bellText, endText, type Notice } from "./texts.ts";
+import { bellText, endText, lostText, type Notice } from "./texts.ts";
 
 /** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
 const EDIT_INTERVAL_MS = 1_200;
 const SEND_INTERVAL_MS = 1_100;
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
 const MAX_LIVE_AGE_MS = 50 * 60_000;
-const MAX_BACKOFF_MS = 30_000;
+const MAX_BACKOFF_MS = 15_000;
 const BELL_INTERVAL_MS = 60_000;
+/** While a flood goes on, what it pushes out is told so often. */
+const GAP_INTERVAL_MS = 4_000;
+/** A mark that only says more of what the log tells again need not be kept at once. */
+const SAVE_DELAY_MS = 2_000;
 
 export interface StreamOptions {
   thread: Thread;
@@ -55,21 +60,32 @@ export class ThreadStream {
   /** Pages below are delivered for good. */
   #confirmed: number;
   #screen: { index: number; message: SentMessage } | undefined;
+  /** The picture that is about to be sent: one that turns up after a restart is this one. */
+  #sendingScreen: number | undefined;
   #wasAlternate: boolean;
   /** The last message before the mark's first page. */
   #after: string;
+  /** The newest message of ours that is known. */
+  #sent: string;
   #seen: string;
   #toldEnd: string | undefined;
   #toldBells: number;
   #lastBellAt = 0;
   #ended: Thread | undefined;
   #isRunning: boolean;
+  /** False while Discord may have a message of ours that is not known here. */
   #isAdopted: boolean;
+  #adopting: Promise<void> | undefined;
   #isAccepting = false;
   #isEndSilent = false;
-  /** Messages of ours that are no pages, found after a restart. */
-  readonly #otherTexts = new Set<string>();
-  #resends = 0;
+  /** The log holds more than was read. */
+  #hasMore = false;
+  /** Bytes that the sidecar gave back before they were read. */
+  #lost: { from: number; to: number } | undefined;
+  /** Messages of ours that are no pages, sent but not noted. */
+  #otherTexts: string[] = [];
+  /** How often a message of that kind had to be sent anew. */
+  readonly #resends = new Map<string, number>();
   #rolledId = "";
   #dropsSurplus = false;
   #pump: Promise<void> | undefined;
@@ -77,36 +93,41 @@ export class ThreadStream {
   #lastEditAt = 0;
   #lastSendAt = 0;
   #documentMark: Mark | undefined;
+  /** The document was told something that the log does not say, and the mark kept does not know it. */
+  #hasUnsavedEvents = false;
   #savedMark = "";
   #saving: Promise<void> = Promise.resolve();
+  #saveTimer: NodeJS.Timeout | undefined;
   readonly #stop = new AbortController();
 
   constructor(options: StreamOptions) {
-    const { thread, lastMessageId, isAnsi } = options;
-    const mark = findDeliveryMark(thread);
+    const { thread, lastMessageId } = options;
     this.#options = options;
     this.threadId = thread.threadId;
-    this.#document = mark
-      ? Document.restore(mark, { isAnsi })
-      : new Document({ cols: thread.cols, rows: thread.rows, isAnsi });
+    const { document, mark } = openDocument(options);
+    this.#document = document;
     this.#confirmed = mark?.page ?? 0;
     this.#after = mark?.after ?? thread.threadId;
+    this.#sent = mark?.sent ?? thread.threadId;
     this.#seen = mark?.seen ?? thread.threadId;
     this.#toldEnd = mark?.end;
     this.#toldBells = mark?.bells ?? 0;
     this.#isRunning = thread.processRunning;
-    this.#wasAlternate = this.#document.screen.alternate !== undefined;
+    this.#wasAlternate = document.screen.alternate !== undefined;
     this.#documentMark = mark && { offset: mark.offset, page: mark.page, state: mark.state };
     for (const [i, id] of (mark?.ids ?? []).entries()) {
       this.#pages.set(this.#confirmed + i, { id, text: undefined, hasKeys: undefined });
     }
+    document.begin(this.#confirmed + this.#pages.size);
     if (mark?.screen) {
       const [index, id] = mark.screen;
-      this.#screen = { index, message: { id, text: undefined, hasKeys: undefined } };
+      if (id === "") this.#sendingScreen = index;
+      else this.#screen = { index, message: { id, text: undefined, hasKeys: undefined } };
     }
     // Where Discord's newest message is one that the mark knows of, there is nothing to look for.
     const knowsAll = mark !== undefined && mark.ids.length < MAX_IDS;
-    this.#isAdopted = knowsAll && lastMessageId !== undefined && compareIds(lastMessageId, this.#seen) <= 0;
+    this.#isAdopted = knowsAll && lastMessageId !== undefined && compareIds(lastMessageId, this.#sent) <= 0;
+    if (!thread.processRunning && thread.offset <= this.offset) this.#ended = thread;
   }
 
   /** Where the next output is read from. */
@@ -114,7 +135,7 @@ export class ThreadStream {
     return this.#document.offset;
   }
 
-  /** The newest message that is taken care of; what people wrote after it may still have to go in. */
+  /** Up to here all messages are taken care of; what people wrote after it may still have to go in. */
   get seen(): string {
     return this.#seen;
   }
@@ -137,15 +158,23 @@ export class ThreadStream {
   noteSeen(messageId: string): void {
     if (compareIds(messageId, this.#seen) <= 0) return;
     this.#seen = messageId;
+    this.#saveSoon();
+  }
+
+  /** Begins, or goes on after a time in which the Discord thread took nothing. */
+  resume(): void {
     this.#wake();
   }
 
-  /** A message was deleted; where it was one of the pages still to change, it gets a successor. */
+  /** A message was deleted; where it was the last page or the picture, it gets a successor. */
   noteDeleted(messageId: string): void {
     for (const [index, { id }] of this.#pages) {
       if (id !== messageId || index < this.#confirmed) continue;
-      this.#pages.delete(index);
-      this.#resends++;
+      this.#forget({ index, isScreen: false });
+      this.#wake();
+    }
+    if (this.#screen?.message.id === messageId) {
+      this.#forget({ index: this.#screen.index, isScreen: true });
       this.#wake();
     }
   }
@@ -158,6 +187,7 @@ export class ThreadStream {
   /** A person wrote: what comes from now on stands below their message. */
   breakPage(): void {
     this.#document.breakPage("cursor");
+    this.#hasUnsavedEvents = true;
     this.#dropsSurplus = true;
     this.#wake();
   }
@@ -165,36 +195,43 @@ export class ThreadStream {
   /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
   async flush(deadlineMs: number): Promise<void> {
     this.#wake();
-    if (this.#pump) await Promise.race([this.#pump, pause(deadlineMs, this.#stop.signal)]);
+    const deadline = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(deadlineMs)]);
+    while (this.#pump && !deadline.aborted) await Promise.race([this.#pump, pause(deadlineMs, deadline)]);
   }
 
   /** Stops; what is not delivered yet is delivered after the next start. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#pump;
-    await this.#saving;
+    await this.#save();
   }
 
   async #accept(reply: OutputReply): Promise<void> {
     const document = this.#document;
+    this.#hasMore = reply.more;
     if (reply.output !== "") {
       // Before the first byte: which pages have messages decides what a flood may leave out.
       await this.#adopt();
+      if (reply.firstOffset > this.offset) this.#lost = { from: this.offset, to: reply.firstOffset };
       await document.feedLong(reply.output, reply.offset);
       const isAlternate = document.screen.alternate !== undefined;
-      if (isAlternate && !this.#wasAlternate) document.breakPage("screen");
+      if (isAlternate && !this.#wasAlternate) {
+        document.breakPage("screen");
+        this.#hasUnsavedEvents = true;
+      }
       this.#wasAlternate = isAlternate;
       this.#wake();
     }
     if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
       document.resize(reply.cols, reply.rows);
+      this.#hasUnsavedEvents = true;
       this.#wake();
     }
     if (this.#isRunning !== reply.processRunning) this.#wake();
     this.#isRunning = reply.processRunning;
     if (reply.processRunning) {
       this.#ended = undefined;
-    } else if (!reply.more && this.#ended?.status !== reply.status) {
+    } else if (!reply.more && (this.#ended?.status !== reply.status || reply.output !== "")) {
       const thread = await this.#options.client.getThread(this.threadId);
       if (thread.processRunning || thread.offset > this.offset) return;
       this.#ended = thread;
@@ -220,7 +257,7 @@ export class ThreadStream {
         await this.#adopt();
         const next = this.#nextAction();
         if (!next) {
-          await this.#save();
+          this.#saveSoon();
           if (!this.#isDirty) return;
           continue;
         }
@@ -228,7 +265,7 @@ export class ThreadStream {
         await this.#options.budget.run(async () => {
           // Looked up again now that it is this thread's turn: only the newest state is ever sent.
           const action = signal.aborted ? undefined : this.#nextAction();
-          if (action) await this.#perform(action);
+          if (action && this.#waitMs(action) <= 0) await this.#perform(action);
         });
         backoffMs = 0;
       } catch (error) {
@@ -266,11 +303,21 @@ export class ThreadStream {
       if (this.#rolledId === action.message.id) return { ...action, kind: "delete" };
       this.#rolledId = action.message.id;
       this.#document.breakPage("screen");
+      this.#hasUnsavedEvents = true;
       return this.#nextAction();
     }
     if (action) return action;
     this.#dropsSurplus = false;
-    return this.#bellNotice() ?? this.#endNotice();
+    return this.#lostNotice() ?? this.#bellNotice() ?? this.#endNotice();
+  }
+
+  #lostNotice(): Action | undefined {
+    const lost = this.#lost;
+    if (!lost) return undefined;
+    const told = () => {
+      this.#lost = undefined;
+    };
+    return { kind: "notice", key: `lost ${lost.from}`, notice: lostText(lost.to - lost.from), told };
   }
 
   #bellNotice(): Action | undefined {
@@ -296,144 +343,208 @@ export class ThreadStream {
   }
 
   async #perform(action: Action): Promise<void> {
-    const { api, now } = this.#options;
+    const { api } = this.#options;
     switch (action.kind) {
-      case "send": {
-        this.#lastSendAt = now();
-        const { index, isScreen, want } = action;
-        if (!isScreen) this.#document.begin(index + 1);
-        const nonce = this.#nonce(`${isScreen ? "screen" : "page"} ${index}`);
-        const message = await this.#orForget(() => undefined, this.#send(want.text, nonce, want.hasKeys));
-        if (!message) return;
-        const sent = { id: message.id, ...want };
-        if (isScreen) this.#screen = { index, message: sent };
-        else this.#pages.set(index, sent);
-        return this.#save();
-      }
+      case "send":
+        return this.#sendPage(action);
       case "edit": {
-        this.#lastEditAt = now();
         const { want, message } = action;
+        this.#lastEditAt = this.#options.now();
+        // Until there is an answer it may hold either text.
+        message.text = undefined;
         const components = want.hasKeys ? KEY_BUTTONS : [];
         const edited = api.edit(this.threadId, message.id, { content: want.text, components });
-        await this.#orForget(() => this.#forget(action), edited);
-        Object.assign(message, want);
+        const isThere = await orUndefined(edited.then(() => true));
+        if (isThere) Object.assign(message, want);
+        else this.#forget(action);
         return;
       }
       case "roll":
       case "delete":
-        await this.#orForget(() => undefined, api.deleteMessage(this.threadId, action.message.id));
+        await orUndefined(api.deleteMessage(this.threadId, action.message.id));
         this.#pages.delete(action.index);
-        this.#resends++;
+        this.#sendAnew(`page ${action.index}`);
         return;
-      case "notice": {
-        this.#lastSendAt = now();
-        const { notice } = action;
-        if (!this.#otherTexts.has(notice.content)) {
-          const message = await api.send(this.threadId, {
-            content: notice.content,
-            nonce: this.#nonce(action.key),
-            ...(notice.mention === undefined ? {} : { mention: notice.mention }),
-            ...(notice.isEnd ? { components: DONE_BUTTON } : {}),
-          });
-          this.#isSeen(message.id);
-        }
-        action.told();
-        return this.#save();
-      }
+      case "notice":
+        return this.#sendNotice(action);
       default:
         action satisfies never;
     }
   }
 
-  async #send(content: string, nonce: string, hasKeys: boolean): Promise<{ id: string }> {
-    const components = hasKeys ? { components: KEY_BUTTONS } : {};
-    const message = await this.#options.api.send(this.threadId, { content, nonce, ...components });
-    this.#isSeen(message.id);
-    return message;
+  async #sendPage({ index, isScreen, want }: Extract<Action, { kind: "send" }>): Promise<void> {
+    if (isScreen) this.#sendingScreen = index;
+    else this.#document.begin(index + 1);
+    // What decides where pages begin must be known when this page is found after a restart.
+    if (isScreen || this.#hasUnsavedEvents) await this.#save();
+    const key = `${isScreen ? "screen" : "page"} ${index}`;
+    const components = want.hasKeys ? { components: KEY_BUTTONS } : {};
+    const message = await this.#send(key, { content: want.text, ...components });
+    if (!message) return;
+    // A nonce may bring back what an earlier try made, with the text of then.
+    const sent = { id: message.id, text: message.content, hasKeys: want.hasKeys };
+    if (isScreen) this.#screen = { index, message: sent };
+    else this.#pages.set(index, sent);
+    this.#sendingScreen = undefined;
+    await this.#save();
   }
 
-  #isSeen(messageId: string): void {
-    if (compareIds(messageId, this.#seen) > 0) this.#seen = messageId;
-  }
-
-  #forget({ index, isScreen }: { index: number; isScreen: boolean }): void {
-    if (isScreen) this.#screen = undefined;
-    else this.#pages.delete(index);
-  }
-
-  /**
-   * A message that a person deleted gets a successor, with another nonce: Discord answers a nonce whose message is
-   * gone with "unknown message" too.
-   */
-  async #orForget<T>(forget: () => void, work: Promise<T>): Promise<T | undefined> {
-    try {
-      return await work;
-    } catch (error) {
-      if (findRefusal(error) !== "unknown message") throw error;
-      forget();
-      this.#resends++;
-      return undefined;
+  async #sendNotice({ key, notice, told }: Extract<Action, { kind: "notice" }>): Promise<void> {
+    const { content, mention, isEnd } = notice;
+    const known = this.#otherTexts.indexOf(content);
+    if (known >= 0) this.#otherTexts.splice(known, 1);
+    else {
+      const message = await this.#send(key, {
+        content,
+        ...(mention === undefined ? {} : { mention }),
+        ...(isEnd ? { components: DONE_BUTTON } : {}),
+      });
+      if (!message) return;
     }
+    told();
+    await this.#save();
+  }
+
+  /** Undefined where it has to be tried once more, under another nonce. */
+  async #send(
+    key: string,
+    message: Omit<OutgoingMessage, "nonce">,
+  ): Promise<{ id: string; content: string } | undefined> {
+    this.#lastSendAt = this.#options.now();
+    let sent: { id: string; content: string } | undefined;
+    try {
+      const nonce = this.#nonce(key);
+      // Discord answers a nonce whose message was deleted with "unknown message".
+      sent = await orUndefined(this.#options.api.send(this.threadId, { ...message, nonce }));
+    } catch (error) {
+      // It may be there all the same.
+      this.#isAdopted = false;
+      throw error;
+    }
+    // An older message than the newest known one was made for something else, before a restart.
+    if (sent && compareIds(sent.id, this.#sent) > 0) {
+      this.#sent = sent.id;
+      return sent;
+    }
+    this.#sendAnew(key);
+    return undefined;
+  }
+
+  #sendAnew(key: string): void {
+    this.#resends.set(key, (this.#resends.get(key) ?? 0) + 1);
+  }
+
+  /** A message that a person deleted. */
+  #forget({ index, isScreen }: { index: number; isScreen: boolean }): void {
+    this.#sendAnew(`${isScreen ? "screen" : "page"} ${index}`);
+    if (isScreen) {
+      this.#screen = undefined;
+      return;
+    }
+    const message = this.#pages.get(index);
+    const isLast = ![...this.#pages].some(([other, { isGone }]) => other > index && !isGone);
+    if (isLast) this.#pages.delete(index);
+    else if (message) message.isGone = true;
   }
 
   async #pace(action: Action): Promise<void> {
-    const isSend = action.kind === "send" || action.kind === "notice";
-    const readyAt = isSend ? this.#lastSendAt + SEND_INTERVAL_MS : this.#lastEditAt + EDIT_INTERVAL_MS;
-    const waitMs = readyAt - this.#options.now();
+    const waitMs = this.#waitMs(action);
     if (waitMs > 0) await pause(waitMs, this.#stop.signal);
   }
 
+  #waitMs(action: Action): number {
+    const now = this.#options.now();
+    switch (action.kind) {
+      case "send": {
+        const isInFlood = this.#hasMore && action.want.text.startsWith(GAP_PREFIX);
+        return this.#lastSendAt + (isInFlood ? GAP_INTERVAL_MS : SEND_INTERVAL_MS) - now;
+      }
+      case "notice":
+        return this.#lastSendAt + SEND_INTERVAL_MS - now;
+      case "edit":
+      case "roll":
+      case "delete":
+        return this.#lastEditAt + EDIT_INTERVAL_MS - now;
+      default:
+        throw new Error(`unknown action ${JSON.stringify(action satisfies never)}`);
+    }
+  }
+
   /**
-   * After a restart, before anything is sent: finds the messages that are there, also those that were made when
-   * the relay before had no time left to note them. Pages are sent one after the other, so their order says which
-   * is which.
+   * After a restart and after a send without an answer, before anything is sent: finds the messages that are
+   * there. Pages are sent one after the other, so their order says which is which.
    */
-  async #adopt(): Promise<void> {
-    if (this.#isAdopted) return;
+  #adopt(): Promise<void> {
+    if (this.#isAdopted) return Promise.resolve();
+    this.#adopting ??= this.#findMessages().finally(() => {
+      this.#adopting = undefined;
+    });
+    return this.#adopting;
+  }
+
+  async #findMessages(): Promise<void> {
     const { api, botId } = this.#options;
     const messages = await api.listMessagesAfter(this.threadId, this.#after);
     const ours = messages.filter((message) => message.author.id === botId && message.type === 0);
     const byId = new Map(ours.map((message) => [message.id, message]));
     const known = new Set([...this.#pages.values()].map(({ id }) => id));
-    for (const [index, page] of this.#pages) {
+    for (const [index, page] of [...this.#pages].sort(([a], [b]) => b - a)) {
       const message = byId.get(page.id);
       if (message) Object.assign(page, stateOf(message));
-      else this.#pages.delete(index);
+      else if (!page.isGone) this.#forget({ index, isScreen: false });
     }
     let next = Math.max(this.#confirmed, ...[...this.#pages.keys()].map((index) => index + 1));
+    const screen = this.#screen?.message;
+    const picture = screen && byId.get(screen.id);
+    if (screen && picture) Object.assign(screen, stateOf(picture));
+    this.#otherTexts = [];
     for (const message of ours) {
+      if (known.has(message.id) || message.id === screen?.id) continue;
+      const isNew = compareIds(message.id, this.#sent) > 0;
       const sent = { id: message.id, ...stateOf(message) };
-      if (known.has(message.id)) continue;
       if (message.content.startsWith(SCREEN_PREFIX)) {
-        // The newest picture is the one that is being edited; the document counts them.
-        const index = Math.max(0, this.#document.screen.alternates - 1);
-        if (this.#screen?.message.id === message.id) this.#screen.message = sent;
-        else if (compareIds(message.id, this.#screen?.message.id ?? "") > 0)
-          this.#screen = { index, message: sent };
+        if (!isNew || this.#sendingScreen === undefined) continue;
+        this.#screen = { index: this.#sendingScreen, message: sent };
+        this.#sendingScreen = undefined;
       } else if (isPage(message)) {
         this.#pages.set(next++, sent);
-      } else {
-        this.#otherTexts.add(message.content);
+      } else if (isNew) {
+        this.#otherTexts.push(message.content);
       }
-      this.#isSeen(message.id);
     }
+    const newest = ours.at(-1)?.id ?? "";
+    if (compareIds(newest, this.#sent) > 0) this.#sent = newest;
     this.#document.begin(next);
     this.#isAdopted = true;
   }
 
+  /** Keeps the mark within some seconds. */
+  #saveSoon(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#saveTimer ??= setTimeout(() => void this.#save(), SAVE_DELAY_MS);
+  }
+
   /** Keeps the mark on the sidecar, one after the other and only when it says something new. */
   #save(): Promise<void> {
+    clearTimeout(this.#saveTimer);
+    this.#saveTimer = undefined;
     const save = async () => {
+      const hadUnsavedEvents = this.#hasUnsavedEvents;
+      this.#hasUnsavedEvents = false;
       const mark = this.#makeMark();
       const text = JSON.stringify(mark);
       if (!mark || text === this.#savedMark) return;
-      await this.#options.client.putDelivery(this.threadId, mark);
-      this.#savedMark = text;
+      try {
+        await this.#options.client.putDelivery(this.threadId, mark);
+        this.#savedMark = text;
+      } catch (error) {
+        this.#hasUnsavedEvents ||= hadUnsavedEvents;
+        // Streaming goes on without it; a bug must not end that either.
+        const level = error instanceof AppError ? "warn" : "error";
+        this.#options.log[level]({ threadId: this.threadId, err: error }, "could not keep the mark");
+      }
     };
-    this.#saving = this.#saving.then(save).catch((error: unknown) => {
-      if (!(error instanceof AppError)) throw error;
-      this.#options.log.warn({ threadId: this.threadId, err: error }, "could not keep the mark");
-    });
+    this.#saving = this.#saving.then(save);
     return this.#saving;
   }
 
@@ -442,22 +553,32 @@ export class ThreadStream {
     const mark = this.#document.mark(MAX_STATE_CHARACTERS) ?? this.#documentMark;
     if (!mark) return undefined;
     this.#documentMark = mark;
-    this.#after = this.#pages.get(mark.page - 1)?.id ?? this.#after;
-    for (const index of this.#pages.keys()) if (index < mark.page) this.#pages.delete(index);
+    for (const [index, { id }] of this.#pages) {
+      if (index >= mark.page) continue;
+      if (compareIds(id, this.#after) > 0) this.#after = id;
+      this.#pages.delete(index);
+    }
     const ids: string[] = [];
     for (let page = this.#pages.get(mark.page); page && ids.length < MAX_IDS; ) {
       ids.push(page.id);
       page = this.#pages.get(mark.page + ids.length);
     }
+    const screen = this.#makeScreenMark();
     return {
       ...mark,
       after: this.#after,
       ids,
-      ...(this.#screen ? { screen: [this.#screen.index, this.#screen.message.id] } : {}),
+      ...(screen ? { screen } : {}),
       ...(this.#toldEnd === undefined ? {} : { end: this.#toldEnd }),
       bells: this.#toldBells,
+      sent: this.#sent,
       seen: this.#seen,
     };
+  }
+
+  #makeScreenMark(): DeliveryMark["screen"] {
+    if (this.#sendingScreen !== undefined) return [this.#sendingScreen, ""];
+    return this.#screen && [this.#screen.index, this.#screen.message.id];
   }
 
   /** Discord archives what nobody writes to, and edits are no writing: such a thread comes back. */
@@ -470,9 +591,34 @@ export class ThreadStream {
   }
 
   /** Stable over restarts, so that a message which was made but not answered for is not made twice. */
-  #nonce(what: string): string {
-    const text = `${this.threadId} ${what} ${this.#resends}`;
+  #nonce(key: string): string {
+    const text = `${this.threadId} ${key} ${this.#resends.get(key) ?? 0}`;
     return createHash("sha256").update(text).digest("base64url").slice(0, 25);
+  }
+}
+
+/** Goes on from the mark; from the log's start where there is none, or where it is of another version. */
+function openDocument({ thread, isAnsi, log }: StreamOptions): {
+  document: Document;
+  mark: DeliveryMark | undefined;
+} {
+  const mark = findDeliveryMark(thread);
+  try {
+    if (mark) return { document: Document.restore(mark, { isAnsi }), mark };
+  } catch (error) {
+    log.warn({ threadId: thread.threadId, err: error }, "the mark cannot be read; starting over");
+  }
+  const document = new Document({ cols: thread.cols, rows: thread.rows, isAnsi });
+  return { document, mark: undefined };
+}
+
+/** Undefined where the message is gone. */
+async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (findRefusal(error) !== "unknown message") throw error;
+    return undefined;
   }
 }
 
@@ -480,6 +626,8 @@ function stateOf(message: DiscordMessage): { text: string; hasKeys: boolean } {
   return { text: message.content, hasKeys: message.components.length > 0 };
 }
 
+const GAP_PREFIX = "… ";
+
 function isPage({ content }: DiscordMessage): boolean {
-  return content.startsWith("```") || content.startsWith("… ");
+  return content.startsWith("```") || content.startsWith(GAP_PREFIX);
 }

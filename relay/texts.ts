@@ -2,6 +2,7 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { fence } from "./render/pages.ts";
+import { formatBytes } from "./render/text.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000, with room for what stands around it. */
@@ -34,6 +35,12 @@ const MENTION_AFTER_SECONDS = 60;
 
 export function bellText({ createdBy }: Pick<Thread, "createdBy">): Notice {
   return withMention("🔔 The terminal bell rang.", createdBy, false);
+}
+
+/** The log on the VM holds so much and no more. */
+export function lostText(bytes: number): Notice {
+  const content = `⚠️ ${formatBytes(bytes)} of output came while nobody could show it, and are gone from the VM's log (LOG_MAX_BYTES).`;
+  return { content, isEnd: false };
 }
 
 /** One message when a process has ended. `undefined` while there is nothing to say. */
