@@ -29,11 +29,11 @@ export interface Console {
 
 /** Made by `node scripts/build.mjs --console` beside the sources, by `npm run build` in dist/. */
 const BUNDLE = fileURLToPath(new URL("./bundle/", import.meta.url));
-const ASSETS: Record<string, string> = {
-  "console.js": "text/javascript; charset=utf-8",
-  "console.css": "text/css; charset=utf-8",
-  "icon.svg": "image/svg+xml",
-};
+const ASSETS = new Map([
+  ["console.js", "text/javascript; charset=utf-8"],
+  ["console.css", "text/css; charset=utf-8"],
+  ["icon.svg", "image/svg+xml"],
+]);
 /** What the page asks for; a cookie opens nothing else, above all nothing that changes a thread. */
 const READABLE = /^\/(?:threads|thread\/[^/]+)$/;
 
@@ -57,7 +57,7 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
   });
   pages.get("/console", sendPage);
   pages.get("/console/:asset", (request, response, next) => {
-    const type = ASSETS[request.params.asset];
+    const type = ASSETS.get(request.params.asset);
     if (type === undefined) return next();
     response.set("content-type", type).send(readBundle(request.params.asset));
   });

@@ -1,0 +1,180 @@
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { attach, buildConsole, type Signed, signIn } from "./support/console.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal } from "./support/threads.ts";
+
+const HOUR_MS = 60 * 60_000;
+
+let sidecar: TestSidecar;
+let signed: Signed;
+let skippedMs = 0;
+beforeAll(async () => {
+  buildConsole();
+  sidecar = await startSidecar({}, { now: () => Date.now() + skippedMs });
+  await openTerminal(sidecar.client, "a", "echo up; sleep 60");
+  signed = await signIn(sidecar.url, sidecar.token);
+});
+afterAll(() => sidecar.close());
+
+/** By node:http, since fetch lets nobody set Host or Sec-Fetch-Site. */
+function status(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request(`${sidecar.url}${path}`, { method, headers }, (reply) => {
+      reply.resume().on("end", () => resolve(reply.statusCode ?? 0));
+    })
+      .on("error", reject)
+      .end(body);
+  });
+}
+
+describe("the page", () => {
+  test.each([
+    ["/console", "text/html"],
+    ["/console/console.js", "text/javascript"],
+    ["/console/console.css", "text/css"],
+    ["/console/icon.svg", "image/svg+xml"],
+  ])("%s needs no token, is never stored and may load nothing of others", async (path, type) => {
+    const reply = await fetch(`${sidecar.url}${path}`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get("content-type")).toContain(type);
+    expect(reply.headers.get("cache-control")).toBe("no-store");
+    expect(reply.headers.get("x-content-type-options")).toBe("nosniff");
+    const policy = reply.headers.get("content-security-policy") ?? "";
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "connect-src 'self'",
+      "frame-ancestors 'none'",
+    ]) {
+      expect(policy.split("; ")).toContain(rule);
+    }
+    expect(policy).not.toMatch(/script-src[^;]*unsafe|style-src-elem[^;]*unsafe/);
+    expect(await reply.text()).not.toContain(sidecar.token);
+  });
+
+  test("has another nonce each time, the one of its policy", async () => {
+    const pages = await Promise.all([1, 2].map(() => fetch(`${sidecar.url}/console`)));
+    const nonces = await Promise.all(
+      pages.map(async (page) => {
+        const nonce = /name="style-nonce" content="([^"]+)"/.exec(await page.text())?.[1] ?? "none";
+        expect(page.headers.get("content-security-policy")).toContain(`'nonce-${nonce}'`);
+        return nonce;
+      }),
+    );
+    expect(nonces[0]).not.toBe(nonces[1]);
+  });
+
+  test.each(["/console/main.ts", "/console/..%2froutes.ts", "/console/constructor", "/console/a/b"])(
+    "%s is not a part of it",
+    async (path) => {
+      expect(await status("GET", path, { authorization: `Bearer ${sidecar.token}` })).toBe(404);
+    },
+  );
+
+  test.each([
+    ["evil.example", 401],
+    ["127.0.0.1.evil.example", 401],
+    ["localhost:8080", 200],
+    ["[::1]:3001", 200],
+  ])("asked for as %s: %i", async (host, expected) => {
+    expect(await status("GET", "/console", { host })).toBe(expected);
+  });
+});
+
+describe("signing in", () => {
+  test("takes the token and sets a cookie that no script sees", () => {
+    expect(signed.status).toBe(200);
+    const { port } = new URL(sidecar.url);
+    expect(signed.cookie).toMatch(new RegExp(`^threadmux_${port}=[\\w-]{43}$`));
+    expect(signed.attributes).toMatch(/^Max-Age=43200; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/);
+  });
+
+  test("behind TLS sets one that goes over TLS alone", async () => {
+    const { host } = new URL(sidecar.url);
+    const { attributes } = await signIn(sidecar.url, sidecar.token, { origin: `https://${host}` });
+    expect(attributes).toContain("Secure");
+  });
+
+  test("with a wrong token is refused like any wrong token", async () => {
+    expect(await signIn(sidecar.url, "wrong")).toEqual({ status: 401, cookie: "", attributes: "" });
+    expect(await status("POST", "/console/session", { cookie: signed.cookie, origin: sidecar.url })).toBe(
+      401,
+    );
+  });
+
+  test("from another site's page is refused", async () => {
+    const { status, cookie } = await signIn(sidecar.url, sidecar.token, { origin: "https://evil.example" });
+    expect({ status, cookie }).toEqual({ status: 401, cookie: "" });
+  });
+});
+
+describe("the cookie", () => {
+  const own = () => ({ cookie: signed.cookie, origin: sidecar.url, "sec-fetch-site": "same-origin" });
+
+  test.each(["/threads", "/threads?status=all", "/thread/a"])("reads %s", async (path) => {
+    expect(await status("GET", path, own())).toBe(200);
+    expect(await status("GET", path, { cookie: signed.cookie })).toBe(200);
+    expect(await status("GET", path, {})).toBe(401);
+  });
+
+  test.each([
+    ["cross-site", { "sec-fetch-site": "cross-site" }],
+    ["same-site, which another port of this host is too", { "sec-fetch-site": "same-site" }],
+    ["another origin", { origin: "http://127.0.0.1:1" }],
+    ["a rebound name", { host: "evil.example" }],
+    ["a wrong token beside it", { authorization: "Bearer wrong" }],
+  ])("reads nothing for %s", async (_what, headers) => {
+    expect(await status("GET", "/threads", { cookie: signed.cookie, ...headers })).toBe(401);
+  });
+
+  test.each([
+    ["POST", "/thread/create"],
+    ["POST", "/thread/a/input"],
+    ["POST", "/thread/a/resize"],
+    ["POST", "/thread/a/kill"],
+    ["POST", "/threads/output"],
+    ["PUT", "/thread/a/delivery"],
+    ["GET", "/thread/a/output"],
+    ["GET", "/thread/a/log"],
+    ["GET", "/thread/a/screen"],
+    ["GET", "/repos"],
+  ])("does not do for %s %s, from wherever", async (method, path) => {
+    const body = method === "GET" ? undefined : "{}";
+    expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);
+  });
+
+  test("signs out from the page alone; then it is worth nothing and its sockets are closed", async () => {
+    const { cookie } = await signIn(sidecar.url, sidecar.token);
+    const viewer = await attach(sidecar, "a", { headers: { cookie, origin: sidecar.url } });
+    await viewer.untilScreen("up");
+    const cases = [
+      {},
+      { origin: "https://evil.example" },
+      { origin: sidecar.url, "sec-fetch-site": "same-site" },
+    ];
+    for (const headers of cases) {
+      expect(await status("DELETE", "/console/session", { cookie, ...headers })).toBe(401);
+    }
+    expect(await status("GET", "/threads", { cookie })).toBe(200);
+    expect(await status("DELETE", "/console/session", { cookie, origin: sidecar.url })).toBe(204);
+    expect(await status("GET", "/threads", { cookie })).toBe(401);
+    expect(await viewer.closed).toBe(4401);
+    expect(await status("GET", "/threads", own())).toBe(200);
+  });
+
+  test("lasts twelve hours, and so do its sockets", async () => {
+    const { cookie } = await signIn(sidecar.url, sidecar.token);
+    const viewer = await attach(sidecar, "a", { headers: { cookie, origin: sidecar.url } });
+    skippedMs = 11.9 * HOUR_MS;
+    expect(await status("GET", "/threads", { cookie })).toBe(200);
+    skippedMs = 12.1 * HOUR_MS;
+    expect(await status("GET", "/threads", { cookie })).toBe(401);
+    expect(await viewer.closed).toBe(4401);
+  });
+});
