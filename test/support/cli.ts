@@ -1,11 +1,17 @@
-/** The command line as a process of its own, against a sidecar: its real sources, put into one file to start fast. */
+/**
+ * The command line against a sidecar: as a process of its own, made of its real sources put into one file, or, where
+ * only its words matter, within this process, which takes milliseconds.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { type IPty, spawn as spawnPty } from "node-pty";
+import type { Streams } from "../../cli/context.ts";
+import { runCli } from "../../cli/program.ts";
 import { RUN_VARIABLE, runId } from "./folders.ts";
 import type { TestSidecar } from "./sidecar.ts";
 import { until } from "./wait.ts";
@@ -39,6 +45,8 @@ export interface Cli {
   file: string;
   env: Record<string, string>;
   run: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
+  /** As {@link Cli.run}, within this process. */
+  call: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
   /** As {@link Cli.run}, for a test that speaks with it while it runs. */
   start: (args: readonly string[], options?: CliOptions) => ChildProcess;
   /** In a terminal of 80×24. */
@@ -85,6 +93,22 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
     return { code, stdout, stderr };
   };
+  const call: Cli["call"] = async (args, options = {}) => {
+    const stdout = new PassThrough();
+    const stderr = new PassThrough();
+    const streams = { stdin: Readable.from([Buffer.from(options.input ?? "")]), stdout, stderr };
+    const said = Promise.all([text(stdout), text(stderr)]);
+    const code = await runCli(
+      args,
+      { ...env, ...options.env },
+      streams as unknown as Streams,
+      options.cwd ?? cwd,
+    );
+    stdout.end();
+    stderr.end();
+    const [out, err] = await said;
+    return { code, stdout: out, stderr: err };
+  };
   const terminal: Cli["terminal"] = (args, more = {}) => {
     const pty = spawnPty(process.execPath, [file, ...args], {
       name: "xterm-256color",
@@ -120,5 +144,5 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
       },
     };
   };
-  return { file, env, run, start, terminal };
+  return { file, env, run, call, start, terminal };
 }
