@@ -285,6 +285,77 @@ describe("properties", () => {
   });
 });
 
+describe("delivery", () => {
+  /** A piece of output, how many of the listed pages are sent after it, and whether the relay dies then. */
+  const life = fc.array(
+    fc.record({
+      isFlood: fc.boolean(),
+      output,
+      sent: fc.integer({ min: 0, max: 6 }),
+      isKilled: fc.boolean(),
+      hasBreak: fc.boolean(),
+    }),
+    { maxLength: 15, size: "max" },
+  );
+
+  /** Text equal, apart from what an honest notice names with its exact count. */
+  function expectHonest(pages: readonly { kind: string; text: string }[], rows: readonly string[]): void {
+    let next = 0;
+    for (const { kind, text } of pages) {
+      if (kind === "gap") next += Number(/^… ([\d,]+) lines? /.exec(text)?.[1]?.replaceAll(",", ""));
+      else {
+        const shown = joinPages([text]).split("\n");
+        expect(shown).toEqual(rows.slice(next, next + shown.length));
+        next += shown.length;
+      }
+    }
+    expect(next).toBe(rows.length);
+  }
+
+  it("is the terminal's text, whatever is dropped in a flood and however often the relay dies", () => {
+    let gaps = 0;
+    fc.assert(
+      fc.property(life, size, (all, { cols, rows }) => {
+        const options = { maxBacklogPages: 4 };
+        const screen = new Screen({ cols, rows });
+        let document = new Document({ cols, rows, ...options });
+        let log = Buffer.alloc(0);
+        const messages: { kind: string; text: string }[] = [];
+        for (const { output: text, isFlood, sent, isKilled, hasBreak } of all) {
+          const flood = isFlood ? `${text}\x1b[r\x1b[?1049l\x1b[4l\x1b(B\x0f\r\n${numbered(3000)}` : text;
+          log = Buffer.concat([log, Buffer.from(flood)]);
+          screen.write(flood);
+          append(document, flood);
+          if (hasBreak) document.breakPage();
+          for (const { index } of document
+            .pages()
+            .filter((page) => page.kind !== "screen")
+            .slice(0, sent)) {
+            document.begin(index + 1);
+            const page = document.pages().find((one) => one.kind !== "screen" && one.index === index);
+            if (page === undefined) continue;
+            expect(index).toBeLessThanOrEqual(messages.length);
+            messages[index] = page;
+            if (page.isSealed) document.confirm(index + 1);
+          }
+          if (!isKilled) continue;
+          const mark = document.mark(Infinity);
+          if (mark === undefined) continue;
+          document = Document.restore(mark, options);
+          append(document, log.subarray(mark.offset).toString());
+        }
+        const open = document.pages().filter((page) => page.kind !== "screen");
+        const done = messages.slice(0, open[0]?.index ?? messages.length);
+        gaps += [...done, ...open].filter((page) => page.kind === "gap").length;
+        const lines = [...screen.takeSettled(), ...screen.live()].map((line) => cleanRow(line.text));
+        expectHonest([...done, ...open], lines);
+      }),
+      RUNS,
+    );
+    expect(gaps).toBeGreaterThan(10);
+  });
+});
+
 describe("mark", () => {
   const prose =
     "The quick brown fox jumps over the lazy dog while 1234 other animals watch it from a distance.\r\n";
