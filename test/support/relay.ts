@@ -36,7 +36,13 @@ export interface Everything {
 }
 
 export async function startEverything(
-  options: { vm?: Partial<VmConfig>; discord?: LocalDiscordOptions; relay?: Partial<RelayConfig> } = {},
+  options: {
+    vm?: Partial<VmConfig>;
+    discord?: LocalDiscordOptions;
+    relay?: Partial<RelayConfig>;
+    /** The test starts one of its own. */
+    isWithoutRelay?: boolean;
+  } = {},
 ): Promise<Everything> {
   const sidecar = await startSidecar(options.vm);
   const discord = await runLocalDiscord({
@@ -67,7 +73,7 @@ export async function startEverything(
     await relay?.close();
     relay = undefined;
   };
-  await startRelay();
+  if (!options.isWithoutRelay) await startRelay();
   const terminalText = (threadId: string) => {
     const pages = discord.driver
       .messages(threadId)
