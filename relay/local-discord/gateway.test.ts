@@ -234,6 +234,15 @@ describe("frame by frame", () => {
     expect(await connection.closed).toBe(4005);
   });
 
+  it("takes no connection from a web page", async () => {
+    const discord = await start();
+    const socket = new WebSocket(`${discord.origin.replace("http", "ws")}/gateway?v=10`, {
+      origin: "http://evil.example",
+    });
+    const failure = await new Promise<Error>((resolve) => socket.on("error", resolve));
+    expect(failure.message).toContain("socket hang up");
+  });
+
   it("closes 4008 after 120 sends in a minute", async () => {
     const discord = await start();
     const connection = connect(discord);

@@ -59,7 +59,8 @@ type Session = {
   id: string;
   intents: number;
   seq: number;
-  buffer: { seq: number; frame: string }[];
+  /** What a resume replays; the JSON is shared between sessions that see the same. */
+  buffer: { seq: number; name: string; json: string }[];
   connection: Connection | undefined;
   droppedAt: number | undefined;
 };
@@ -272,8 +273,13 @@ export class Gateway {
     };
     connection.session = session;
     this.#sessions.set(session.id, session);
-    this.#dispatch(session, "READY", readyWire(world, { id: session.id, resumeUrl: this.#options.url() }));
-    if ((intents & Intent.guilds) !== 0) this.#dispatch(session, "GUILD_CREATE", guildCreateWire(world));
+    this.#dispatch(
+      session,
+      "READY",
+      JSON.stringify(readyWire(world, { id: session.id, resumeUrl: this.#options.url() })),
+    );
+    if ((intents & Intent.guilds) !== 0)
+      this.#dispatch(session, "GUILD_CREATE", JSON.stringify(guildCreateWire(world)));
     this.#updatePresence();
     return undefined;
   }
@@ -288,10 +294,8 @@ export class Gateway {
     stats.resumes += 1;
     const session = this.#sessions.get(parsed.data.session_id);
     const seq = parsed.data.seq ?? 0;
-    const ttlMs = this.#options.sessionTtlMs ?? 180_000;
-    const isStale = session?.droppedAt !== undefined && world.now() - session.droppedAt > ttlMs;
     const firstKept = session?.buffer[0]?.seq ?? (session?.seq ?? 0) + 1;
-    if (!session || isStale || seq < firstKept - 1) {
+    if (!session || this.#isStale(session) || seq < firstKept - 1) {
       send(connection, { op: Op.invalidSession, d: false });
       return undefined;
     }
@@ -304,8 +308,10 @@ export class Gateway {
     session.droppedAt = undefined;
     connection.session = session;
     session.buffer = session.buffer.filter((entry) => entry.seq > seq);
-    for (const entry of session.buffer) connection.socket.send(entry.frame);
-    this.#dispatch(session, "RESUMED", { _trace: ["local"] });
+    for (const { seq: missed, name, json } of session.buffer) {
+      connection.socket.send(dispatchFrame(missed, name, json));
+    }
+    this.#dispatch(session, "RESUMED", '{"_trace":["local"]}');
     this.#updatePresence();
     return undefined;
   }
@@ -313,19 +319,33 @@ export class Gateway {
   #publish(event: WorldEvent): void {
     if (this.#sessions.size === 0) return;
     const dispatches = dispatchesOf(this.#options.world, event);
-    for (const session of this.#sessions.values()) {
-      for (const { name, intent, data } of dispatches) {
-        if (intent === 0 || (session.intents & intent) !== 0) {
-          this.#dispatch(session, name, data(session.intents));
-        }
+    if (dispatches.length === 0) return;
+    this.#forgetStaleSessions();
+    for (const { name, intent, data } of dispatches) {
+      const jsonByIntents = new Map<number, string>();
+      for (const session of this.#sessions.values()) {
+        if (intent !== 0 && (session.intents & intent) === 0) continue;
+        const json = jsonByIntents.get(session.intents) ?? JSON.stringify(data(session.intents));
+        jsonByIntents.set(session.intents, json);
+        this.#dispatch(session, name, json);
       }
     }
   }
 
-  #dispatch(session: Session, name: string, data: unknown): void {
+  /** Nobody can resume them any more: they would only collect events. */
+  #forgetStaleSessions(): void {
+    for (const [id, session] of this.#sessions) if (this.#isStale(session)) this.#sessions.delete(id);
+  }
+
+  #isStale(session: Session): boolean {
+    const ttlMs = this.#options.sessionTtlMs ?? 180_000;
+    return session.droppedAt !== undefined && this.#options.world.now() - session.droppedAt > ttlMs;
+  }
+
+  #dispatch(session: Session, name: string, json: string): void {
     session.seq += 1;
-    const frame = JSON.stringify({ op: Op.dispatch, t: name, s: session.seq, d: data });
-    session.buffer.push({ seq: session.seq, frame });
+    const frame = dispatchFrame(session.seq, name, json);
+    session.buffer.push({ seq: session.seq, name, json });
     if (session.buffer.length > MAX_BUFFERED) session.buffer.splice(0, MAX_BUFFERED / 10);
     const connection = session.connection;
     if (!connection) return;
@@ -352,6 +372,10 @@ function parseFrame(bytes: Buffer): z.infer<typeof frameSchema> | undefined {
   } catch {
     return undefined; // not JSON, or no frame: the caller closes with 4002
   }
+}
+
+function dispatchFrame(seq: number, name: string, json: string): string {
+  return `{"op":${Op.dispatch},"t":"${name}","s":${seq},"d":${json}}`;
 }
 
 function send(connection: Connection, frame: { op: number; d?: unknown }): void {

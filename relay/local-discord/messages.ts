@@ -85,7 +85,9 @@ export function sendMessage(world: World, options: SendOptions): Message {
     ...(reply?.ephemeralFor === undefined ? {} : { ephemeral_for: reply.ephemeralFor }),
   };
   if (!reply && input.nonce != null) {
-    world.data.nonces.set(`${userId} ${input.nonce}`, {
+    const key = `${userId} ${input.nonce}`;
+    world.data.nonces.delete(key); // the map stays in order of time
+    world.data.nonces.set(key, {
       messageId: message.id,
       channelId: channel.id,
       at: world.now(),

@@ -65,7 +65,6 @@ describe("the state file", () => {
     discord.driver.post(discord.you.id, discord.channelId, "soon on disk");
     await discord.driver.until(() => readFileSync(path, "utf8").includes("soon on disk"), {
       what: "the save",
-      timeoutMs: 1500,
     });
     expect(readdirSync(join(folder, "state")).sort()).toEqual([
       "local-discord.json",

@@ -1,4 +1,5 @@
 /** What a person sees: messages and threads as the page and the tests read them. */
+import { compareIds } from "./snowflake.ts";
 import type { World } from "./state.ts";
 import {
   type Component,
@@ -137,7 +138,7 @@ export function seenMessages(world: World, channelId: Snowflake, userId?: Snowfl
     (message) => message.channel_id === channelId && message.ephemeral_for === userId,
   );
   if (own.length > 0) shown.push(...own);
-  shown.sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1));
+  shown.sort((a, b) => compareIds(a.id, b.id));
   return shown.map((message) => seenMessage(world, message));
 }
 

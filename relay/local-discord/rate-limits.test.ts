@@ -66,7 +66,7 @@ describe("over HTTP", () => {
   async function login(): Promise<Client<true>> {
     const client = new Client({
       intents: [1, 512],
-      rest: { api: discord.apiUrl, timeout: 1000 },
+      rest: { api: discord.apiUrl, timeout: 2500 },
       enforceNonce: true,
     });
     releasers.add("client", () => client.destroy());

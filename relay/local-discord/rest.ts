@@ -52,7 +52,7 @@ export class RestServer {
       status: 0,
       isGlobalExempt: "route" in match && match.route.auth === "token",
     };
-    stats.requests.push(record);
+    stats.add(record);
 
     let answer: Answer;
     let fault: Fault | undefined;

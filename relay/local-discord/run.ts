@@ -121,7 +121,9 @@ export async function runLocalDiscord(options: LocalDiscordOptions = {}): Promis
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const isGateway = request.url?.split("?")[0]?.replace(/\/$/, "") === "/gateway";
-    if (isGateway && isOwnHost(request.headers.host, portOf(server))) {
+    // Bots send no Origin, browsers always do: no web page gets as far as trying tokens.
+    const isFromPage = request.headers.origin !== undefined;
+    if (isGateway && !isFromPage && isOwnHost(request.headers.host, portOf(server))) {
       gateway.handleUpgrade(request, socket, head);
     } else socket.destroy();
   });

@@ -12,6 +12,9 @@ export type RequestRecord = {
   scope?: string;
 };
 
+/** What is kept of a long run: the newest. */
+const MAX_REQUESTS = 200_000;
+
 export class Stats {
   readonly requests: RequestRecord[] = [];
   identifies = 0;
@@ -20,6 +23,11 @@ export class Stats {
   gatewaySends = 0;
   /** Close codes that the gateway ended connections with. */
   readonly closes: number[] = [];
+
+  add(request: RequestRecord): void {
+    if (this.requests.length >= MAX_REQUESTS) this.requests.splice(0, MAX_REQUESTS / 10);
+    this.requests.push(request);
+  }
 
   /** Requests whose `METHOD /route` contains `part`. */
   count(part = ""): number {
