@@ -79,16 +79,21 @@ export class SidecarClient {
 
   /**
    * The whole log as it comes, raw or as plain text. Nothing of it is kept, so it may be of any size; a reader that
-   * is slow, or stops, slows or ends the download.
+   * is slow, or stops, slows or ends the download. `signal` ends it too, also while nothing comes.
    */
-  async *downloadLog(threadId: string, query: LogQuery = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  async *downloadLog(
+    threadId: string,
+    query: LogQuery = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
     const path = `${threadPath(threadId)}/log`;
     const headers = { authorization: `Bearer ${this.#token}` };
     const controller = new AbortController();
     // The time for the answer to begin: how long the download takes is the reader's affair.
     const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
+    const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
     try {
-      const response = await fetch(this.#url(path, query), { headers, signal: controller.signal });
+      const response = await fetch(this.#url(path, query), { headers, signal: ended });
       clearTimeout(timer);
       if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
       if (response.body) yield* response.body;

@@ -2,13 +2,7 @@
 import { createReadStream } from "node:fs";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import express, {
-  type ErrorRequestHandler,
-  type Express,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from "express";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import {
   createRequestSchema,
@@ -27,7 +21,10 @@ import {
 } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
+import { createOpenApi } from "../shared/openapi.ts";
 import type { Console } from "./console/routes.ts";
+import { logRequests, requireToken } from "./http-guard.ts";
+import type { Metrics } from "./metrics.ts";
 import type { Outputs } from "./outputs.ts";
 import { createPlainText } from "./plain-text.ts";
 import { listRepos } from "./repos.ts";
@@ -45,7 +42,9 @@ export interface AppOptions {
   /** The environment of the threads' programs. */
   threadEnv: Record<string, string>;
   getHealth: () => HealthReply;
+  metrics: Metrics;
   log: Log;
+  now: () => number;
 }
 
 export function createApp({
@@ -56,19 +55,24 @@ export function createApp({
   reposDir,
   threadEnv,
   getHealth,
+  metrics,
   log,
+  now,
 }: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
 
+  app.use(metrics.measureRequests(), logRequests(log));
   app.get("/healthz", (_req, res) => {
     const health = getHealth();
     res.status(health.ok ? 200 : 503).json(health);
   });
 
   app.use(console.pages);
-  app.use(requireToken(checkToken, console.mayPass));
+  app.use(
+    requireToken({ checkToken, mayPass: console.mayPass, now, onWrong: () => metrics.wrongTokens.inc() }),
+  );
   app.use(requireJson, express.json({ limit: MAX_BODY_BYTES }));
   app.use(console.account);
   app.param("id", (_req, _res, next, id) => {
@@ -81,11 +85,18 @@ export function createApp({
     res.status(201).json({ created: true, tmuxSession });
   });
   app.post("/thread/:id/input", async (req, res) => {
-    const { isDuplicate } = await threads.sendInput(req.params.id, parse(inputRequestSchema, req.body));
+    const input = parse(inputRequestSchema, req.body);
+    const endTimer = metrics.inputSeconds.startTimer();
+    const { isDuplicate } = await threads.sendInput(req.params.id, input);
+    endTimer();
+    metrics.inputBytes.inc("text" in input ? Buffer.byteLength(input.text) : 1);
     res.json(isDuplicate ? { sent: true, duplicate: true } : { sent: true });
   });
   app.get("/thread/:id/output", async (req, res) => {
-    res.json(await outputs.read(req.params.id, parse(outputQuerySchema, req.query), whileOpen(res)));
+    const query = parse(outputQuerySchema, req.query);
+    const reply = await outputs.read(req.params.id, query, whileOpen(res));
+    metrics.outputBytes.inc(reply.offset - query.since - reply.gone);
+    res.json(reply);
   });
   app.get("/thread/:id/log", async (req, res) => {
     const { format } = parse(logQuerySchema, req.query);
@@ -116,7 +127,12 @@ export function createApp({
     }
   });
   app.post("/threads/output", async (req, res) => {
-    res.json({ threads: await outputs.readMany(parse(outputsRequestSchema, req.body), whileOpen(res)) });
+    const request = parse(outputsRequestSchema, req.body);
+    const replies = await outputs.readMany(request, whileOpen(res));
+    for (const [threadId, { offset, gone }] of Object.entries(replies)) {
+      metrics.outputBytes.inc(offset - (request.since[threadId] ?? offset) - gone);
+    }
+    res.json({ threads: replies });
   });
   app.put("/thread/:id/delivery", (req, res) => {
     threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
@@ -142,6 +158,14 @@ export function createApp({
   app.get("/repos", async (req, res) => {
     const { prefix } = parse(reposQuerySchema, req.query);
     res.json({ repos: await listRepos(reposDir, prefix, threadEnv) });
+  });
+
+  app.get("/metrics", async (_req, res) => {
+    res.set("content-type", metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+  const openApi = createOpenApi();
+  app.get("/openapi.json", (_req, res) => {
+    res.json(openApi);
   });
 
   app.use((req) => {
@@ -180,15 +204,6 @@ function whileOpen(res: Response): AbortSignal {
   return controller.signal;
 }
 
-function requireToken(checkToken: TokenCheck, mayPass: (request: Request) => boolean): RequestHandler {
-  return (req, _res, next) => {
-    if (!mayPass(req) && !checkToken(req.headers.authorization)) {
-      throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
-    }
-    next();
-  };
-}
-
 const requireJson: RequestHandler = (req, _res, next) => {
   const hasBody =
     req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
@@ -224,7 +239,10 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
 /** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const { type, status } = error as { type?: string; status?: number };
+  const { type, status, code } = error as { type?: string; status?: number; code?: string };
+  if (code === "SQLITE_FULL" || code === "ENOSPC") {
+    return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause: error });
+  }
   if (type === "entity.too.large") {
     return new AppError(
       "too_large",

@@ -8,9 +8,13 @@ export class Outputs {
   readonly #threads: Threads;
   readonly #logWatch: LogWatch;
 
-  constructor(threads: Threads, logWatch: LogWatch) {
+  readonly #onRead: (seconds: number) => void;
+
+  /** @param onRead is told how long each look into the logs took, without any waiting. */
+  constructor(threads: Threads, logWatch: LogWatch, onRead: (seconds: number) => void = () => undefined) {
     this.#threads = threads;
     this.#logWatch = logWatch;
+    this.#onRead = onRead;
   }
 
   /**
@@ -58,7 +62,9 @@ export class Outputs {
     const listener = this.#logWatch.listen(threadIds);
     try {
       for (;;) {
+        const startedAt = performance.now();
         const value = await read();
+        this.#onRead((performance.now() - startedAt) / 1_000);
         const leftMs = deadline - performance.now();
         if (leftMs <= 0 || isNews(value) || signal.aborted || this.#logWatch.isClosed) return value;
         await listener.wait(leftMs, signal);

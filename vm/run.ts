@@ -1,8 +1,17 @@
 /** Wires the sidecar together and listens. */
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { HealthReply } from "../shared/api.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
@@ -11,8 +20,10 @@ import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
 import { Viewers, type ViewersLimits } from "./console/viewers.ts";
+import { sizeOfLog } from "./log-file.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { LogWatch } from "./log-watch.ts";
+import { Metrics } from "./metrics.ts";
 import { Outputs } from "./outputs.ts";
 import { Runner, sessionName } from "./runner.ts";
 import { holdLock, Store } from "./store.ts";
@@ -21,6 +32,16 @@ import { Threads } from "./threads.ts";
 import { TmuxServer } from "./tmux/server.ts";
 import { createTokenCheck } from "./token.ts";
 import { Watcher } from "./watcher.ts";
+
+/** A request must arrive within these; connections are kept far longer than clients keep them, so that none is reset. */
+const SERVER_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 75_000,
+  maxHeaderSize: 16 * 1024,
+};
+/** Below this the disk counts as full: SQLite and the logs need some room to go on. */
+const MIN_FREE_BYTES = 16 * 1024 * 1024;
 
 export interface Sidecar {
   url: string;
@@ -57,12 +78,25 @@ export async function runSidecar(
 
     const queue = new KeyedQueue();
     const creating = new Set<string>();
+    const freeDiskBytes = () => {
+      const { bavail, bsize } = statfsSync(stateDir);
+      return bavail * bsize;
+    };
+    const metrics = new Metrics({
+      listThreads: () => store.listThreads("all"),
+      logDiskBytes: () =>
+        store.listThreads("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
+      isTmuxUp: () => tmux.downForMs() === null,
+      freeDiskBytes,
+    });
     const tmux: TmuxServer = new TmuxServer({
       stateDir,
       env: config.threadEnv,
       log,
       onConnected: () => watcher.reconcile(),
       onChange: () => watcher.noticeChange(),
+      onLost: () => metrics.tmuxRestarts.inc(),
+      onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),
     });
     const runner = new Runner({ store, tmux, files, agent: config.agent, threadEnv: config.threadEnv });
     const keeper = new LogKeeper({
@@ -73,6 +107,7 @@ export async function runSidecar(
       logMaxBytes: config.logMaxBytes,
       stateMaxBytes: config.stateMaxBytes,
       canPunch: canPunchLogs,
+      onGap: () => metrics.gaps.inc(),
       log,
       now,
     });
@@ -119,30 +154,38 @@ export async function runSidecar(
       log,
       limits: viewersLimits,
     });
+    const outputs = new Outputs(threads, logWatch, (seconds) => metrics.outputSeconds.observe(seconds));
     const startedAt = now();
+    const getHealth = (): HealthReply => {
+      const downMs = tmux.downForMs();
+      const freeBytes = freeDiskBytes();
+      const hasRoom = freeBytes > MIN_FREE_BYTES;
+      return {
+        ok: downMs === null && hasRoom,
+        version: VERSION,
+        uptimeSeconds: Math.round((now() - startedAt) / 1_000),
+        tmux: {
+          up: downMs === null,
+          version: tmux.version,
+          downForSeconds: downMs === null ? null : Math.round(downMs / 1_000),
+        },
+        disk: { ok: hasRoom, freeBytes },
+      };
+    };
+    const { threadEnv } = config;
     const app = createApp({
       threads,
-      outputs: new Outputs(threads, logWatch),
+      outputs,
       checkToken,
       console,
       reposDir,
-      threadEnv: config.threadEnv,
+      threadEnv,
+      getHealth,
+      metrics,
       log,
-      getHealth: () => {
-        const downMs = tmux.downForMs();
-        return {
-          ok: downMs === null,
-          version: VERSION,
-          uptimeSeconds: Math.round((now() - startedAt) / 1_000),
-          tmux: {
-            up: downMs === null,
-            version: tmux.version,
-            downForSeconds: downMs === null ? null : Math.round(downMs / 1_000),
-          },
-        };
-      },
+      now,
     });
-    const server = createServer(app)
+    const server = createServer(SERVER_LIMITS, app)
       .on("clientError", answerBrokenRequest)
       .on("upgrade", (request, socket, head) => viewers.upgrade(request, socket, head));
     await new Promise<void>((resolve, reject) => {

@@ -25,6 +25,7 @@ import { AppError } from "../shared/errors.ts";
 import type { KeyedQueue } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import { resolveDirectory } from "./directory.ts";
+import { InputLimit } from "./input-limit.ts";
 import { makeLog, readLog, readLogTail, sizeOfLog } from "./log-file.ts";
 import { killTree } from "./process-tree.ts";
 import { newMarker, type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
@@ -57,9 +58,11 @@ export interface ThreadsOptions {
 
 export class Threads {
   readonly #options: ThreadsOptions;
+  readonly #inputLimit: InputLimit;
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
+    this.#inputLimit = new InputLimit(options.now);
   }
 
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `unavailable` */
@@ -108,6 +111,7 @@ export class Threads {
       const inputId = "inputId" in input ? input.inputId : undefined;
       if (inputId !== undefined && (await this.#hasGoneIn(row, inputId))) return { isDuplicate: true };
       if (!isOpen(row.status)) throw ended(row);
+      this.#inputLimit.take(threadId, "text" in input ? Buffer.byteLength(input.text) : 1);
       if (row.type === "agent" && "text" in input) {
         await this.#addMessage(row, input.text, inputId);
       } else if (row.status !== "running") {

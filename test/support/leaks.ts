@@ -3,9 +3,11 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { RUN_VARIABLE, runRoot } from "./folders.ts";
 import { listProcesses, type Process, signal } from "./processes.ts";
+import { bundlePrograms } from "./programs.ts";
 import { until } from "./wait.ts";
 
-export function setup(): () => Promise<void> {
+export async function setup(): Promise<() => Promise<void>> {
+  await bundlePrograms();
   process.env[RUN_VARIABLE] = randomBytes(3).toString("hex");
   const before = findLeaks();
   if (before.length > 0) throw new Error(`leak check: not clean before the run: ${before.join("; ")}`);

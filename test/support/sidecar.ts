@@ -3,7 +3,6 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog, type Log } from "../../shared/log.ts";
@@ -12,10 +11,10 @@ import type { ViewersLimits } from "../../vm/console/viewers.ts";
 import { runSidecar, type Sidecar } from "../../vm/run.ts";
 import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
 import { findProcessesOf, isAlive, signal } from "./processes.ts";
+import { programFile } from "./programs.ts";
 import { until } from "./wait.ts";
 
 const run = promisify(execFile);
-const MAIN = fileURLToPath(new URL("../../vm/main.ts", import.meta.url));
 const TOKEN = "a-token-for-tests-0123456789abcdef";
 
 export interface SidecarFolders {
@@ -193,7 +192,7 @@ export async function spawnSidecar(
 
 /** The sidecar's program with exactly this environment, its working directory in the temporary folder. */
 export function spawnMain(env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, ["--import", import.meta.resolve("tsx"), MAIN], {
+  return spawn(process.execPath, [programFile("vm")], {
     env,
     cwd: env["HOME"],
     stdio: ["ignore", "ignore", "pipe"],

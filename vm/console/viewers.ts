@@ -37,6 +37,8 @@ export interface ViewersOptions {
   sessionName: (threadId: string) => string;
   /** Whether the request may attach; `isStillOpen` is asked for as long as it is attached. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
+  /** A request was not admitted; the refusal is sent when this resolves. */
+  onRefused?: (request: IncomingMessage) => Promise<void>;
   log: Log;
   limits?: Partial<ViewersLimits>;
 }
@@ -73,12 +75,7 @@ export class Viewers {
     socket.on("error", () => socket.destroy());
     try {
       const admission = this.#options.admit(request);
-      if (!admission) {
-        throw new AppError(
-          "unauthorized",
-          "A valid token is needed, or the console's cookie with an Origin of this host.",
-        );
-      }
+      if (!admission) return void this.#turnAway(request, socket);
       const { threadId, mode, acks } = parseTarget(request.url ?? "");
       // Typed keys and what they draw are small and must not wait for one another.
       if ("setNoDelay" in socket && typeof socket.setNoDelay === "function") socket.setNoDelay(true);
@@ -109,6 +106,12 @@ export class Viewers {
     }, CLOSE_GRACE_MS);
     await isEmpty;
     clearTimeout(timer);
+  }
+
+  async #turnAway(request: IncomingMessage, socket: Duplex): Promise<void> {
+    const sentence = "A valid token is needed, or the console's cookie with an Origin of this host.";
+    await this.#options.onRefused?.(request);
+    refuseUpgrade(socket, new AppError("unauthorized", sentence));
   }
 
   #add(

@@ -36,6 +36,10 @@ export interface TmuxServerOptions {
   onConnected: () => Promise<void>;
   /** A session or window came or went. */
   onChange: () => void;
+  /** The server is gone, or the connection to it. */
+  onLost?: () => void;
+  /** A command was answered after so many seconds. */
+  onCommand?: (seconds: number) => void;
 }
 
 const PANE_FORMAT =
@@ -281,8 +285,11 @@ export class TmuxServer {
     const client = this.#client;
     const stalledMs = client?.stalledMs(Date.now()) ?? 0;
     if (!client || stalledMs > 2_000) throw this.#unavailable();
+    const startedAt = performance.now();
     try {
-      return await client.run(commands);
+      const replies = await client.run(commands);
+      this.#options.onCommand?.((performance.now() - startedAt) / 1_000);
+      return replies;
     } catch (error) {
       if (error instanceof TmuxUnavailable) throw this.#unavailable(error);
       throw error;
@@ -344,6 +351,7 @@ export class TmuxServer {
     if (this.#stop.signal.aborted || this.#downSince !== null) return;
     this.#downSince = Date.now();
     this.#options.log.error({ reason }, "lost the tmux server; starting it again");
+    this.#options.onLost?.();
     this.#loop = this.#reconnect();
   }
 

@@ -1,0 +1,85 @@
+/** The API's description in OpenAPI 3.1, made from the zod schemas that the server parses with. */
+import { z } from "zod";
+import { errorReplySchema } from "./api.ts";
+import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
+import { ROUTES, type Route } from "./routes.ts";
+import { VERSION } from "./version.ts";
+
+const COMMON_ERRORS: readonly ErrorCode[] = ["invalid_request", "too_large", "unauthorized", "internal"];
+
+export function createOpenApi(): Record<string, unknown> {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of ROUTES) {
+    const path = route.path.replace(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method]: describeRoute(route) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "threadmux sidecar", version: VERSION },
+    components: {
+      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      schemas: { Error: toSchema(errorReplySchema, "output") },
+    },
+    security: [{ token: [] }],
+    paths,
+  };
+}
+
+function describeRoute(route: Route): Record<string, unknown> {
+  const parameters = [
+    ...[...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      name,
+      in: "path",
+      required: true,
+      schema: { type: "string" },
+    })),
+    ...describeQuery(route.query),
+  ];
+  const codes = route.isPublic ? [] : [...route.errors, ...COMMON_ERRORS];
+  const errors = codes.map((code) => [ERROR_STATUS[code], code] as const);
+  return {
+    summary: route.summary,
+    ...(route.isPublic ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: toSchema(route.body, "input") } },
+          },
+        }
+      : {}),
+    responses: {
+      [route.status]: { description: route.summary, ...describeReply(route.reply) },
+      ...Object.fromEntries(
+        [...new Set(errors.map(([status]) => status))].map((status) => [
+          status,
+          {
+            description: errors
+              .filter(([s]) => s === status)
+              .map(([, code]) => code)
+              .join(", "),
+            content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+          },
+        ]),
+      ),
+    },
+  };
+}
+
+function describeReply(reply: Route["reply"]): Record<string, unknown> {
+  if (reply === undefined) return {};
+  if (typeof reply === "string") return { content: { [reply]: {} } };
+  return { content: { "application/json": { schema: toSchema(reply, "output") } } };
+}
+
+function describeQuery(query: z.ZodType | undefined): Record<string, unknown>[] {
+  if (!query) return [];
+  const { properties = {} } = toSchema(query, "input") as { properties?: Record<string, unknown> };
+  return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
+}
+
+function toSchema(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  return rest;
+}

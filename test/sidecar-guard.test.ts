@@ -1,0 +1,212 @@
+/** Who gets in, what is counted, what is described, and that nothing that is sent makes the sidecar stumble. */
+import { readFileSync } from "node:fs";
+import { Writable } from "node:stream";
+import fc from "fast-check";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createOpenApi } from "../shared/openapi.ts";
+import { ROUTES } from "../shared/routes.ts";
+import { VERSION } from "../shared/version.ts";
+import { inFull } from "./support/faults.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal, refusal, untilOutput } from "./support/threads.ts";
+
+let sidecar: TestSidecar;
+const REQUESTS = inFull(10_000, 2_000);
+const logLines: string[] = [];
+
+beforeAll(async () => {
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      logLines.push(String(chunk));
+      done();
+    },
+  });
+  sidecar = await startSidecar({ maxThreads: 20 }, { log: pino({ level: "trace" }, stream) });
+});
+afterAll(() => sidecar?.close());
+
+const get = (path: string, headers: Record<string, string> = { authorization: `Bearer ${sidecar.token}` }) =>
+  fetch(`${sidecar.url}${path}`, { headers });
+
+test("the version is package.json's", () => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  expect(VERSION).toBe(version);
+});
+
+test("GET /openapi.json is the description of exactly the routes that there are", async () => {
+  const served = await (await get("/openapi.json")).json();
+  expect(served).toEqual(JSON.parse(JSON.stringify(createOpenApi())));
+  for (const route of ROUTES) {
+    const path = route.path.replace(":id", "nobody");
+    const response = await fetch(`${sidecar.url}${path}`, {
+      method: route.method.toUpperCase(),
+      headers: { authorization: `Bearer ${sidecar.token}`, "content-type": "application/json" },
+      ...(route.body ? { body: "{}" } : {}),
+    });
+    const { error = "" } = response.headers.get("content-type")?.includes("json")
+      ? await response.json()
+      : {};
+    expect(error, `${route.method} ${route.path}`).not.toContain("in this API");
+  }
+  const create = served.paths["/thread/create"].post;
+  expect(Object.keys(create.requestBody.content["application/json"].schema.properties)).toContain("dir");
+  expect(Object.keys(create.responses)).toEqual(["201", "400", "401", "409", "413", "429", "500", "503"]);
+});
+
+test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "counted", "cat");
+  await client.sendInput("counted", { text: "12345" });
+  await untilOutput(client, "counted", "12345\r\n12345");
+  await get("/threads", {});
+  const text = await (await get("/metrics")).text();
+  const value = (name: string) =>
+    Number(new RegExp(`^${name.replace(/[{}"]/g, "\\$&")} (.*)$`, "m").exec(text)?.[1]);
+  expect(value('threadmux_threads{status="running"}')).toBe(1);
+  expect(value("threadmux_input_bytes_total")).toBe(5);
+  expect(value("threadmux_output_bytes_total")).toBeGreaterThanOrEqual(14);
+  expect(value("threadmux_input_seconds_count")).toBe(1);
+  expect(value("threadmux_tmux_command_seconds_count")).toBeGreaterThan(2);
+  expect(value("threadmux_wrong_tokens_total")).toBe(1);
+  expect(value("threadmux_tmux_up")).toBe(1);
+  expect(
+    value('threadmux_http_request_seconds_count{method="POST",route="/thread/:id/input",status="200"}'),
+  ).toBe(1);
+  expect((await get("/metrics", {})).status).toBe(401);
+});
+
+test("logs have request and thread ids, and never a secret or a line of the terminal", async () => {
+  const { client, token } = sidecar;
+  await openTerminal(client, "logged", "echo sec''ret-output; cat");
+  await client.sendInput("logged", { text: "secret-input" });
+  await untilOutput(client, "logged", "secret-input\r\nsecret-input");
+  const response = await get("/thread/logged?x=secret-query");
+  const requestId = response.headers.get("x-request-id") ?? "";
+  const all = logLines.join("");
+  expect(all).not.toMatch(/secret-(output|input|query)/);
+  expect(all).not.toContain(token);
+  const line = JSON.parse(logLines.find((entry) => entry.includes(requestId)) ?? "{}");
+  expect(line).toMatchObject({ method: "GET", route: "/thread/:id", status: 200, threadId: "logged" });
+});
+
+test("20 wrong tokens within a minute slow their address down; the right one never waits", async () => {
+  const wrong = () => get("/threads", { authorization: "Bearer wrong" });
+  const quick = await Promise.all(Array.from({ length: 18 }, wrong));
+  expect(quick.every((response) => response.status === 401)).toBe(true);
+  await wrong();
+  const startedAt = performance.now();
+  const slow = Promise.all([wrong(), wrong(), wrong()]);
+  expect((await get("/threads")).status).toBe(200);
+  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect((await slow).at(-1)?.status).toBe(401);
+  expect(performance.now() - startedAt).toBeGreaterThan(1_900);
+});
+
+test("input that comes faster than anybody types is refused with a clear answer, and nothing is lost", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "fast", "stty raw -echo; cat > /dev/null");
+  const text = "x".repeat(900_000);
+  const replies = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      client.sendInput("fast", { text, enter: false }).then(
+        () => "sent",
+        (error) => error.code,
+      ),
+    ),
+  );
+  expect(new Set(replies)).toEqual(new Set(["sent", "rate_limited"]));
+  const { message } = await refusal(client.sendInput("fast", { text, enter: false }));
+  expect(message).toMatch(/Input for this thread comes too fast; try again in \d+\.\d s\./);
+});
+
+test(`${REQUESTS} random requests at every route: no 500, no hang`, async () => {
+  const { token, url, client } = sidecar;
+  await openTerminal(client, "fuzzed", "cat");
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 60 }),
+    fc.constantFrom("..", "/", "%", "%00", "#{pid}", "thread"),
+  );
+  const id = fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom("fuzzed", "nobody") },
+    { weight: 1, arbitrary: text },
+  );
+  const field = fc.constantFrom(
+    "threadId",
+    "type",
+    "dir",
+    "command",
+    "createdBy",
+    "cols",
+    "rows",
+    "text",
+    "enter",
+    "inputId",
+    "key",
+    "since",
+    "limit",
+    "waitMs",
+    "status",
+    "offset",
+    "format",
+    "prefix",
+    "__proto__",
+  );
+  const value = fc.oneof(
+    text,
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constantFrom("terminal", "agent", ".", "C-c"),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const fields = fc.dictionary(field, value, { maxKeys: 6, noNullPrototype: true });
+  // What would start processes or wait is another test's business.
+  const quiet = (record: Record<string, unknown>) => {
+    const { waitMs: _wait, ...rest } = record;
+    return "command" in rest && "dir" in rest && "createdBy" in rest ? { ...rest, cols: "x" } : rest;
+  };
+  const request = fc.record({
+    route: fc.constantFrom(...ROUTES.filter(({ path }) => !path.endsWith("/kill"))),
+    id,
+    query: fields,
+    body: fc.oneof(
+      fields.map((record) => JSON.stringify(quiet(record))),
+      text,
+      fc.constant("{"),
+    ),
+    method: fc.option(fc.constantFrom("DELETE", "PATCH", "OPTIONS", "PUT")),
+    contentType: fc.constantFrom("application/json", "text/plain", "application/json; charset=utf-16"),
+  });
+  const send = async (sample: (typeof samples)[number]) => {
+    const query = new URLSearchParams(
+      Object.entries(quiet(sample.query)).map(([name, entry]) => [
+        name,
+        typeof entry === "string" ? entry : JSON.stringify(entry),
+      ]),
+    );
+    const method = sample.method ?? sample.route.method.toUpperCase();
+    const path = sample.route.path.replace(":id", encodeURIComponent(Buffer.from(sample.id).toString()));
+    const response = await fetch(`${url}${path}?${query}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": sample.contentType },
+      ...(method === "GET" ? {} : { body: sample.body }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    await response.arrayBuffer();
+    if (response.status >= 500) throw new Error(`${response.status} for ${JSON.stringify(sample)}`);
+    return response.status;
+  };
+  const samples = fc.sample(request, { numRuns: REQUESTS, seed: 20_261_121 });
+  const statuses = new Map<number, number>();
+  for (let start = 0; start < samples.length; start += 50) {
+    for (const status of await Promise.all(samples.slice(start, start + 50).map(send))) {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  }
+  expect([...statuses.values()].reduce((sum, n) => sum + n, 0)).toBe(REQUESTS);
+  // The requests reach further than the first check: some are answered well, some refused for each reason.
+  expect([...statuses.keys()].sort()).toEqual(expect.arrayContaining([200, 400, 404]));
+  await client.sendInput("fuzzed", { text: "still alive" });
+  await untilOutput(client, "fuzzed", "still alive");
+}, 120_000);

@@ -1,0 +1,30 @@
+/** Our programs as processes of their own, from their sources: bundled once a run, since compiling at each start is slow. */
+import { renameSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const PROGRAMS = ["vm", "relay"] as const;
+
+/** The program as one JavaScript file, in its source's folder, where its assets are found. */
+export function programFile(program: (typeof PROGRAMS)[number]): string {
+  return fileURLToPath(new URL(`../../${program}/.main.bundle.mjs`, import.meta.url));
+}
+
+/** To be called before the tests run. */
+export async function bundlePrograms(): Promise<void> {
+  await Promise.all(
+    PROGRAMS.map(async (program) => {
+      const file = programFile(program);
+      const fresh = `${file}.${process.pid}.mjs`;
+      await build({
+        entryPoints: [fileURLToPath(new URL(`../../${program}/main.ts`, import.meta.url))],
+        outfile: fresh,
+        bundle: true,
+        platform: "node",
+        format: "esm",
+        packages: "external",
+      });
+      renameSync(fresh, file);
+    }),
+  );
+}
