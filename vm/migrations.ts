@@ -54,17 +54,18 @@ const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/**
- * Brings the database up to date, each step in its own transaction; `user_version` counts them.
- * @throws Error where the database was written by a newer threadmux.
- */
+/** @throws Error where the database was written by a newer threadmux. It is not changed. */
+export function refuseNewer(db: Database.Database): void {
+  const version = versionOf(db);
+  if (version <= MIGRATIONS.length) return;
+  throw new Error(
+    `the database is of version ${version}, this threadmux knows ${MIGRATIONS.length}: run the newer one`,
+  );
+}
+
+/** Brings the database up to date, each step in its own transaction; `user_version` counts them. */
 export function migrate(db: Database.Database): void {
-  const version = db.pragma("user_version", { simple: true }) as number;
-  if (version > MIGRATIONS.length) {
-    throw new Error(
-      `the database is of version ${version}, this threadmux knows ${MIGRATIONS.length}: run the newer one`,
-    );
-  }
+  const version = versionOf(db);
   for (const [i, sql] of MIGRATIONS.entries()) {
     if (i < version) continue;
     db.transaction(() => {
@@ -72,4 +73,8 @@ export function migrate(db: Database.Database): void {
       db.pragma(`user_version = ${i + 1}`);
     })();
   }
+}
+
+function versionOf(db: Database.Database): number {
+  return db.pragma("user_version", { simple: true }) as number;
 }

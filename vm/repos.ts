@@ -9,7 +9,7 @@ import { isInside } from "./directory.ts";
 
 const run = promisify(execFile);
 const MAX_REPOS = 25;
-const SKIPPED = new Set(["node_modules"]);
+const SKIPPED = new Set(["node_modules", ".git"]);
 /** Discord waits 3 s for a completion: a slow `git status` is left out instead. */
 const GIT_TIMEOUT_MS = 700;
 

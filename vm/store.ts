@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 import { z } from "zod";
 import { type Delivery, deliverySchema, threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, refuseNewer } from "./migrations.ts";
 
 const flag = z.int().transform((n) => n !== 0);
 
@@ -128,10 +128,16 @@ export class Store {
     this.#onChange = onChange;
     if (file !== ":memory:") makePrivate(file);
     this.#db = new Database(file);
-    this.#db.pragma("journal_mode = WAL");
-    this.#db.pragma("foreign_keys = ON");
-    this.#db.pragma("busy_timeout = 5000");
-    migrate(this.#db);
+    try {
+      refuseNewer(this.#db);
+      this.#db.pragma("journal_mode = WAL");
+      this.#db.pragma("foreign_keys = ON");
+      this.#db.pragma("busy_timeout = 5000");
+      migrate(this.#db);
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
   }
 
   close(): void {

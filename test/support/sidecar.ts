@@ -50,6 +50,8 @@ export interface TestSidecar {
 
 export interface SpawnedSidecar extends Omit<TestSidecar, "restart"> {
   pid: () => number;
+  /** The exit code of the process that runs now, once it has ended. */
+  exited: () => Promise<number | null>;
   /** SIGKILL; returns when the process is gone. */
   kill9: () => Promise<void>;
   /** Starts it again, on the same folders and port, with the same environment and `env`. */
@@ -176,6 +178,7 @@ export async function spawnSidecar(
       stateDir: folders.stateDir,
       folders,
       pid,
+      exited: () => new Promise((resolve) => child?.once("exit", resolve)),
       kill9: () => end("SIGKILL"),
       stop: () => end("SIGTERM"),
       start: async (changes) => void (await start(changes)),

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { KeyedQueue, pause, Releasers, withDeadline } from "./lifecycle.ts";
+
+/** A promise and what ends it. */
+function open<T = void>() {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: Error) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Lets everything that can go on go on. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("Releasers", () => {
+  test("run last first, each once, one after the other", async () => {
+    const order: string[] = [];
+    const slow = open();
+    const releasers = new Releasers();
+    releasers.add("first", () => void order.push("first"));
+    releasers.add("second", async () => {
+      await slow.promise;
+      order.push("second");
+    });
+    releasers.add("third", () => void order.push("third"));
+    const closings = [releasers.close(), releasers.close()];
+    await settle();
+    expect(order).toEqual(["third"]);
+    slow.resolve();
+    await Promise.all(closings);
+    await releasers.close();
+    expect(order).toEqual(["third", "second", "first"]);
+  });
+
+  test("run all, also where one fails or takes too long, and name those", async () => {
+    const order: string[] = [];
+    const releasers = new Releasers();
+    releasers.add("last", () => void order.push("last"));
+    releasers.add("hanging", () => new Promise(() => undefined));
+    releasers.add("throwing", () => {
+      throw new Error("no");
+    });
+    releasers.add("rejecting", () => Promise.reject(new Error("no")));
+    await expect(releasers.close(30)).rejects.toThrow(
+      "could not close rejecting; could not close throwing; could not close hanging",
+    );
+    expect(order).toEqual(["last"]);
+  });
+});
+
+describe("KeyedQueue", () => {
+  test("runs one key's tasks in order, never two at once; keys side by side", async () => {
+    const queue = new KeyedQueue();
+    const gates = [open(), open(), open()];
+    const events: string[] = [];
+    const task = (name: string, gate: number) => async () => {
+      events.push(`${name} begins`);
+      await gates[gate]?.promise;
+      events.push(`${name} ends`);
+      return name;
+    };
+    const results = [
+      queue.run("a", task("a1", 0)),
+      queue.run("a", task("a2", 1)),
+      queue.run("b", task("b1", 2)),
+    ];
+    await settle();
+    expect(events).toEqual(["a1 begins", "b1 begins"]);
+    gates[1]?.resolve();
+    gates[2]?.resolve();
+    await settle();
+    expect(events).toEqual(["a1 begins", "b1 begins", "b1 ends"]);
+    gates[0]?.resolve();
+    expect(await Promise.all(results)).toEqual(["a1", "a2", "b1"]);
+    expect(events.slice(3)).toEqual(["a1 ends", "a2 begins", "a2 ends"]);
+  });
+
+  test("a task that fails has its own caller to tell, and holds up no other", async () => {
+    const queue = new KeyedQueue();
+    const failing = queue.run("a", () => Promise.reject(new Error("no")));
+    const next = queue.run("a", async () => "yes");
+    await expect(failing).rejects.toThrow("no");
+    expect(await next).toBe("yes");
+  });
+
+  test("is idle when all is done, also what was added meanwhile", async () => {
+    const queue = new KeyedQueue();
+    const gate = open();
+    let isDone = false;
+    void queue.run("a", async () => {
+      await gate.promise;
+      void queue.run("b", async () => {
+        await settle();
+        isDone = true;
+      });
+    });
+    const idle = queue.idle();
+    gate.resolve();
+    await idle;
+    expect(isDone).toBe(true);
+    await queue.idle();
+  });
+});
+
+describe("withDeadline", () => {
+  test("gives what the promise gives, in time", async () => {
+    expect(await withDeadline(Promise.resolve(1), 1_000, "it")).toBe(1);
+    await expect(withDeadline(Promise.reject(new Error("no")), 1_000, "it")).rejects.toThrow("no");
+  });
+
+  test("says what took too long", async () => {
+    await expect(withDeadline(new Promise(() => undefined), 20, "waiting")).rejects.toThrow(
+      "waiting took more than 20 ms",
+    );
+  });
+});
+
+test("a pause ends at its time, or at once when its signal fires, and never rejects", async () => {
+  const before = performance.now();
+  await pause(30);
+  expect(performance.now() - before).toBeGreaterThan(25);
+  const controller = new AbortController();
+  const paused = pause(60_000, controller.signal);
+  controller.abort();
+  await paused;
+  await pause(60_000, controller.signal);
+});

@@ -1,0 +1,228 @@
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
+import Database from "better-sqlite3";
+import { afterEach, describe, expect, test } from "vitest";
+import { SidecarClient } from "../shared/client.ts";
+import {
+  makeSidecarFolders,
+  type SidecarFolders,
+  spawnMain,
+  spawnSidecar,
+  startSidecar,
+} from "./support/sidecar.ts";
+import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+const cleanups: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function makeFolders(stateName?: string): SidecarFolders {
+  const folders = makeSidecarFolders(stateName);
+  cleanups.push(folders.close);
+  return folders;
+}
+
+/** Runs the sidecar's program until it ends by itself. */
+async function runToEnd(env: Record<string, string>): Promise<{ exitCode: number | null; stderr: string }> {
+  const child = spawnMain(env);
+  const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const stderr = child.stderr ? await readText(child.stderr) : "";
+  return { exitCode: await exited, stderr };
+}
+
+describe("a configuration that can't work", () => {
+  test("is refused with every problem at once, one a line, and exit code 2", async () => {
+    const { env } = makeFolders();
+    const { exitCode, stderr } = await runToEnd({
+      ...env,
+      STATE_DIR: `/tmp/${"long/".repeat(25)}`,
+      VM_PORT: "70000",
+      VM_HOST: "0.0.0.0",
+      VM_TOKEN: "short",
+      MAX_THREADS: "many",
+      LOG_RETENTION_HOURS: "0",
+      AGENT_ARGS: "--name 'open",
+      THREAD_ENV: "GOOD,B@D",
+      LOG_LEVEL: "loud",
+    });
+    const lines = stderr.trim().split("\n");
+    const variables =
+      "STATE_DIR VM_PORT VM_TOKEN MAX_THREADS LOG_RETENTION_HOURS AGENT_ARGS THREAD_ENV LOG_LEVEL";
+    for (const variable of variables.split(" ")) {
+      expect(lines.filter((line) => line.startsWith(`threadmux vm: ${variable}: `))).toHaveLength(1);
+    }
+    expect(lines).toHaveLength(8);
+    expect(stderr).not.toContain("short");
+    expect(exitCode).toBe(2);
+  });
+
+  test("a host that others can reach needs a token", async () => {
+    const { env } = makeFolders();
+    const { exitCode, stderr } = await runToEnd({ ...env, VM_HOST: "0.0.0.0", VM_TOKEN: "" });
+    expect(stderr).toMatch(
+      /^threadmux vm: VM_TOKEN: missing; VM_HOST=0.0.0.0 can be reached from other machines/,
+    );
+    expect(exitCode).toBe(2);
+  });
+
+  test.each([
+    ["no tmux", (f: SidecarFolders) => ({ ...f.env, PATH: f.home }), "tmux can't be run"],
+    [
+      "a STATE_DIR that can't be made",
+      (f: SidecarFolders) => ({ ...f.env, STATE_DIR: "/dev/null/state" }),
+      "/dev/null/state",
+    ],
+  ])("%s is said in words, with exit code 1", async (_name, makeEnv, words) => {
+    const { exitCode, stderr } = await runToEnd(makeEnv(makeFolders()));
+    expect(stderr).toMatch(new RegExp(`^threadmux vm: .*${words}`));
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+    expect(exitCode).toBe(1);
+  });
+
+  test("a port in use is said in words", async () => {
+    const folders = makeFolders();
+    const first = await startSidecar();
+    cleanups.push(first.close);
+    const { exitCode, stderr } = await runToEnd({ ...folders.env, VM_PORT: new URL(first.url).port });
+    expect(stderr).toMatch(/^threadmux vm: .*EADDRINUSE/);
+    expect(exitCode).toBe(1);
+  });
+});
+
+test("a database of a newer threadmux is refused, and left as it is", async () => {
+  const folders = makeFolders();
+  mkdirSync(folders.stateDir);
+  const file = join(folders.stateDir, "threadmux.db");
+  const db = new Database(file);
+  db.exec("CREATE TABLE future (x); PRAGMA user_version = 999");
+  db.close();
+  const before = readFileSync(file);
+  const { exitCode, stderr } = await runToEnd(folders.env);
+  expect(stderr).toMatch(
+    /^threadmux vm: the database is of version 999, this threadmux knows \d+: run the newer one\n$/,
+  );
+  expect(exitCode).toBe(1);
+  expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test.each([
+  ["spaces and quotes", `s p'a"c\`e $(touch pwned); &`],
+  ["what tmux expands", "s#(touch pwned)#{pane_id}%H#S"],
+  ["characters of the whole world", "stäte-日本"],
+  ["a newline", "s\nt"],
+])("a STATE_DIR of %s works", async (_name, stateName) => {
+  const folders = makeFolders(stateName);
+  const sidecar = await startSidecar({}, { folders });
+  await openTerminal(sidecar.client, "one", "stty -echo; echo ready; cat; exit 3");
+  await untilOutput(sidecar.client, "one", "ready\r\n");
+  await sidecar.client.sendInput("one", { text: `${"x\n".repeat(1_000)}end` });
+  await untilOutput(sidecar.client, "one", "end\r\n");
+  await sidecar.restart();
+  await sidecar.client.sendInput("one", { key: "C-d" });
+  expect(await untilEnded(sidecar.client, "one")).toMatchObject({ exitCode: 3 });
+  expect(await sidecar.client.killThread("one")).toMatchObject({ exitCode: 3, survivors: 0 });
+  await sidecar.stop();
+  const everything = readdirSync(folders.path, { recursive: true, encoding: "utf8" });
+  expect(everything.filter((name) => name.endsWith("pwned"))).toEqual([]);
+});
+
+test("nobody else can read what is kept: folders 0700, files 0600", async () => {
+  const folders = makeFolders();
+  const { VM_TOKEN: _, ...env } = folders.env;
+  mkdirSync(folders.stateDir, { mode: 0o755 });
+  const sidecar = await spawnSidecar({ VM_TOKEN: "" }, { ...folders, env });
+  const token = readFileSync(join(folders.stateDir, "token"), "utf8").trim();
+  const client = new SidecarClient({ url: sidecar.url, token });
+  await openTerminal(client, "one", "umask; cat");
+  await openTerminal(client, "two", "exit 1");
+  await untilEnded(client, "two");
+  const mode = (name: string) => {
+    const stat = statSync(join(folders.stateDir, name));
+    return `${stat.isDirectory() ? "folder" : "file"} ${(stat.mode & 0o777).toString(8)}`;
+  };
+  expect(mode(".")).toBe("folder 700");
+  const names = readdirSync(folders.stateDir, { recursive: true, encoding: "utf8" });
+  expect(names).toEqual(expect.arrayContaining(["token", "threadmux.db", "logs/one.log", "runs/two.1"]));
+  const open = names.filter((name) => name !== "tmux.sock" && !/^(folder 700|file 600)$/.test(mode(name)));
+  // What tmux and its children make gets their umask, which is the programs' too; the folder above is shut.
+  expect(open.filter((name) => !name.endsWith(".sink"))).toEqual([]);
+  expect(await untilOutput(client, "one", "\r\n")).toMatch(/^0022\r\n/);
+  await sidecar.stop();
+});
+
+test("a token is made at the first start and kept; a given one is used", async () => {
+  const folders = makeFolders();
+  const first = await startSidecar({ token: undefined }, { folders });
+  expect(first.token).toMatch(/^[0-9a-f]{64}$/);
+  expect((await first.client.listThreads()).length).toBe(0);
+  await first.restart();
+  expect((await first.client.listThreads()).length).toBe(0);
+  const given = "another-token-of-at-least-32-characters";
+  await first.restart({ token: given });
+  expect(await refusal(first.client.listThreads())).toMatchObject({ code: "unauthorized" });
+  const client = new SidecarClient({ url: first.url, token: given });
+  expect(await client.listThreads()).toEqual([]);
+  writeFileSync(join(folders.stateDir, "token"), "short\n");
+  await expect(first.restart({ token: undefined })).rejects.toThrow(
+    "holds no token of at least 32 characters",
+  );
+});
+
+test("a REPOS_DIR that is a link is followed", async () => {
+  const folders = makeFolders();
+  mkdirSync(join(folders.reposDir, "app"));
+  const link = join(folders.path, "link");
+  symlinkSync(folders.reposDir, link);
+  const sidecar = await startSidecar({ reposDir: link }, { folders });
+  cleanups.push(sidecar.stop);
+  for (const [threadId, dir] of [
+    ["relative", "app"],
+    ["absolute", join(link, "app")],
+  ] as const) {
+    await openTerminal(sidecar.client, threadId, "pwd -P", { dir, cols: 200 });
+    expect((await untilEnded(sidecar.client, threadId)).output).toBe(`${folders.reposDir}/app\r\n`);
+    expect((await sidecar.client.getThread(threadId)).dir).toBe("app");
+  }
+});
+
+test("old ended threads are removed with their logs after LOG_RETENTION_HOURS; open ones never", async () => {
+  let clock = Date.now();
+  const folders = makeFolders();
+  const sidecar = await startSidecar({ logRetentionHours: 2 }, { folders, now: () => clock });
+  cleanups.push(sidecar.stop);
+  const { client } = sidecar;
+  await openTerminal(client, "open", "echo open; cat");
+  await openTerminal(client, "exited", "exit 1");
+  await openTerminal(client, "killed", "echo killed; cat");
+  await untilEnded(client, "exited");
+  await client.killThread("killed");
+  clock += 2 * 3_600_000 - 60_000;
+  await sidecar.restart();
+  expect((await client.getThread("killed")).status).toBe("killed");
+  clock += 120_000;
+  await sidecar.restart();
+  await until("the old thread to be removed", async () => {
+    return (await client.listThreads({ status: "all" })).map((t) => t.threadId).join() === "exited,open";
+  });
+  expect(await refusal(client.getThread("killed"))).toMatchObject({ code: "not_found" });
+  const left = readdirSync(folders.stateDir, { recursive: true, encoding: "utf8" });
+  expect(left.filter((name) => name.includes("killed"))).toEqual([]);
+});
+
+test("SIGTERM ends the sidecar with exit code 0 and leaves the threads alone", async () => {
+  const folders = makeFolders();
+  const sidecar = await spawnSidecar({}, folders);
+  await openTerminal(sidecar.client, "one", "echo one; cat");
+  await untilOutput(sidecar.client, "one", "one");
+  const exited = sidecar.exited();
+  await sidecar.stop();
+  expect(await exited).toBe(0);
+  await sidecar.start();
+  await sidecar.client.sendInput("one", { text: "two" });
+  await untilOutput(sidecar.client, "one", "two\r\ntwo\r\n");
+  await sidecar.stop();
+});
