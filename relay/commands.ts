@@ -8,7 +8,9 @@ import {
 } from "discord.js";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
+import { exportLog } from "./export.ts";
 import { completeKey, toTmuxKey } from "./keys.ts";
+import { renderScreenshot } from "./screenshot/screenshot.ts";
 import type { Sessions } from "./sessions.ts";
 import { clip, killedText, statusText } from "./texts.ts";
 
@@ -17,6 +19,10 @@ const MAX_CHOICES = 25;
 const MAX_CHOICE_CHARACTERS = 100;
 const MAX_MESSAGE_CHARACTERS = 1_900;
 const MAX_OPTION_CHARACTERS = 6_000;
+/** Discord's own limit may be higher in a boosted server; memory is the relay's. */
+const MAX_EXPORT_BYTES = 25 * 1024 * 1024;
+/** An answer is taken for 15 minutes. */
+const EXPORT_TIMEOUT_MS = 10 * 60_000;
 
 export interface CommandContext {
   sessions: Sessions;
@@ -177,6 +183,34 @@ const resize: Command = {
   },
 };
 
+const screenshot: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("screenshot")
+    .setDescription("Show this thread's terminal as a picture, with its colours")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions, client }) => {
+    const screen = await client.getScreen(sessionHere(interaction, sessions), { format: "ansi" });
+    const attachment = await renderScreenshot(screen);
+    await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
+  },
+};
+
+const exported: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("export")
+    .setDescription("Get this thread's whole output as a file")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const maxBytes = Math.min(interaction.attachmentSizeLimit, MAX_EXPORT_BYTES);
+    const signal = AbortSignal.timeout(EXPORT_TIMEOUT_MS);
+    const { fileName, data, note } = await exportLog({ client, threadId, maxBytes, signal });
+    await interaction.editReply({ content: note ?? "", files: [{ attachment: data, name: fileName }] });
+  },
+};
+
 /** The session of the thread that the command was used in. @throws AppError */
 function sessionHere(interaction: ChatInputCommandInteraction, sessions: Sessions): string {
   if (sessions.has(interaction.channelId)) return interaction.channelId;
@@ -187,7 +221,10 @@ function sessionHere(interaction: ChatInputCommandInteraction, sessions: Session
 }
 
 export const COMMANDS = new Map<string, Command>(
-  [terminal, agent, done, kill, status, key, resize].map((command) => [command.definition.name, command]),
+  [terminal, agent, done, kill, status, key, resize, screenshot, exported].map((command) => [
+    command.definition.name,
+    command,
+  ]),
 );
 
 /** The choices for the option that is being typed. */

@@ -26,7 +26,17 @@ const choices = async (command: string, option: string, typed: string) =>
 
 test("the commands are registered", () => {
   const names = all.discord.driver.commands(all.you).map((command) => command.name);
-  expect(names.sort()).toEqual(["agent", "done", "key", "kill", "resize", "status", "terminal"]);
+  expect(names.sort()).toEqual([
+    "agent",
+    "done",
+    "export",
+    "key",
+    "kill",
+    "resize",
+    "screenshot",
+    "status",
+    "terminal",
+  ]);
 });
 
 test("dir is completed from the repositories' folder, sub-directories too", async () => {
@@ -113,6 +123,55 @@ test("/agent without the program on the VM says so, and no thread is left", asyn
   const answer = await run("agent", { dir: ".", prompt: "hello" });
   expect(answer.content).toContain('The agent program "no-such-agent" is not installed on the VM');
   expect(all.discord.driver.threads()).toHaveLength(before);
+});
+
+test("/key, /resize, the buttons: they act on this thread's terminal", async () => {
+  const { driver } = all.discord;
+  const threadId = await all.openTerminal(
+    "trap 'echo interrupted' INT; stty size; cat -v; stty size; cat -v",
+  );
+  await all.untilShown(threadId, "24 80");
+  expect((await choices("key", "name", "ctrl-c")).map(({ value }) => value)).toEqual(["ctrl-c"]);
+  expect((await run("resize", { cols: 100, rows: 30 }, threadId)).content).toBe(
+    "The terminal has 100 columns and 30 rows now.",
+  );
+  expect((await run("key", { name: "ctrl-d" }, threadId)).content).toBe("Pressed ctrl-d.");
+  await all.untilShown(threadId, "30 100");
+  const page = await driver.until(
+    () =>
+      driver.messages(threadId).findLast(({ buttons }) => buttons.some(({ label }) => label === "Ctrl-C")),
+    { what: "a page with buttons" },
+  );
+  expect(page.buttons.map(({ label }) => label)).toEqual(["Ctrl-C", "↑⏎", "Done"]);
+  driver.press(all.you, page.id, "key:C-c");
+  await all.untilShown(threadId, "interrupted");
+  expect((await run("key", { name: "no such key" }, threadId)).content).toContain(
+    "key: must be a tmux key name",
+  );
+  const end = await driver.until(
+    () => driver.messages(threadId).findLast(({ content }) => content.startsWith("⏹ The process ended")),
+    { what: "the end, with a button of its own" },
+  );
+  const done = driver.press(all.you, end.id, "done");
+  expect((await done.reply()).content).toContain("⏹ Ended");
+  await untilArchived(threadId);
+});
+
+test("/screenshot shows a picture, /export the whole output as a file", async () => {
+  const threadId = await all.openTerminal("printf '\\033[32mgreen\\033[0m\\n'; seq 1 100; cat");
+  await all.untilShown(threadId, "100");
+  const picture = (await run("screenshot", {}, threadId)).attachments[0];
+  expect(picture).toMatchObject({ name: "screen.png", contentType: "image/png" });
+  expect(
+    all.discord.driver
+      .attachment(picture?.id ?? "")
+      .subarray(1, 4)
+      .toString(),
+  ).toBe("PNG");
+  const file = (await run("export", {}, threadId)).attachments[0];
+  const lines = ["green", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];
+  expect(all.discord.driver.attachment(file?.id ?? "").toString()).toBe(`${lines.join("\n")}\n`);
+  await run("done", {}, threadId);
 });
 
 test("nobody else is served", async () => {

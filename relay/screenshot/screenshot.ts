@@ -1,0 +1,160 @@
+/** Screenshots as PNG, made in a worker thread: an image takes longer than the event loop may stand still. */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { ScreenReply } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { WorkerReply } from "./worker.ts";
+
+export interface ScreenshotsOptions {
+  /** From the call to the picture, waiting for others included. */
+  deadlineMs?: number;
+  /** How long the worker is kept with nothing to do. */
+  idleMs?: number;
+  /** What may wait for the one that is being made. */
+  maxWaiting?: number;
+  /** Starts the worker; tests have others. */
+  startWorker?: () => Worker;
+}
+
+interface Job {
+  screen: ScreenReply;
+  resolve: (png: Buffer) => void;
+  reject: (error: Error) => void;
+  deadline: NodeJS.Timeout;
+}
+
+/**
+ * Makes one screenshot after the other in one worker, which is started when it is needed and ended when it is idle.
+ * A worker that hangs or dies costs only the screenshot it was making; the next one gets a new worker.
+ */
+export class Screenshots {
+  readonly #deadlineMs: number;
+  readonly #idleMs: number;
+  readonly #maxWaiting: number;
+  readonly #startWorker: () => Worker;
+  readonly #waiting: Job[] = [];
+  #current: Job | undefined;
+  #worker: Worker | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: ScreenshotsOptions = {}) {
+    this.#deadlineMs = options.deadlineMs ?? 10_000;
+    this.#idleMs = options.idleMs ?? 30_000;
+    this.#maxWaiting = options.maxWaiting ?? 20;
+    this.#startWorker = options.startWorker ?? startWorker;
+  }
+
+  /**
+   * A picture of the screen, with its colours (`format: "ansi"`) and its cursor, and with a bar that holds the title
+   * where there is one.
+   * @throws AppError `unavailable` after the deadline, or where too many are waiting.
+   */
+  render(screen: ScreenReply): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= this.#maxWaiting) {
+        throw new AppError("unavailable", "Too many screenshots are being made; try again in a moment.");
+      }
+      const deadline = setTimeout(() => this.#expire(job), this.#deadlineMs);
+      const job: Job = { screen, resolve, reject, deadline };
+      this.#waiting.push(job);
+      this.#next();
+    });
+  }
+
+  /** Ends the worker; what is being made or waits is rejected. */
+  async close(): Promise<void> {
+    const jobs = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)];
+    this.#current = undefined;
+    for (const job of jobs) settle(job, new AppError("unavailable", "The relay is being stopped."));
+    await this.#dropWorker();
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    clearTimeout(this.#idleTimer);
+    const job = this.#waiting.shift();
+    if (job === undefined) {
+      // An idle worker keeps nobody alive.
+      this.#worker?.unref();
+      this.#idleTimer = setTimeout(() => void this.#dropWorker(), this.#idleMs).unref();
+      return;
+    }
+    this.#current = job;
+    try {
+      this.#worker ??= this.#start();
+      this.#worker.ref();
+      this.#worker.postMessage(job.screen);
+    } catch (cause) {
+      this.#finish(new Error("the screenshots' worker can't be started", { cause }));
+    }
+  }
+
+  #start(): Worker {
+    const worker = this.#startWorker();
+    const end = (result: Buffer | Error) => {
+      if (worker === this.#worker) this.#finish(result);
+    };
+    const die = (error: Error) => {
+      if (worker !== this.#worker) return;
+      this.#worker = undefined;
+      this.#finish(error);
+    };
+    worker.on("message", (reply: WorkerReply) =>
+      end("png" in reply ? Buffer.from(reply.png.buffer) : new Error(`no screenshot: ${reply.error}`)),
+    );
+    worker.on("error", (cause) => die(new Error("the screenshots' worker failed", { cause })));
+    worker.on("exit", (code) => die(new Error(`the screenshots' worker ended with ${code}`)));
+    return worker;
+  }
+
+  #finish(result: Buffer | Error): void {
+    const job = this.#current;
+    this.#current = undefined;
+    if (job !== undefined) settle(job, result);
+    this.#next();
+  }
+
+  #expire(job: Job): void {
+    const error = new AppError("unavailable", `The screenshot took more than ${this.#deadlineMs} ms.`);
+    if (job === this.#current) {
+      void this.#dropWorker();
+      this.#finish(error);
+    } else {
+      this.#waiting.splice(this.#waiting.indexOf(job), 1);
+      settle(job, error);
+    }
+  }
+
+  async #dropWorker(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+const screenshots = new Screenshots();
+
+/**
+ * A PNG of what `GET /thread/:id/screen?format=ansi` gives; see {@link Screenshots.render}. Of the one renderer of
+ * this process, which needs no closing.
+ */
+export function renderScreenshot(screen: ScreenReply): Promise<Buffer> {
+  return screenshots.render(screen);
+}
+
+function settle(job: Job, result: Buffer | Error): void {
+  clearTimeout(job.deadline);
+  if (result instanceof Error) job.reject(result);
+  else job.resolve(result);
+}
+
+/** The worker's file has this file's extension: `.js` where it was built, `.ts` where it runs from the source. */
+function startWorker(): Worker {
+  const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+  if (file.pathname.endsWith(".js")) return new Worker(file, { execArgv: [] });
+  // A worker does not inherit tsx, whatever its parent was started with.
+  const tsx = import.meta.resolve("tsx/esm/api");
+  const boot = `import(${JSON.stringify(tsx)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(file.href)}); });`;
+  return new Worker(boot, { eval: true, execArgv: [] });
+}
