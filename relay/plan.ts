@@ -74,6 +74,16 @@ export function planPages(input: PlanInput): Plan {
   return { action: picture && planPicture(input, picture), confirmed };
 }
 
+/** A message can only be replaced when none stands below it: so the newest page of those goes first. */
+export function deleteNewest(
+  pages: ReadonlyMap<number, SentMessage>,
+  { index, message }: { index: number; message: SentMessage },
+): PageAction {
+  const below = [...pages].filter(([other, { isGone }]) => other > index && !isGone);
+  const [newest, itsMessage] = below.sort(([a], [b]) => b - a)[0] ?? [index, message];
+  return { kind: "delete", index: newest, message: itsMessage };
+}
+
 /** The last one first: a page that comes back must not find a later one above it. */
 function findSurplus({ pages, dropsSurplus }: PlanInput, last: number): PageAction | undefined {
   const surplus = [...pages].filter(([index, { isGone }]) => index > last && !isGone);

@@ -17,7 +17,7 @@ import {
   type Refusal,
   snowflakeTime,
 } from "./discord-api.ts";
-import { type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
+import { deleteNewest, type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
 import { Document } from "./render/document.ts";
 import type { Mark } from "./render/mark.ts";
 import { bellText, endText, lostText, type Notice } from "./texts.ts";
@@ -300,7 +300,7 @@ export class ThreadStream {
     this.#document.confirm(confirmed);
     if (action?.kind === "roll") {
       // What has settled stays in the old message; where nothing has, the message itself is replaced.
-      if (this.#rolledId === action.message.id) return { ...action, kind: "delete" };
+      if (this.#rolledId === action.message.id) return deleteNewest(this.#pages, action);
       this.#rolledId = action.message.id;
       this.#document.breakPage("screen");
       this.#hasUnsavedEvents = true;

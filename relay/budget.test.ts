@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { createBudget } from "./budget.ts";
+
+/** The most of these times within any second. */
+function mostInASecond(times: readonly number[]): number {
+  return Math.max(...times.map((at) => times.filter((other) => other >= at && other < at + 1_000).length));
+}
+
+test("streams share their part of the second in turn, and never get more", async () => {
+  const budget = createBudget({ requestsPerSecond: 30, streamsPerSecond: 25 });
+  const times: number[] = [];
+  const counts = new Map<string, number>();
+  const stopAt = performance.now() + 2_000;
+  const stream = async (name: string) => {
+    while (performance.now() < stopAt) {
+      await budget.run(async () => {
+        times.push(performance.now());
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+      });
+    }
+  };
+  await Promise.all(["a", "b", "c", "d", "e", "f", "g"].map(stream));
+  // A bunch of two more where a timer was late.
+  expect(mostInASecond(times)).toBeLessThanOrEqual(27);
+  const shares = [...counts.values()];
+  expect(shares).toHaveLength(7);
+  expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+});
+
+test("people do not wait behind the streams", async () => {
+  const budget = createBudget({ requestsPerSecond: 30, streamsPerSecond: 20 });
+  let isStreamed = false;
+  const streams = Promise.all(Array.from({ length: 40 }, () => budget.run(() => budget.pass()))).then(() => {
+    isStreamed = true;
+  });
+  for (let i = 0; i < 5; i++) await budget.pass();
+  expect(isStreamed).toBe(false);
+  await streams;
+});
+
+test("after a 429 nothing starts for as long as Discord says, then at half the speed", async () => {
+  let now = 1_000_000;
+  const budget = createBudget({ requestsPerSecond: 1_000, streamsPerSecond: 40, now: () => now });
+  budget.slowDown(200);
+  const startedAt = performance.now();
+  // The pause is over when the clock says so; it is looked at again after the time that was left.
+  setTimeout(() => {
+    now += 300;
+  }, 100);
+  await budget.run(async () => undefined);
+  expect(performance.now() - startedAt).toBeGreaterThanOrEqual(190);
+  const slowAt = performance.now();
+  for (let i = 0; i < 11; i++) await budget.run(async () => undefined);
+  expect(performance.now() - slowAt).toBeGreaterThanOrEqual(400);
+  now += 60_000;
+  const fastAt = performance.now();
+  for (let i = 0; i < 4; i++) await budget.run(async () => undefined);
+  expect(performance.now() - fastAt).toBeLessThan(5_000);
+});
