@@ -1,5 +1,7 @@
 import { connect } from "node:net";
+import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
+import Database from "better-sqlite3";
 import request from "supertest";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SidecarClient } from "../shared/client.ts";
@@ -30,7 +32,7 @@ const ROUTES: [Method, string][] = [
   ["get", "/nothing"],
 ];
 
-describe("without the token", () => {
+describe.concurrent("without the token", () => {
   const WRONG: [string, (token: string) => string | undefined][] = [
     ["no header", () => undefined],
     ["an empty one", () => ""],
@@ -248,8 +250,24 @@ test("an inputId goes in once, however often it is sent, also over a restart", a
   for (const inputId of ids) {
     expect(await client.sendInput("once", { text: "again", inputId })).toMatchObject({ duplicate: true });
   }
+  // The sidecar may have died before it could write down that tmux had typed one; others go in before it is repeated.
+  await client.sendInput("once", { text: "typed", inputId: "in-doubt" });
+  await sidecar.stop();
+  const db = new Database(join(sidecar.stateDir, "threadmux.db"));
+  db.prepare("UPDATE inputs SET is_sent = 0 WHERE input_id = 'in-doubt'").run();
+  db.prepare("INSERT INTO inputs (thread_id, input_id, is_sent) VALUES ('once', 'never', 0)").run();
+  db.close();
+  await sidecar.restart();
+  await client.sendInput("once", { text: "another", inputId: "another" });
+  expect(await client.sendInput("once", { text: "again", inputId: "in-doubt" })).toMatchObject({
+    duplicate: true,
+  });
+  expect(await client.sendInput("once", { text: "never typed before", inputId: "never" })).toEqual({
+    sent: true,
+  });
   await client.sendInput("once", { text: "last" });
   const log = await untilOutput(client, "once", "last\r\nlast\r\n");
   expect(log).not.toContain("again");
+  expect(log).toContain("never typed before\r\n");
   expect(log.match(/input 1\r\n/g)).toHaveLength(2);
 });

@@ -247,6 +247,12 @@ export class Store {
     return z.object({ is_sent: flag }).parse(row).is_sent ? "sent" : "sending";
   }
 
+  /** Inputs that were begun and, as far as the database knows, not finished. */
+  listSendingInputs(threadId: string): string[] {
+    const rows = this.#sql("SELECT input_id FROM inputs WHERE thread_id = ? AND is_sent = 0").all(threadId);
+    return rows.map((row) => z.object({ input_id: z.string() }).parse(row).input_id);
+  }
+
   setInput(threadId: string, inputId: string, state: "sending" | "sent"): void {
     this.#sql(
       "INSERT INTO inputs (thread_id, input_id, is_sent) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET is_sent = excluded.is_sent",

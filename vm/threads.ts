@@ -152,6 +152,10 @@ export class Threads {
     const { store, tmux } = this.#options;
     await checkLineLength(bytes, row.tty);
     if (inputId === undefined) return tmux.sendBytes(row.paneId, bytes);
+    // The pane keeps only the last id: what is still open is settled before this one takes its place.
+    for (const open of store.listSendingInputs(row.threadId)) {
+      if (open !== inputId && (await this.#hasGoneIn(row, open))) store.setInput(row.threadId, open, "sent");
+    }
     store.setInput(row.threadId, inputId, "sending");
     await tmux.sendBytes(row.paneId, bytes, inputId);
     store.setInput(row.threadId, inputId, "sent");

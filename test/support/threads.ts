@@ -37,7 +37,7 @@ export async function untilOutput(
   client: SidecarClient,
   threadId: string,
   text: string,
-  timeoutMs = 10_000,
+  timeoutMs = 25_000,
 ): Promise<string> {
   const read = async () => (await readAll(client, threadId)).output;
   return untilValue(`${JSON.stringify(text)} in thread ${threadId}`, read, (all) => all.includes(text), {
@@ -49,7 +49,7 @@ export async function untilOutput(
 export async function untilEnded(
   client: SidecarClient,
   threadId: string,
-  timeoutMs = 15_000,
+  timeoutMs = 25_000,
 ): Promise<OutputReply> {
   const read = () => client.readOutput(threadId);
   await untilValue(`thread ${threadId} to end`, read, (reply) => !reply.processRunning, {

@@ -14,7 +14,7 @@ export interface UntilOptions {
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
-  { timeoutMs = 10_000, intervalMs = 20 }: UntilOptions = {},
+  { timeoutMs = 25_000, intervalMs = 20 }: UntilOptions = {},
 ): Promise<Exclude<Awaited<T>, undefined | null | false>> {
   const deadline = Date.now() + timeoutMs;
   let last: unknown;
@@ -43,7 +43,7 @@ export async function untilValue<T>(
   what: string,
   read: () => T | Promise<T>,
   expected: (value: T) => boolean,
-  { timeoutMs = 10_000, intervalMs = 20 }: UntilOptions = {},
+  { timeoutMs = 25_000, intervalMs = 20 }: UntilOptions = {},
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
