@@ -36,6 +36,7 @@ const compress = promisify(gzip);
 export async function exportLog({ client, threadId, maxBytes, signal }: ExportOptions): Promise<ExportedLog> {
   signal.throwIfAborted();
   const partBytes = Math.max(1, Math.min(PART_BYTES, Math.floor(maxBytes / 16)));
+  const space = Buffer.allocUnsafeSlow(partBytes);
   const text = new ByteQueue();
   const parts: { data: Buffer; textBytes: number }[] = [];
   let totalBytes = 0;
@@ -58,13 +59,13 @@ export async function exportLog({ client, threadId, maxBytes, signal }: ExportOp
     totalBytes += chunk.length;
     text.push(chunk);
     if (totalBytes <= maxBytes) continue;
-    while (text.length >= partBytes) await pack(text.take(partBytes));
+    while (text.length >= partBytes) await pack(text.take(partBytes, space));
   }
   if (totalBytes <= maxBytes) {
     const note = totalBytes === 0 ? "The log is empty." : undefined;
     return { fileName: `${threadId}.txt`, data: text.take(totalBytes), note };
   }
-  if (text.length > 0) await pack(text.take(text.length));
+  while (text.length > 0) await pack(text.take(partBytes, space));
   signal.throwIfAborted();
 
   const fileName = `${threadId}.txt.gz`;
@@ -120,10 +121,10 @@ class ByteQueue {
 
   /**
    * Removes at most `bytes`, up to a line's end where there is one within them, or else to the end of a character;
-   * everything where there is no more than that.
+   * everything where there is no more than that. They are put into `space`, where they stay until it is used again.
    */
-  take(bytes: number): Buffer {
-    const taken = Buffer.allocUnsafe(Math.min(bytes, this.length));
+  take(bytes: number, space = Buffer.allocUnsafeSlow(bytes)): Buffer {
+    const taken = space.subarray(0, Math.min(bytes, this.length));
     let filled = 0;
     while (filled < taken.length) {
       const chunk = this.#chunks.shift() ?? new Uint8Array();
