@@ -1,0 +1,369 @@
+/**
+ * Measures the sidecar beside the naive way, in one run on one machine: npm run bench [-- --smoke] [-- --only NAME].
+ * Prints a table and writes bench/results/sidecar.json. Every bar is a ratio to a baseline of the same run.
+ */
+import { execFile, spawn } from "node:child_process";
+import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { spawn as spawnPty } from "node-pty";
+import { WebSocket, WebSocketServer } from "ws";
+import { bundlePrograms } from "../test/support/programs.ts";
+import { cpuSeconds, formatRow, percentile, type Row, ratioRow, rssMib, withSidecar } from "./measure.ts";
+
+const run = promisify(execFile);
+const isSmoke = process.argv.includes("--smoke");
+const only = process.argv[process.argv.indexOf("--only") + 1];
+const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
+const TEXT_BYTES = pick(64, 4) * 1024 * 1024;
+const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
+const textFile = join(folder, "text");
+
+/** A tmux server of the baseline's own. */
+const bare = async (...args: string[]) =>
+  (await run("tmux", ["-u", "-S", join(folder, "bare.sock"), "-f", "/dev/null", ...args])).stdout;
+
+async function untilSize(file: string, bytes: number, everyMs: number): Promise<void> {
+  while ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) < bytes) await sleep(everyMs);
+}
+
+async function times(count: number, work: (i: number) => Promise<void>): Promise<number[]> {
+  const taken: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const startedAt = performance.now();
+    await work(i);
+    taken.push(performance.now() - startedAt);
+  }
+  return taken.sort((a, b) => a - b);
+}
+
+/** Presses a key and waits for its echo, as a caller of the API sees it. */
+function keyEcho(client: Parameters<Parameters<typeof withSidecar>[1]>[0]["client"], threadId: string) {
+  let since = 0;
+  return async () => {
+    const echo = client.readOutput(threadId, { since, waitMs: 10_000 });
+    await client.sendInput(threadId, { text: "x", enter: false });
+    since = (await echo).offset;
+  };
+}
+
+async function rowKeyEcho(): Promise<Row[]> {
+  const count = pick(400, 40);
+  const ours = await withSidecar({}, async ({ client, open }) => {
+    await open("key", "stty raw -echo; cat");
+    await sleep(300);
+    const press = keyEcho(client, "key");
+    await times(20, press);
+    return times(count, press);
+  });
+  const log = join(folder, "key.log");
+  await bare(
+    "new-session",
+    "-d",
+    "-s",
+    "key",
+    "stty raw -echo; exec cat",
+    ";",
+    "pipe-pane",
+    "-t",
+    "=key:",
+    `exec cat >> ${log}`,
+  );
+  await sleep(300);
+  let size = 0;
+  const naive = await times(pick(150, 20), async () => {
+    await bare("send-keys", "-t", "=key:", "-l", "x");
+    await untilSize(log, ++size, 5);
+  });
+  await bare("kill-session", "-t", "=key");
+  return [
+    ratioRow("key → echo, p50 (ms)", percentile(ours, 50), percentile(naive, 50), { atMost: 0.4 }),
+    ratioRow("key → echo, p95 (ms)", percentile(ours, 95), percentile(naive, 95), { atMost: 0.6 }),
+  ];
+}
+
+/** CPU seconds of sidecar and tmux while all threads are polled once a second. */
+async function idleCpu(threads: number, seconds: number): Promise<number> {
+  return withSidecar({ MAX_THREADS: "1000" }, async ({ client, open, pids }) => {
+    for (let i = 0; i < threads; i++) await open(`idle-${i}`, "exec sleep 100000");
+    await sleep(2_000);
+    const since = Object.fromEntries(Array.from({ length: threads }, (_, i) => [`idle-${i}`, 0]));
+    const before = cpuSeconds(pids());
+    for (let second = 0; second < seconds; second++) {
+      await client.readOutputs({ since });
+      await sleep(1_000);
+    }
+    return cpuSeconds(pids()) - before;
+  });
+}
+
+async function rowIdle(): Promise<Row[]> {
+  const [few, many, seconds] = [pick(50, 10), pick(200, 40), pick(30, 4)];
+  const ours = await idleCpu(few, seconds);
+  const oursMany = await idleCpu(many, seconds);
+  for (let i = 0; i < few; i++) await bare("new-session", "-d", "-s", `idle-${i}`, "exec sleep 100000");
+  const serverPid = Number(await bare("display-message", "-p", "-t", "=idle-0:", "#{pid}"));
+  const before = cpuSeconds([serverPid]);
+  const poller = spawn(process.execPath, [
+    "-e",
+    `const { execFile } = require("node:child_process"); let left = ${seconds};
+     const poll = () => { if (left-- === 0) { process.stdout.write("done"); return setInterval(() => {}, 1e6); }
+       for (let i = 0; i < ${few}; i++) execFile("tmux", ["-S", ${JSON.stringify(join(folder, "bare.sock"))}, "list-panes", "-t", "=idle-" + i + ":"], () => {});
+       setTimeout(poll, 1000); }; poll();`,
+  ]);
+  await new Promise((resolve) => poller.stdout.once("data", resolve));
+  await sleep(500);
+  const naive = cpuSeconds([serverPid]) - before + cpuSeconds([poller.pid ?? 0], true);
+  poller.kill("SIGKILL");
+  await bare("kill-server");
+  return [
+    ratioRow(`CPU of ${few} idle threads, ${seconds} s (s)`, ours, naive, { atMost: 1 / 20 }),
+    ratioRow(`CPU of ${many} idle threads against ${few} (s)`, oursMany, ours, { atMost: 4.5 }),
+  ];
+}
+
+async function rowCreate(): Promise<Row[]> {
+  const count = pick(60, 10);
+  const ours = await withSidecar({ MAX_THREADS: "1000" }, async ({ open }) =>
+    times(count, (i) => open(`new-${i}`, "exec sleep 100000")),
+  );
+  await bare("new-session", "-d", "-s", "first", "exec sleep 100000");
+  const naive = await times(count, async (i) => {
+    const target = `=new-${i}:`;
+    await bare(
+      ...["new-session", "-d", "-s", `new-${i}`, "-x", "80", "-y", "24", "exec sleep 100000", ";"],
+      ...["set-option", "-w", "-t", target, "remain-on-exit", "on", ";"],
+      ...["pipe-pane", "-t", target, `exec cat >> ${join(folder, `new-${i}.log`)}`],
+    );
+  });
+  await bare("kill-server");
+  return [ratioRow("create → 201, p50 (ms)", percentile(ours, 50), percentile(naive, 50), { atMost: 1.3 })];
+}
+
+async function drain(url: string, headers: Record<string, string> = {}): Promise<number> {
+  let bytes = 0;
+  const response = await fetch(url, { headers });
+  for await (const chunk of response.body ?? []) bytes += chunk.length;
+  return bytes;
+}
+
+async function rowLog(): Promise<Row[]> {
+  const server = createServer((_req, res) => void createReadStream(textFile).pipe(res));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const bareUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const rounds = pick(5, 2);
+  try {
+    return await withSidecar(
+      { LOG_MAX_BYTES: String(1024 ** 3) },
+      async ({ client, url, headers, open, untilEnded }) => {
+        await open("log", `stty -opost; cat ${textFile}`);
+        await untilEnded("log");
+        const mib = TEXT_BYTES / 1024 / 1024;
+        const speed = (taken: number[]) => mib / (percentile(taken, 50) / 1_000);
+        const naive = speed(await times(rounds, async () => void (await drain(bareUrl))));
+        const download = speed(
+          await times(rounds, async () => void (await drain(`${url}/thread/log/log`, headers))),
+        );
+        const output = speed(
+          await times(rounds, async () => {
+            for (let since = 0, more = true; more; ) {
+              ({ offset: since, more } = await client.readOutput("log", { since, limit: 1024 * 1024 }));
+            }
+          }),
+        );
+        return [
+          ratioRow("GET /log (MiB/s)", download, naive, { atLeast: 0.8 }),
+          ratioRow("GET /output?limit=1048576 (MiB/s)", output, naive, { atLeast: 0.15 }),
+        ];
+      },
+    );
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+async function rowPane(): Promise<Row[]> {
+  const rounds = pick(3, 1);
+  const mib = TEXT_BYTES / 1024 / 1024;
+  // Lines end in CR LF in the log: a terminal's own doing in both.
+  const logBytes = TEXT_BYTES + Math.floor(TEXT_BYTES / 80);
+  const ours = await withSidecar(
+    { LOG_MAX_BYTES: String(1024 ** 3), MAX_THREADS: "100" },
+    async ({ open, logFile }) =>
+      times(rounds, async (i) => {
+        await open(`cat-${i}`, `cat ${textFile}`);
+        await untilSize(logFile(`cat-${i}`), logBytes, 5);
+      }),
+  );
+  const naive = await times(rounds, async (i) => {
+    const log = join(folder, `cat-${i}.log`);
+    await bare(
+      ...["new-session", "-d", "-s", `cat-${i}`, "-x", "80", "-y", "24", `cat ${textFile}; sleep 1000`, ";"],
+      ...["pipe-pane", "-t", `=cat-${i}:`, `exec cat >> ${log}`],
+    );
+    await untilSize(log, logBytes, 5);
+    await bare("kill-session", "-t", `=cat-${i}`).catch(() => undefined); // the last one ends the server
+    rmSync(log);
+  });
+  const speed = (taken: number[]) => mib / (percentile(taken, 50) / 1_000);
+  return [ratioRow(`pane → log, ${mib} MiB (MiB/s)`, speed(ours), speed(naive), { atLeast: 0.9 })];
+}
+
+async function rowFlood(): Promise<Row[]> {
+  const count = pick(200, 30);
+  return withSidecar({ MAX_THREADS: "10" }, async ({ client, open }) => {
+    await open("key", "stty raw -echo; cat");
+    await sleep(300);
+    const press = keyEcho(client, "key");
+    const quiet = await times(count, press);
+    await open("flood", `timeout ${pick(20, 4)} yes`);
+    await sleep(500);
+    const loud = await times(count, press);
+    return [
+      ratioRow("key → echo beside `yes`, p95 (ms)", percentile(loud, 95), percentile(quiet, 95), {
+        atMost: 6,
+      }),
+    ];
+  });
+}
+
+/** Key → echo over a WebSocket of binary frames. */
+async function attachEcho(socket: WebSocket, count: number): Promise<number[]> {
+  let onData: () => void = () => undefined;
+  socket.on("message", (_data, isBinary) => isBinary && onData());
+  await new Promise((resolve) => socket.once("open", resolve));
+  await sleep(1_000);
+  const press = () =>
+    new Promise<void>((resolve) => {
+      onData = resolve;
+      socket.send(Buffer.from("x"));
+    });
+  await times(20, press);
+  const taken = await times(count, press);
+  socket.close();
+  return taken;
+}
+
+async function rowAttach(): Promise<Row[]> {
+  const count = pick(300, 30);
+  const ours = await withSidecar({}, async ({ url, headers, open }) => {
+    await open("key", "stty raw -echo; cat");
+    await sleep(300);
+    return attachEcho(new WebSocket(`${url.replace("http", "ws")}/thread/key/attach`, { headers }), count);
+  });
+  await bare("new-session", "-d", "-s", "key", "stty raw -echo; exec cat", ";", "set", "-g", "status", "off");
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  server.on("connection", (socket) => {
+    const pty = spawnPty("tmux", ["-u", "-S", join(folder, "bare.sock"), "attach-session", "-t", "=key:"], {
+      name: "xterm-256color",
+      cols: 80,
+      rows: 24,
+      encoding: null,
+    });
+    pty.onData((data) => socket.send(Buffer.from(data)));
+    socket.on("message", (data) => pty.write(data as Buffer));
+    socket.on("close", () => pty.kill());
+  });
+  await new Promise((resolve) => server.once("listening", resolve));
+  const naive = await attachEcho(
+    new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    count,
+  );
+  server.close();
+  await bare("kill-server");
+  return [
+    ratioRow("key → echo through /attach, p50 (ms)", percentile(ours, 50), percentile(naive, 50), {
+      atMost: 1.5,
+    }),
+  ];
+}
+
+async function rowMemory(): Promise<Row[]> {
+  const threads = pick(100, 10);
+  const bytesEach = (pick(1024, 40) * 1024 * 1024) / threads;
+  const env = { MAX_THREADS: "1000", LOG_MAX_BYTES: String(4 * 1024 * 1024) };
+  return withSidecar(env, async ({ client, open, pids, untilEnded }) => {
+    const [pid = 0] = pids();
+    const before = rssMib(pid);
+    // A few at a time: tmux is one thread, and all at once is no faster.
+    for (let start = 0; start < threads; start += 5) {
+      const ids = Array.from({ length: 5 }, (_, i) => `mem-${start + i}`);
+      for (const id of ids) await open(id, `head -c ${bytesEach} ${textFile}`);
+      for (const id of ids) await untilEnded(id);
+      await client.readOutputs({ since: Object.fromEntries(ids.map((id) => [id, 0])) });
+    }
+    const grown = rssMib(pid) - before;
+    return [
+      {
+        name: `memory after ${threads} threads (MiB more)`,
+        ours: grown,
+        baseline: before,
+        isMet: grown <= 60,
+        bar: "≤ 60 MiB",
+      },
+    ];
+  });
+}
+
+async function rowRestart(): Promise<Row[]> {
+  const threads = pick(200, 20);
+  return withSidecar({ MAX_THREADS: "1000" }, async ({ client, open, restart }) => {
+    for (let i = 0; i < threads; i++) await open(`stay-${i}`, "exec sleep 100000");
+    const seconds = await restart();
+    const open2 = (await client.listThreads()).length;
+    return [
+      {
+        name: `ready after a restart with ${threads} threads (s)`,
+        ours: seconds,
+        baseline: undefined,
+        isMet: seconds <= 1 && open2 === threads,
+        bar: "≤ 1 s",
+      },
+    ];
+  });
+}
+
+const rows = {
+  key: rowKeyEcho,
+  idle: rowIdle,
+  create: rowCreate,
+  log: rowLog,
+  pane: rowPane,
+  flood: rowFlood,
+  attach: rowAttach,
+  memory: rowMemory,
+  restart: rowRestart,
+};
+
+await bundlePrograms();
+writeFileSync(textFile, Buffer.alloc(TEXT_BYTES, `${"threadmux moves bytes ".repeat(4).slice(0, 79)}\n`));
+const results: Row[] = [];
+try {
+  for (const [name, measure] of Object.entries(rows)) {
+    if (process.argv.includes("--only") && name !== only) continue;
+    for (const row of await measure()) {
+      results.push(row);
+      console.log(formatRow(row));
+    }
+  }
+} finally {
+  await bare("kill-server").catch(() => undefined); // most rows have ended it
+  rmSync(folder, { recursive: true, force: true });
+}
+mkdirSync(new URL("./results/", import.meta.url), { recursive: true });
+const file = new URL("./results/sidecar.json", import.meta.url);
+writeFileSync(
+  file,
+  `${JSON.stringify({ at: new Date().toISOString(), node: process.version, isSmoke, rows: results }, null, 2)}\n`,
+);
+const missed = results.filter((row) => !row.isMet);
+console.log(
+  missed.length === 0 ? "all bars are met" : `${missed.length} of ${results.length} bars are missed`,
+);
+// A smoke run only shows that everything can be measured: its figures are too short to be judged.
+process.exitCode = isSmoke || missed.length === 0 ? 0 : 1;
