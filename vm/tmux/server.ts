@@ -230,13 +230,13 @@ export class TmuxServer {
     await this.#run(["run-shell true"]);
   }
 
-  /** What the screen shows now; `ansi` keeps colours as SGR sequences. */
+  /** What the screen shows now; `ansi` keeps colours as SGR sequences, and coloured bars to their ends. */
   async captureScreen(
     paneId: string,
     format: "text" | "ansi",
   ): Promise<{ screen: string; cursor: { x: number; y: number }; alternate: boolean; title: string }> {
     const [lines = [], state = [], title = []] = await this.#run([
-      quoteCommand(["capture-pane", "-p", ...(format === "ansi" ? ["-e"] : []), "-t", paneId]),
+      quoteCommand(["capture-pane", "-p", ...(format === "ansi" ? ["-e", "-N"] : []), "-t", paneId]),
       quoteCommand(["display-message", "-p", "-t", paneId, "#{cursor_x} #{cursor_y} #{alternate_on}"]),
       // Raw, never `#{E:…}`: a program chooses its title.
       quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_title}"]),
