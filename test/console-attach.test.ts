@@ -410,6 +410,19 @@ describe("who may attach", () => {
     },
   );
 
+  test("wrong tokens count, as on every route: the twenty-first within a minute waits", async () => {
+    const own = await startSidecar();
+    try {
+      const knock = () => refusedWith(attach(own, "a", { headers: { authorization: "Bearer wrong" } }));
+      for (let i = 0; i < 20; i++) expect(await knock()).toBe(401);
+      const startedAt = performance.now();
+      expect(await knock()).toBe(401);
+      expect(performance.now() - startedAt).toBeGreaterThan(1_900);
+    } finally {
+      await own.close();
+    }
+  });
+
   test("an unknown mode is refused in words", async () => {
     expect(await refusedWith(attach(sidecar, "door", { query: "?mode=write" }))).toBe(400);
   });

@@ -154,6 +154,17 @@ describe("the cookie", () => {
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);
   });
 
+  test("says to its own page alone whether it is good", async () => {
+    const ask = async (headers: Record<string, string>) =>
+      (await fetch(`${sidecar.url}/console/session`, { headers })).json();
+    expect(await ask({ cookie: signed.cookie })).toEqual({ isSignedIn: true });
+    expect(await ask({ cookie: signed.cookie, origin: "https://evil.example" })).toEqual({
+      isSignedIn: false,
+    });
+    expect(await ask({ cookie: `${signed.cookie}x` })).toEqual({ isSignedIn: false });
+    expect(await ask({})).toEqual({ isSignedIn: false });
+  });
+
   test("signs out from the page alone; then it is worth nothing and its sockets are closed", async () => {
     const { cookie } = await signIn(sidecar.url, sidecar.token);
     const viewer = await attach(sidecar, "a", { headers: { cookie, origin: sidecar.url } });

@@ -23,7 +23,7 @@ import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { createOpenApi } from "../shared/openapi.ts";
 import type { Console } from "./console/routes.ts";
-import { logRequests, requireToken } from "./http-guard.ts";
+import { logRequests, requireToken, type WrongTokens } from "./http-guard.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Outputs } from "./outputs.ts";
 import { createPlainText } from "./plain-text.ts";
@@ -37,6 +37,7 @@ export interface AppOptions {
   threads: Threads;
   outputs: Outputs;
   checkToken: TokenCheck;
+  wrongTokens: WrongTokens;
   console: Console;
   reposDir: string;
   /** The environment of the threads' programs. */
@@ -44,20 +45,19 @@ export interface AppOptions {
   getHealth: () => HealthReply;
   metrics: Metrics;
   log: Log;
-  now: () => number;
 }
 
 export function createApp({
   threads,
   outputs,
   checkToken,
+  wrongTokens,
   console,
   reposDir,
   threadEnv,
   getHealth,
   metrics,
   log,
-  now,
 }: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -70,9 +70,7 @@ export function createApp({
   });
 
   app.use(console.pages);
-  app.use(
-    requireToken({ checkToken, mayPass: console.mayPass, now, onWrong: () => metrics.wrongTokens.inc() }),
-  );
+  app.use(requireToken({ checkToken, mayPass: console.mayPass, wrongTokens }));
   app.use(requireJson, express.json({ limit: MAX_BODY_BYTES }));
   app.use(console.account);
   app.param("id", (_req, _res, next, id) => {

@@ -13,32 +13,47 @@ const MINUTE_MS = 60_000;
 /** Addresses that are remembered at once; beyond it the oldest is forgotten. */
 const MAX_ADDRESSES = 10_000;
 
+/**
+ * Counts wrong tokens by address. After 20 within a minute, each further refusal of that address takes 2 s; one with
+ * the right token never waits.
+ */
+export class WrongTokens {
+  readonly #guesses = new Map<string, { count: number; since: number }>();
+  readonly #now: () => number;
+  readonly #onWrong: () => void;
+
+  constructor({ now, onWrong }: { now: () => number; onWrong: () => void }) {
+    this.#now = now;
+    this.#onWrong = onWrong;
+  }
+
+  /** Resolves when the refusal may be answered. */
+  async count(address = ""): Promise<void> {
+    this.#onWrong();
+    const known = this.#guesses.get(address);
+    const now = this.#now();
+    const guess = known && now - known.since < MINUTE_MS ? known : { count: 0, since: now };
+    guess.count += 1;
+    this.#guesses.delete(address);
+    this.#guesses.set(address, guess);
+    const [oldest] = this.#guesses.keys();
+    if (this.#guesses.size > MAX_ADDRESSES && oldest !== undefined) this.#guesses.delete(oldest);
+    if (guess.count > GUESSES_PER_MINUTE) await pause(SLOW_ANSWER_MS);
+  }
+}
+
 export interface TokenGuardOptions {
   checkToken: TokenCheck;
   /** What needs no token: a signed-in console. */
   mayPass: (request: Request) => boolean;
-  now: () => number;
-  onWrong: () => void;
+  wrongTokens: WrongTokens;
 }
 
-/**
- * Lets in who has the token. After 20 wrong ones within a minute, an address waits 2 s for each further refusal; one
- * with the right token never waits.
- */
-export function requireToken({ checkToken, mayPass, now, onWrong }: TokenGuardOptions): RequestHandler {
-  const guesses = new Map<string, { count: number; since: number }>();
+/** Lets in who has the token. */
+export function requireToken({ checkToken, mayPass, wrongTokens }: TokenGuardOptions): RequestHandler {
   return async (req, _res, next) => {
     if (mayPass(req) || checkToken(req.headers.authorization)) return next();
-    onWrong();
-    const address = req.socket.remoteAddress ?? "";
-    const known = guesses.get(address);
-    const guess = known && now() - known.since < MINUTE_MS ? known : { count: 0, since: now() };
-    guess.count += 1;
-    guesses.delete(address);
-    guesses.set(address, guess);
-    const [oldest] = guesses.keys();
-    if (guesses.size > MAX_ADDRESSES && oldest !== undefined) guesses.delete(oldest);
-    if (guess.count > GUESSES_PER_MINUTE) await pause(SLOW_ANSWER_MS);
+    await wrongTokens.count(req.socket.remoteAddress);
     throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
   };
 }

@@ -20,6 +20,7 @@ import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
 import { Viewers, type ViewersLimits } from "./console/viewers.ts";
+import { WrongTokens } from "./http-guard.ts";
 import { sizeOfLog } from "./log-file.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { LogWatch } from "./log-watch.ts";
@@ -143,6 +144,7 @@ export async function runSidecar(
       now,
     });
     const checkToken = createTokenCheck(token);
+    const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
     const sessions = new Sessions(now);
     const console = createConsole({ sessions, checkToken, isLoopback: isLoopback(config.host) });
     const viewers = new Viewers({
@@ -151,6 +153,7 @@ export async function runSidecar(
       findThread: (threadId) => store.findThread(threadId),
       sessionName,
       admit: console.admit,
+      onRefused: ({ socket }) => wrongTokens.count(socket.remoteAddress),
       log,
       limits: viewersLimits,
     });
@@ -177,13 +180,13 @@ export async function runSidecar(
       threads,
       outputs,
       checkToken,
+      wrongTokens,
       console,
       reposDir,
       threadEnv,
       getHealth,
       metrics,
       log,
-      now,
     });
     const server = createServer(SERVER_LIMITS, app)
       .on("clientError", answerBrokenRequest)

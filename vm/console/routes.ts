@@ -56,6 +56,11 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
     next();
   });
   pages.get("/console", sendPage);
+  // So that a page that is not signed in can know it without a request that counts as a wrong token.
+  pages.get("/console/session", (request, response) => {
+    const isSignedIn = sessionOf(request) !== undefined && isOwnRead(provenanceOf(request.headers));
+    response.json({ isSignedIn });
+  });
   pages.get("/console/:asset", (request, response, next) => {
     const type = ASSETS.get(request.params.asset);
     if (type === undefined) return next();

@@ -19,6 +19,10 @@ export async function signIn(token: string): Promise<void> {
   await call("POST", "/console/session", z.object({ expiresAt: z.string() }), { headers });
 }
 
+export async function isSignedIn(): Promise<boolean> {
+  return (await call("GET", "/console/session", z.object({ isSignedIn: z.boolean() }))).isSignedIn;
+}
+
 export async function signOut(): Promise<void> {
   await call("DELETE", "/console/session", z.undefined());
 }

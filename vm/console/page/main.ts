@@ -1,7 +1,7 @@
 /** The console's page: signing in, the list of threads, one thread's terminal. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState, type ServerFrame } from "../../../shared/attach.ts";
-import { ApiError, getThread, listThreads, signIn, signOut } from "./api.ts";
+import { ApiError, getThread, isSignedIn, listThreads, signIn, signOut } from "./api.ts";
 import { Connection, type ConnectionState } from "./connection.ts";
 import { SCREEN_KEYS, withCtrl } from "./keys.ts";
 import { Screen } from "./terminal.ts";
@@ -21,7 +21,7 @@ interface Opened {
 let opened: Opened | undefined;
 let hasCtrl = false;
 let isZoomed = false;
-let isSignedIn = false;
+let isIn = false;
 
 giveStylesTheNonce();
 buildKeys();
@@ -45,7 +45,9 @@ find("#view-only").addEventListener("click", () => {
 find("#ended").addEventListener("toggle", () => void refresh());
 window.addEventListener("hashchange", () => void follow());
 document.addEventListener("visibilitychange", () => void refresh());
-window.setInterval(() => void refresh(), REFRESH_MS);
+window.setInterval(() => {
+  if (isIn) void refresh();
+}, REFRESH_MS);
 window.setInterval(showNotice, 250);
 void refresh();
 
@@ -65,7 +67,7 @@ async function submitToken(): Promise<void> {
 }
 
 function showSignIn(): void {
-  isSignedIn = false;
+  isIn = false;
   leave();
   find("#app").hidden = true;
   find("#sign-in").hidden = false;
@@ -77,10 +79,14 @@ async function refresh(): Promise<void> {
   if (document.visibilityState === "hidden") return;
   const notice = find("#list-notice");
   try {
+    if (!isIn && !(await isSignedIn())) {
+      if (find("#sign-in").hidden) showSignIn();
+      return;
+    }
     const hasEnded = find<HTMLDetailsElement>("#ended").open;
     const [open, ended] = await Promise.all([listThreads("open"), hasEnded ? listThreads("ended") : []]);
-    const isNew = !isSignedIn;
-    isSignedIn = true;
+    const isNew = !isIn;
+    isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
     showList("#open-threads", open);
@@ -90,10 +96,10 @@ async function refresh(): Promise<void> {
     if (isNew) await follow();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
-      if (isSignedIn || find("#sign-in").hidden) showSignIn();
+      showSignIn();
       return;
     }
-    if (!isSignedIn) showSignIn();
+    if (!isIn) showSignIn();
     notice.textContent = `${errorText(error)} Trying again …`;
   } finally {
     notice.hidden = notice.textContent === "";
@@ -130,7 +136,7 @@ function go(hash: string): void {
 
 /** Opens what the address says: `#/<thread>` or `#/<thread>/view`. */
 async function follow(): Promise<void> {
-  if (!isSignedIn) return;
+  if (!isIn) return;
   const [, threadId, view] = /^#\/([A-Za-z0-9_-]+)(\/view)?$/.exec(location.hash) ?? [];
   const mode = view === undefined ? "type" : "view";
   if (opened?.threadId === threadId && opened?.mode === mode) return;
@@ -239,6 +245,8 @@ function showNotice(): void {
   notice.hidden = text === "";
   notice.classList.toggle("final", state.kind !== "waiting");
   find("#retry").hidden = state.kind !== "waiting";
+  find("#zoom").hidden = !screen;
+  find("#view-only").hidden = isOver;
   find("#screen").classList.toggle("is-over", isOver || state.kind === "waiting");
 }
 
