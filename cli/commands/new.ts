@@ -13,6 +13,9 @@ import { parseSize } from "../size.ts";
 import { attach, checkTerminal } from "./attach.ts";
 import { tail } from "./tail.ts";
 
+/** The relay takes a thread of such an id for one of its own, and ends it where Discord has none like it. */
+const DISCORD_ID = /^\d{17,20}$/;
+
 interface NewOptions {
   agent?: boolean;
   id?: string;
@@ -89,6 +92,9 @@ function sizeOf({ out }: Context, options: NewOptions): { cols?: number; rows?: 
 }
 
 function checkRequest(request: CreateRequest): CreateRequest {
+  if (DISCORD_ID.test(request.threadId)) {
+    throw new AppError("invalid_request", "--id: must not be 17 to 20 digits; such ids are Discord's own");
+  }
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
   const names: Record<string, string> = { threadId: "--id" };
