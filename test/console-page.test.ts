@@ -110,6 +110,26 @@ async function colourOf(page: Page, text: string): Promise<string> {
   return letters.evaluate((element) => getComputedStyle(element).color);
 }
 
+/** The column in which a word is drawn, from where it stands on the page. */
+function columnOf(page: Page, word: string, cols: number): Promise<number> {
+  return page.locator(".xterm-rows").evaluate(
+    (screen, [text, count]) => {
+      const walker = document.createTreeWalker(screen, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.textContent?.indexOf(text) ?? -1;
+        if (at === -1) continue;
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + text.length);
+        const { left, width } = screen.getBoundingClientRect();
+        return Math.round((range.getBoundingClientRect().left - left) / (width / count));
+      }
+      return -1;
+    },
+    [word, cols] as const,
+  );
+}
+
 async function type(page: Page, text: string): Promise<void> {
   await page.locator(".xterm-helper-textarea").focus();
   await page.keyboard.type(text);
@@ -154,6 +174,8 @@ describe("the console in a browser", () => {
     await untilShown(page, "end");
     expect(await colourOf(page, "true")).toBe("rgb(1, 200, 30)");
     expect(await colourOf(page, "red")).toBe("rgb(204, 0, 0)");
+    // Two cells each for 日, 本 and 🚀, as tmux counts them: "end" begins in the ninth.
+    expect(await columnOf(page, "end", 80)).toBe(8);
     await page.close();
   });
 
