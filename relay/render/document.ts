@@ -182,6 +182,14 @@ export class Document {
     return views;
   }
 
+  /**
+   * How many pages the log has, delivered ones included. Messages of pages beyond (the program erased rows, or
+   * after a restart a flood left fewer pages) are to be deleted, or to show `BLANK_PAGE`.
+   */
+  get pageCount(): number {
+    return (this.#pager.pages(this.#screen.live()).live.at(-1)?.index ?? this.#pager.index - 1) + 1;
+  }
+
   /** Call before sending: pages below `index` have a message, or will. A flood leaves them, and freezes a gap. */
   begin(index: number): void {
     this.#pager.begin(index);
@@ -219,18 +227,22 @@ export class Document {
     }
   }
 
+  /** The first row that the next line of output can take. */
+  #belowCursor(): number {
+    const { row, isBlank } = this.#screen.cursorRow;
+    return this.#pager.settled + row + (isBlank ? 0 : 1);
+  }
+
   #happen(event: LogEvent): void {
     this.#checkpoints.record(event);
     switch (event.kind) {
       case "resize":
         this.#screen.resize(event.cols, event.rows);
-        this.#pager.limitBreaks(this.#pager.settled + this.#screen.cursorRow.row + 1);
+        this.#pager.limitBreaks(this.#belowCursor());
         break;
-      case "break": {
-        const { row, isBlank } = this.#screen.cursorRow;
-        this.#pager.breakBefore(this.#pager.settled + row + (isBlank ? 0 : 1));
+      case "break":
+        this.#pager.breakBefore(this.#belowCursor());
         break;
-      }
       case "break-screen":
         this.#pager.breakBefore(this.#pager.settled);
         break;

@@ -160,7 +160,10 @@ export class Pager {
   }
 
   #collapse(): void {
-    const range = collapse(this.#waiting, this.#begun, this.#maxBacklog);
+    // Once a flood is on, its gap grows: at its end only the newest pages are left to send.
+    const isInFlood = this.#waiting.some((page) => page.isGap && !this.hasBegun(page));
+    const maxPages = isInFlood ? Math.min(KEPT_PAGES + 1, this.#maxBacklog) : this.#maxBacklog;
+    const range = collapse(this.#waiting, this.#begun, maxPages, KEPT_PAGES);
     if (range === undefined) return;
     const dropped = this.#waiting.slice(range.from, range.to);
     const index = dropped[0]?.index ?? 0;
@@ -177,6 +180,9 @@ export class Pager {
     this.#onCollapse(index, dropped.length);
   }
 }
+
+/** So many of the newest pages a flood leaves. */
+const KEPT_PAGES = 3;
 
 /** A page that still has room. */
 class Filling {
