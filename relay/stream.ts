@@ -19,12 +19,14 @@ import {
 } from "./discord-api.ts";
 import { deleteNewest, type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
 import { Document } from "./render/document.ts";
-import type { Mark } from "./render/mark.ts";
+import { decodeMark, encodeMark, type LogEvent, type Mark } from "./render/mark.ts";
 import { bellText, endText, lostText, type Notice } from "./texts.ts";
 
 /** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
 const EDIT_INTERVAL_MS = 1_200;
-const SEND_INTERVAL_MS = 1_100;
+/** 5 new messages in 5 s, and a little slower; after a pause they may come at once. */
+const SENDS = 5;
+const SENDS_PER_MS = 5_500;
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
 const MAX_LIVE_AGE_MS = 50 * 60_000;
 const MAX_BACKOFF_MS = 15_000;
@@ -91,9 +93,12 @@ export class ThreadStream {
   #pump: Promise<void> | undefined;
   #isDirty = false;
   #lastEditAt = 0;
-  #lastSendAt = 0;
+  /** When the newest messages were sent. */
+  #sendTimes: number[] = [];
   #documentMark: Mark | undefined;
-  /** The document was told something that the log does not say, and the mark kept does not know it. */
+  /** What happened since that mark besides the log's bytes. */
+  #newEvents: LogEvent[] = [];
+  /** The mark kept on the sidecar does not know of an event. */
   #hasUnsavedEvents = false;
   #savedMark = "";
   #saving: Promise<void> = Promise.resolve();
@@ -119,6 +124,7 @@ export class ThreadStream {
       this.#pages.set(this.#confirmed + i, { id, text: undefined, hasKeys: undefined });
     }
     document.begin(this.#confirmed + this.#pages.size);
+    for (const id of mark?.ids ?? []) this.#noteSent(snowflakeTime(id));
     if (mark?.screen) {
       const [index, id] = mark.screen;
       if (id === "") this.#sendingScreen = index;
@@ -186,8 +192,7 @@ export class ThreadStream {
 
   /** A person wrote: what comes from now on stands below their message. */
   breakPage(): void {
-    this.#document.breakPage("cursor");
-    this.#hasUnsavedEvents = true;
+    this.#happen({ kind: "break", offset: this.offset });
     this.#dropsSurplus = true;
     this.#wake();
   }
@@ -215,16 +220,12 @@ export class ThreadStream {
       if (reply.firstOffset > this.offset) this.#lost = { from: this.offset, to: reply.firstOffset };
       await document.feedLong(reply.output, reply.offset);
       const isAlternate = document.screen.alternate !== undefined;
-      if (isAlternate && !this.#wasAlternate) {
-        document.breakPage("screen");
-        this.#hasUnsavedEvents = true;
-      }
+      if (isAlternate && !this.#wasAlternate) this.#happen({ kind: "break-screen", offset: this.offset });
       this.#wasAlternate = isAlternate;
       this.#wake();
     }
     if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
-      document.resize(reply.cols, reply.rows);
-      this.#hasUnsavedEvents = true;
+      this.#happen({ kind: "resize", offset: this.offset, cols: reply.cols, rows: reply.rows });
       this.#wake();
     }
     if (this.#isRunning !== reply.processRunning) this.#wake();
@@ -246,6 +247,25 @@ export class ThreadStream {
       this.#pump = undefined;
       if (this.#isDirty) this.#wake();
     });
+  }
+
+  /** Tells the document something that the log does not say. */
+  #happen(event: LogEvent): void {
+    this.#newEvents.push(event);
+    this.#hasUnsavedEvents = true;
+    switch (event.kind) {
+      case "resize":
+        this.#document.resize(event.cols, event.rows);
+        break;
+      case "break":
+        this.#document.breakPage("cursor");
+        break;
+      case "break-screen":
+        this.#document.breakPage("screen");
+        break;
+      default:
+        event satisfies never;
+    }
   }
 
   /** Works until messages and document agree. At most one request is in flight. */
@@ -302,8 +322,7 @@ export class ThreadStream {
       // What has settled stays in the old message; where nothing has, the message itself is replaced.
       if (this.#rolledId === action.message.id) return deleteNewest(this.#pages, action);
       this.#rolledId = action.message.id;
-      this.#document.breakPage("screen");
-      this.#hasUnsavedEvents = true;
+      this.#happen({ kind: "break-screen", offset: this.offset });
       return this.#nextAction();
     }
     if (action) return action;
@@ -410,7 +429,7 @@ export class ThreadStream {
     key: string,
     message: Omit<OutgoingMessage, "nonce">,
   ): Promise<{ id: string; content: string } | undefined> {
-    this.#lastSendAt = this.#options.now();
+    this.#noteSent(this.#options.now());
     let sent: { id: string; content: string } | undefined;
     try {
       const nonce = this.#nonce(key);
@@ -428,6 +447,10 @@ export class ThreadStream {
     }
     this.#sendAnew(key);
     return undefined;
+  }
+
+  #noteSent(at: number): void {
+    this.#sendTimes = [...this.#sendTimes, at].sort((a, b) => a - b).slice(-SENDS);
   }
 
   #sendAnew(key: string): void {
@@ -455,12 +478,14 @@ export class ThreadStream {
   #waitMs(action: Action): number {
     const now = this.#options.now();
     switch (action.kind) {
-      case "send": {
-        const isInFlood = this.#hasMore && action.want.text.startsWith(GAP_PREFIX);
-        return this.#lastSendAt + (isInFlood ? GAP_INTERVAL_MS : SEND_INTERVAL_MS) - now;
+      case "send":
+      case "notice": {
+        const [oldest = 0] = this.#sendTimes.slice(-SENDS);
+        const freeAt = this.#sendTimes.length < SENDS ? 0 : oldest + SENDS_PER_MS;
+        const isInFlood = this.#hasMore && action.kind === "send" && action.want.text.startsWith(GAP_PREFIX);
+        const gapAt = isInFlood ? (this.#sendTimes.at(-1) ?? 0) + GAP_INTERVAL_MS : 0;
+        return Math.max(freeAt, gapAt) - now;
       }
-      case "notice":
-        return this.#lastSendAt + SEND_INTERVAL_MS - now;
       case "edit":
       case "roll":
       case "delete":
@@ -500,6 +525,7 @@ export class ThreadStream {
     this.#otherTexts = [];
     for (const message of ours) {
       if (known.has(message.id) || message.id === screen?.id) continue;
+      this.#noteSent(snowflakeTime(message.id));
       const isNew = compareIds(message.id, this.#sent) > 0;
       const sent = { id: message.id, ...stateOf(message) };
       if (message.content.startsWith(SCREEN_PREFIX)) {
@@ -550,9 +576,11 @@ export class ThreadStream {
 
   /** Where the screen is too full to be kept, an older mark of it, with more to read again, stays good. */
   #makeMark(): DeliveryMark | undefined {
-    const mark = this.#document.mark(MAX_STATE_CHARACTERS) ?? this.#documentMark;
+    let mark = this.#document.mark(MAX_STATE_CHARACTERS);
+    if (!mark && this.#documentMark) mark = withEvents(this.#documentMark, this.#newEvents);
     if (!mark) return undefined;
     this.#documentMark = mark;
+    this.#newEvents = [];
     for (const [index, { id }] of this.#pages) {
       if (index >= mark.page) continue;
       if (compareIds(id, this.#after) > 0) this.#after = id;
@@ -610,6 +638,14 @@ function openDocument({ thread, isAnsi, log }: StreamOptions): {
   }
   const document = new Document({ cols: thread.cols, rows: thread.rows, isAnsi });
   return { document, mark: undefined };
+}
+
+/** The same mark, from which what happened since then happens again. */
+function withEvents(mark: Mark, events: readonly LogEvent[]): Mark {
+  if (events.length === 0) return mark;
+  const { screen, pager, events: earlier } = decodeMark(mark);
+  const candidate = { offset: mark.offset, screen, pager, events: [...earlier] };
+  return encodeMark(candidate, events, MAX_STATE_CHARACTERS) ?? mark;
 }
 
 /** Undefined where the message is gone. */
