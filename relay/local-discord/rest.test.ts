@@ -337,9 +337,10 @@ describe("permissions", () => {
     expect([(await send({ content: "x" })).status, (await send({ content: "x" })).body["code"]]).toEqual([
       403, 50001,
     ]);
+    expect((await api("GET", `/channels/${id}`)).body["code"]).toBe(50001);
     driver.denyBot([]);
     expect((await send({ content: "x" })).status).toBe(200);
-    expect(driver.stats.invalid).toBe(6);
+    expect(driver.stats.invalid).toBe(7);
   });
 
   it("hides what people write without the message content intent", async () => {
