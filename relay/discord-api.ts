@@ -1,7 +1,7 @@
 /** Discord's REST API as the relay uses it: each call with a deadline of its own and typed refusals. */
 import { DiscordAPIError, HTTPError, type REST, Routes } from "discord.js";
 import { z } from "zod";
-import { pause } from "../shared/lifecycle.ts";
+import { pause, withTimeout } from "../shared/lifecycle.ts";
 import type { Components } from "./buttons.ts";
 
 /** discord.js' own timer ends with the headers; a body that stalls would hang for minutes. */
@@ -183,9 +183,11 @@ export class DiscordApi {
   async createThread(channelId: string, name: string): Promise<{ id: string }> {
     // Not tried again: what failed half-way could leave a second thread.
     const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)]);
     await this.#gate();
-    return idSchema.parse(await this.#rest.post(Routes.threads(channelId), { body, signal }));
+    const made = await withTimeout(DEADLINE_MS, [this.#signal], (signal) =>
+      this.#rest.post(Routes.threads(channelId), { body, signal }),
+    );
+    return idSchema.parse(made);
   }
 
   async addThreadMember(threadId: string, userId: string): Promise<void> {
@@ -213,7 +215,7 @@ export class DiscordApi {
     for (let attempt = 0; ; attempt++) {
       await this.#gate();
       try {
-        return schema.parse(await request(AbortSignal.any([this.#signal, AbortSignal.timeout(DEADLINE_MS)])));
+        return schema.parse(await withTimeout(DEADLINE_MS, [this.#signal], request));
       } catch (error) {
         if (this.#signal.aborted || attempt >= RETRIES || !isTransient(error)) throw error;
         await pause(250 * 2 ** attempt, this.#signal);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { OutputReply, Thread } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
-import { pause } from "../shared/lifecycle.ts";
+import { pause, withTimeout } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import type { Budget } from "./budget.ts";
 import { DONE_BUTTON, KEY_BUTTONS } from "./buttons.ts";
@@ -200,8 +200,9 @@ export class ThreadStream {
   /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
   async flush(deadlineMs: number): Promise<void> {
     this.#wake();
-    const deadline = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(deadlineMs)]);
-    while (this.#pump && !deadline.aborted) await Promise.race([this.#pump, pause(deadlineMs, deadline)]);
+    await withTimeout(deadlineMs, [this.#stop.signal], async (signal) => {
+      while (this.#pump && !signal.aborted) await Promise.race([this.#pump, pause(deadlineMs, signal)]);
+    });
   }
 
   /** Stops; what is not delivered yet is delivered after the next start. */

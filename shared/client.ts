@@ -31,6 +31,7 @@ import {
   threadSchema,
 } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
+import { withTimeout } from "./lifecycle.ts";
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -152,22 +153,22 @@ export class SidecarClient {
     } = {},
   ): Promise<z.infer<S>> {
     const url = this.#url(path, options.query);
+    const init = {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    };
     let response: Response;
     let text: string;
     try {
-      response = await fetch(url, {
-        method,
-        headers: {
-          authorization: `Bearer ${this.#token}`,
-          ...(options.body === undefined ? {} : { "content-type": "application/json" }),
-        },
-        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-        signal: AbortSignal.any([
-          AbortSignal.timeout(options.timeoutMs ?? this.#timeoutMs),
-          ...(options.signal ? [options.signal] : []),
-        ]),
+      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+      [response, text] = await withTimeout(timeoutMs, [options.signal], async (signal) => {
+        const response = await fetch(url, { ...init, signal });
+        return [response, await response.text()];
       });
-      text = await response.text();
     } catch (cause) {
       throw this.#unreachable(cause);
     }

@@ -1,5 +1,7 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { KeyedQueue, pause, Releasers, withDeadline } from "./lifecycle.ts";
+import { KeyedQueue, pause, Releasers, withDeadline, withTimeout } from "./lifecycle.ts";
 
 /** A promise and what ends it. */
 function open<T = void>() {
@@ -127,4 +129,38 @@ test("a pause ends at its time, or at once when its signal fires, and never reje
   controller.abort();
   await paused;
   await pause(60_000, controller.signal);
+});
+
+describe("withTimeout", () => {
+  /** Ends only by its signal, and nobody else knows that. */
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("aborted")));
+
+  test("fires also when garbage is collected meanwhile", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
+    const parent = new AbortController();
+    const works = Array.from({ length: 20 }, () => withTimeout(300, [parent.signal], untilAborted));
+    const collecting = setInterval(collect, 20);
+    try {
+      expect(await withDeadline(Promise.all(works), 5_000, "20 time-outs")).toEqual(
+        Array.from({ length: 20 }, () => "aborted"),
+      );
+    } finally {
+      clearInterval(collecting);
+    }
+  });
+
+  test("fires with a parent, also with one that has fired before", async () => {
+    const parent = new AbortController();
+    const work = withTimeout(60_000, [undefined, parent.signal], untilAborted);
+    parent.abort();
+    expect(await work).toBe("aborted");
+    expect(await withTimeout(60_000, [parent.signal], async ({ aborted }) => aborted)).toBe(true);
+  });
+
+  test("is the work's result, or its error", async () => {
+    expect(await withTimeout(1_000, [], async () => 3)).toBe(3);
+    await expect(withTimeout(1_000, [], () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  });
 });

@@ -11,7 +11,8 @@ export function createLog(name: string, level: (typeof LOG_LEVELS)[number] = "in
       name,
       level,
       base: null,
-      redact: ["token", "*.token", "*.headers.authorization", "req.headers"],
+      // The errors of discord.js carry what was sent: terminal output.
+      redact: ["token", "*.token", "*.headers.authorization", "req.headers", "err.requestBody"],
     },
     pino.destination({ dest: 2, sync: true }),
   );
