@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { listProcesses } from "./support/processes.ts";
+import { pause } from "../shared/lifecycle.ts";
+import { findProcess, listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
-import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
@@ -129,6 +130,29 @@ describe.concurrent("a kill answers with", () => {
 });
 
 describe.concurrent("a kill", () => {
+  test("answers when the log has the program's last words, also where its writer is behind", async () => {
+    const { client, folders, stateDir } = sidecar;
+    const command = "trap 'seq 100000; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    await openTerminal(client, "last-words", command);
+    await untilOutput(client, "last-words", "ready");
+    const sink = Number(readFileSync(join(stateDir, "runs/last-words.sink"), "utf8"));
+    signal(sink, "SIGSTOP");
+    const panePid = Number(
+      await folders.tmux("list-panes", "-t", "=thread-last-words:", "-F", "#{pane_pid}"),
+    );
+    const killing = client.killThread("last-words");
+    await until("the pane's process to end", () => findProcess(panePid) === undefined);
+    const answered = killing.then(() => "answered");
+    expect(await Promise.race([answered, pause(500).then(() => "waits for the log")])).toBe(
+      "waits for the log",
+    );
+    signal(sink, "SIGCONT");
+    expect(await killing).toMatchObject({ exitCode: 0, survivors: 0 });
+    const log = (await readAll(client, "last-words")).output;
+    expect(log).toHaveLength(7 + 588_895 + 100_000);
+    expect(log.slice(-15)).toBe("99999\r\n100000\r\n");
+  });
+
   test("a second time is refused, also at the same moment", async () => {
     const { client } = sidecar;
     await openTerminal(client, "twice", "exec sleep 1000");

@@ -25,6 +25,7 @@ import { AppError } from "../shared/errors.ts";
 import type { KeyedQueue } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import { resolveDirectory } from "./directory.ts";
+import { drain } from "./drain.ts";
 import { InputLimit } from "./input-limit.ts";
 import { makeLog, readLog, readLogTail, sizeOfLog } from "./log-file.ts";
 import { killTree } from "./process-tree.ts";
@@ -36,6 +37,7 @@ import { describeEnd } from "./watcher.ts";
 
 const run = promisify(execFile);
 const SUMMARY_LINES = 10;
+const DRAIN_TIMEOUT_MS = 3_000;
 
 export interface ThreadsOptions {
   store: Store;
@@ -180,8 +182,10 @@ export class Threads {
     const isComplete = row.status !== "running";
     const from = Math.max(since, row.firstOffset);
     const slice = await readLog(files.log(threadId), { since: from - row.logBase, limit, isComplete });
-    // Old bytes may have been given back meanwhile.
-    if (this.#get(threadId).firstOffset > row.firstOffset) return this.readOutput(threadId, { since, limit });
+    // Old bytes may have been given back meanwhile, or an agent's next turn begun: then this was no complete log.
+    const now = this.#get(threadId);
+    const isOther = now.firstOffset > row.firstOffset || (isComplete && now.status === "running");
+    if (isOther) return this.readOutput(threadId, { since, limit });
     const end = row.logBase + slice.end;
     if (since > end) throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
     return {
@@ -256,6 +260,8 @@ export class Threads {
       const row = this.#get(threadId);
       if (!isOpen(row.status)) throw ended(row);
       const survivors = await killTree(row);
+      // The session's end would drop what tmux has not handed to the log yet.
+      await whereTmuxAnswers(drain(this.#options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
       const summary = await this.#summary(row);
       const end = this.#findEnd(row);
       const wasRunning = row.status === "running";

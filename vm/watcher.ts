@@ -5,11 +5,11 @@ import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
-import { sizeOfLog } from "./log-file.ts";
+import { drain } from "./drain.ts";
 import type { LogKeeper } from "./log-keeper.ts";
 import { killTree } from "./process-tree.ts";
 import { type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
-import type { Store, ThreadRow } from "./store.ts";
+import type { Store } from "./store.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Pane, TmuxServer } from "./tmux/server.ts";
 
@@ -198,7 +198,11 @@ export class Watcher {
       if (looks < MAX_LOOKS_FOR_STATUS) return tmux.collectChildren(); // the next look has the status
     }
     this.#looksForStatus.delete(threadId);
-    if (!(await this.#isDrained(row))) return;
+    const { signal } = this.#stop;
+    const outcome = await drain(this.#options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS, signal });
+    if (outcome === "aborted") return; // the next sidecar finishes the thread
+    if (outcome === "unfinished")
+      this.#options.log.warn({ threadId }, "a log still grows after its process ended");
     const ending = end ? describeEnd(end.exitCode) : describeEnd(pane.exitCode ?? null, pane.signal);
     const endedAt = end?.endedAt ?? now();
     if (row.type === "terminal") {
@@ -210,28 +214,6 @@ export class Watcher {
       store.updateThread(threadId, { status: "idle", ...ending, endedAt });
     });
     await runner.startWaitingTurn(threadId);
-  }
-
-  /**
-   * Waits until the sink has written everything: it waits for input, tmux has gone round its loop, and then it waits
-   * still and the log has not grown. The wrapper's last pause has given tmux the time to read all of it.
-   * @returns false where the sidecar ends first: the next one finishes the thread.
-   */
-  async #isDrained({ threadId }: ThreadRow): Promise<boolean> {
-    const { tmux, files, log } = this.#options;
-    const { signal } = this.#stop;
-    let before = -1;
-    for (let waitedMs = 0; waitedMs < DRAIN_TIMEOUT_MS; waitedMs += 20) {
-      const { end } = sizeOfLog(files.log(threadId));
-      const isIdle = files.isSinkIdle(threadId);
-      if (isIdle && end === before) return true;
-      before = isIdle ? end : -1;
-      await tmux.ping();
-      await pause(20);
-      if (signal.aborted) return false;
-    }
-    log.warn({ threadId }, "a log still grows after its process ended");
-    return true;
   }
 
   #removeOld(): void {
