@@ -327,13 +327,17 @@ describe("the console in a browser", () => {
   });
 
   test("stays usable while a thread floods it", async () => {
-    await openTerminal(sidecar.client, "flood", SHELL);
+    const cells = Array.from({ length: 200 * 60 }, (_, i) => `\x1b[38;5;${(i * 7) % 256}m#`);
+    writeFileSync(`${sidecar.reposDir}/picture`, `\x1b[H${cells.join("")}\x1b[m`);
+    await openTerminal(sidecar.client, "flood", SHELL, { cols: 200, rows: 60 });
     const page = await openPage(context, "#/flood");
     await untilShown(page, "$");
+    await type(page, "for i in $(seq 20); do cat picture; sleep 0.1; done; echo over-$((1))\n");
+    await untilShown(page, "over-1"); // more than is sent to a page that does not say what it has drawn
     await type(page, "yes flood\n");
-    await untilShown(page, /flood\nflood\nflood/);
+    await untilShown(page, /flood\nflood\nflood\nflood/);
     await page.keyboard.press("Control+C");
-    await type(page, "echo calm-$((1))\n");
+    await type(page, "clear; echo calm-$((1))\n");
     await untilShown(page, "calm-1");
     await page.close();
   });
