@@ -27,7 +27,7 @@ export interface InputsOptions {
   /** A message is about to go in: what it causes belongs below it. */
   onTyping: (threadId: string) => void;
   /** A message is taken care of, whatever became of it. */
-  onHandled: (threadId: string, messageId: string) => void;
+  onHandled: (message: { threadId: string; messageId: string; isFromPerson: boolean }) => void;
 }
 
 export class Inputs {
@@ -72,8 +72,9 @@ export class Inputs {
     const type = findType(threadId);
     if (type === undefined) return;
     await this.#queue.run(threadId, async () => {
-      if (isFromPerson(message, allowedUserIds)) await this.#typeOrReply(message, type);
-      onHandled(threadId, message.id);
+      const isTyped = isFromPerson(message, allowedUserIds);
+      if (isTyped) await this.#typeOrReply(message, type);
+      onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
     });
   }
 
@@ -84,12 +85,13 @@ export class Inputs {
       for (const message of await this.#list(threadId, seen)) {
         const type = findType(threadId);
         if (type === undefined) return;
-        if (isFromPerson(message, allowedUserIds)) {
+        const isTyped = isFromPerson(message, allowedUserIds);
+        if (isTyped) {
           const ageMs = now() - snowflakeTime(message.id);
           if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
           else await this.#typeOrReply(message, type);
         }
-        onHandled(threadId, message.id);
+        onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
       }
     });
   }

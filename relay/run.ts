@@ -87,7 +87,8 @@ export async function runRelay(
       signal: stop.signal,
       findType: (threadId) => sessions.findType(threadId),
       onTyping: (threadId) => sessions.findStream(threadId)?.breakPage(),
-      onHandled: (threadId, messageId) => sessions.findStream(threadId)?.noteSeen(messageId),
+      onHandled: ({ threadId, messageId, isFromPerson }) =>
+        sessions.findStream(threadId)?.noteSeen(messageId, isFromPerson),
     });
     const findAll = () =>
       untilItWorks("find the open threads", log, stop.signal, () =>

@@ -160,11 +160,15 @@ export class ThreadStream {
     }
   }
 
-  /** A message of the thread has been taken care of: after a restart it is not looked at again. */
-  noteSeen(messageId: string): void {
+  /**
+   * A message of the thread has been taken care of: after a restart it is not looked at again. A person's is noted
+   * at once: found again after ten minutes, they would be asked about it.
+   */
+  noteSeen(messageId: string, isFromPerson: boolean): void {
     if (compareIds(messageId, this.#seen) <= 0) return;
     this.#seen = messageId;
-    this.#saveSoon();
+    if (isFromPerson) void this.#save();
+    else this.#saveSoon();
   }
 
   /** Begins, or goes on after a time in which the Discord thread took nothing. */

@@ -1,12 +1,18 @@
 /** Threads under load for the fault tests: programs that print and record, and what must be shown of them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { LocalDiscord } from "../../relay/local-discord/run.ts";
 import { Document } from "../../relay/render/document.ts";
 import { joinPages } from "../../relay/render/pages.ts";
-import type { Everything } from "./relay.ts";
+import type { SidecarClient } from "../../shared/client.ts";
 import { readAll } from "./threads.ts";
 
 const STOP = "stop";
+
+export interface Sides {
+  sidecar: { client: SidecarClient; reposDir: string };
+  discord: Pick<LocalDiscord, "driver">;
+}
 
 /** Prints a line every `intervalMs` and records what is typed, both until {@link stopPrinting}. */
 export function lines(name: string, intervalMs = 100): string {
@@ -36,18 +42,18 @@ function typedFile(name: string): string {
   return `typed-${name}`;
 }
 
-export function stopPrinting(all: Everything): void {
+export function stopPrinting(all: Sides): void {
   writeFileSync(join(all.sidecar.reposDir, STOP), "");
 }
 
 /** What has reached the process, line by line. */
-export function typedLines(all: Everything, name: string): string[] {
+export function typedLines(all: Sides, name: string): string[] {
   const file = join(all.sidecar.reposDir, typedFile(name));
   return existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
 }
 
 /** The rows of the whole log, read in one piece by an emulator of its own. */
-export async function rowsOfLog(all: Everything, threadId: string): Promise<string[]> {
+export async function rowsOfLog(all: Sides, threadId: string): Promise<string[]> {
   const { output, offset, cols, rows } = await readAll(all.sidecar.client, threadId);
   const document = new Document({ cols, rows, maxBacklogPages: Number.POSITIVE_INFINITY });
   document.feed(output, offset);
@@ -56,7 +62,7 @@ export async function rowsOfLog(all: Everything, threadId: string): Promise<stri
 }
 
 /** The rows that the thread shows; a gap is one row that begins with `…`. */
-export function rowsShown(all: Everything, threadId: string): string[] {
+export function rowsShown(all: Sides, threadId: string): string[] {
   const pages = all.discord.driver
     .messages(threadId)
     .filter(({ author, content }) => author.isBot && (content.startsWith("```") || isGap(content)));
