@@ -54,6 +54,20 @@ describe("Document", () => {
     expect(pages.at(-1)?.isSealed).toBe(false);
   });
 
+  it("fills pages alike with many rows at once and one by one", () => {
+    const text = Array.from({ length: 4000 }, (_, index) => `${"x".repeat((index * index) % 80)}\r\n`).join(
+      "",
+    );
+    const atOnce = documentOf(text, { maxBacklogPages: 1000 });
+    const oneByOne = new Document({ cols: 80, rows: 24, maxBacklogPages: 1000 });
+    for (const line of text.split(/(?<=\n)/)) append(oneByOne, line);
+    expect(atOnce.pages().length).toBeGreaterThan(50);
+    expect(oneByOne.pages()).toEqual(atOnce.pages());
+    const floods = [documentOf(text), new Document({ cols: 80, rows: 24 })] as const;
+    for (const line of text.split(/(?<=\n)/)) append(floods[1], line);
+    expect(floods[1].pages()).toEqual(floods[0].pages());
+  });
+
   it("lists fewer pages when the program erases rows", () => {
     const document = documentOf(`${"x".repeat(79)}\r\n`.repeat(30), { rows: 60 });
     expect(document.pages()).toHaveLength(2);

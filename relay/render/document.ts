@@ -34,7 +34,7 @@ export interface PageView {
 /** Where a forced page begins: below the row where a person types, or with the screen's first row. */
 export type BreakPlace = "cursor" | "screen";
 
-const MAX_SLICE_UNITS = 16_384;
+const MAX_SLICE_UNITS = 65_536;
 const MIN_SLICE_UNITS = 1024;
 const MAX_BLOCKING_MS = 10;
 
@@ -53,6 +53,7 @@ export class Document {
   #offset: number;
   #confirmed: number;
   #pausedMs = 0;
+  #sliceUnits = 8192;
 
   constructor(options: DocumentOptions, from?: Mark) {
     const state = from === undefined ? undefined : decodeMark(from);
@@ -70,6 +71,7 @@ export class Document {
     const colours = this.#isAnsi;
     const listener = {
       onSettled: this.#pager.push.bind(this.#pager),
+      onPlainRows: this.#pager.pushPlainRows.bind(this.#pager),
       onErased: () => this.#pager.limitBreaks(this.#pager.settled),
     };
     this.#screen =
@@ -109,17 +111,19 @@ export class Document {
   async feedLong(text: string, endOffset: number): Promise<void> {
     let start = 0;
     let offset = endOffset - Buffer.byteLength(text);
-    let units = MAX_SLICE_UNITS;
     while (start < text.length) {
-      let end = Math.min(text.length, start + units);
+      let end = Math.min(text.length, start + this.#sliceUnits);
       if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
       const slice = text.slice(start, end);
       offset += Buffer.byteLength(slice);
       const beginMs = performance.now();
       this.#write(slice, offset);
       start = end;
-      // Some output is a hundred times as slow as plain lines: there the slices shrink.
-      units = performance.now() - beginMs > MAX_BLOCKING_MS / 2 ? MIN_SLICE_UNITS : MAX_SLICE_UNITS;
+      // Some output is a hundred times as slow as plain lines: the slices follow it.
+      const isSlow = performance.now() - beginMs > MAX_BLOCKING_MS / 2;
+      this.#sliceUnits = isSlow
+        ? Math.max(MIN_SLICE_UNITS, this.#sliceUnits >> 2)
+        : Math.min(MAX_SLICE_UNITS, this.#sliceUnits << 1);
       // Short calls in a row must not block together either, so the time counts from the last pause of any call.
       if (performance.now() - this.#pausedMs > MAX_BLOCKING_MS) {
         await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 /** Fills pages with rows, one message each: from where they are settled on they never change. */
-import { BODY_UNITS, collapse, type Gap, toRows } from "./pages.ts";
+import { BODY_UNITS, collapse, type Gap, splitRows, toRows } from "./pages.ts";
 import type { Line } from "./screen.ts";
 import { CONTINUATION, isPlain } from "./text.ts";
 
@@ -7,6 +7,7 @@ import { CONTINUATION, isPlain } from "./text.ts";
 export interface Page {
   /** Counted over the whole thread from 0. */
   index: number;
+  /** One string may hold several rows, parted by CR LF. */
   readonly rows: readonly string[];
   /** How much of the terminal's text it holds. */
   readonly size: Gap;
@@ -72,13 +73,28 @@ export class Pager {
     return this.#filling.index;
   }
 
-  /** Adds a settled row; `isKnownPlain` saves looking. */
-  push(line: Line, isKnownPlain = false): void {
-    if (isKnownPlain || (line.runs === undefined && line.text.length <= BODY_UNITS && isPlain(line.text))) {
-      this.#add(line.text, line.text.length + 1);
-    } else for (const row of toRows(line, this.#isAnsi)) this.#add(row);
+  /** Adds a settled row. */
+  push(line: Line): void {
+    for (const row of toRows(line, this.#isAnsi)) {
+      if (!this.#filling.fits(row)) this.#seal();
+      this.#filling.add(row);
+    }
     this.#settled++;
     this.#breakHere();
+  }
+
+  /** Adds settled rows that need no care and are much shorter than a page, each ended by CR LF. */
+  pushPlainRows(rows: string): void {
+    if (this.#breaks.length > 0) {
+      for (const text of rows.split("\r\n").slice(0, -1)) this.push({ text, wrapped: false });
+      return;
+    }
+    for (let start = 0; start < rows.length; ) {
+      const { end, lines } = this.#filling.takePlain(rows, start);
+      this.#settled += lines;
+      if (end === start) this.#seal();
+      start = end;
+    }
   }
 
   /** The row with this number (settled rows and the screen below them, counted from 0) begins a new page. */
@@ -134,15 +150,10 @@ export class Pager {
   snapshot(): PagerSnapshot {
     return {
       index: this.index,
-      rows: this.#filling.rows.slice(),
+      rows: splitRows(this.#filling.rows),
       settled: this.#settled,
       breaks: this.#breaks.slice(),
     };
-  }
-
-  #add(row: string, bytes?: number): void {
-    if (!this.#filling.fits(row)) this.#seal();
-    this.#filling.add(row, bytes);
   }
 
   #breakHere(): void {
@@ -184,6 +195,8 @@ export class Pager {
 /** So many of the newest pages a flood leaves. */
 const KEPT_PAGES = 3;
 
+const CARRIAGE_RETURN = 0x0d;
+
 /** A page that still has room. */
 class Filling {
   index: number;
@@ -202,21 +215,53 @@ class Filling {
     return this.rows.length === 0;
   }
 
-  fits(row: string): boolean {
-    return this.#units + row.length <= BODY_UNITS;
+  /** So many units a row may have to fit; below 0 not even an empty one does. */
+  get room(): number {
+    return BODY_UNITS - this.#units;
   }
 
-  add(row: string, bytes?: number): void {
+  fits(row: string): boolean {
+    return row.length <= this.room;
+  }
+
+  add(row: string): void {
     this.rows.push(row);
     this.#units += row.length + 1;
     // A piece that goes on in the next one is not a row of the terminal yet.
-    const lines = bytes === undefined && row.endsWith(CONTINUATION) ? 0 : 1;
+    const lines = row.endsWith(CONTINUATION) ? 0 : 1;
     this.#lines += lines;
-    this.#bytes += bytes ?? byteLength(row) + lines;
+    this.#bytes += byteLength(row) + (lines > 0 ? 1 : 0);
+  }
+
+  /** Adds as many of these rows (each ended by CR LF) from `start` on as fit. */
+  takePlain(rows: string, start: number): { end: number; lines: number } {
+    const room = this.room;
+    let end = start;
+    let lines = 0;
+    for (let index = start; index < rows.length; index++) {
+      if (rows.charCodeAt(index) !== CARRIAGE_RETURN) continue;
+      // A row break counts once, also where it is two characters yet.
+      if (index - start - lines > room) break;
+      lines++;
+      index++;
+      end = index + 1;
+    }
+    if (lines === 0) return { end, lines };
+    this.rows.push(rows.slice(start, end - 2));
+    const units = end - start - lines;
+    this.#units += units;
+    this.#lines += lines;
+    this.#bytes += units;
+    return { end, lines };
   }
 
   copy(): Filling {
-    return new Filling(this.index, this.rows);
+    const copy = new Filling(this.index);
+    copy.rows.push(...this.rows);
+    copy.#units = this.#units;
+    copy.#lines = this.#lines;
+    copy.#bytes = this.#bytes;
+    return copy;
   }
 
   toPage(): Page {

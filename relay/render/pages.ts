@@ -31,12 +31,18 @@ export function fence(lines: readonly string[]): string {
   return wrapRows(lines.map((line) => breakBackticks(cleanRow(line))));
 }
 
-/** {@link fence} for rows that {@link toRows} made. */
+/** {@link fence} for rows that {@link toRows} made; one string may hold several, parted by CR LF. */
 export function wrapRows(rows: readonly string[], isAnsi = false): string {
-  const shown = rows.length === 0 ? [""] : [...rows];
+  let body = rows.join("\n").replaceAll("\r\n", "\n");
   // Discord drops blank rows at both ends, and an all-blank block is no block at all.
-  for (const edge of [0, shown.length - 1]) if (shown[edge] === "") shown[edge] = ZERO_WIDTH_SPACE;
-  return `${isAnsi ? OPEN_ANSI : OPEN}${shown.join("\n")}${CLOSE}`;
+  if (body === "" || body.startsWith("\n")) body = ZERO_WIDTH_SPACE + body;
+  if (body.endsWith("\n")) body += ZERO_WIDTH_SPACE;
+  return `${isAnsi ? OPEN_ANSI : OPEN}${body}${CLOSE}`;
+}
+
+/** Each row in a string of its own. */
+export function splitRows(rows: readonly string[]): string[] {
+  return rows.flatMap((row) => row.split("\r\n"));
 }
 
 /**

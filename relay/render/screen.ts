@@ -22,8 +22,10 @@ export interface ScreenOptions {
 
 /** What a screen tells while text is written to it, in the order in which the text makes it happen. */
 export interface ScreenListener {
-  /** A row has left the normal screen for good. `isPlain`: it is known to be printable ASCII without backticks. */
-  onSettled(line: Line, isPlain?: boolean): void;
+  /** A row has left the normal screen for good. */
+  onSettled(line: Line): void;
+  /** The same for many rows at once, each ended by CR LF: printable ASCII, no backtick, no space at the end. */
+  onPlainRows?(rows: string): void;
   /** The whole normal screen was erased; all that was on it has been settled. */
   onErased?(): void;
 }
@@ -185,15 +187,15 @@ export class Screen {
    */
   #writePlainBlock(text: string, from: number): number {
     if (this.#colours || !this.#isPlainBottom()) return from;
-    const block = findPlainBlock(text, from, this.rows);
+    const block = findPlainBlock(text, from, this.cols, this.rows);
     if (block === undefined) return from;
     for (let row = 0; row < this.rows - 1; row++) {
       const line = this.#emulator.normal.lines.get(row);
       if (line !== undefined) this.#settle(line);
     }
-    const isPlain = !block.settled.includes("`");
     const listener = this.#listener;
-    forEachRow(block.settled, this.cols, (text, wrapped) => listener.onSettled({ text, wrapped }, isPlain));
+    if (block.isOneRowEach && listener.onPlainRows !== undefined) listener.onPlainRows(block.settled);
+    else forEachRow(block.settled, this.cols, (text, wrapped) => listener.onSettled({ text, wrapped }));
     this.#muted = this.rows - 1;
     this.#emulator.parse(block.tail);
     return block.end;
