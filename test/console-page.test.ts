@@ -327,12 +327,12 @@ describe("the console in a browser", () => {
   });
 
   test("stays usable while a thread floods it", async () => {
-    const cells = Array.from({ length: 200 * 60 }, (_, i) => `\x1b[38;5;${(i * 7) % 256}m#`);
+    const cells = Array.from({ length: 80 * 24 - 1 }, (_, i) => `\x1b[38;5;${(i * 7) % 256}m#`);
     writeFileSync(`${sidecar.reposDir}/picture`, `\x1b[H${cells.join("")}\x1b[m`);
-    await openTerminal(sidecar.client, "flood", SHELL, { cols: 200, rows: 60 });
+    await openTerminal(sidecar.client, "flood", SHELL);
     const page = await openPage(context, "#/flood");
     await untilShown(page, "$");
-    await type(page, "for i in $(seq 20); do cat picture; sleep 0.1; done; echo over-$((1))\n");
+    await type(page, "for i in $(seq 30); do cat picture; sleep 0.1; done; clear; echo over-$((1))\n");
     await untilShown(page, "over-1"); // more than is sent to a page that does not say what it has drawn
     await type(page, "yes flood\n");
     await untilShown(page, /flood\nflood\nflood\nflood/);
