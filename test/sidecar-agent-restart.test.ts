@@ -52,7 +52,7 @@ describe("an agent's messages", () => {
     }
     await untilIdle(client, "any", 30_000);
     expect(turnsOf(sidecar, "any").map((turn) => turn.text)).toEqual(sent);
-  }, 60_000);
+  }, 120_000);
 
   test("between turns: an idle agent is idle still, and resumes its conversation", async () => {
     const { client, kill9, start: startAgain } = await start();

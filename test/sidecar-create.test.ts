@@ -154,6 +154,8 @@ describe.concurrent("opening", () => {
     await client.killThread("again");
     await openTerminal(client, "again", "echo new; cat");
     expect(await untilOutput(client, "again", "new")).toBe("new\r\n");
+    await client.sendInput("again", { text: "typed" });
+    await untilOutput(client, "again", "typed\r\ntyped\r\n");
     expect(await client.getThread("again")).toMatchObject({
       status: "running",
       exitCode: null,

@@ -36,11 +36,11 @@ async function underLoad(work: () => Promise<void>): Promise<void> {
 }
 
 test("a command that ends at once: output and exit code 3, 500 times of 500", {
-  timeout: 90_000,
+  timeout: 180_000,
 }, async () => {
   const { client } = sidecar;
   let right = 0;
-  await inParallel(500, 40, async (i) => {
+  await inParallel(500, 30, async (i) => {
     const threadId = `quick-${i}`;
     await openTerminal(client, threadId, "printf hi; exit 3");
     const { output, exitCode, signal } = await untilEnded(client, threadId, 30_000);
@@ -64,11 +64,11 @@ async function expectMegabyte(threadId: string): Promise<void> {
   await client.killThread(threadId);
 }
 
-test("a megabyte and then the end: all of it, 40 times", { timeout: 90_000 }, async () => {
+test("a megabyte and then the end: all of it, 40 times", { timeout: 180_000 }, async () => {
   await inParallel(40, 4, (i) => expectMegabyte(`mega-${i}`));
 });
 
-test("the same with every CPU busy four times over, 12 times", { timeout: 90_000 }, async () => {
+test("the same with every CPU busy four times over, 12 times", { timeout: 180_000 }, async () => {
   await underLoad(() => inParallel(12, 4, (i) => expectMegabyte(`mega-busy-${i}`)));
 });
 

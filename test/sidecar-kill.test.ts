@@ -45,6 +45,8 @@ const TREES: Record<string, [command: string, sleeps: number]> = {
   "another shell's children by pipe": ["yes | (trap '' TERM; while read -r x; do sleep NAP; done)", 1],
   "a child without environment": ["env -i /bin/sh -c 'exec sleep NAP' & sleep NAP", 2],
   "a child without environment in a session of its own": ["setsid env -i sleep NAP & sleep NAP", 2],
+  "a child that only its parent ties to us": ["setsid env -i sleep NAP <&- >/dev/null 2>&1 & sleep NAP", 2],
+  "an orphan that only its session ties to us": ["(env -i sleep NAP <&- >/dev/null 2>&1 &) ; sleep NAP", 2],
   "a program that answers TERM with children": [
     "trap 'setsid sleep NAP & setsid sleep NAP &' TERM; sleep NAP; sleep NAP",
     1,
@@ -208,7 +210,7 @@ describe.concurrent("a kill", () => {
   });
 });
 
-test("200 threads made and killed leave no file open and no process", { timeout: 60_000 }, async () => {
+test("200 threads made and killed leave no file open and no process", { timeout: 180_000 }, async () => {
   const { client, folders, stateDir } = sidecar;
   const openFiles = (pid: number | "self") => readdirSync(`/proc/${pid}/fd`).length;
   const tmuxPid = folders.tmuxPid();

@@ -106,7 +106,7 @@ test("killed at any moment of creating and killing: every thread is there wholly
       await client.killThread(threadId);
     }
   }
-}, 60_000);
+}, 120_000);
 
 describe("at its start", () => {
   test("the sidecar removes a half-made thread and ends sessions that nobody knows", async () => {
