@@ -11,7 +11,6 @@ import {
   toRows,
   wrapRows,
 } from "./pages.ts";
-import { fenceText } from "./plain-block.ts";
 import { RUNS } from "./testing/programs.ts";
 import { cleanRow, formatBytes, splitText } from "./text.ts";
 
@@ -94,12 +93,6 @@ describe("fence", () => {
       }),
       RUNS,
     );
-  });
-});
-
-describe("fenceText", () => {
-  it("takes a text with any line ends", () => {
-    expect(fenceText("a\tb\r\n```")).toBe("```\na    b\n`\u200b`\u200b`\u200b\n```");
   });
 });
 
