@@ -5,8 +5,8 @@ export default defineConfig({
     include: ["{shared,vm,relay,cli,test}/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    // Two cores, and every end-to-end file runs its own tmux server: more workers only make waits longer.
-    maxWorkers: 2,
+    // Most of the end-to-end tests wait (for tmux, for Discord's pace) rather than work: one more than two cores.
+    maxWorkers: 3,
     globalSetup: ["test/support/leaks.ts"],
   },
 });
