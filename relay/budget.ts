@@ -25,7 +25,8 @@ export interface BudgetOptions {
 const SLOW_MS = 30_000;
 /**
  * Requests are spread over the second, two at a time: what leaves in a bunch arrives in a bunch, and one that is
- * held up on the way would fall into the next second's.
+ * held up on the way would fall into the next second's. For the same reason each waits until the one before has
+ * left: after a hold-up nothing is made up for.
  */
 const BUNCH = 2;
 
@@ -34,8 +35,16 @@ export function createBudget({
   streamsPerSecond = 38,
   now = Date.now,
 }: BudgetOptions = {}): Budget {
-  const start = (perSecond: number) =>
-    pThrottle({ limit: BUNCH, interval: (BUNCH * 1_000) / perSecond, strict: true })(() => Promise.resolve());
+  const start = (perSecond: number) => {
+    const leave = pThrottle({ limit: BUNCH, interval: (BUNCH * 1_000) / perSecond, strict: true })(
+      () => undefined,
+    );
+    let last: Promise<void> = Promise.resolve();
+    return () => {
+      last = last.then(leave);
+      return last;
+    };
+  };
   const pass = start(requestsPerSecond);
   const normal = start(streamsPerSecond);
   const slow = start(streamsPerSecond / 2);

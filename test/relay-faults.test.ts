@@ -254,6 +254,7 @@ test(
     driver.gateway.isRefusing = true;
     driver.gateway.forgetSessions();
     driver.gateway.dropAll();
+    await driver.until(() => !driver.isBotOnline, { what: "the connection to end" });
     for (const text of ["two", "three"]) {
       driver.post(all.you, first.threadId, text);
       written.push(text);
@@ -265,6 +266,31 @@ test(
     const look = () => JSON.stringify(typedLines(all, first.name)) === JSON.stringify(written);
     await until("all to be typed in order", look, { timeoutMs: 20_000 }).catch(() => undefined);
     expect(typedLines(all, first.name), relay.lines.slice(-5).join("\n")).toEqual(written);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "what was written while the gateway was away goes in, also where pages sent since stand below it",
+  async () => {
+    const { all, relay, sessions } = await start();
+    const { driver } = all.discord;
+    const session = sessions[1];
+    if (!session) throw new Error("no session");
+    driver.gateway.isRefusing = true;
+    driver.gateway.dropAll();
+    await driver.until(() => !driver.isBotOnline, { what: "the connection to end" });
+    const { id } = driver.post(all.you, session.threadId, "in the dark");
+    const isBelow = async () => {
+      const { delivery } = await all.sidecar.client.getThread(session.threadId);
+      return BigInt(String(delivery?.["sent"] ?? 0)) > BigInt(id);
+    };
+    await until("a page below to be noted", isBelow, { timeoutMs: 30_000 });
+    await relay.kill9();
+    driver.gateway.isRefusing = false;
+    relay.start();
+    const look = () => typedLines(all, session.name).join() === "in the dark";
+    await until("the line to be typed", look, { timeoutMs: 30_000 });
   },
   TIMEOUT_MS,
 );
