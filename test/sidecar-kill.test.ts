@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pause } from "../shared/lifecycle.ts";
-import { findProcess, listProcesses, signal } from "./support/processes.ts";
+import { listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -133,17 +133,15 @@ describe.concurrent("a kill answers with", () => {
 
 describe.concurrent("a kill", () => {
   test("answers when the log has the program's last words, also where its writer is behind", async () => {
-    const { client, folders, stateDir } = sidecar;
+    const { client, stateDir } = sidecar;
     const command = "trap 'seq 100000; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
     await openTerminal(client, "last-words", command);
     await untilOutput(client, "last-words", "ready");
     const sink = Number(readFileSync(join(stateDir, "runs/last-words.sink"), "utf8"));
     signal(sink, "SIGSTOP");
-    const panePid = Number(
-      await folders.tmux("list-panes", "-t", "=thread-last-words:", "-F", "#{pane_pid}"),
-    );
     const killing = client.killThread("last-words");
-    await until("the pane's process to end", () => findProcess(panePid) === undefined);
+    // Not by its process: tmux can miss its end for a while (a lost SIGCHLD before 3.6), and leaves a zombie.
+    await until("the program to end", () => existsSync(join(stateDir, "runs/last-words.1")));
     const answered = killing.then(() => "answered");
     expect(await Promise.race([answered, pause(500).then(() => "waits for the log")])).toBe(
       "waits for the log",
