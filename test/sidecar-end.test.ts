@@ -114,7 +114,6 @@ describe.concurrent("how it ended", () => {
     ["sleep 1000 & exit 4", 4, null],
     ["setsid sleep 1000 & exit 5", 5, null],
     ["exec 0<&- 1>&- 2>&-; exit 6", 6, null],
-    ["sh -c 'kill -STOP $PPID' & exit 9", 9, null],
     ["tmux kill-server 2>/dev/null; exit 8", 8, null],
   ])("%s", async (command, exitCode, signalName) => {
     const { client } = sidecar;
