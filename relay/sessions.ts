@@ -36,13 +36,18 @@ interface Session {
   status: ThreadStatus;
   /** Why nothing is streamed now; undefined while all is well. */
   paused: string | undefined;
+  /** There was more to read last time. */
+  hasMore: boolean;
 }
 
-/** How long `/done` waits for output that is still on its way. */
-const FLUSH_MS = 5_000;
+/** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
+const FLUSH_MS = 12_000;
 /** While all is quiet the sidecar holds the request so long. */
 const QUIET_WAIT_MS = 20_000;
+/** What one reply may hold of a thread, and of all that have much to say: it is held in memory several times. */
 const READ_BYTES = 512 * 1024;
+const READ_ALL_BYTES = 1024 * 1024;
+const MIN_READ_BYTES = 16 * 1024;
 
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -128,7 +133,7 @@ export class Sessions {
       });
     };
     const stream = new ThreadStream({ ...this.#options, thread, lastMessageId, onRefused });
-    this.#sessions.set(threadId, { stream, type, status, paused });
+    this.#sessions.set(threadId, { stream, type, status, paused, hasMore: false });
     if (paused === undefined) stream.resume();
     this.#askAnew();
   }
@@ -230,12 +235,14 @@ export class Sessions {
     );
     if (sessions.length === 0) return false;
     const isOneAbsent = sessions.length < this.#sessions.size;
+    const floods = sessions.filter((session) => session.hasMore).length;
+    const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
     const { signal } = this.#interrupt;
     const reading = this.#options.client.readOutputs(
       {
         since: Object.fromEntries(sessions.map(({ stream }) => [stream.threadId, stream.offset])),
         status: Object.fromEntries(sessions.map(({ stream, status }) => [stream.threadId, status])),
-        limit: READ_BYTES,
+        limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
         waitMs: isOneAbsent ? 0 : QUIET_WAIT_MS,
       },
       signal,
@@ -250,7 +257,8 @@ export class Sessions {
       const { stream } = session;
       const reply = replies[stream.threadId];
       if (this.#sessions.get(stream.threadId) !== session || stream.isAccepting) continue;
-      hasMore ||= reply?.more ?? false;
+      session.hasMore = reply?.more ?? false;
+      hasMore ||= session.hasMore;
       this.#accept(session, reply).catch((error: unknown) => {
         this.#options.log.warn(
           { threadId: stream.threadId, err: error },

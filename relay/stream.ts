@@ -64,7 +64,8 @@ export class ThreadStream {
   #screen: { index: number; message: SentMessage } | undefined;
   /** The picture that is about to be sent: one that turns up after a restart is this one. */
   #sendingScreen: number | undefined;
-  #wasAlternate: boolean;
+  /** The full-screen programs so far that the log was broken for. */
+  #alternates: number;
   /** The last message before the mark's first page. */
   #after: string;
   /** The newest message of ours that is known. */
@@ -118,7 +119,7 @@ export class ThreadStream {
     this.#toldEnd = mark?.end;
     this.#toldBells = mark?.bells ?? 0;
     this.#isRunning = thread.processRunning;
-    this.#wasAlternate = document.screen.alternate !== undefined;
+    this.#alternates = document.screen.alternates;
     this.#documentMark = mark && { offset: mark.offset, page: mark.page, state: mark.state };
     for (const [i, id] of (mark?.ids ?? []).entries()) {
       this.#pages.set(this.#confirmed + i, { id, text: undefined, hasKeys: undefined });
@@ -224,9 +225,7 @@ export class ThreadStream {
       await this.#adopt();
       if (reply.firstOffset > this.offset) this.#lost = { from: this.offset, to: reply.firstOffset };
       await document.feedLong(reply.output, reply.offset);
-      const isAlternate = document.screen.alternate !== undefined;
-      if (isAlternate && !this.#wasAlternate) this.#happen({ kind: "break-screen", offset: this.offset });
-      this.#wasAlternate = isAlternate;
+      this.#breakAtPicture();
       this.#wake();
     }
     if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
@@ -252,6 +251,16 @@ export class ThreadStream {
       this.#pump = undefined;
       if (this.#isDirty) this.#wake();
     });
+  }
+
+  /** The log goes on below the picture of a full-screen program. */
+  #breakAtPicture(): void {
+    const { alternate, alternates } = this.#document.screen;
+    if (alternate && alternates > this.#alternates) {
+      this.#happen({ kind: "break", offset: this.offset });
+      this.#dropsSurplus = true;
+    }
+    this.#alternates = alternates;
   }
 
   /** Tells the document something that the log does not say. */

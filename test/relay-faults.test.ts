@@ -1,8 +1,8 @@
 /**
  * The relay dies, Discord fails, the sidecar is away: the threads show every row once, and what was typed goes in
- * once. The short form runs with all tests; `npm run test:faults` runs the long one.
+ * once. Side by side, since they mostly wait. The short form runs with all tests; `npm run test:faults` runs the long one.
  */
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, type TestContext, test } from "vitest";
 import { type Fault, randomFaults, seededRandom } from "../relay/local-discord/faults.ts";
 import { pause } from "../shared/lifecycle.ts";
 import { inFull } from "./support/faults.ts";
@@ -33,19 +33,11 @@ const DISCORD_AWAY_MS = inFull(8_000, 1_500);
 const TIMEOUT_MS = inFull(60 * 60_000, 120_000);
 
 let program: RelayProgram;
-let all: Everything | undefined;
-let relay: RelayProcess | undefined;
 
 beforeAll(async () => {
   console.log(`relay faults: SEED=${SEED}`);
   program = await bundleRelay();
   return () => program.remove();
-});
-afterEach(async () => {
-  await relay?.stop();
-  relay = undefined;
-  await all?.close();
-  all = undefined;
 });
 
 interface Session {
@@ -56,11 +48,16 @@ interface Session {
 }
 
 async function start(
+  { onTestFinished }: Pick<TestContext, "onTestFinished">,
   now: () => number = Date.now,
 ): Promise<{ all: Everything; relay: RelayProcess; sessions: Session[] }> {
   const discord = { now, limits: { identify: { windowMs: 0, total: 10_000 } } };
-  all = await startEverything({ vm: { maxThreads: 50 }, discord, isWithoutRelay: true });
-  relay = makeRelayProcess(program, all.relayConfig, all.sidecar.folders.home);
+  const all = await startEverything({ vm: { maxThreads: 50 }, discord, isWithoutRelay: true });
+  const relay = makeRelayProcess(program, all.relayConfig, all.sidecar.folders.home);
+  onTestFinished(async () => {
+    await relay.stop();
+    await all.close();
+  });
   relay.start();
   await relay.untilReady();
   const sessions: Session[] = [];
@@ -126,10 +123,10 @@ async function expectAllToBeRight(all: Everything, relay: RelayProcess, sessions
   expect(all.discord.driver.stats.maxPerSecond()).toBeLessThanOrEqual(45);
 }
 
-test(
+test.concurrent(
   "the relay is killed at random moments",
-  async () => {
-    const { all, relay, sessions } = await start();
+  async (context) => {
+    const { all, relay, sessions } = await start(context);
     const random = seededRandom(SEED);
     const { driver } = all.discord;
     const stopTyping = startTyping(all, sessions, seededRandom(SEED + 1));
@@ -165,10 +162,10 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   "Discord fails one request in twenty, the gateway drops, both sides are away for a while",
-  async () => {
-    const { all, relay, sessions } = await start();
+  async (context) => {
+    const { all, relay, sessions } = await start(context);
     const { driver } = all.discord;
     const stopTyping = startTyping(all, sessions, seededRandom(SEED + 2));
     const few = randomFaults({ seed: SEED, probability: 0.05, faults: FAULTS });
@@ -195,11 +192,11 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   "typed while nobody listened: what is fresh goes in, what is older than ten minutes is asked about",
-  async () => {
+  async (context) => {
     let lagMs = 15 * 60_000;
-    const { all, relay, sessions } = await start(() => Date.now() - lagMs);
+    const { all, relay, sessions } = await start(context, () => Date.now() - lagMs);
     const { driver } = all.discord;
     const [first] = sessions;
     if (!first) throw new Error("no session");
@@ -240,10 +237,10 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   "a new gateway session: what was written in between goes in first",
-  async () => {
-    const { all, relay, sessions } = await start();
+  async (context) => {
+    const { all, relay, sessions } = await start(context);
     const { driver } = all.discord;
     const [first] = sessions;
     if (!first) throw new Error("no session");
@@ -270,10 +267,10 @@ test(
   TIMEOUT_MS,
 );
 
-test(
+test.concurrent(
   "what was written while the gateway was away goes in, also where pages sent since stand below it",
-  async () => {
-    const { all, relay, sessions } = await start();
+  async (context) => {
+    const { all, relay, sessions } = await start(context);
     const { driver } = all.discord;
     const session = sessions[1];
     if (!session) throw new Error("no session");
@@ -291,6 +288,36 @@ test(
     relay.start();
     const look = () => typedLines(all, session.name).join() === "in the dark";
     await until("the line to be typed", look, { timeoutMs: 30_000 });
+  },
+  TIMEOUT_MS,
+);
+
+test.concurrent(
+  "a page is not edited once it is nearly an hour old: what comes then begins a new one",
+  async ({ onTestFinished }) => {
+    let skewMs = 0;
+    const now = () => Date.now() + skewMs;
+    const all = await startEverything({ now });
+    onTestFinished(() => all.close());
+    const { driver } = all.discord;
+    const threadId = await all.openTerminal("seq 30; cat");
+    await all.untilShown(threadId, "30");
+    const pages = () => driver.messages(threadId).filter(({ content }) => content.startsWith("```"));
+    const [old] = pages();
+    skewMs = 55 * 60_000;
+    // Not typed in Discord, where a new page would begin anyway.
+    await all.sidecar.client.sendInput(threadId, { text: "much later" });
+    await all.untilShown(threadId, "much later");
+    expect(pages().length).toBeGreaterThan(1);
+    expect(pages()[0]?.id).toBe(old?.id);
+    expect(old?.content).toContain(pages()[0]?.content.split("\n").slice(1, -1).join("\n"));
+    const text = all.terminalText(threadId).split("\n");
+    expect(text).toEqual([
+      ...Array.from({ length: 30 }, (_, i) => String(i + 1)),
+      "much later",
+      "much later",
+    ]);
+    expect(driver.stats.rateLimited).toBe(0);
   },
   TIMEOUT_MS,
 );

@@ -91,6 +91,25 @@ test("a live message that is deleted by hand is replaced", async () => {
   await all.untilShown(threadId, "after x");
 });
 
+test("a full-screen program is one message in its place: what comes after it stands below", async () => {
+  const { driver } = all.discord;
+  const threadId = await all.openTerminal(
+    "echo before; read x; printf '\\033[?1049h\\033[Hthe screen'; read x; printf '\\033[2Jchanged'; read x; printf '\\033[?1049l'; echo after; cat",
+  );
+  await all.untilShown(threadId, "before");
+  driver.post(all.you, threadId, "start");
+  const picture = await says(threadId, /▣ full screen[\s\S]*the screen/);
+  driver.post(all.you, threadId, "change");
+  expect((await says(threadId, /▣ full screen[\s\S]*changed/)).id).toBe(picture.id);
+  driver.post(all.you, threadId, "end");
+  await all.untilShown(threadId, "after");
+  const shown = driver
+    .messages(threadId)
+    .filter(({ author, content }) => author.isBot && /^(```|▣)/.test(content))
+    .map(({ content }) => /before|start|▣|after/.exec(content)?.[0]);
+  expect(shown).toEqual(["before", "start", "▣", "after"]);
+});
+
 test("relay killed and started again: the thread goes on, nothing twice", async () => {
   const { driver } = all.discord;
   const running = await all.openTerminal("for i in $(seq 1000); do echo line $i; sleep 0.2; done");

@@ -40,6 +40,8 @@ export async function startEverything(
     vm?: Partial<VmConfig>;
     discord?: LocalDiscordOptions;
     relay?: Partial<RelayConfig>;
+    /** The clock of relay and local Discord. */
+    now?: () => number;
     /** The test starts one of its own. */
     isWithoutRelay?: boolean;
   } = {},
@@ -49,6 +51,7 @@ export async function startEverything(
     port: 0,
     users: [{ name: "Mallory" }],
     limits: { identify: { windowMs: 0, total: 1_000 } },
+    ...(options.now ? { now: options.now } : {}),
     ...options.discord,
   });
   const you = discord.you.id;
@@ -67,7 +70,8 @@ export async function startEverything(
   };
   let relay: Relay | undefined;
   const startRelay = async () => {
-    relay = await runRelay(relayConfig, { log: createLog("relay", relayConfig.logLevel) });
+    const log = createLog("relay", relayConfig.logLevel);
+    relay = await runRelay(relayConfig, { log, ...(options.now ? { now: options.now } : {}) });
   };
   const stopRelay = async () => {
     await relay?.close();
