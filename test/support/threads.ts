@@ -51,11 +51,14 @@ export async function untilEnded(
   threadId: string,
   timeoutMs = 25_000,
 ): Promise<OutputReply> {
-  const read = () => client.readOutput(threadId);
-  await untilValue(`thread ${threadId} to end`, read, (reply) => !reply.processRunning, {
-    timeoutMs,
-    intervalMs: 50,
-  });
+  const deadline = Date.now() + timeoutMs;
+  let reply = await client.readOutput(threadId);
+  while (reply.processRunning) {
+    const waitMs = deadline - Date.now();
+    if (waitMs <= 0) throw new Error(`waited ${timeoutMs} ms for thread ${threadId} to end`);
+    const since = reply.offset;
+    reply = await client.readOutput(threadId, { since, waitMs: Math.min(waitMs, 5_000), status: "running" });
+  }
   return readAll(client, threadId);
 }
 
