@@ -64,6 +64,8 @@ test(
       .trim()
       .split("\n");
     expect(sessions.filter((name) => name !== "_ctl").sort()).toEqual(open);
+    const clients = await spawned.folders.tmux("list-clients", "-F", "#{client_pid}");
+    expect(clients.trim().split("\n")).toHaveLength(1); // those of the killed sidecars are gone
     for (const id of [...ids, "typed"]) await client.killThread(id);
     await until("no process of a thread to be left", () =>
       findProcessesOf(spawned.folders.path).every(({ command }) => !/wrap\.sh|cat >>/.test(command)),

@@ -160,7 +160,9 @@ test("C-c interrupts a program, C-d ends a shell's input", async () => {
   expect(await untilEnded(client, "interrupted")).toMatchObject({ exitCode: 130, signal: "SIGINT" });
   await openTerminal(client, "shell", "PS1='> ' bash --norc -i");
   await untilOutput(client, "shell", "> ");
-  await client.sendInput("shell", { text: "(exit 7)" });
+  await client.sendInput("shell", { text: "PS1='ready> '; (exit 7)" });
+  // At its prompt it reads the key itself; before, the terminal would take it for the running command.
+  await untilOutput(client, "shell", "hready> ");
   await client.sendInput("shell", { key: "C-d" });
   expect(await untilEnded(client, "shell")).toMatchObject({ exitCode: 7, signal: null });
 });

@@ -116,6 +116,17 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
   return tree.length;
 }
 
+/** Kills what runs with exactly these arguments (the program's name aside) and was not started by this process. */
+export function killStrays(args: readonly string[]): void {
+  const wanted = args.join("\0");
+  const strays = listProcesses().filter(({ pid, ppid }) => {
+    if (ppid === process.pid || pid === process.pid) return false;
+    const commandLine = readProc(pid, "cmdline") ?? "";
+    return commandLine.slice(commandLine.indexOf("\0") + 1, -1) === wanted;
+  });
+  signal(strays, "SIGKILL");
+}
+
 function signal(processes: readonly Process[], name: NodeJS.Signals): void {
   for (const { pid } of processes) {
     try {

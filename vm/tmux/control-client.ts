@@ -1,5 +1,6 @@
 /** The one long-lived control-mode client: every tmux command goes through it, nothing is spawned for one. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { killStrays } from "../process-tree.ts";
 import { ControlParser } from "./protocol.ts";
 
 /** tmux refused a command; the message is tmux's own. */
@@ -30,6 +31,9 @@ export interface ControlClientOptions {
   onExit: (reason: string) => void;
 }
 
+/** Without a terminal; `no-output`: pane output must not pass here; `ignore-size`: never resizes a window. */
+const CONTROL_ARGS = ["-C", "attach-session", "-f", "no-output,ignore-size", "-t", "=_ctl:"];
+
 interface Pending {
   repliesLeft: number;
   lines: string[][];
@@ -58,9 +62,7 @@ export class ControlClient {
 
   constructor(options: ControlClientOptions) {
     this.#options = options;
-    // Pipes and no terminal; `no-output`: pane output must not pass here; `ignore-size`: never resizes a window.
-    const args = ["-C", "attach-session", "-f", "no-output,ignore-size", "-t", "=_ctl:"];
-    this.#child = spawn(options.tmux, [...options.baseArgs, ...args], {
+    this.#child = spawn(options.tmux, [...options.baseArgs, ...CONTROL_ARGS], {
       env: options.env,
       cwd: options.cwd,
       stdio: ["pipe", "pipe", "pipe"],
@@ -74,6 +76,11 @@ export class ControlClient {
     this.#child.on("close", (code) =>
       this.#end(this.#stderr.trim() || `tmux's control client ended with ${code}`),
     );
+  }
+
+  /** Those of a sidecar that was killed can stay for ever, unread, and with them a server that was told to end. */
+  static killStrays(baseArgs: readonly string[]): void {
+    killStrays([...baseArgs, ...CONTROL_ARGS]);
   }
 
   /** How long the oldest unanswered command has waited; 0 when none does. */

@@ -306,6 +306,7 @@ export class TmuxServer {
 
   async #connect(): Promise<void> {
     await this.#findLostSocket();
+    ControlClient.killStrays(this.#baseArgs);
     await this.#startServer();
     const client = new ControlClient({
       tmux: this.#tmux,
