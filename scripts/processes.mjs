@@ -13,15 +13,16 @@ export class Program {
 
   /**
    * @param name for people, such as "the sidecar"
+   * @param flags Node's own
    * @param onEnd called when it ends and was not told to
    */
-  constructor({ name, script, env, cwd, log, onEnd = () => {} }) {
+  constructor({ name, script, flags = [], env, cwd, log, onEnd = () => {} }) {
     this.name = name;
     this.log = log;
     if (existsSync(log)) renameSync(log, `${log}.1`);
     const fd = openSync(log, "w", 0o600);
     // A process group of its own: Ctrl-C reaches scripts/run alone, which then ends its programs in order.
-    const [command, ...args] = [...dieWithUs(), process.execPath, script];
+    const [command, ...args] = [...dieWithUs(), process.execPath, ...flags, script];
     this.#child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", fd, fd] });
     closeSync(fd);
     this.ended = new Promise((resolve) => {

@@ -80,11 +80,12 @@ async function start() {
   const programs = [];
   const ending = waitForEnd();
   let exitCode = 0;
-  const launch = (name, script, file, env) => {
+  const launch = (name, script, file, env, flags) => {
     if (ending.why) throw new Problem("it was told to end while it started");
     const program = new Program({
       name,
       script: join(root, "dist", script),
+      flags,
       env,
       cwd: root,
       log: join(stateDir, file),
@@ -106,13 +107,14 @@ async function start() {
       ({ page, discord } = await startLocalDiscord(launch, base, localPort));
     }
     say(isLocal ? "Starting the relay ..." : "Starting the relay and logging in to Discord ...");
-    const relay = launch("the relay", "relay/main.js", "relay.log", {
+    const env = {
       ...base,
       ...discord,
       VM_URL: vmUrl,
       // Its line that it is ready is waited for, and only goes to a file.
       LOG_LEVEL: ["trace", "debug"].includes(read("LOG_LEVEL")) ? read("LOG_LEVEL") : "info",
-    });
+    };
+    const relay = launch("the relay", "relay/main.js", "relay.log", env, relayFlags());
     await relay.ready(() => /relay is ready/i.test(relay.output), 60_000);
     return page;
   };
@@ -168,6 +170,12 @@ function waitForEnd() {
     });
   }
   return ending;
+}
+
+/** Those of `npm run relay`: within a small heap Node collects garbage before it has taken three times its need. */
+function relayFlags() {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return scripts.relay.split(" ").filter((word) => word.startsWith("--"));
 }
 
 async function startLocalDiscord(launch, base, port) {

@@ -312,10 +312,7 @@ test.concurrent(
     expect(pages()[0]?.id).toBe(old?.id);
     expect(old?.content).toContain(pages()[0]?.content.split("\n").slice(1, -1).join("\n"));
     const text = all.terminalText(threadId).split("\n");
-    expect(text).toEqual([
-      ...Array.from({ length: 30 }, (_, i) => String(i + 1)),
-      "much later",
-    ]);
+    expect(text).toEqual([...Array.from({ length: 30 }, (_, i) => String(i + 1)), "much later"]);
     expect(driver.stats.rateLimited).toBe(0);
   },
   TIMEOUT_MS,

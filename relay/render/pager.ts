@@ -1,7 +1,7 @@
 /** Fills pages with rows, one message each: from where they are settled on they never change. */
 import { BODY_UNITS, collapse, type Gap, splitRows, toRows } from "./pages.ts";
 import type { Line } from "./screen.ts";
-import { CONTINUATION, isPlain } from "./text.ts";
+import { CONTINUATION, copyAscii, isPlain } from "./text.ts";
 
 /** A run of rows that makes one message, or a gap that a flood left. */
 export interface Page {
@@ -247,7 +247,7 @@ class Filling {
       end = index + 1;
     }
     if (lines === 0) return { end, lines };
-    this.rows.push(rows.slice(start, end - 2));
+    this.rows.push(copyAscii(rows.slice(start, end - 2)));
     const units = end - start - lines;
     this.#units += units;
     this.#lines += lines;

@@ -1,5 +1,5 @@
 /** Finds long runs of lines that need no terminal emulator. Pure. */
-import { trimEndSpaces } from "./text.ts";
+import { copyAscii, trimEndSpaces } from "./text.ts";
 
 /** Lines at the start of a text that every terminal shows alike. */
 export interface PlainBlock {
@@ -84,10 +84,10 @@ export function forEachRow(
   const texts = lines.split("\r\n");
   texts.pop();
   for (const text of texts) {
-    if (text.length <= cols) emit(trimEndSpaces(text), false);
+    if (text.length <= cols) emit(copyAscii(trimEndSpaces(text)), false);
     else {
       for (let column = 0; column < text.length; column += cols) {
-        emit(trimEndSpaces(text.slice(column, column + cols)), column > 0);
+        emit(copyAscii(trimEndSpaces(text.slice(column, column + cols))), column > 0);
       }
     }
   }

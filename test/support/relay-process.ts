@@ -1,6 +1,6 @@
 /** A relay as a process of its own, so that it can be killed at any moment. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -84,7 +84,11 @@ export function makeRelayProcess({ file }: RelayProgram, config: RelayConfig, cw
     start: () => {
       isReady = false;
       isWanted = true;
-      const started = spawn(process.execPath, [file], { env, cwd, stdio: ["ignore", "ignore", "pipe"] });
+      const started = spawn(process.execPath, [...nodeFlags(), file], {
+        env,
+        cwd,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
       child = started;
       started.once("exit", (code) => {
         if (isWanted && child === started) lines.push(`the relay ended by itself with ${code}`);
@@ -105,4 +109,12 @@ export function makeRelayProcess({ file }: RelayProgram, config: RelayConfig, cw
     kill9: () => end("SIGKILL"),
     stop: () => end("SIGTERM"),
   };
+}
+
+/** As `npm run relay` starts it. */
+function nodeFlags(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  return (scripts["relay"] ?? "").split(" ").filter((word) => word.startsWith("--"));
 }
