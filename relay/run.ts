@@ -94,12 +94,11 @@ export async function runRelay(
       untilItWorks("find the open threads", log, stop.signal, () =>
         recover({ api, client, sessions, inputs, channelId, guildId, botId, log }),
       );
-    await registerCommands(discord, guildId);
     const context = { sessions, client, allowedUserIds, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, context, onReconnected: findAll, log });
-    await findAll();
+    await Promise.all([registerCommands(discord, guildId), findAll()]);
     inputs.release(hold);
     releasers.add("sessions", () => sessions.close());
     sessions.start();

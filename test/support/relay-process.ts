@@ -53,7 +53,11 @@ export interface RelayProcess {
   stop: () => Promise<void>;
 }
 
-export function makeRelayProcess({ file }: RelayProgram, config: RelayConfig, cwd: string): RelayProcess {
+export function makeRelayProcess(
+  { file }: Pick<RelayProgram, "file">,
+  config: RelayConfig,
+  cwd: string,
+): RelayProcess {
   const env = {
     PATH: process.env["PATH"] ?? "",
     [RUN_VARIABLE]: runId(),
