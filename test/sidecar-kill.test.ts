@@ -2,17 +2,26 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pause } from "../shared/lifecycle.ts";
+import { Cgroups } from "../vm/cgroups.ts";
 import { listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
+let withoutGroups: TestSidecar;
+const groups = Cgroups.open("a probe");
+const hasGroups = groups !== undefined;
+groups?.close();
 
 beforeAll(async () => {
   sidecar = await startSidecar({ maxThreads: 100 });
+  withoutGroups = await startSidecar({ maxThreads: 100 }, { canUseCgroups: false });
 });
-afterAll(() => sidecar.close());
+afterAll(async () => {
+  await sidecar.close();
+  await withoutGroups.close();
+});
 
 /** Processes whose arguments hold `word`: programs are started as `sleep 1000.<word>` and so on. */
 function alive(word: string): string[] {
@@ -57,20 +66,30 @@ const TREES: Record<string, [command: string, sleeps: number]> = {
   "a tmux of the user's own": ["tmux -L user -f /dev/null new-session -d 'sleep NAP'; sleep NAP", 2],
 };
 
+/** Starts a tree of {@link TREES}, or another, and kills it. */
+async function killAll({ client, folders }: TestSidecar, id: number, command: string, sleeps: number) {
+  const nap = `1000.0${process.pid}${String(id).padStart(3, "0")}`;
+  const threadId = `tree-${id}`;
+  await openTerminal(client, threadId, command.replaceAll("NAP", nap));
+  const running = () => alive(nap).filter((line) => line.startsWith("sleep ") || line.startsWith("sh -c"));
+  await until(`${sleeps} of it to run`, () => running().length >= sleeps);
+  expect(await client.killThread(threadId)).toMatchObject({ killed: true, survivors: 0 });
+  expect(alive(nap)).toEqual([]);
+  const sessions = await folders.tmux("list-sessions", "-F", "#{session_name}");
+  expect(sessions.split("\n")).not.toContain(`thread-${threadId}`);
+  expect(await client.getThread(threadId)).toMatchObject({ status: "killed", processRunning: false });
+}
+
 describe.concurrent("the whole tree is gone when kill answers:", () => {
-  test.each(Object.entries(TREES))("%s", async (name, [command, sleeps]) => {
-    const { client } = sidecar;
-    const index = Object.keys(TREES).indexOf(name);
-    const nap = `1000.0${process.pid}${String(index).padStart(2, "0")}`;
-    const threadId = `tree-${index}`;
-    await openTerminal(client, threadId, command.replaceAll("NAP", nap));
-    const running = () => alive(nap).filter((line) => line.startsWith("sleep ") || line.startsWith("sh -c"));
-    await until(`${sleeps} of it to run`, () => running().length >= sleeps);
-    expect(await client.killThread(threadId)).toMatchObject({ killed: true, survivors: 0 });
-    expect(alive(nap)).toEqual([]);
-    const sessions = await sidecar.folders.tmux("list-sessions", "-F", "#{session_name}");
-    expect(sessions.split("\n")).not.toContain(`thread-${threadId}`);
-    expect(await client.getThread(threadId)).toMatchObject({ status: "killed", processRunning: false });
+  const trees = Object.entries(TREES).map(([name, tree], id) => [name, id, ...tree] as const);
+  test.each(trees)("%s", (_name, id, ...tree) => killAll(sidecar, id, ...tree));
+  test.each(trees)("%s, where there are no control groups", (_name, id, ...tree) =>
+    killAll(withoutGroups, 100 + id, ...tree),
+  );
+
+  test.runIf(hasGroups)("an orphan that only its control group ties to us", async () => {
+    const command = "(setsid env -i sh -c 'sleep NAP & sleep NAP &' <&- >/dev/null 2>&1 &); sleep 1000";
+    await killAll(sidecar, 99, command, 2);
   });
 
   test("what an ended program left behind", async () => {

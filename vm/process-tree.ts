@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { constants } from "node:os";
 import { pause } from "../shared/lifecycle.ts";
+import { killGroup, listGroup, removeGroup } from "./cgroups.ts";
 
 /** By what a thread's processes are known. */
 export interface TreeSeed {
@@ -14,6 +15,8 @@ export interface TreeSeed {
   tty: string;
   /** A unique `NAME=value` in the environment of everything started in the pane; undefined when not known. */
   marker: string | undefined;
+  /** The program's control group; undefined where it has none. The wrapper is not in it. */
+  group?: string | undefined;
 }
 
 interface Process {
@@ -25,9 +28,9 @@ interface Process {
 }
 
 /**
- * Everything alive that belongs to the thread: the pane's session, whatever carries the marker, whatever has the
+ * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker, whatever has the
  * pane's terminal open, and all their descendants. What double-forks, leaves the session, clears its environment
- * and closes the terminal, all of it, is not found.
+ * and closes the terminal, all of it, is found by its control group alone.
  * @param also processes that are known to belong to it.
  * @param strangers filled with processes that do not: a second look needs not look at them again.
  */
@@ -38,6 +41,7 @@ export function findTree(
 ): Process[] {
   const all = listProcesses();
   const known = new Set(also.map(identity));
+  const grouped = new Set(seed.group === undefined ? [] : listGroup(seed.group));
   const namesake = all.find((p) => p.pid === seed.panePid);
   const isOurs = namesake && (seed.marker === undefined || hasMarker(namesake.pid, seed.marker));
   const leader = isOurs ? namesake : undefined;
@@ -54,6 +58,7 @@ export function findTree(
   for (const process of all) {
     const isMember =
       process === leader ||
+      grouped.has(process.pid) ||
       (session > 0 && process.session === session) ||
       known.has(identity(process)) ||
       (!strangers.has(identity(process)) && isTied(process));
@@ -99,6 +104,7 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
     tree = await look(tree);
   }
   for (let round = 0; round < 5 && programs().length > 0; round++) {
+    if (seed.group !== undefined) killGroup(seed.group);
     signal(programs(), "SIGKILL");
     await pause(20);
     tree = await look(tree);
@@ -113,6 +119,7 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
     await pause(20);
     tree = await look(tree);
   }
+  if (seed.group !== undefined) removeGroup(seed.group);
   return tree.length;
 }
 

@@ -16,6 +16,7 @@ import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
 import { answerBrokenRequest, createApp } from "./app.ts";
+import { Cgroups } from "./cgroups.ts";
 import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
@@ -59,7 +60,14 @@ export async function runSidecar(
     now = Date.now,
     viewersLimits = {},
     canPunchLogs = true,
-  }: { log?: Log; now?: () => number; viewersLimits?: Partial<ViewersLimits>; canPunchLogs?: boolean } = {},
+    canUseCgroups = true,
+  }: {
+    log?: Log;
+    now?: () => number;
+    viewersLimits?: Partial<ViewersLimits>;
+    canPunchLogs?: boolean;
+    canUseCgroups?: boolean;
+  } = {},
 ): Promise<Sidecar> {
   const releasers = new Releasers();
   try {
@@ -99,7 +107,10 @@ export async function runSidecar(
       onLost: () => metrics.tmuxRestarts.inc(),
       onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),
     });
-    const runner = new Runner({ store, tmux, files, agent: config.agent, threadEnv: config.threadEnv });
+    const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
+    releasers.add("control groups", () => cgroups?.close());
+    const { agent, threadEnv } = config;
+    const runner = new Runner({ store, tmux, files, cgroups, agent, threadEnv });
     const keeper = new LogKeeper({
       store,
       tmux,
@@ -119,6 +130,7 @@ export async function runSidecar(
       tmux,
       files,
       runner,
+      cgroups,
       queue,
       creating,
       logRetentionHours: config.logRetentionHours,
@@ -136,6 +148,7 @@ export async function runSidecar(
       tmux,
       files,
       runner,
+      cgroups,
       queue,
       creating,
       reposDir,
@@ -175,7 +188,6 @@ export async function runSidecar(
         disk: { ok: hasRoom, freeBytes },
       };
     };
-    const { threadEnv } = config;
     const app = createApp({
       threads,
       outputs,

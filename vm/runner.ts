@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { AppError } from "../shared/errors.ts";
 import { type AgentConfig, findProgram, turnArgv } from "./agent-program.ts";
+import type { Cgroups } from "./cgroups.ts";
 import type { Store, ThreadRow, Turn } from "./store.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Pane, TmuxServer } from "./tmux/server.ts";
@@ -15,6 +16,7 @@ export interface RunnerOptions {
   store: Store;
   tmux: TmuxServer;
   files: ThreadFiles;
+  cgroups: Cgroups | undefined;
   agent: AgentConfig;
   /** The environment of the threads' programs; an agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
@@ -147,6 +149,8 @@ export class Runner {
   }
 
   #wrapped(row: ThreadRow, runNumber: number, words: readonly string[]): string[] {
-    return ["/bin/sh", WRAPPER, this.#options.files.runEnd(row.threadId, runNumber), row.path, ...words];
+    const { files, cgroups } = this.#options;
+    const group = cgroups?.make(row.marker) ?? "";
+    return ["/bin/sh", WRAPPER, files.runEnd(row.threadId, runNumber), row.path, group, ...words];
   }
 }

@@ -24,6 +24,7 @@ import {
 import { AppError } from "../shared/errors.ts";
 import type { KeyedQueue } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
+import type { Cgroups } from "./cgroups.ts";
 import { resolveDirectory } from "./directory.ts";
 import { drain } from "./drain.ts";
 import { InputLimit } from "./input-limit.ts";
@@ -44,6 +45,7 @@ export interface ThreadsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   runner: Runner;
+  cgroups: Cgroups | undefined;
   /**
    * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
    * database is written before tmux is asked where a crash in between must be noticed.
@@ -69,8 +71,9 @@ export class Threads {
 
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `unavailable` */
   async create(request: z.output<typeof createRequestSchema>): Promise<{ tmuxSession: string }> {
-    const { store, queue, creating, files, runner, reposDir, now, log } = this.#options;
+    const { store, queue, creating, files, runner, cgroups, reposDir, now, log } = this.#options;
     const { threadId } = request;
+    const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir);
       const existing = store.findThread(threadId);
@@ -85,11 +88,12 @@ export class Threads {
         files.remove(threadId);
         makeLog(files.log(threadId));
         const agentSession = request.type === "agent" ? randomUUID() : null;
-        store.insertThread({ ...request, dir, path, createdAt: now(), marker: newMarker(), agentSession });
+        store.insertThread({ ...request, dir, path, createdAt: now(), marker, agentSession });
         await runner.open(this.#get(threadId));
       } catch (error) {
         store.deleteThread(threadId);
         files.remove(threadId);
+        cgroups?.remove(marker);
         throw error;
       } finally {
         creating.delete(threadId);
@@ -254,12 +258,12 @@ export class Threads {
    * @throws AppError `not_found`, `thread_ended`
    */
   async kill(threadId: string): Promise<KillReply> {
-    const { queue, store, tmux, log, now } = this.#options;
+    const { queue, store, tmux, cgroups, log, now } = this.#options;
     this.#get(threadId);
     return queue.run(threadId, async () => {
       const row = this.#get(threadId);
       if (!isOpen(row.status)) throw ended(row);
-      const survivors = await killTree(row);
+      const survivors = await killTree({ ...row, group: cgroups?.pathOf(row.marker) });
       // The session's end would drop what tmux has not handed to the log yet.
       await whereTmuxAnswers(drain(this.#options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
       const summary = await this.#summary(row);

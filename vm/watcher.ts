@@ -5,9 +5,10 @@ import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
+import type { Cgroups } from "./cgroups.ts";
 import { drain } from "./drain.ts";
 import type { LogKeeper } from "./log-keeper.ts";
-import { killTree } from "./process-tree.ts";
+import { killTree, type TreeSeed } from "./process-tree.ts";
 import { type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
 import type { Store } from "./store.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -26,6 +27,7 @@ export interface WatcherOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   runner: Runner;
+  cgroups: Cgroups | undefined;
   keeper: LogKeeper;
   queue: KeyedQueue;
   /** Ids that are being made right now: their rows have no session yet, and that is fine. */
@@ -117,7 +119,7 @@ export class Watcher {
     const row = store.findThread(threadId);
     if (!row || row.isMade || creating.has(threadId)) return;
     log.warn({ threadId }, "removing a thread whose creation was interrupted");
-    await killTree({ panePid: 0, tty: "", marker: row.marker });
+    await this.#killTree({ panePid: 0, tty: "", marker: row.marker });
     await tmux.killSession(sessionName(threadId));
     store.deleteThread(threadId);
     files.remove(threadId);
@@ -131,7 +133,7 @@ export class Watcher {
     if (panes.some((pane) => pane.session === sessionName(threadId))) return;
     // Whatever outlived the terminal runs where nobody sees it. Only the marker is safe to go by: pids start anew
     // with the machine.
-    const survivors = await killTree({ panePid: 0, tty: "", marker: row.marker });
+    const survivors = await this.#killTree({ panePid: 0, tty: "", marker: row.marker });
     const end = row.type === "terminal" ? files.findRunEnd(threadId, TERMINAL_RUN) : undefined;
     log.warn(
       { threadId, survivors },
@@ -153,8 +155,13 @@ export class Watcher {
     log.warn({ session: pane.session }, "ending a session that no thread has");
     const { pid, tty, isDead } = pane;
     const marker = findMarker(pid) ?? row?.marker;
-    await killTree({ panePid: isDead && marker === undefined ? 0 : pid, tty, marker });
+    await this.#killTree({ panePid: isDead && marker === undefined ? 0 : pid, tty, marker });
     await tmux.killSession(pane.session);
+  }
+
+  #killTree(seed: Omit<TreeSeed, "group">): Promise<number> {
+    const group = seed.marker === undefined ? undefined : this.#options.cgroups?.pathOf(seed.marker);
+    return killTree({ ...seed, group });
   }
 
   async #findEnded(): Promise<void> {

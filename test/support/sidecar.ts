@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog, type Log } from "../../shared/log.ts";
+import { Cgroups } from "../../vm/cgroups.ts";
 import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
 import type { ViewersLimits } from "../../vm/console/viewers.ts";
 import { runSidecar, type Sidecar } from "../../vm/run.ts";
@@ -86,6 +87,7 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
       for (const { pid } of left) signal(pid, "SIGKILL");
       return left.length === 0;
     });
+    Cgroups.open(folders.stateDir)?.close();
     remove();
   };
   return { ...folders, env, tmux, tmuxPid, close };
@@ -99,19 +101,21 @@ export async function startSidecar(
     log = createLog("vm", process.env["THREADMUX_TEST_LOG"] === "error" ? "error" : "silent"),
     now = Date.now,
     canPunchLogs = true,
+    canUseCgroups = true,
     viewersLimits = {},
   }: {
     folders?: SidecarFolders;
     log?: Log;
     now?: () => number;
     canPunchLogs?: boolean;
+    canUseCgroups?: boolean;
     viewersLimits?: Partial<ViewersLimits>;
   } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
   let sidecar: Sidecar | undefined;
   const start = async () => {
-    sidecar = await runSidecar(config, { log, now, canPunchLogs, viewersLimits });
+    sidecar = await runSidecar(config, { log, now, canPunchLogs, canUseCgroups, viewersLimits });
     return sidecar;
   };
   const stop = async () => {
