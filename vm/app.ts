@@ -19,7 +19,7 @@ import {
   screenQuerySchema,
   threadIdSchema,
 } from "../shared/api.ts";
-import { AppError } from "../shared/errors.ts";
+import { AppError, diskFull } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { createOpenApi } from "../shared/openapi.ts";
 import type { Console } from "./console/routes.ts";
@@ -239,7 +239,7 @@ function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const { type, status, code } = error as { type?: string; status?: number; code?: string };
   if (code === "SQLITE_FULL" || code === "ENOSPC") {
-    return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause: error });
+    return diskFull(error);
   }
   if (type === "entity.too.large") {
     return new AppError(

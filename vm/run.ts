@@ -153,6 +153,7 @@ export async function runSidecar(
       creating,
       reposDir,
       maxThreads: config.maxThreads,
+      freeDiskBytes,
       log,
       now,
     });

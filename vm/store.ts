@@ -62,6 +62,8 @@ const threadRowSchema = z
     firstOffset: row.first_offset,
   }));
 
+const RESERVED_BYTES = 512 * 1024;
+
 export type ThreadRow = z.infer<typeof threadRowSchema>;
 export type NewThread = Pick<
   ThreadRow,
@@ -134,6 +136,7 @@ export class Store {
       this.#db.pragma("foreign_keys = ON");
       this.#db.pragma("busy_timeout = 5000");
       migrate(this.#db);
+      reserveRoom(this.#db);
     } catch (error) {
       this.#db.close();
       throw error;
@@ -294,4 +297,20 @@ export function holdLock(file: string, waitMs = 3_000): { release: () => void } 
     });
   }
   return { release: () => db.close() };
+}
+
+/**
+ * The database and its write-ahead log keep some room on the disk: what ends, and what is typed, can be noted also
+ * when the disk is full.
+ */
+function reserveRoom(db: Database.Database): void {
+  try {
+    // In two steps: what is made and dropped in one transaction is never written.
+    db.exec(`CREATE TABLE reserve AS SELECT zeroblob(${RESERVED_BYTES}) AS bytes`);
+    db.exec("DROP TABLE reserve");
+    db.pragma("wal_checkpoint(RESTART)"); // the log's file keeps its length and is written from its start again
+  } catch (error) {
+    if ((error as { code?: string }).code !== "SQLITE_FULL") throw error; // it is full already
+    db.exec("DROP TABLE IF EXISTS reserve");
+  }
 }

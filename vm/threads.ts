@@ -21,7 +21,7 @@ import {
   type ScreenReply,
   type Thread,
 } from "../shared/api.ts";
-import { AppError } from "../shared/errors.ts";
+import { AppError, diskFull } from "../shared/errors.ts";
 import type { KeyedQueue } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -39,6 +39,8 @@ import { describeEnd } from "./watcher.ts";
 const run = promisify(execFile);
 const SUMMARY_LINES = 10;
 const DRAIN_TIMEOUT_MS = 3_000;
+/** Below, the output of a new thread would soon have nowhere to go. */
+const MIN_FREE_BYTES = 1024 * 1024;
 
 export interface ThreadsOptions {
   store: Store;
@@ -56,6 +58,8 @@ export interface ThreadsOptions {
   /** A real path. */
   reposDir: string;
   maxThreads: number;
+  /** On the disk that holds the logs. */
+  freeDiskBytes: () => number;
   log: Log;
   now: () => number;
 }
@@ -352,13 +356,15 @@ export class Threads {
   }
 
   #checkRoom(): void {
-    const { store, maxThreads } = this.#options;
+    const { store, maxThreads, freeDiskBytes } = this.#options;
     const open = store.countOpen();
-    if (open < maxThreads) return;
-    throw new AppError(
-      "max_threads",
-      `${open} of ${maxThreads} threads are open; end one before you start another.`,
-    );
+    if (open >= maxThreads) {
+      throw new AppError(
+        "max_threads",
+        `${open} of ${maxThreads} threads are open; end one before you start another.`,
+      );
+    }
+    if (freeDiskBytes() < MIN_FREE_BYTES) throw diskFull();
   }
 
   /** As tmux shows it; where tmux can't be asked, from the log without its escape sequences. */

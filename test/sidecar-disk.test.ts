@@ -1,0 +1,76 @@
+/** A disk that is really full: a small file system in memory holds the sidecar's state. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeSidecarFolders, startSidecar } from "./support/sidecar.ts";
+import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+const canMount = process.getuid?.() === 0 && tryMount();
+
+function tryMount(): boolean {
+  const { path, close } = makeSidecarFolders();
+  const folder = join(path, "probe");
+  mkdirSync(folder);
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
+    execFileSync("umount", [folder]);
+    return true;
+  } catch {
+    return false; // a container without that right
+  } finally {
+    void close();
+  }
+}
+
+test.runIf(canMount)(
+  "a full disk: no program and no other thread stops, a kill works, and the gap is said",
+  async ({ onTestFinished }) => {
+    const folders = makeSidecarFolders();
+    mkdirSync(folders.stateDir);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", folders.stateDir]);
+    const sidecar = await startSidecar({}, { folders });
+    onTestFinished(async () => {
+      execFileSync("umount", ["--lazy", folders.stateDir]);
+      await sidecar.close();
+    });
+    const { client, url, reposDir, stateDir } = sidecar;
+    await openTerminal(
+      client,
+      "worker",
+      'while read -r line; do echo "got $line" | tee -a got; [ "$line" != much ] || seq 5000; done',
+    );
+    await openTerminal(client, "killed", "cat");
+    await client.sendInput("worker", { text: "one", inputId: "1" });
+    await untilOutput(client, "worker", "got one");
+
+    const ballast = join(stateDir, "ballast");
+    const free = () => statfsSync(stateDir).bavail * statfsSync(stateDir).bsize;
+    writeFileSync(ballast, Buffer.alloc(free()));
+    expect(free()).toBe(0);
+    const health = (await (await fetch(`${url}/healthz`)).json()) as Record<string, unknown>;
+    expect(health).toMatchObject({ ok: false, tmux: { up: true }, disk: { ok: false, freeBytes: 0 } });
+    expect(await refusal(openTerminal(client, "new", "cat"))).toEqual({
+      code: "unavailable",
+      message: "The VM's disk is full; nothing was changed.",
+    });
+    // Its output has nowhere to go; the program does not notice.
+    await client.sendInput("worker", { text: "much" });
+    await client.sendInput("worker", { text: "two", inputId: "2" });
+    await until("the program to go on", () =>
+      readFileSync(join(reposDir, "got"), "utf8").includes("got two"),
+    );
+    expect(await client.killThread("killed")).toMatchObject({ killed: true, survivors: 0 });
+    expect(await client.getThread("killed")).toMatchObject({ status: "killed" });
+    expect((await client.listThreads()).map(({ threadId }) => threadId)).toEqual(["worker"]);
+    expect((await readAll(client, "worker")).output).toContain("got one");
+
+    rmSync(ballast);
+    await untilOutput(client, "worker", "is missing here, the log's writer had ended");
+    await client.sendInput("worker", { text: "three", inputId: "3" });
+    await untilOutput(client, "worker", "got three");
+    await openTerminal(client, "new", "echo there is room");
+    expect((await untilEnded(client, "new")).output).toBe("there is room\r\n");
+  },
+);
