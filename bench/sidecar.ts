@@ -3,17 +3,28 @@
  * Prints a table and writes bench/results/sidecar.json. Every bar is a ratio to a baseline of the same run.
  */
 import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { Agent, createServer, request as httpRequest, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { spawn as spawnPty } from "node-pty";
 import { WebSocket, WebSocketServer } from "ws";
 import { bundlePrograms } from "../test/support/programs.ts";
-import { cpuSeconds, formatRow, percentile, type Row, ratioRow, rssMib, withSidecar } from "./measure.ts";
+import {
+  cpuSeconds,
+  formatRow,
+  type Measured,
+  percentile,
+  type Row,
+  ratioRow,
+  rssMib,
+  withSidecar,
+} from "./measure.ts";
 
 const run = promisify(execFile);
 const isSmoke = process.argv.includes("--smoke");
@@ -22,6 +33,8 @@ const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
 const TEXT_BYTES = pick(64, 4) * 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
 const textFile = join(folder, "text");
+/** A sidecar runs for days: its code is compiled by then. */
+const WARM_UP = pick(300, 20);
 
 /** A tmux server of the baseline's own. */
 const bare = async (...args: string[]) =>
@@ -41,24 +54,44 @@ async function times(count: number, work: (i: number) => Promise<void>): Promise
   return taken.sort((a, b) => a - b);
 }
 
-/** Presses a key and waits for its echo, as a caller of the API sees it. */
-function keyEcho(client: Parameters<Parameters<typeof withSidecar>[1]>[0]["client"], threadId: string) {
-  let since = 0;
-  return async () => {
-    const echo = client.readOutput(threadId, { since, waitMs: 10_000 });
-    await client.sendInput(threadId, { text: "x", enter: false });
-    since = (await echo).offset;
+/**
+ * Presses keys with a reader waiting, over kept connections.
+ * @returns the milliseconds from each key's request until the reader has its echo, ascending.
+ */
+async function keyEcho(
+  { url, headers }: Pick<Measured, "url" | "headers">,
+  threadId: string,
+  count: number,
+): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true });
+  const call = async (method: string, path: string, body?: string) => {
+    const options = { agent, method, headers: { ...headers, "content-type": "application/json" } };
+    const [response] = (await once(httpRequest(url + path, options).end(body), "response")) as [
+      IncomingMessage,
+    ];
+    return json(response);
   };
+  const taken: number[] = [];
+  const { offset } = (await call("GET", `/thread/${threadId}`)) as { offset: number };
+  for (let since = offset; since < offset + count; since++) {
+    const echo = call("GET", `/thread/${threadId}/output?since=${since}&waitMs=10000`);
+    await sleep(5); // it waits by then
+    const startedAt = performance.now();
+    const typed = call("POST", `/thread/${threadId}/input`, '{"text":"x","enter":false}');
+    await echo;
+    taken.push(performance.now() - startedAt);
+    await typed;
+  }
+  return taken.sort((a, b) => a - b);
 }
 
 async function rowKeyEcho(): Promise<Row[]> {
   const count = pick(400, 40);
-  const ours = await withSidecar({}, async ({ client, open }) => {
-    await open("key", "stty raw -echo; cat");
+  const ours = await withSidecar({}, async (measured) => {
+    await measured.open("key", "stty raw -echo; cat");
     await sleep(300);
-    const press = keyEcho(client, "key");
-    await times(20, press);
-    return times(count, press);
+    await keyEcho(measured, "key", WARM_UP);
+    return keyEcho(measured, "key", count);
   });
   const log = join(folder, "key.log");
   await bare(
@@ -216,14 +249,15 @@ async function rowPane(): Promise<Row[]> {
 
 async function rowFlood(): Promise<Row[]> {
   const count = pick(200, 30);
-  return withSidecar({ MAX_THREADS: "10" }, async ({ client, open }) => {
+  return withSidecar({ MAX_THREADS: "10" }, async (measured) => {
+    const { open } = measured;
     await open("key", "stty raw -echo; cat");
     await sleep(300);
-    const press = keyEcho(client, "key");
-    const quiet = await times(count, press);
+    await keyEcho(measured, "key", WARM_UP);
+    const quiet = await keyEcho(measured, "key", count);
     await open("flood", `timeout ${pick(20, 4)} yes`);
     await sleep(500);
-    const loud = await times(count, press);
+    const loud = await keyEcho(measured, "key", count);
     return [
       ratioRow("key → echo beside `yes`, p95 (ms)", percentile(loud, 95), percentile(quiet, 95), {
         atMost: 6,

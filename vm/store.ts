@@ -2,7 +2,13 @@
 import { closeSync, openSync } from "node:fs";
 import Database from "better-sqlite3";
 import { z } from "zod";
-import { type Delivery, deliverySchema, threadStatusSchema, threadTypeSchema } from "../shared/api.ts";
+import {
+  type Delivery,
+  deliverySchema,
+  isOpen,
+  threadStatusSchema,
+  threadTypeSchema,
+} from "../shared/api.ts";
 import { migrate, refuseNewer } from "./migrations.ts";
 
 const flag = z.int().transform((n) => n !== 0);
@@ -60,7 +66,8 @@ const threadRowSchema = z
     logBase: row.log_base,
     /** The oldest offset that can still be read. */
     firstOffset: row.first_offset,
-  }));
+  }))
+  .readonly();
 
 const RESERVED_BYTES = 512 * 1024;
 
@@ -114,12 +121,11 @@ const COLUMNS = {
   tty: "tty",
 } as const satisfies Record<keyof Patch, string>;
 
-const OPEN = "status IN ('running', 'idle', 'exited')";
-
 export class Store {
   readonly #db: Database.Database;
   readonly #statements = new Map<string, Database.Statement>();
-
+  /** All threads as the database has them: they are read many times a second and seldom change. */
+  readonly #rows = new Map<string, ThreadRow>();
   readonly #onChange: (threadId: string) => void;
 
   /**
@@ -137,6 +143,7 @@ export class Store {
       this.#db.pragma("busy_timeout = 5000");
       migrate(this.#db);
       reserveRoom(this.#db);
+      this.#load();
     } catch (error) {
       this.#db.close();
       throw error;
@@ -148,31 +155,31 @@ export class Store {
   }
 
   findThread(threadId: string): ThreadRow | undefined {
-    const row = this.#sql("SELECT * FROM threads WHERE thread_id = ?").get(threadId);
-    return row === undefined ? undefined : threadRowSchema.parse(row);
+    return this.#rows.get(threadId);
   }
 
+  /** The oldest first. */
   listThreads(which: "open" | "ended" | "all"): ThreadRow[] {
-    const where = { open: OPEN, ended: `NOT (${OPEN})`, all: "1" }[which];
-    const rows = this.#sql(`SELECT * FROM threads WHERE ${where} ORDER BY created_at, thread_id`).all();
-    return rows.map((row) => threadRowSchema.parse(row));
+    return [...this.#rows.values()]
+      .filter(({ status }) => which === "all" || isOpen(status) === (which === "open"))
+      .sort((a, b) => a.createdAt - b.createdAt || (a.threadId < b.threadId ? -1 : 1));
   }
 
   countOpen(): number {
-    return z.object({ n: z.int() }).parse(this.#sql(`SELECT count(*) AS n FROM threads WHERE ${OPEN}`).get())
-      .n;
+    return this.listThreads("open").length;
   }
 
   /** Replaces an ended thread of the same id. The first turn of an agent is stored with it. */
   insertThread(thread: NewThread): void {
-    this.#db.transaction(() => {
+    this.transaction(() => {
       this.deleteThread(thread.threadId);
       this.#sql(
         `INSERT INTO threads (thread_id, type, dir, path, command, created_by, created_at, status, cols, rows, marker, agent_session)
          VALUES (@threadId, @type, @dir, @path, @command, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`,
       ).run(thread);
+      this.#refresh(thread.threadId);
       if (thread.type === "agent") this.addTurn(thread.threadId, thread.command, thread.createdAt);
-    })();
+    });
   }
 
   updateThread(threadId: string, patch: Patch): void {
@@ -182,11 +189,13 @@ export class Store {
       keys.map((key) => [key, typeof patch[key] === "boolean" ? Number(patch[key]) : patch[key]]),
     );
     this.#sql(`UPDATE threads SET ${sets} WHERE thread_id = @threadId`).run({ ...values, threadId });
+    this.#refresh(threadId);
     this.#onChange(threadId);
   }
 
   deleteThread(threadId: string): void {
     this.#sql("DELETE FROM threads WHERE thread_id = ?").run(threadId);
+    this.#rows.delete(threadId);
     this.#onChange(threadId);
   }
 
@@ -263,7 +272,23 @@ export class Store {
   }
 
   transaction<T>(work: () => T): T {
-    return this.#db.transaction(work)();
+    try {
+      return this.#db.transaction(work)();
+    } catch (error) {
+      this.#load(); // nothing of it has happened
+      throw error;
+    }
+  }
+
+  #load(): void {
+    this.#rows.clear();
+    const rows = z.array(threadRowSchema).parse(this.#sql("SELECT * FROM threads").all());
+    for (const row of rows) this.#rows.set(row.threadId, row);
+  }
+
+  #refresh(threadId: string): void {
+    const row = this.#sql("SELECT * FROM threads WHERE thread_id = ?").get(threadId);
+    if (row !== undefined) this.#rows.set(threadId, threadRowSchema.parse(row));
   }
 
   #sql(sql: string): Database.Statement {
