@@ -125,6 +125,7 @@ async function idleCpu(threads: number, seconds: number): Promise<number> {
     for (let i = 0; i < threads; i++) await open(`idle-${i}`, "exec sleep 100000");
     await sleep(2_000);
     const since = Object.fromEntries(Array.from({ length: threads }, (_, i) => [`idle-${i}`, 0]));
+    await times(WARM_UP, async () => void (await client.readOutputs({ since })));
     const before = cpuSeconds(pids());
     for (let second = 0; second < seconds; second++) {
       await client.readOutputs({ since });

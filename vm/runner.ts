@@ -27,6 +27,11 @@ export function sessionName(threadId: string): string {
   return `thread-${threadId}`;
 }
 
+/** Of one of our sessions. */
+export function threadIdOf(session: string): string {
+  return session.replace(/^thread-/, "");
+}
+
 export function newMarker(): string {
   return `${MARKER_NAME}=${randomUUID()}`;
 }

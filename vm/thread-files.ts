@@ -1,5 +1,14 @@
 /** Where a thread's files lie: its log, and one file a run that the wrapper leaves with the exit code. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { pause } from "../shared/lifecycle.ts";
 
@@ -11,6 +20,8 @@ export interface RunEnd {
 
 export class ThreadFiles {
   readonly #stateDir: string;
+  /** Writers that were seen at work: one that still is one needs not be looked up again. */
+  readonly #sinks = new Map<string, number>();
 
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
@@ -46,10 +57,18 @@ export class ThreadFiles {
 
   /** Whether the log has a writer, or is about to get one. */
   isSinkAlive(threadId: string): boolean {
+    const isWriter = (pid: number) => {
+      const state = findProcessState(pid);
+      return state !== undefined && /^(sh|cat)$/.test(state.name) && state.letter !== "Z";
+    };
+    const known = this.#sinks.get(threadId);
+    if (known !== undefined && isWriter(known)) return true;
+    this.#sinks.delete(threadId);
     const pid = this.#findSinkPid(threadId);
     if (pid === undefined) return true;
-    const state = findProcessState(pid);
-    return state !== undefined && /^(sh|cat)$/.test(state.name) && state.letter !== "Z";
+    if (!isWriter(pid)) return false;
+    this.#sinks.set(threadId, pid);
+    return true;
   }
 
   /** Stops the log's writer, what it has read is written; false where there is none that could be stopped. */
@@ -93,8 +112,13 @@ export class ThreadFiles {
     return pid > 1 ? pid : undefined; // empty: about to be written
   }
 
+  /** Holds what the wrappers leave. */
+  get runsFolder(): string {
+    return join(this.#stateDir, "runs");
+  }
+
   runEnd(threadId: string, runNumber: number): string {
-    return join(this.#stateDir, "runs", `${threadId}.${runNumber}`);
+    return join(this.runsFolder, `${threadId}.${runNumber}`);
   }
 
   /** How a run ended by its wrapper's word; undefined while it has not, or where the wrapper itself was killed. */
@@ -106,22 +130,35 @@ export class ThreadFiles {
   }
 
   remove(threadId: string): void {
+    this.#sinks.delete(threadId);
     rmSync(this.log(threadId), { force: true });
     const rewrite = this.findRewrite(threadId);
     if (rewrite !== undefined) rmSync(this.rewrite(threadId, rewrite), { force: true });
-    const runs = join(this.#stateDir, "runs");
-    for (const name of readdirSync(runs)) {
-      if (name.startsWith(`${threadId}.`)) rmSync(join(runs, name), { force: true });
+    for (const name of readdirSync(this.runsFolder)) {
+      if (name.startsWith(`${threadId}.`)) rmSync(join(this.runsFolder, name), { force: true });
     }
   }
 }
 
+/** Whether a file of {@link ThreadFiles.runsFolder} tells how a run ended. */
+export function isRunEnd(name: string): boolean {
+  return /\.\d+$/.test(name);
+}
+
+const statBuffer = Buffer.alloc(512);
+
+/** Read many times a second, so without what a whole `readFile` does. */
 function findProcessState(pid: number): { name: string; letter: string } | undefined {
+  let fd: number | undefined;
   try {
-    const [, name = "", letter = ""] =
-      /\((.*)\) (\w)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
-    return { name, letter };
+    fd = openSync(`/proc/${pid}/stat`, "r");
+    const text = statBuffer.toString("latin1", 0, readSync(fd, statBuffer, 0, statBuffer.length, 0));
+    // The name in brackets may hold anything: the state is behind the last bracket.
+    const end = text.lastIndexOf(")");
+    return { name: text.slice(text.indexOf("(") + 1, end), letter: text.charAt(end + 2) };
   } catch {
     return undefined; // it has ended
+  } finally {
+    if (fd !== undefined) closeSync(fd);
   }
 }

@@ -1,5 +1,5 @@
 /** Notices what happens to threads by itself: processes that end, sessions that vanish, a tmux server that dies. */
-import { readFileSync } from "node:fs";
+import { type FSWatcher, readFileSync, watch } from "node:fs";
 import { constants } from "node:os";
 import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
@@ -9,18 +9,23 @@ import type { Cgroups } from "./cgroups.ts";
 import { drain } from "./drain.ts";
 import type { LogKeeper } from "./log-keeper.ts";
 import { killTree, type TreeSeed } from "./process-tree.ts";
-import { type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
+import { type Runner, sessionName, TERMINAL_RUN, threadIdOf } from "./runner.ts";
 import type { Store } from "./store.ts";
-import type { ThreadFiles } from "./thread-files.ts";
+import { isRunEnd, type ThreadFiles } from "./thread-files.ts";
 import type { Pane, TmuxServer } from "./tmux/server.ts";
 
-/** How often ended processes are looked for while any runs. */
-const WATCH_INTERVAL_MS = 200;
+/** How often ended processes are looked for while any runs, when nothing says that one is about to end. */
+const LOOK_INTERVAL_MS = 1_000;
+/** A wrapper has left its program's exit code: it goes within the next moments. */
+const END_INTERVAL_MS = 50;
+const END_IS_NEAR_MS = 2_000;
+/** After sessions came or went, and where the wrappers' files can't be watched. */
+const CHANGE_INTERVAL_MS = 200;
 const KEEPER_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
 const DRAIN_TIMEOUT_MS = 10_000;
-/** Some 5 s: tmux before 3.3 never says by which signal a pane's own process died. */
-const MAX_LOOKS_FOR_STATUS = 25;
+/** tmux before 3.3 never says by which signal a pane's own process died. */
+const STATUS_TIMEOUT_MS = 5_000;
 
 export interface WatcherOptions {
   store: Store;
@@ -40,20 +45,25 @@ export interface WatcherOptions {
 export class Watcher {
   readonly #options: WatcherOptions;
   readonly #stop = new AbortController();
+  readonly #alarm = new Alarm();
+  #runsWatch: FSWatcher | undefined;
+  #nearUntil = 0;
   #loops: Promise<unknown> = Promise.resolve();
   #reconciling: Promise<void> | undefined;
   #isReconcileDue = false;
   /** Threads whose pane is being dealt with: one that takes long keeps no other waiting. */
   readonly #attending = new Set<string>();
-  readonly #looksForStatus = new Map<string, number>();
+  /** Threads whose pane is dead, when that was first seen, and tmux does not say how it ended. */
+  readonly #withoutStatusSince = new Map<string, number>();
 
   constructor(options: WatcherOptions) {
     this.#options = options;
   }
 
   start(): void {
+    this.#watchRuns();
     this.#loops = Promise.all([
-      this.#every(WATCH_INTERVAL_MS, "look for ended processes", () => this.#findEnded()),
+      this.#lookForEnds(),
       this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => this.#options.keeper.look()),
       this.#every(RETENTION_INTERVAL_MS, "remove old threads", async () => this.#removeOld()),
     ]);
@@ -61,6 +71,8 @@ export class Watcher {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#runsWatch?.close();
+    this.#alarm.ring();
     await this.#loops;
     await this.#reconciling?.catch(() => undefined); // its caller has the error
   }
@@ -68,6 +80,40 @@ export class Watcher {
   /** To be called when sessions come or go; calls in quick succession make one look. */
   noticeChange(): void {
     this.#isReconcileDue = true;
+    this.#alarm.within(CHANGE_INTERVAL_MS);
+  }
+
+  /** By file notification: a thread that runs costs next to nothing until its program ends. */
+  #watchRuns(): void {
+    const { files, log } = this.#options;
+    const giveUp = (error: unknown) => {
+      this.#runsWatch?.close();
+      this.#runsWatch = undefined;
+      log.warn(
+        { err: error },
+        "the wrappers' files can't be watched; ended processes are looked for instead",
+      );
+    };
+    try {
+      this.#runsWatch = watch(files.runsFolder, { persistent: false }, (_event, name) => {
+        if (!name || !isRunEnd(name)) return;
+        this.#nearUntil = performance.now() + END_IS_NEAR_MS;
+        this.#alarm.within(END_INTERVAL_MS);
+      });
+      this.#runsWatch.on("error", giveUp);
+    } catch (error) {
+      giveUp(error);
+    }
+  }
+
+  async #lookForEnds(): Promise<void> {
+    for (;;) {
+      await this.#try("look for ended processes", () => this.#findEnded());
+      if (this.#stop.signal.aborted) return;
+      const isNear = performance.now() < this.#nearUntil;
+      const farMs = this.#runsWatch && !this.#isReconcileDue ? LOOK_INTERVAL_MS : CHANGE_INTERVAL_MS;
+      await this.#alarm.wait(isNear ? END_INTERVAL_MS : farMs);
+    }
   }
 
   /**
@@ -149,7 +195,7 @@ export class Watcher {
 
   async #endUnknown(pane: Pane): Promise<void> {
     const { store, tmux, log, creating } = this.#options;
-    const threadId = pane.session.replace(/^thread-/, "");
+    const threadId = threadIdOf(pane.session);
     const row = store.findThread(threadId);
     if (creating.has(threadId) || (row && isOpen(row.status))) return;
     log.warn({ session: pane.session }, "ending a session that no thread has");
@@ -171,16 +217,10 @@ export class Watcher {
       return;
     }
     if (this.#isReconcileDue) await this.reconcile();
-    const running = new Map(
-      store
-        .listThreads("open")
-        .filter((row) => row.status === "running")
-        .map((row) => [sessionName(row.threadId), row]),
-    );
-    if (running.size === 0) return;
+    if (!store.listThreads("open").some((row) => row.status === "running")) return;
     for (const pane of await tmux.listPanes("needing a look")) {
-      const row = running.get(pane.session);
-      if (!row || this.#attending.has(row.threadId)) continue;
+      const row = store.findThread(threadIdOf(pane.session));
+      if (row?.status !== "running" || this.#attending.has(row.threadId)) continue;
       const { threadId } = row;
       this.#attending.add(threadId);
       const work = pane.isDead
@@ -200,11 +240,12 @@ export class Watcher {
     const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
     const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
     if (!end && pane.exitCode === undefined && pane.signal === undefined) {
-      const looks = (this.#looksForStatus.get(threadId) ?? 0) + 1;
-      this.#looksForStatus.set(threadId, looks);
-      if (looks < MAX_LOOKS_FOR_STATUS) return tmux.collectChildren(); // the next look has the status
+      const since = this.#withoutStatusSince.get(threadId) ?? performance.now();
+      this.#withoutStatusSince.set(threadId, since);
+      this.#alarm.within(CHANGE_INTERVAL_MS);
+      if (performance.now() - since < STATUS_TIMEOUT_MS) return tmux.collectChildren(); // the next look has it
     }
-    this.#looksForStatus.delete(threadId);
+    this.#withoutStatusSince.delete(threadId);
     const { signal } = this.#stop;
     const outcome = await drain(this.#options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS, signal });
     if (outcome === "aborted") return; // the next sidecar finishes the thread
@@ -250,6 +291,35 @@ export class Watcher {
       if (isAway) this.#isReconcileDue = true; // what was asked of tmux may have happened or not
       this.#options.log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
     }
+  }
+}
+
+/** A pause that can be made shorter. */
+class Alarm {
+  #ringAt = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #resolve: () => void = () => undefined;
+
+  /** Resolves after `ms`, or sooner where {@link within} says so, also before this call. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.within(ms);
+    });
+  }
+
+  within(ms: number): void {
+    const at = performance.now() + ms;
+    if (at >= this.#ringAt) return;
+    this.#ringAt = at;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.ring(), ms);
+  }
+
+  ring(): void {
+    clearTimeout(this.#timer);
+    this.#ringAt = Number.POSITIVE_INFINITY;
+    this.#resolve();
   }
 }
 
