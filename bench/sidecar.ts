@@ -123,7 +123,7 @@ async function rowKeyEcho(): Promise<Row[]> {
 async function idleCpu(threads: number, seconds: number): Promise<number> {
   return withSidecar({ MAX_THREADS: "1000" }, async ({ client, open, pids }) => {
     for (let i = 0; i < threads; i++) await open(`idle-${i}`, "exec sleep 100000");
-    await sleep(2_000);
+    await sleep(pick(10_000, 1_000));
     const since = Object.fromEntries(Array.from({ length: threads }, (_, i) => [`idle-${i}`, 0]));
     await times(WARM_UP, async () => void (await client.readOutputs({ since })));
     const before = cpuSeconds(pids());

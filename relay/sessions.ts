@@ -256,7 +256,8 @@ export class Sessions {
     for (const session of sessions) {
       const { stream } = session;
       const reply = replies[stream.threadId];
-      if (this.#sessions.get(stream.threadId) !== session || stream.isAccepting) continue;
+      // What changed while the reply was on its way.
+      if (this.#sessions.get(stream.threadId) !== session || stream.isAccepting || session.paused) continue;
       session.hasMore = reply?.more ?? false;
       hasMore ||= session.hasMore;
       this.#accept(session, reply).catch((error: unknown) => {

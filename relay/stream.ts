@@ -307,6 +307,7 @@ export class ThreadStream {
         const refusal = findRefusal(error);
         if (refusal !== undefined && refusal !== "unknown message") {
           if (refusal === "archived" && (await this.#cameBack())) continue;
+          this.#isDirty = false; // nothing is tried again before it is resumed
           this.#options.onRefused(refusal);
           return;
         }

@@ -268,10 +268,11 @@ describe("a slow viewer", () => {
   test("that reads again sees the present, drawn anew", async () => {
     const own = await startSidecar();
     try {
-      const flood = `timeout 3 yes "$(printf '\\033[32mgreen')"; printf '\\033[0m'; clear; echo the-present; sleep 60`;
+      const flood = `yes "$(printf '\\033[32mgreen')" & while [ ! -e full ]; do sleep 0.1; done; kill $!; wait; printf '\\033[0m'; clear; echo the-present; sleep 60`;
       await openTerminal(own.client, "a", flood);
       const viewer = await attach(own, "a", { query: "?acks=1" });
       await until("its window to be full", () => viewer.bytes() > MAX_UNREAD_BYTES, { timeoutMs: 15_000 });
+      writeFileSync(`${own.reposDir}/full`, "");
       await untilOutput(own.client, "a", "the-present");
       const missed = viewer.bytes();
       expect(viewer.screen()).not.toContain("the-present");

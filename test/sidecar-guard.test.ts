@@ -79,6 +79,7 @@ test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
 test("logs have request and thread ids, and never a secret or a line of the terminal", async () => {
   const { client, token } = sidecar;
   await openTerminal(client, "logged", "echo sec''ret-output; cat");
+  await untilOutput(client, "logged", "secret-output");
   await client.sendInput("logged", { text: "secret-input" });
   await untilOutput(client, "logged", "secret-input\r\nsecret-input");
   const response = await get("/thread/logged?x=secret-query");

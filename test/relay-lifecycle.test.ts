@@ -1,0 +1,136 @@
+/** Threads that are archived, locked or out of reach, people who must be told, and logins that can't work. */
+import { expect, test } from "vitest";
+import { runRelay } from "../relay/run.ts";
+import { createLog } from "../shared/log.ts";
+import { type Everything, startEverything } from "./support/relay.ts";
+import { until } from "./support/wait.ts";
+
+const HOUR_MS = 3_600_000;
+
+async function start(
+  onTestFinished: (close: () => Promise<void>) => void,
+  options: Parameters<typeof startEverything>[0] = {},
+): Promise<Everything> {
+  const all = await startEverything(options);
+  onTestFinished(() => all.close());
+  return all;
+}
+
+const isArchived = ({ discord }: Everything, threadId: string) =>
+  discord.driver.findThread(threadId)?.isArchived;
+const statusReply = async ({ discord, you }: Everything) =>
+  (await discord.driver.command(you, discord.channelId, "status").reply()).content;
+
+test.concurrent("a thread that Discord archived by itself comes back with the next output", async ({
+  onTestFinished,
+}) => {
+  let skewMs = 0;
+  const all = await start(onTestFinished, { now: () => Date.now() + skewMs });
+  const threadId = await all.openTerminal("cat");
+  await all.sidecar.client.sendInput(threadId, { text: "before" });
+  await all.untilShown(threadId, "before\nbefore");
+  skewMs = 25 * HOUR_MS;
+  all.discord.driver.tick();
+  expect(isArchived(all, threadId)).toBe(true);
+  await all.sidecar.client.sendInput(threadId, { text: "after a day" });
+  await all.untilShown(threadId, "after a day\nafter a day");
+  expect(isArchived(all, threadId)).toBe(false);
+});
+
+test.concurrent.each([
+  ["archived", "the thread was archived by hand"],
+  ["locked", "the thread is locked"],
+] as const)(
+  "a thread that a person %s is no longer streamed, /status says so, and it goes on when it is back",
+  async (how, why) => {
+    const all = await startEverything();
+    try {
+      const { driver } = all.discord;
+      const threadId = await all.openTerminal("cat");
+      await all.sidecar.client.sendInput(threadId, { text: "before" });
+      await all.untilShown(threadId, "before\nbefore");
+      driver.archiveThread(all.you, threadId, { locked: how === "locked" });
+      await all.sidecar.client.sendInput(threadId, { text: "meanwhile" });
+      await until("/status to say so", async () =>
+        (await statusReply(all)).includes(`⏸ not streaming: ${why}`),
+      );
+      expect(all.terminalText(threadId)).not.toContain("meanwhile");
+      expect(isArchived(all, threadId)).toBe(true);
+      // Anybody's message brings an archived thread back; a lock is for whoever set it to open.
+      if (how === "archived") driver.post(all.you, threadId, "again");
+      else driver.patchThread(all.you, threadId, { archived: false, locked: false });
+      await all.untilShown(threadId, "meanwhile\nmeanwhile");
+      expect(await statusReply(all)).not.toContain("not streaming");
+    } finally {
+      await all.close();
+    }
+  },
+);
+
+test.concurrent("lost permissions are told once in the channel, and not tried for ever", async ({
+  onTestFinished,
+}) => {
+  const all = await start(onTestFinished);
+  const { driver, channelId } = all.discord;
+  const threadIds = [await all.openTerminal("cat"), await all.openTerminal("cat")];
+  driver.denyBot(["sendMessagesInThreads"]);
+  for (const threadId of threadIds) await all.sidecar.client.sendInput(threadId, { text: "lost" });
+  const told = () =>
+    driver.messages(channelId).filter(({ content }) => content.includes("I may not write in"));
+  await driver.until(() => told().length > 0, { what: "the channel to be told" });
+  await until(
+    "both threads to be let go of",
+    async () => (await statusReply(all)).split("the bot may not write there").length === 3,
+  );
+  driver.stats.reset();
+  for (const threadId of threadIds) await all.sidecar.client.sendInput(threadId, { text: "more" });
+  await statusReply(all);
+  const tried = driver.stats.requests.filter(({ status }) => status === 403);
+  expect(tried.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  expect(told()).toHaveLength(1);
+});
+
+test.concurrent("a bell and the end of a long run mention who started it; output and short runs mention nobody", async ({
+  onTestFinished,
+}) => {
+  const all = await start(onTestFinished);
+  const { driver } = all.discord;
+  const threadId = await all.openTerminal(
+    `echo "<@${all.you}> @everyone"; read x; printf '\\a'; read x; exit 4`,
+  );
+  await all.untilShown(threadId, "@everyone");
+  driver.post(all.you, threadId, "ring");
+  const pings = () =>
+    driver
+      .messages(threadId)
+      .filter(({ author, mentions }) => author.isBot && mentions.length > 0)
+      .map(({ content, mentions }) => [content, mentions]);
+  const bell = [`🔔 The terminal bell rang. <@${all.you}>`, [all.you]];
+  await driver.until(() => pings().length > 0, { what: "the bell" });
+  expect(pings()).toEqual([bell]);
+  driver.post(all.you, threadId, "end");
+  await driver.until(() => driver.text(threadId).includes("exit code 4"), { what: "the end" });
+  expect(pings()).toEqual([bell]); // it ran for seconds only
+  expect(driver.messages(threadId).some(({ isEveryonePinged }) => isEveryonePinged)).toBe(false);
+});
+
+test.concurrent.each([
+  ["a wrong token", /token/i],
+  ["an intent that is not granted", /Message Content intent \(Developer Portal/],
+] as const)("%s ends the relay with one clear line", async (what, line) => {
+  const all = await startEverything({ isWithoutRelay: true });
+  try {
+    const { relayConfig, discord } = all;
+    if (what === "a wrong token") discord.driver.revokeToken();
+    else discord.driver.setMessageContentGranted(false);
+    const relay = runRelay(relayConfig, { log: createLog("relay", "silent") });
+    const error = (await relay.then(
+      () => new Error("it started"),
+      (error: unknown) => error,
+    )) as Error;
+    expect(error.message).toMatch(line);
+    expect(error.message).not.toContain("\n");
+  } finally {
+    await all.close();
+  }
+});
