@@ -1,4 +1,19 @@
+import { basename } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** By how long they take, so that none of them is left running alone at the end. */
+const LONGEST = ["bench", "sidecar-end", "console-page", "sidecar-faults", "scripts", "sidecar-logs"];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST.indexOf(basename(moduleId, ".test.ts"));
+      return index < 0 ? LONGEST.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,6 +22,7 @@ export default defineConfig({
     hookTimeout: 30_000,
     // Most of the end-to-end tests wait (for tmux, for Discord's pace) rather than work: one more than two cores.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     globalSetup: ["test/support/leaks.ts"],
   },
 });

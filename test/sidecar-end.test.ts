@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inFull } from "./support/faults.ts";
 import { findProcess, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
@@ -64,12 +65,14 @@ async function expectMegabyte(threadId: string): Promise<void> {
   await client.killThread(threadId);
 }
 
-test("a megabyte and then the end: all of it, 40 times", { timeout: 180_000 }, async () => {
-  await inParallel(40, 4, (i) => expectMegabyte(`mega-${i}`));
+const [MEGABYTES, UNDER_LOAD] = inFull([40, 12], [16, 4]);
+
+test(`a megabyte and then the end: all of it, ${MEGABYTES} times`, { timeout: 180_000 }, async () => {
+  await inParallel(MEGABYTES, 4, (i) => expectMegabyte(`mega-${i}`));
 });
 
-test("the same with every CPU busy four times over, 12 times", { timeout: 180_000 }, async () => {
-  await underLoad(() => inParallel(12, 4, (i) => expectMegabyte(`mega-busy-${i}`)));
+test(`the same with every CPU busy four times over, ${UNDER_LOAD} times`, { timeout: 180_000 }, async () => {
+  await underLoad(() => inParallel(UNDER_LOAD, 4, (i) => expectMegabyte(`mega-busy-${i}`)));
 });
 
 test("a thread does not say that it has ended before its log is complete", async () => {

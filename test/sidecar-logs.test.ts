@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { SidecarClient } from "../shared/client.ts";
+import { inFull } from "./support/faults.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -39,7 +40,7 @@ test("an agent's next turn finds a writer, whatever became of the one before", a
   await untilOutput(client, "a", "-- second");
 });
 
-const LINES = 400_000;
+const LINES = inFull(400_000, 250_000);
 const expectedLine = (n: number) => `${String(n).padStart(9, "0")}\r\n`;
 
 /** Prints 11 bytes a line, each line its own number: any offset says what must stand there. */
@@ -98,21 +99,23 @@ for (const [how, canPunchLogs] of [
   });
 }
 
+const FLOOD_LINES = inFull(3_000_000, 1_000_000);
+
 test("a log that is written anew under a flood loses nothing behind its first offset", async () => {
   sidecar = await startSidecar({ logMaxBytes: 2 * MIB }, { canPunchLogs: false });
   const { client } = sidecar;
-  await openTerminal(client, "flood", "seq -f %09.0f 0 2999999");
+  await openTerminal(client, "flood", `seq -f %09.0f 0 ${FLOOD_LINES - 1}`);
   await untilEnded(client, "flood", 60_000);
   const { output, firstOffset } = await readAll(client, "flood");
   expect(firstOffset).toBeGreaterThan(0);
   expect(output.startsWith(expectedLine(firstOffset / 11))).toBe(true);
-  expect(output.length).toBe(3_000_000 * 11 - firstOffset);
+  expect(output.length).toBe(FLOOD_LINES * 11 - firstOffset);
   const numbers = output.trimEnd().split("\r\n").map(Number);
   expect(numbers.every((n, i) => n === firstOffset / 11 + i)).toBe(true);
 });
 
 test("all logs together are bounded: ended threads go first", async () => {
-  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 6 * MIB });
+  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 4 * MIB });
   const { client } = sidecar;
   await printMuch(client, "old");
   await client.killThread("old");
