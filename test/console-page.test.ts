@@ -105,13 +105,20 @@ async function untilNotice(page: Page, expected: RegExp): Promise<void> {
   await untilValue(`the notice ${expected}`, read, (text) => expected.test(text));
 }
 
-async function colourOf(page: Page, text: string): Promise<string> {
+function colourOf(page: Page, text: string): Promise<string> {
   const letters = page.locator(".xterm-rows span", { hasText: new RegExp(`^\\s*${text}\\s*$`) }).last();
-  return letters.evaluate((element) => getComputedStyle(element).color);
+  const read = () => letters.evaluate((element) => getComputedStyle(element).color);
+  // It has none when the terminal has drawn its row anew just then.
+  return untilValue(`the colour of ${text}`, read, (colour) => colour !== "");
 }
 
 /** The column in which a word is drawn, from where it stands on the page. */
 function columnOf(page: Page, word: string, cols: number): Promise<number> {
+  const read = () => findColumn(page, word, cols);
+  return untilValue(`the column of ${word}`, read, (column) => column >= 0);
+}
+
+function findColumn(page: Page, word: string, cols: number): Promise<number> {
   return page.locator(".xterm-rows").evaluate(
     (screen, [text, count]) => {
       const walker = document.createTreeWalker(screen, NodeFilter.SHOW_TEXT);
