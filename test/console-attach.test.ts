@@ -230,7 +230,7 @@ describe("the end", () => {
 
 describe("a slow viewer", () => {
   /** Repaints everything in other colours, as fast as it can. */
-  const FLOOD = `while :; do i=$((i+1)); printf '\\033[H'; seq -f "\\033[3$((i%8))mline %.0f $i xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" 1 23; done`;
+  const FLOOD = `while :; do i=$((i+1)); printf '\\033[H'; seq -f "\\033[3$((i%8))mline %.0f $i xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" 1 99; done`;
 
   async function keyToEcho(threadId: string): Promise<number> {
     const { offset } = await sidecar.client.getThread(threadId);
@@ -240,11 +240,11 @@ describe("a slow viewer", () => {
     return performance.now() - startedAt;
   }
 
-  test.each(["yes", FLOOD])(
+  test.each(["yes $(seq -s. 60)", FLOOD])(
     "that never reads holds up nobody, is sent little, and is dropped (%#)",
     async (command) => {
-      const id = command === "yes" ? "yes" : "flood";
-      await openTerminal(sidecar.client, id, command);
+      const id = command === FLOOD ? "flood" : "yes";
+      await openTerminal(sidecar.client, id, command, { cols: 200, rows: 100 });
       await openTerminal(sidecar.client, `${id}-other`, "stty raw; echo ready; cat");
       await untilOutput(sidecar.client, `${id}-other`, "ready");
       const slow = await attach(sidecar, id, { query: "?acks=1" });
@@ -268,8 +268,9 @@ describe("a slow viewer", () => {
   test("that reads again sees the present, drawn anew", async () => {
     const own = await startSidecar();
     try {
-      const flood = `yes "$(printf '\\033[32mgreen')" & while [ ! -e full ]; do sleep 0.1; done; kill $!; wait; printf '\\033[0m'; clear; echo the-present; sleep 60`;
-      await openTerminal(own.client, "a", flood);
+      const flood = `yes "$(printf '\\033[32mgreen%0180d')" & while [ ! -e full ]; do sleep 0.1; done; kill $!; wait; printf '\\033[0m'; clear; echo the-present; sleep 60`;
+      // A large picture: to a client that is behind, tmux draws only ten a second.
+      await openTerminal(own.client, "a", flood, { cols: 200, rows: 100 });
       const viewer = await attach(own, "a", { query: "?acks=1" });
       await until("its window to be full", () => viewer.bytes() > MAX_UNREAD_BYTES, { timeoutMs: 15_000 });
       writeFileSync(`${own.reposDir}/full`, "");

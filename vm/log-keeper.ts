@@ -86,6 +86,7 @@ export class LogKeeper {
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
+      await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
       const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
       appendFileSync(files.log(threadId), note);
       await tmux.pipe(row.paneId, {
