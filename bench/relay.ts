@@ -5,7 +5,7 @@
  * Relay, sidecar and local Discord (here) are processes of their own. Each line carries the time at which the
  * program printed it; it is visible when local Discord has applied the message that holds it.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -237,7 +237,6 @@ const flood = async (): Promise<Figure[]> => {
     const cpu = cpuSeconds([load.relay.pid()]);
     const startedAt = performance.now();
     writeFileSync(join(sidecar.reposDir, "flood"), "");
-    const { existsSync } = await import("node:fs");
     await until("the flood to be printed", () => existsSync(join(sidecar.reposDir, "flooded")), {
       timeoutMs: 120_000,
     });

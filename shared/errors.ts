@@ -39,10 +39,6 @@ export class AppError extends Error {
   }
 }
 
-export function diskFull(cause?: unknown): AppError {
-  return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause });
-}
-
 /** The text of anything thrown, for a log line. */
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,11 +1,14 @@
 /** Threads that are archived, locked or out of reach, people who must be told, and logins that can't work. */
 import { expect, test } from "vitest";
 import { runRelay } from "../relay/run.ts";
+import { pause } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
 const HOUR_MS = 3_600_000;
+/** What a stream would try again within: at 1 s and 3 s. Nothing else can show that it does not. */
+const RETRIES_MS = 3_500;
 
 async function start(
   onTestFinished: (close: () => Promise<void>) => void,
@@ -84,13 +87,13 @@ test.concurrent("lost permissions are told once in the channel, and not tried fo
   );
   driver.stats.reset();
   for (const threadId of threadIds) await all.sidecar.client.sendInput(threadId, { text: "more" });
-  await statusReply(all);
+  await pause(RETRIES_MS);
   const tried = driver.stats.requests.filter(({ status }) => status === 403);
   expect(tried.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
   expect(told()).toHaveLength(1);
 });
 
-test.concurrent("a bell and the end of a long run mention who started it; output and short runs mention nobody", async ({
+test.concurrent("a bell mentions who started it; output and the end of a short run mention nobody", async ({
   onTestFinished,
 }) => {
   const all = await start(onTestFinished);
@@ -112,6 +115,23 @@ test.concurrent("a bell and the end of a long run mention who started it; output
   await driver.until(() => driver.text(threadId).includes("exit code 4"), { what: "the end" });
   expect(pings()).toEqual([bell]); // it ran for seconds only
   expect(driver.messages(threadId).some(({ isEveryonePinged }) => isEveryonePinged)).toBe(false);
+});
+
+test.concurrent("the end of a run of over a minute mentions who started it, once and nobody else", async ({
+  onTestFinished,
+}) => {
+  // For the sidecar the thread was begun two minutes ago.
+  const all = await start(onTestFinished, { vmNow: () => Date.now() - 120_000 });
+  const { driver } = all.discord;
+  const threadId = await all.openTerminal("read x; exit 4");
+  driver.post(all.you, threadId, "end");
+  const isEnd = ({ content }: { content: string }) => content.includes("exit code 4");
+  const end = await driver.until(() => driver.messages(threadId).find(isEnd), { what: "the end" });
+  expect(end).toMatchObject({ mentions: [all.you], content: expect.stringMatching(/2 min/) });
+  const pings = driver
+    .messages(threadId)
+    .filter(({ author, mentions }) => author.isBot && mentions.length > 0);
+  expect(pings.map(({ id }) => id)).toEqual([end.id]);
 });
 
 test.concurrent.each([

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeFolder } from "./support/folders.ts";
 import { makeSidecarFolders, startSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -10,17 +11,15 @@ import { until } from "./support/wait.ts";
 const canMount = process.getuid?.() === 0 && tryMount();
 
 function tryMount(): boolean {
-  const { path, close } = makeSidecarFolders();
-  const folder = join(path, "probe");
-  mkdirSync(folder);
+  const { path, remove } = makeFolder();
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], { stdio: "ignore" });
-    execFileSync("umount", [folder]);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", path], { stdio: "ignore" });
+    execFileSync("umount", [path]);
     return true;
   } catch {
     return false; // a container without that right
   } finally {
-    void close();
+    remove();
   }
 }
 
@@ -65,11 +64,17 @@ test.runIf(canMount)(
     expect(await client.getThread("killed")).toMatchObject({ status: "killed" });
     expect((await client.listThreads()).map(({ threadId }) => threadId)).toEqual(["worker"]);
     expect((await readAll(client, "worker")).output).toContain("got one");
+    await sidecar.restart();
+    expect((await client.getHealth()).tmux.up).toBe(true);
+    await client.sendInput("worker", { text: "three", inputId: "3" });
+    await until("the program to go on", () =>
+      readFileSync(join(reposDir, "got"), "utf8").includes("got three"),
+    );
 
     rmSync(ballast);
     await untilOutput(client, "worker", "is missing here, the log's writer had ended");
-    await client.sendInput("worker", { text: "three", inputId: "3" });
-    await untilOutput(client, "worker", "got three");
+    await client.sendInput("worker", { text: "four", inputId: "4" });
+    await untilOutput(client, "worker", "got four");
     await openTerminal(client, "new", "echo there is room");
     expect((await untilEnded(client, "new")).output).toBe("there is room\r\n");
   },

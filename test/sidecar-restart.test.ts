@@ -101,7 +101,8 @@ test("killed at any moment of creating and killing: every thread is there wholly
     });
     for (const { threadId, status } of open) {
       // A kill that was cut off in the middle has ended the program at the most, maybe before its first word.
-      expect(status).toMatch(/^(running|exited)$/);
+      const mayHaveEnded = Number(threadId.at(-1)) % 2 === 0;
+      expect(status).toMatch(mayHaveEnded ? /^(running|exited)$/ : /^running$/);
       if (status === "running") await untilOutput(client, threadId, "I am");
       expect((await readAll(client, threadId)).output).toMatch(/^(I am r\d-\d\r\n.*)?$/s);
       await client.killThread(threadId);

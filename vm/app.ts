@@ -19,10 +19,11 @@ import {
   screenQuerySchema,
   threadIdSchema,
 } from "../shared/api.ts";
-import { AppError, diskFull } from "../shared/errors.ts";
+import { AppError } from "../shared/errors.ts";
 import type { Log } from "../shared/log.ts";
 import { createOpenApi } from "../shared/openapi.ts";
 import type { Console } from "./console/routes.ts";
+import { diskFull } from "./disk.ts";
 import { logRequests, requireToken, type WrongTokens } from "./http-guard.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Outputs } from "./outputs.ts";
@@ -198,7 +199,7 @@ function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
 /** Fires when the caller has gone away or has its answer. */
 function whileOpen(res: Response): AbortSignal {
   const controller = new AbortController();
-  // With a reason of its own: making the usual one costs as much as all the rest of a request's waiting.
+  // With a reason of its own: the usual one is an error with a stack, made anew for every request.
   res.on("close", () => controller.abort("the response is closed"));
   return controller.signal;
 }

@@ -63,13 +63,12 @@ export function listGroup(path: string): number[] {
   return [...own, ...listGroups(path).flatMap(listGroup)];
 }
 
-/** SIGKILL to all of them at once, before any can start another; false where the kernel (before 5.14) can't. */
-export function killGroup(path: string): boolean {
+/** SIGKILL to all of them at once, before any can start another, where the kernel can (5.14). */
+export function killGroup(path: string): void {
   try {
     writeFileSync(join(path, "cgroup.kill"), "1");
-    return true;
   } catch {
-    return false;
+    // It can't, or the group is gone: the caller looks at what is left, one by one.
   }
 }
 

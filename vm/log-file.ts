@@ -2,6 +2,7 @@
 import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 
+/** So near its end a log is read at once, without the event loop. */
 const FRESH_BYTES = 64 * 1024;
 
 export interface LogSlice {
@@ -40,7 +41,7 @@ export async function readLog(
 ): Promise<LogSlice> {
   const { end } = sizeOfLog(file);
   const wanted = Math.max(0, Math.min(Math.max(limit, 4), end - since));
-  const bytes = await readBytes(file, since, wanted, end);
+  const bytes = await readBytes(file, since, wanted, end).catch(noneWhereGone);
   const isTail = since + bytes.length === end;
   const ready = isTail && isComplete ? bytes.length : bytes.length - countUnfinished(bytes);
   const whole = ready <= limit ? ready : wholeWithin(bytes.subarray(0, ready), limit);
@@ -73,6 +74,12 @@ async function readBytes(file: string, position: number, length: number, end: nu
   } finally {
     await handle.close();
   }
+}
+
+/** A log that was removed since its length was asked for. */
+function noneWhereGone(error: NodeJS.ErrnoException): Buffer {
+  if (error.code !== "ENOENT") throw error;
+  return Buffer.alloc(0);
 }
 
 /** The last `bytes` of a log as text, for a summary. */

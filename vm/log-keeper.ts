@@ -78,15 +78,16 @@ export class LogKeeper {
   /**
    * The log's writer died under a program that runs: what was printed since is lost, and the log says so. While the
    * disk is full there is nobody to write to, and it is tried again. The caller holds the thread's queue.
+   * @throws AppError `unavailable`
    */
   async repair(threadId: string): Promise<void> {
     const { store, tmux, files, log, now, onGap } = this.#options;
     const row = store.findThread(threadId);
     if (row?.status !== "running" || files.isSinkAlive(threadId)) return;
+    await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
-      await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
       const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
       appendFileSync(files.log(threadId), note);
       await tmux.pipe(row.paneId, {

@@ -1,6 +1,6 @@
 /** Wakes readers who wait for output: by file notification, and by a slow look where that fails. */
-import { type FSWatcher, watch } from "node:fs";
 import type { Log } from "../shared/log.ts";
+import { FolderWatch } from "./folder-watch.ts";
 
 /** A waiting reader looks by itself this often, whatever the file system's notifications do. */
 const FALLBACK_INTERVAL_MS = 1_000;
@@ -8,20 +8,18 @@ const FALLBACK_INTERVAL_MS = 1_000;
 /** One watch of the logs' folder for all threads: nothing is polled for a thread that nobody waits for. */
 export class LogWatch {
   readonly #waiters = new Map<string, Set<() => void>>();
-  readonly #log: Log;
-  #watcher: FSWatcher | undefined;
+  readonly #watch: FolderWatch;
   #isClosed = false;
 
   constructor(logsDir: string, log: Log) {
-    this.#log = log;
-    try {
-      this.#watcher = watch(logsDir, { persistent: false }, (_event, name) => {
-        if (name?.endsWith(".log")) this.notify(name.slice(0, -".log".length));
-      });
-      this.#watcher.on("error", (error) => this.#fallBack(error));
-    } catch (error) {
-      this.#fallBack(error);
-    }
+    this.#watch = new FolderWatch(
+      logsDir,
+      (name) => {
+        if (name.endsWith(".log")) this.notify(name.slice(0, -".log".length));
+      },
+      (error) =>
+        log.warn({ err: error }, "the logs' folder can't be watched; readers look once a second instead"),
+    );
   }
 
   /** Something about the thread has changed: its log, its status. */
@@ -77,17 +75,11 @@ export class LogWatch {
   /** Wakes everybody for the last time. */
   close(): void {
     this.#isClosed = true;
-    this.#watcher?.close();
+    this.#watch.close();
     for (const threadId of [...this.#waiters.keys()]) this.notify(threadId);
   }
 
   get isClosed(): boolean {
     return this.#isClosed;
-  }
-
-  #fallBack(error: unknown): void {
-    this.#watcher?.close();
-    this.#watcher = undefined;
-    this.#log.warn({ err: error }, "the logs' folder can't be watched; readers look once a second instead");
   }
 }

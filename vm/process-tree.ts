@@ -28,9 +28,9 @@ interface Process {
 }
 
 /**
- * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker, whatever has the
- * pane's terminal open, and all their descendants. What double-forks, leaves the session, clears its environment
- * and closes the terminal, all of it, is found by its control group alone.
+ * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker,
+ * whatever has the pane's terminal open, and all their descendants. What double-forks, leaves the session, clears
+ * its environment and closes the terminal, all of it, is found by its control group alone.
  * @param also processes that are known to belong to it.
  * @param strangers filled with processes that do not: a second look needs not look at them again.
  */

@@ -1,14 +1,6 @@
 /** Wires the sidecar together and listens. */
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  statfsSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HealthReply } from "../shared/api.ts";
@@ -21,6 +13,7 @@ import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
 import { Viewers, type ViewersLimits } from "./console/viewers.ts";
+import { freeDiskBytes, LOW_BYTES } from "./disk.ts";
 import { WrongTokens } from "./http-guard.ts";
 import { sizeOfLog } from "./log-file.ts";
 import { LogKeeper } from "./log-keeper.ts";
@@ -42,8 +35,6 @@ const SERVER_LIMITS = {
   keepAliveTimeout: 75_000,
   maxHeaderSize: 16 * 1024,
 };
-/** Below this the disk counts as full: SQLite and the logs need some room to go on. */
-const MIN_FREE_BYTES = 16 * 1024 * 1024;
 
 export interface Sidecar {
   url: string;
@@ -87,16 +78,13 @@ export async function runSidecar(
 
     const queue = new KeyedQueue();
     const creating = new Set<string>();
-    const freeDiskBytes = () => {
-      const { bavail, bsize } = statfsSync(stateDir);
-      return bavail * bsize;
-    };
+    const freeBytesNow = () => freeDiskBytes(stateDir);
     const metrics = new Metrics({
       listThreads: () => store.listThreads("all"),
       logDiskBytes: () =>
         store.listThreads("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
       isTmuxUp: () => tmux.downForMs() === null,
-      freeDiskBytes,
+      freeDiskBytes: freeBytesNow,
     });
     const tmux: TmuxServer = new TmuxServer({
       stateDir,
@@ -153,7 +141,7 @@ export async function runSidecar(
       creating,
       reposDir,
       maxThreads: config.maxThreads,
-      freeDiskBytes,
+      freeDiskBytes: freeBytesNow,
       log,
       now,
     });
@@ -175,8 +163,8 @@ export async function runSidecar(
     const startedAt = now();
     const getHealth = (): HealthReply => {
       const downMs = tmux.downForMs();
-      const freeBytes = freeDiskBytes();
-      const hasRoom = freeBytes > MIN_FREE_BYTES;
+      const freeBytes = freeBytesNow();
+      const hasRoom = freeBytes > LOW_BYTES;
       return {
         ok: downMs === null && hasRoom,
         version: VERSION,

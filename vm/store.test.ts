@@ -1,4 +1,7 @@
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
+import { makeFolder } from "../test/support/folders.ts";
 import { type NewThread, Store } from "./store.ts";
 
 let store: Store;
@@ -89,6 +92,24 @@ describe("turns", () => {
     store.setTurn("a", 1, state, exitCode);
     expect(store.hasConversation("a")).toBe(expected);
   });
+});
+
+test("a start that was cut off while it reserved room keeps nobody from the next one", () => {
+  const { path, remove } = makeFolder();
+  try {
+    const file = join(path, "db");
+    const first = new Store(file);
+    first.insertThread(thread("a"));
+    first.close();
+    const db = new Database(file);
+    db.exec("CREATE TABLE reserve AS SELECT zeroblob(4096) AS bytes");
+    db.close();
+    const second = new Store(file);
+    expect(second.findThread("a")).toMatchObject(thread("a"));
+    second.close();
+  } finally {
+    remove();
+  }
 });
 
 test("a transaction that fails leaves nothing behind", () => {

@@ -69,8 +69,6 @@ const threadRowSchema = z
   }))
   .readonly();
 
-const RESERVED_BYTES = 512 * 1024;
-
 export type ThreadRow = z.infer<typeof threadRowSchema>;
 export type NewThread = Pick<
   ThreadRow,
@@ -324,18 +322,20 @@ export function holdLock(file: string, waitMs = 3_000): { release: () => void } 
   return { release: () => db.close() };
 }
 
+const RESERVED_BYTES = 512 * 1024;
+
 /**
  * The database and its write-ahead log keep some room on the disk: what ends, and what is typed, can be noted also
  * when the disk is full.
  */
 function reserveRoom(db: Database.Database): void {
   try {
+    db.exec("DROP TABLE IF EXISTS reserve"); // of a start that was cut off
     // In two steps: what is made and dropped in one transaction is never written.
     db.exec(`CREATE TABLE reserve AS SELECT zeroblob(${RESERVED_BYTES}) AS bytes`);
     db.exec("DROP TABLE reserve");
     db.pragma("wal_checkpoint(RESTART)"); // the log's file keeps its length and is written from its start again
   } catch (error) {
-    if ((error as { code?: string }).code !== "SQLITE_FULL") throw error; // it is full already
-    db.exec("DROP TABLE IF EXISTS reserve");
+    if ((error as { code?: string }).code !== "SQLITE_FULL") throw error; // it is full already: do without
   }
 }

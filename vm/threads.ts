@@ -21,11 +21,12 @@ import {
   type ScreenReply,
   type Thread,
 } from "../shared/api.ts";
-import { AppError, diskFull } from "../shared/errors.ts";
+import { AppError } from "../shared/errors.ts";
 import type { KeyedQueue } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { resolveDirectory } from "./directory.ts";
+import { diskFull, FULL_BYTES } from "./disk.ts";
 import { drain } from "./drain.ts";
 import { InputLimit } from "./input-limit.ts";
 import { makeLog, readLog, readLogTail, sizeOfLog } from "./log-file.ts";
@@ -39,8 +40,6 @@ import { describeEnd } from "./watcher.ts";
 const run = promisify(execFile);
 const SUMMARY_LINES = 10;
 const DRAIN_TIMEOUT_MS = 3_000;
-/** Below, the output of a new thread would soon have nowhere to go. */
-const MIN_FREE_BYTES = 1024 * 1024;
 
 export interface ThreadsOptions {
   store: Store;
@@ -364,7 +363,7 @@ export class Threads {
         `${open} of ${maxThreads} threads are open; end one before you start another.`,
       );
     }
-    if (freeDiskBytes() < MIN_FREE_BYTES) throw diskFull();
+    if (freeDiskBytes() < FULL_BYTES) throw diskFull();
   }
 
   /** As tmux shows it; where tmux can't be asked, from the log without its escape sequences. */

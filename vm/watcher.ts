@@ -1,12 +1,14 @@
 /** Notices what happens to threads by itself: processes that end, sessions that vanish, a tmux server that dies. */
-import { type FSWatcher, readFileSync, watch } from "node:fs";
+import { readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { isOpen } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
+import { Alarm } from "./alarm.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { drain } from "./drain.ts";
+import { FolderWatch } from "./folder-watch.ts";
 import type { LogKeeper } from "./log-keeper.ts";
 import { killTree, type TreeSeed } from "./process-tree.ts";
 import { type Runner, sessionName, TERMINAL_RUN, threadIdOf } from "./runner.ts";
@@ -46,7 +48,7 @@ export class Watcher {
   readonly #options: WatcherOptions;
   readonly #stop = new AbortController();
   readonly #alarm = new Alarm();
-  #runsWatch: FSWatcher | undefined;
+  #runsWatch: FolderWatch | undefined;
   #nearUntil = 0;
   #loops: Promise<unknown> = Promise.resolve();
   #reconciling: Promise<void> | undefined;
@@ -61,7 +63,18 @@ export class Watcher {
   }
 
   start(): void {
-    this.#watchRuns();
+    const { files, log } = this.#options;
+    // A thread that runs costs next to nothing until its program ends.
+    this.#runsWatch = new FolderWatch(
+      files.runsFolder,
+      (name) => {
+        if (!isRunEnd(name)) return;
+        this.#nearUntil = performance.now() + END_IS_NEAR_MS;
+        this.#alarm.within(END_INTERVAL_MS);
+      },
+      (error) =>
+        log.warn({ err: error }, "the wrappers' files can't be watched; ends are looked for instead"),
+    );
     this.#loops = Promise.all([
       this.#lookForEnds(),
       this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => this.#options.keeper.look()),
@@ -83,35 +96,13 @@ export class Watcher {
     this.#alarm.within(CHANGE_INTERVAL_MS);
   }
 
-  /** By file notification: a thread that runs costs next to nothing until its program ends. */
-  #watchRuns(): void {
-    const { files, log } = this.#options;
-    const giveUp = (error: unknown) => {
-      this.#runsWatch?.close();
-      this.#runsWatch = undefined;
-      log.warn(
-        { err: error },
-        "the wrappers' files can't be watched; ended processes are looked for instead",
-      );
-    };
-    try {
-      this.#runsWatch = watch(files.runsFolder, { persistent: false }, (_event, name) => {
-        if (!name || !isRunEnd(name)) return;
-        this.#nearUntil = performance.now() + END_IS_NEAR_MS;
-        this.#alarm.within(END_INTERVAL_MS);
-      });
-      this.#runsWatch.on("error", giveUp);
-    } catch (error) {
-      giveUp(error);
-    }
-  }
-
   async #lookForEnds(): Promise<void> {
     for (;;) {
       await this.#try("look for ended processes", () => this.#findEnded());
       if (this.#stop.signal.aborted) return;
       const isNear = performance.now() < this.#nearUntil;
-      const farMs = this.#runsWatch && !this.#isReconcileDue ? LOOK_INTERVAL_MS : CHANGE_INTERVAL_MS;
+      const farMs =
+        this.#runsWatch?.isWorking && !this.#isReconcileDue ? LOOK_INTERVAL_MS : CHANGE_INTERVAL_MS;
       await this.#alarm.wait(isNear ? END_INTERVAL_MS : farMs);
     }
   }
@@ -291,35 +282,6 @@ export class Watcher {
       if (isAway) this.#isReconcileDue = true; // what was asked of tmux may have happened or not
       this.#options.log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
     }
-  }
-}
-
-/** A pause that can be made shorter. */
-class Alarm {
-  #ringAt = Number.POSITIVE_INFINITY;
-  #timer: NodeJS.Timeout | undefined;
-  #resolve: () => void = () => undefined;
-
-  /** Resolves after `ms`, or sooner where {@link within} says so, also before this call. */
-  wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resolve = resolve;
-      this.within(ms);
-    });
-  }
-
-  within(ms: number): void {
-    const at = performance.now() + ms;
-    if (at >= this.#ringAt) return;
-    this.#ringAt = at;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.ring(), ms);
-  }
-
-  ring(): void {
-    clearTimeout(this.#timer);
-    this.#ringAt = Number.POSITIVE_INFINITY;
-    this.#resolve();
   }
 }
 

@@ -42,11 +42,13 @@ export async function startEverything(
     relay?: Partial<RelayConfig>;
     /** The clock of relay and local Discord. */
     now?: () => number;
+    /** The sidecar's. */
+    vmNow?: () => number;
     /** The test starts one of its own. */
     isWithoutRelay?: boolean;
   } = {},
 ): Promise<Everything> {
-  const sidecar = await startSidecar(options.vm);
+  const sidecar = await startSidecar(options.vm, options.vmNow ? { now: options.vmNow } : {});
   const discord = await runLocalDiscord({
     port: 0,
     users: [{ name: "Mallory" }],
