@@ -47,6 +47,9 @@ interface Pending {
 const COMMAND_TIMEOUT_MS = 2_500;
 /** A client that has been owed an answer for this long is given up: another may get through. */
 const GIVE_UP_MS = 10_000;
+/** Fails for sure: there is no such session. */
+const TOO_LATE_NAME = "_too_late";
+const TOO_LATE = `has-session -t =${TOO_LATE_NAME}`;
 
 /**
  * Commands are answered in the order they were written. A line may hold several (` ; `): tmux runs them in one
@@ -95,10 +98,29 @@ export class ControlClient {
    * @throws TmuxError where tmux refused one, TmuxUnavailable where it did not answer.
    */
   run(commands: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<string[][]> {
+    return this.#write(commands.join(" ; "), commands.length, timeoutMs);
+  }
+
+  /**
+   * {@link run} for what must not happen after its caller has heard that tmux is away: what is written to a hung
+   * server is read when it wakes up, so tmux looks at the clock itself, in whole seconds, before it runs any of it.
+   */
+  async runInTime(commands: readonly string[]): Promise<string[][]> {
+    const deadline = Math.floor((Date.now() + COMMAND_TIMEOUT_MS) / 1_000);
+    const line = `if-shell -F "#{<:#{T:#{l:%s}},${deadline}}" { ${commands.join(" ; ")} } { ${TOO_LATE} }`;
+    try {
+      return (await this.#write(line, 1 + commands.length, COMMAND_TIMEOUT_MS)).slice(1);
+    } catch (error) {
+      if (!(error instanceof TmuxError && error.message.includes(TOO_LATE_NAME))) throw error;
+      throw new TmuxUnavailable("tmux came back too late");
+    }
+  }
+
+  #write(line: string, repliesLeft: number, timeoutMs: number): Promise<string[][]> {
     return new Promise((resolve, reject) => {
       if (this.#isOver) return reject(new TmuxUnavailable("tmux is not running"));
       const pending: Pending = {
-        repliesLeft: commands.length,
+        repliesLeft,
         lines: [],
         resolve,
         reject,
@@ -110,7 +132,7 @@ export class ControlClient {
         writtenAt: Date.now(),
       };
       this.#queue.push(pending);
-      this.#child.stdin?.write(`${commands.join(" ; ")}\n`);
+      this.#child.stdin?.write(`${line}\n`);
     });
   }
 

@@ -158,8 +158,7 @@ export class TmuxServer {
     /** Where the log has lost its writer: the new one is there before the first byte. */
     newSink?: { logPath: string; sinkPidPath: string },
   ): Promise<{ panePid: number; tty: string }> {
-    await this.ping();
-    const replies = await this.#run([
+    const replies = await this.#runInTime([
       quoteCommand(["respawn-pane", "-t", paneId, "--", ...argv]),
       ...(newSink ? [pipeCommand(paneId, newSink)] : []),
       quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_pid} #{pane_tty}"]),
@@ -179,8 +178,7 @@ export class TmuxServer {
     if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, bytes, mark);
     const keys = bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
     if (keys.length + mark.length === 0) return;
-    await this.ping();
-    await this.#run([...keys, ...mark]);
+    await this.#runInTime([...keys, ...mark]);
   }
 
   /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
@@ -193,7 +191,7 @@ export class TmuxServer {
     try {
       // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
       await this.#run([quoteCommand(["load-buffer", "-b", name, name])]);
-      await this.#run([
+      await this.#runInTime([
         quoteCommand(["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId]),
         ...mark,
       ]);
@@ -212,8 +210,7 @@ export class TmuxServer {
 
   /** Presses a key by tmux's name for it; the caller has checked the name. */
   async sendKey(paneId: string, key: string): Promise<void> {
-    await this.ping();
-    await this.#run([quoteCommand(["send-keys", "-t", paneId, "--", key])]);
+    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", key])]);
   }
 
   async listPanes(which: "all" | "needing a look"): Promise<Pane[]> {
@@ -273,21 +270,28 @@ export class TmuxServer {
     }
   }
 
-  /**
-   * A round trip: the server has gone through its event loop when this returns. What is written to a hung server is
-   * carried out when it wakes up, so whatever must not happen after its caller has heard `unavailable` asks first.
-   */
+  /** A round trip: the server has gone through its event loop when this returns. */
   async ping(): Promise<void> {
     await this.#run(["display-message -p x"]);
   }
 
-  async #run(commands: readonly string[]): Promise<string[][]> {
+  /** What tmux does not answer, or answers too late, may have been carried out or may be yet. */
+  #run(commands: readonly string[]): Promise<string[][]> {
+    return this.#ask((client) => client.run(commands));
+  }
+
+  /** For what types or starts something: it happens in time or, but for a server that dies in its midst, never. */
+  #runInTime(commands: readonly string[]): Promise<string[][]> {
+    return this.#ask((client) => client.runInTime(commands));
+  }
+
+  async #ask(work: (client: ControlClient) => Promise<string[][]>): Promise<string[][]> {
     const client = this.#client;
     const stalledMs = client?.stalledMs(Date.now()) ?? 0;
     if (!client || stalledMs > 2_000) throw this.#unavailable();
     const startedAt = performance.now();
     try {
-      const replies = await client.run(commands);
+      const replies = await work(client);
       this.#options.onCommand?.((performance.now() - startedAt) / 1_000);
       return replies;
     } catch (error) {
