@@ -33,8 +33,8 @@ const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
 const TEXT_BYTES = pick(64, 4) * 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
 const textFile = join(folder, "text");
-/** A sidecar runs for days: its code is compiled by then. */
-const WARM_UP = pick(300, 20);
+/** A sidecar runs for days: V8 has compiled its code by then, for which 300 keys are too few (a third slower). */
+const WARM_UP = pick(3_000, 20);
 
 /** A tmux server of the baseline's own. */
 const bare = async (...args: string[]) =>

@@ -70,6 +70,8 @@ test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
   expect(value("threadmux_tmux_command_seconds_count")).toBeGreaterThan(2);
   expect(value("threadmux_wrong_tokens_total")).toBe(1);
   expect(value("threadmux_tmux_up")).toBe(1);
+  expect(value("threadmux_nodejs_eventloop_lag_seconds")).toBeLessThan(60);
+  expect(text).not.toContain("lag_p99"); // only measured by waking up all the time
   expect(
     value('threadmux_http_request_seconds_count{method="POST",route="/thread/:id/input",status="200"}'),
   ).toBe(1);

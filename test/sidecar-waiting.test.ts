@@ -1,6 +1,7 @@
 /** Long polls, the screen, resizing, the log as text. */
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
@@ -146,4 +147,23 @@ test("the relay's mark comes back with the thread", async () => {
   expect((await client.getThread("marked")).delivery).toEqual({ offset: 12, page: "x" });
   const tooLarge = client.putDelivery("marked", { offset: 1, page: "x".repeat(5_000) });
   expect(await refusal(tooLarge)).toMatchObject({ code: "invalid_request" });
+});
+
+test("while nothing happens the sidecar sleeps: it wakes some four times a second for itself", async () => {
+  const spawned = await spawnSidecar();
+  try {
+    const { client } = spawned;
+    await openTerminal(client, "quiet", "cat");
+    const { offset: since } = await client.readOutput("quiet");
+    const wakeUps = () =>
+      Number(
+        /^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${spawned.pid()}/status`, "utf8"))?.[1],
+      );
+    await client.readOutput("quiet", { since, waitMs: 2_000 }); // what starting up left behind
+    const before = wakeUps();
+    await client.readOutput("quiet", { since, waitMs: 5_000 });
+    expect(wakeUps() - before).toBeLessThan(100);
+  } finally {
+    await spawned.close();
+  }
 });

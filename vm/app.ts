@@ -67,7 +67,7 @@ export function createApp({
   app.use(metrics.measureRequests(), logRequests(log));
   app.get("/healthz", (_req, res) => {
     const health = getHealth();
-    res.status(health.ok ? 200 : 503).json(health);
+    answer(res, health, health.ok ? 200 : 503);
   });
 
   app.use(console.pages);
@@ -81,7 +81,7 @@ export function createApp({
 
   app.post("/thread/create", async (req, res) => {
     const { tmuxSession } = await threads.create(parse(createRequestSchema, req.body));
-    res.status(201).json({ created: true, tmuxSession });
+    answer(res, { created: true, tmuxSession }, 201);
   });
   app.post("/thread/:id/input", async (req, res) => {
     const input = parse(inputRequestSchema, req.body);
@@ -89,13 +89,13 @@ export function createApp({
     const { isDuplicate } = await threads.sendInput(req.params.id, input);
     endTimer();
     metrics.inputBytes.inc("text" in input ? Buffer.byteLength(input.text) : 1);
-    res.json(isDuplicate ? { sent: true, duplicate: true } : { sent: true });
+    answer(res, isDuplicate ? { sent: true, duplicate: true } : { sent: true });
   });
   app.get("/thread/:id/output", async (req, res) => {
     const query = parse(outputQuerySchema, req.query);
     const reply = await outputs.read(req.params.id, query, whileOpen(res));
     metrics.outputBytes.inc(reply.offset - query.since - reply.gone);
-    res.json(reply);
+    answer(res, reply);
   });
   app.get("/thread/:id/log", async (req, res) => {
     const { format } = parse(logQuerySchema, req.query);
@@ -131,32 +131,32 @@ export function createApp({
     for (const [threadId, { offset, gone }] of Object.entries(replies)) {
       metrics.outputBytes.inc(offset - (request.since[threadId] ?? offset) - gone);
     }
-    res.json({ threads: replies });
+    answer(res, { threads: replies });
   });
   app.put("/thread/:id/delivery", (req, res) => {
     threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
     res.status(204).end();
   });
   app.get("/thread/:id/screen", async (req, res) => {
-    res.json(await threads.getScreen(req.params.id, parse(screenQuerySchema, req.query).format));
+    answer(res, await threads.getScreen(req.params.id, parse(screenQuerySchema, req.query).format));
   });
   app.post("/thread/:id/resize", async (req, res) => {
     await threads.resize(req.params.id, parse(resizeRequestSchema, req.body));
-    res.json({ resized: true });
+    answer(res, { resized: true });
   });
   app.post("/thread/:id/kill", async (req, res) => {
-    res.json(await threads.kill(req.params.id));
+    answer(res, await threads.kill(req.params.id));
   });
   app.get("/threads", (req, res) => {
     const { status } = parse(listQuerySchema, req.query);
-    res.json({ threads: threads.list(status) });
+    answer(res, { threads: threads.list(status) });
   });
   app.get("/thread/:id", (req, res) => {
-    res.json(threads.getThread(req.params.id));
+    answer(res, threads.getThread(req.params.id));
   });
   app.get("/repos", async (req, res) => {
     const { prefix } = parse(reposQuerySchema, req.query);
-    res.json({ repos: await listRepos(reposDir, prefix, threadEnv) });
+    answer(res, { repos: await listRepos(reposDir, prefix, threadEnv) });
   });
 
   app.get("/metrics", async (_req, res) => {
@@ -164,7 +164,7 @@ export function createApp({
   });
   const openApi = createOpenApi();
   app.get("/openapi.json", (_req, res) => {
-    res.json(openApi);
+    answer(res, openApi);
   });
 
   app.use((req) => {
@@ -196,6 +196,13 @@ function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
   return field === "" ? issue.message : `${field}: ${issue.message}`;
 }
 
+/** What `res.json` sends, without its look-ups, which cost a tenth of the time from a key to its echo. */
+function answer(res: Response, value: object, status = 200): void {
+  res.statusCode = status;
+  res.setHeader("content-type", "application/json; charset=utf-8");
+  res.end(JSON.stringify(value));
+}
+
 /** Fires when the caller has gone away or has its answer. */
 function whileOpen(res: Response): AbortSignal {
   const controller = new AbortController();
@@ -219,7 +226,7 @@ function answerError(log: Log): ErrorRequestHandler {
     if (appError.code === "internal")
       log.error({ err: error, method: req.method, path: req.path }, "request failed");
     if (res.headersSent) return void res.destroy();
-    res.status(appError.status).json({ error: appError.message, code: appError.code });
+    answer(res, { error: appError.message, code: appError.code }, appError.status);
   };
 }
 
