@@ -57,6 +57,19 @@ describe("a viewer", () => {
     await viewer.close();
   });
 
+  test("keys that come before tmux has its terminal go in as they are", async () => {
+    await openTerminal(
+      sidecar.client,
+      "early",
+      "stty raw -echo; echo ready; head -c 4 | od -An -tx1; sleep 60",
+    );
+    await untilOutput(sidecar.client, "early", "ready");
+    const viewer = await attach(sidecar, "early");
+    viewer.type("\x03\x15\x7f\r");
+    await viewer.untilScreen("03 15 7f 0d");
+    await viewer.close();
+  });
+
   test("that comes back sees the screen as it is now, colours too", async () => {
     await openTerminal(sidecar.client, "back", SHELL);
     const first = await attach(sidecar, "back");
@@ -120,7 +133,7 @@ describe("a viewer", () => {
 
 describe("the end", () => {
   test("a process that ends is told; its last screen stays, also for who comes later", async () => {
-    await openTerminal(sidecar.client, "exits", "echo last words; read; exit 3");
+    await openTerminal(sidecar.client, "exits", "echo; echo last words; read; exit 3");
     const viewer = await attach(sidecar, "exits");
     await viewer.untilScreen("last words");
     viewer.type("\r");

@@ -80,7 +80,7 @@ test("the screen: text, colours, cursor, title, full-screen programs", async () 
     rows: 24,
     cursor: { x: 3, y: 1 },
     alternate: false,
-    title: "a #(id) title",
+    title: expect.stringMatching(/^a [#_]\(id\) title$/), // 3.7 puts a `_` there itself
   });
   expect(plain.screen.trimEnd()).toBe("one\nred");
   expect((await client.getScreen("screen", { format: "ansi" })).screen).toContain("\u001b[31mred");
@@ -96,8 +96,11 @@ test("resizing changes the terminal for the program, and is kept", async () => {
   await openTerminal(client, "size", "stty size; while read x; do stty size; done", { cols: 100, rows: 30 });
   await untilOutput(client, "size", "30 100");
   await client.resizeThread("size", { cols: 132, rows: 43 });
-  await client.sendInput("size", { text: "" });
-  await untilOutput(client, "size", "43 132");
+  // tmux before 3.3 tells the terminal up to 250 ms later.
+  await until("the program to see its size", async () => {
+    await client.sendInput("size", { text: "" });
+    return (await client.readOutput("size")).output.includes("43 132");
+  });
   expect(await client.getThread("size")).toMatchObject({ cols: 132, rows: 43 });
   expect(await client.readOutput("size")).toMatchObject({ cols: 132, rows: 43 });
   expect(await refusal(client.resizeThread("size", { cols: 1, rows: 43 }))).toMatchObject({

@@ -53,12 +53,16 @@ export function attachClient(options: AttachOptions): AttachedClient {
     env: { ...env, TERM: "xterm-256color" },
     encoding: null,
   });
+  // Until tmux has made the terminal raw, keys would be lost or mean something else: a C-c would end the client.
+  let typedBefore: Buffer[] | undefined = [];
   let isOver = false;
   let hasEnded = false;
   let killTimer: NodeJS.Timeout | undefined;
   // Without an encoding node-pty hands out buffers, whatever its types say.
   pty.onData((data: unknown) => {
     if (hasEnded || !Buffer.isBuffer(data)) return;
+    for (const bytes of typedBefore ?? []) pty.write(bytes);
+    typedBefore = undefined;
     const farewell = data.indexOf(FAREWELL);
     if (farewell === -1) return options.onData(data);
     hasEnded = true;
@@ -72,7 +76,9 @@ export function attachClient(options: AttachOptions): AttachedClient {
   return {
     pid: pty.pid,
     write: (bytes) => {
-      if (!isOver && !hasEnded) pty.write(bytes);
+      if (isOver || hasEnded) return;
+      if (typedBefore) typedBefore.push(bytes);
+      else pty.write(bytes);
     },
     pause: () => pty.pause(),
     resume: () => pty.resume(),

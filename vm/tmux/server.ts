@@ -49,6 +49,8 @@ const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
 const CTL_SESSION = "_ctl";
 /** `send-keys` costs tmux some 12 µs a byte, in which it does nothing else; a buffer costs next to nothing. */
 const MAX_KEY_BYTES = 1_000;
+/** What tmux before 3.3 writes on the last line of a screen whose process has ended; a later one is told not to. */
+const TOMBSTONE = /^Pane is dead \((status|signal) \d+, .*\)\s*$/;
 /** A user option of the pane. */
 const INPUT_OPTION = "@threadmux_input";
 
@@ -239,8 +241,9 @@ export class TmuxServer {
       quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_title}"]),
     ]);
     const [x = "0", y = "0", alternate = "0"] = (state[0] ?? "").split(" ");
+    const shown = this.#withoutTombstone(lines);
     return {
-      screen: (format === "text" ? lines.map((line) => line.trimEnd()) : lines).join("\n"),
+      screen: (format === "text" ? shown.map((line) => line.trimEnd()) : shown).join("\n"),
       cursor: { x: Number(x), y: Number(y) },
       alternate: alternate === "1",
       title: title.join(" "),
@@ -258,7 +261,14 @@ export class TmuxServer {
     const [lines = []] = await this.#run([
       quoteCommand(["capture-pane", "-p", "-J", "-S", `-${historyLines}`, "-t", paneId]),
     ]);
-    return lines.map((line) => line.trimEnd()).join("\n");
+    return this.#withoutTombstone(lines)
+      .map((line) => line.trimEnd())
+      .join("\n");
+  }
+
+  #withoutTombstone(lines: readonly string[]): readonly string[] {
+    const isThere = !isTmuxAtLeast(this.#versionText ?? "", "3.3") && TOMBSTONE.test(lines.at(-1) ?? "");
+    return isThere ? lines.with(-1, "") : lines;
   }
 
   /** Ends a session; no session of that name is no error. Its sink sees the end of its input and exits. */
