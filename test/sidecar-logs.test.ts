@@ -120,7 +120,7 @@ test("a log that is written anew under a flood loses nothing behind its first of
 });
 
 test("all logs together are bounded: ended threads go first", async () => {
-  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 4 * MIB });
+  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 5 * MIB });
   const { client } = sidecar;
   await printMuch(client, "old");
   await client.killThread("old");
