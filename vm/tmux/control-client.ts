@@ -47,9 +47,9 @@ interface Pending {
 const COMMAND_TIMEOUT_MS = 2_500;
 /** A client that has been owed an answer for this long is given up: another may get through. */
 const GIVE_UP_MS = 10_000;
-/** Fails for sure: there is no such session. */
-const TOO_LATE_NAME = "_too_late";
-const TOO_LATE = `has-session -t =${TOO_LATE_NAME}`;
+const TOO_LATE = "_too_late";
+/** There is no such session, and tmux says so by this name. */
+const failing = (name: string) => `has-session -t =${name}`;
 
 /**
  * Commands are answered in the order they were written. A line may hold several (` ; `): tmux runs them in one
@@ -104,14 +104,23 @@ export class ControlClient {
   /**
    * {@link run} for what must not happen after its caller has heard that tmux is away: what is written to a hung
    * server is read when it wakes up, so tmux looks at the clock itself, in whole seconds, before it runs any of it.
+   * @param livePane a pane whose process must not have ended: `paste-buffer` into such a one crashes tmux.
+   * @throws TmuxError also where that process has ended.
    */
-  async runInTime(commands: readonly string[]): Promise<string[][]> {
+  async runInTime(commands: readonly string[], livePane?: string): Promise<string[][]> {
     const deadline = Math.floor((Date.now() + COMMAND_TIMEOUT_MS) / 1_000);
-    const line = `if-shell -F "#{<:#{T:#{l:%s}},${deadline}}" { ${commands.join(" ; ")} } { ${TOO_LATE} }`;
+    const isInTime = `#{<:#{T:#{l:%s}},${deadline}}`;
+    const work = `{ ${commands.join(" ; ")} }`;
+    const [line, checks] = livePane
+      ? [
+          `if-shell -F -t ${livePane} "#{pane_dead}" { ${failing("_process_ended")} } { if-shell -F "${isInTime}" ${work} { ${failing(TOO_LATE)} } }`,
+          2,
+        ]
+      : [`if-shell -F "${isInTime}" ${work} { ${failing(TOO_LATE)} }`, 1];
     try {
-      return (await this.#write(line, 1 + commands.length, COMMAND_TIMEOUT_MS)).slice(1);
+      return (await this.#write(line, checks + commands.length, COMMAND_TIMEOUT_MS)).slice(checks);
     } catch (error) {
-      if (!(error instanceof TmuxError && error.message.includes(TOO_LATE_NAME))) throw error;
+      if (!(error instanceof TmuxError && error.message.endsWith(TOO_LATE))) throw error;
       throw new TmuxUnavailable("tmux came back too late");
     }
   }
@@ -126,8 +135,9 @@ export class ControlClient {
         reject,
         // The entry stays in the queue: its reply may still come and must not be taken for another's.
         timer: setTimeout(() => {
-          reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`));
           pending.timer = setTimeout(() => this.#child.kill("SIGKILL"), GIVE_UP_MS);
+          // Where it was this process that did not run, the answer may be here and unread.
+          setImmediate(() => reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`)));
         }, timeoutMs),
         writtenAt: Date.now(),
       };

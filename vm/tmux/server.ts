@@ -1,6 +1,7 @@
 /** Our tmux server: started, kept running, and spoken to. The only caller of tmux besides the control client. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -51,6 +52,8 @@ const CTL_SESSION = "_ctl";
 const MAX_KEY_BYTES = 1_000;
 /** What tmux before 3.3 writes on the last line of a screen whose process has ended; a later one is told not to. */
 const TOMBSTONE = /^Pane is dead \((status|signal) \d+, .*\)\s*$/;
+/** Of the files and buffers that hold a long input on its way. */
+const PASTE_PREFIX = "paste-";
 /** A user option of the pane. */
 const INPUT_OPTION = "@threadmux_input";
 
@@ -59,7 +62,8 @@ export class TmuxServer {
   readonly #tmux: string;
   readonly #baseArgs: string[];
   readonly #stop = new AbortController();
-  #pasteCount = 0;
+  /** Buffers that may be left in tmux: what they hold has not gone in. */
+  readonly #unpasted = new Set<string>();
   #client: ControlClient | undefined;
   #downSince: number | null = Date.now();
   #versionText: string | null = null;
@@ -99,6 +103,9 @@ export class TmuxServer {
     if (!isTmuxAtLeast(this.#versionText, OLDEST_TMUX)) {
       throw new Error(`tmux ${OLDEST_TMUX} or newer is needed, this is ${this.#versionText}.`);
     }
+    const { stateDir } = this.#options;
+    const left = readdirSync(stateDir).filter((name) => name.startsWith(PASTE_PREFIX));
+    for (const name of left) rmSync(join(stateDir, name), { force: true });
     try {
       await this.#connect();
     } catch (error) {
@@ -137,7 +144,7 @@ export class TmuxServer {
     const target = `=${name}:`;
     const envArgs = Object.entries(env).flatMap(([key, value]) => ["-e", `${key}=${value}`]);
     const format = "#{pane_id} #{pane_pid} #{pane_tty}";
-    const [created = []] = await this.#run([
+    const [created = []] = await this.#runInTime([
       quoteCommand(["new-session", "-d", "-P", "-F", format, "-s", name, ...size, ...envArgs, "--", ...argv]),
       quoteCommand(["set-option", "-w", "-t", target, "remain-on-exit", "on"]),
       // Sets `window-size manual` on this window alone; set globally it crashes the server (tmux 3.3a to 3.6a).
@@ -180,25 +187,34 @@ export class TmuxServer {
     if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, bytes, mark);
     const keys = bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
     if (keys.length + mark.length === 0) return;
-    await this.#runInTime([...keys, ...mark]);
+    await this.#runInTime([...keys, ...mark], paneId);
   }
 
   /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
   async #paste(paneId: string, bytes: Buffer, mark: readonly string[]): Promise<void> {
-    const name = `paste-${process.pid}-${++this.#pasteCount}`;
+    const name = `${PASTE_PREFIX}${randomUUID()}`;
     const file = join(this.#options.stateDir, name);
     // From 3.7 on, control characters are pasted as they are only with -S, which older ones refuse.
     const asTheyAre = isTmuxAtLeast(this.#versionText ?? "", "3.7") ? ["-r", "-S"] : ["-r"];
-    await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
     try {
+      await this.#dropUnpasted();
+      await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
       // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
       await this.#run([quoteCommand(["load-buffer", "-b", name, name])]);
-      await this.#runInTime([
-        quoteCommand(["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId]),
-        ...mark,
-      ]);
+      const paste = ["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId];
+      await this.#runInTime([quoteCommand(paste), ...mark], paneId);
+    } catch (error) {
+      this.#unpasted.add(name);
+      throw error;
     } finally {
       await rm(file, { force: true });
+    }
+  }
+
+  async #dropUnpasted(): Promise<void> {
+    for (const name of [...this.#unpasted]) {
+      await this.#run([quoteCommand(["delete-buffer", "-b", name])]).catch(ifRefused);
+      this.#unpasted.delete(name);
     }
   }
 
@@ -212,7 +228,7 @@ export class TmuxServer {
 
   /** Presses a key by tmux's name for it; the caller has checked the name. */
   async sendKey(paneId: string, key: string): Promise<void> {
-    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", key])]);
+    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", key])], paneId);
   }
 
   async listPanes(which: "all" | "needing a look"): Promise<Pane[]> {
@@ -251,7 +267,7 @@ export class TmuxServer {
   }
 
   async resize(name: string, { cols, rows }: { cols: number; rows: number }): Promise<void> {
-    await this.#run([
+    await this.#runInTime([
       quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]),
     ]);
   }
@@ -291,8 +307,8 @@ export class TmuxServer {
   }
 
   /** For what types or starts something: it happens in time or, but for a server that dies in its midst, never. */
-  #runInTime(commands: readonly string[]): Promise<string[][]> {
-    return this.#ask((client) => client.runInTime(commands));
+  #runInTime(commands: readonly string[], livePane?: string): Promise<string[][]> {
+    return this.#ask((client) => client.runInTime(commands, livePane));
   }
 
   async #ask(work: (client: ControlClient) => Promise<string[][]>): Promise<string[][]> {
@@ -334,13 +350,19 @@ export class TmuxServer {
     });
     this.#client = client;
     try {
-      const [shown = []] = await client.run(["display-message -p '#{pid}'"], 5_000);
+      // The very first line: a buffer of a long input that comes meanwhile is not among them.
+      const [shown = [], buffers = []] = await client.run(
+        ["display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"],
+        5_000,
+      );
+      for (const name of buffers) if (name.startsWith(PASTE_PREFIX)) this.#unpasted.add(name);
       writeFileSync(this.#pidFile, `${shown[0] ?? ""}\n`, { mode: 0o600 });
-      await this.#tolerant(client, "set-option -g remain-on-exit-format ''"); // new in 3.3
-      await this.#tolerant(client, "set-option -g allow-passthrough off"); // new in 3.3
+      await client.run(["set-option -g remain-on-exit-format ''"]).catch(ifRefused); // new in 3.3
+      await client.run(["set-option -g allow-passthrough off"]).catch(ifRefused); // new in 3.3
       for (const [name, value] of Object.entries(this.#options.env)) {
         await client.run([quoteCommand(["set-environment", "-g", name, value])]);
       }
+      await this.#dropUnpasted();
       await this.#options.onConnected();
       if (this.#client !== client) throw new TmuxUnavailable("tmux ended again at once");
     } catch (error) {
@@ -349,14 +371,6 @@ export class TmuxServer {
       throw error;
     }
     this.#downSince = null;
-  }
-
-  async #tolerant(client: ControlClient, command: string): Promise<void> {
-    try {
-      await client.run([command]);
-    } catch (error) {
-      if (!(error instanceof TmuxError)) throw error; // an option that this tmux does not have
-    }
   }
 
   #onExit(client: ControlClient, reason: string): void {
@@ -438,6 +452,11 @@ export class TmuxServer {
     // A second server beside it would take its place and nobody would see its sessions again.
     if (existsSync(commandFile)) throw new Error(`the tmux server ${pid} lives but has no socket`);
   }
+}
+
+/** tmux's refusal is as good: there is no such thing, or this tmux does not know it. */
+function ifRefused(error: unknown): void {
+  if (!(error instanceof TmuxError)) throw error;
 }
 
 /** The sink: it appends to the log until its input ends. Both paths are expanded by tmux and then by a shell. */
