@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { ConfigError, parseEnv } from "../shared/config.ts";
+import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 
 const SNOWFLAKE = /^\d{17,20}$/;
@@ -56,7 +56,8 @@ export interface RelayConfig {
 }
 
 /** @throws ConfigError with every problem at once. */
-export function parseRelayConfig(env: Record<string, string | undefined>): RelayConfig {
+export function parseRelayConfig(environment: Record<string, string | undefined>): RelayConfig {
+  const env = withoutBlanks(environment);
   const problems: string[] = [];
   let values: z.infer<typeof schema> | undefined;
   try {

@@ -25,7 +25,9 @@ const noNul = (what: string) => z.string().refine((s) => !s.includes("\0"), `${w
 
 export const threadIdSchema = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}$/, "must be 1 to 32 characters of A-Z, a-z, 0-9, _ and -");
+  .regex(/^[A-Za-z0-9_-]{1,32}$/, "must be 1 to 32 characters of A-Z, a-z, 0-9, _ and -")
+  // Ids are keys of JSON objects, here and at the callers.
+  .refine((id) => !(id in {}), "must not be a name that every object has");
 
 export const threadTypeSchema = z.enum(["terminal", "agent"]);
 export type ThreadType = z.infer<typeof threadTypeSchema>;
@@ -66,9 +68,19 @@ export const createRequestSchema = z.strictObject({
 export type CreateRequest = z.input<typeof createRequestSchema>;
 export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string() });
 
-/** Keys by tmux's names: a character with `C-` or `M-`, a named key, `F1` to `F12`. */
-const KEY =
-  /^(?:[CMS]-){0,3}(?:[!-~]|Up|Down|Left|Right|Enter|Escape|Tab|BTab|Space|BSpace|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))$/;
+/**
+ * Keys by tmux's names, as far as a terminal has bytes for them; of others tmux types the name, or nothing: a
+ * character or `Enter`, `Escape`, … also with `M-`; a letter, `Space` or one of `@[\]^_?` with `C-`; `S-Tab`; arrows,
+ * `Home` to `Delete` and `F1` to `F12` with any of `C-`, `M-` and `S-`.
+ */
+const KEY = new RegExp(
+  `^(?:${[
+    "(?:M-)?(?:[!-~]|Enter|Escape|Tab|Space|BSpace)",
+    "(?:C-|C-M-|M-C-)(?:[A-Za-z@[\\]\\\\^_?]|Space)",
+    "BTab|S-Tab",
+    "(?:[CMS]-){0,3}(?:Up|Down|Left|Right|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))",
+  ].join("|")})$`,
+);
 
 export const inputRequestSchema = z.union([
   z.strictObject({
@@ -143,9 +155,18 @@ export const outputsReplySchema = z.object({ threads: z.record(z.string(), outpu
 /** The relay's mark: how far a thread's output has been delivered, and what it needs to go on from there. */
 export const deliverySchema = z
   .looseObject({ offset: z.int().min(0) })
-  .refine((mark) => Buffer.byteLength(JSON.stringify(mark)) <= MAX_DELIVERY_BYTES, {
+  .refine((mark) => jsonBytes(mark) <= MAX_DELIVERY_BYTES, {
     error: `must be at most ${MAX_DELIVERY_BYTES} bytes of JSON`,
   });
+/** More than any limit where it is nested too deeply to be written. */
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return Number.POSITIVE_INFINITY;
+  }
+}
 export type Delivery = z.infer<typeof deliverySchema>;
 
 export const threadSchema = z.object({

@@ -13,18 +13,22 @@ export class ConfigError extends Error {
   }
 }
 
+/** What is set: an empty value counts as not set, as in `NAME=` of an .env file. */
+export function withoutBlanks(env: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value?.trim() ? [[name, value]] : [])),
+  );
+}
+
 /**
- * Parses `env` with a zod object whose keys are variable names. An empty value counts as not set, as in
- * `NAME=` of an .env file.
+ * Parses `env` with a zod object whose keys are variable names.
  * @throws ConfigError with every problem, one line each.
  */
 export function parseEnv<S extends z.ZodObject>(
   schema: S,
   env: Record<string, string | undefined>,
 ): z.infer<S> {
-  const present = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value.trim() !== ""),
-  );
+  const present = withoutBlanks(env);
   const parsed = schema.safeParse(present);
   if (parsed.success) return parsed.data;
   throw new ConfigError(

@@ -96,14 +96,25 @@ describe.concurrent("the directory", () => {
 });
 
 describe.concurrent("the threadId", () => {
-  test.each(["a:b", "a.b", "a b", " ", "", "a".repeat(33), "#(id)", "a/b", "a\n", "ä", "%41"])(
-    "%j is refused by name",
-    async (threadId) => {
-      const { code, message } = await refusal(openTerminal(sidecar.client, threadId, "true"));
-      expect(code).toBe("invalid_request");
-      expect(message).toContain("threadId: ");
-    },
-  );
+  test.each([
+    "a:b",
+    "a.b",
+    "a b",
+    " ",
+    "",
+    "a".repeat(33),
+    "#(id)",
+    "a/b",
+    "a\n",
+    "ä",
+    "%41",
+    "constructor",
+    "__proto__",
+  ])("%j is refused by name", async (threadId) => {
+    const { code, message } = await refusal(openTerminal(sidecar.client, threadId, "true"));
+    expect(code).toBe("invalid_request");
+    expect(message).toContain("threadId: ");
+  });
 
   test.each(["a".repeat(32), "-rf", "_", "A-1_b"])("%j is taken", async (threadId) => {
     expect(await openTerminal(sidecar.client, threadId, "echo hello")).toBe(`thread-${threadId}`);

@@ -234,6 +234,12 @@ test("the relay's mark is kept and comes back", async () => {
   expect(await refusal(client.putDelivery("open", { offset: 1, x: "y".repeat(5_000) }))).toMatchObject({
     code: "invalid_request",
   });
+  const tooDeep = await fetch(`${sidecar.url}/thread/open/delivery`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${sidecar.token}`, "content-type": "application/json" },
+    body: `{"offset":0,"x":${"[".repeat(8_000)}${"]".repeat(8_000)}}`,
+  });
+  expect(tooDeep.status).toBe(400);
   expect(await refusal(client.putDelivery("nobody", { offset: 1 }))).toMatchObject({ code: "not_found" });
 });
 

@@ -140,17 +140,38 @@ test("keys arrive as a keyboard sends them", async () => {
   expect(seen).toEqual(keys);
 });
 
-test.each(["", "Foo", "C-", "C-Foo", "enter", "F13", "ab", "é", "C-c C-d", "-t", "\n"])(
-  "%j is no key and is refused by name",
-  async (key) => {
-    const { client } = sidecar;
-    const { code, message } = await refusal(client.sendInput("recorder-1", { key }));
-    expect([code, message]).toEqual([
-      "invalid_request",
-      expect.stringContaining("key: must be a tmux key name"),
-    ]);
-  },
-);
+test("every key that is taken has the bytes that a terminal has for it, or begins with an escape", async () => {
+  const { type } = await openRecorder();
+  const characters = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i));
+  const control = (c: string) => String.fromCharCode(c === "?" ? 127 : c.toUpperCase().charCodeAt(0) & 31);
+  const keys: Record<string, string> = { "C-Space": "\0", "C-M-x": "\x1b\x18", "S-Tab": "\x1b[Z" };
+  for (const c of characters) {
+    keys[c] = c;
+    keys[`M-${c}`] = `\x1b${c}`;
+    if (/[A-Za-z@[\]\\^_?]/.test(c)) keys[`C-${c}`] = control(c);
+  }
+  const seen: Record<string, string> = {};
+  for (const key of Object.keys(keys)) seen[key] = (await type({ key })).toString();
+  expect(seen).toEqual(keys);
+  for (const modifiers of ["C-", "M-", "S-", "C-S-", "M-S-", "C-M-", "C-M-S-"]) {
+    for (const key of ["Up", "Home", "PPage", "Delete", "F1", "F12"]) {
+      const bytes = (await type({ key: modifiers + key })).toString();
+      expect([bytes.slice(0, 1), bytes.length > 2], modifiers + key).toEqual(["\x1b", true]);
+    }
+  }
+});
+
+test.each([
+  ...["", "Foo", "C-", "C-Foo", "enter", "F13", "ab", "é", "C-c C-d", "-t", "\n"],
+  ...["S-a", "S-!", "M-S-x", "S-Space", "S-Enter", "C-S-Escape", "C-!", "C-1", "C-;", "C-Tab", "C-BSpace"],
+])("%j is no key and is refused by name", async (key) => {
+  const { client } = sidecar;
+  const { code, message } = await refusal(client.sendInput("recorder-1", { key }));
+  expect([code, message]).toEqual([
+    "invalid_request",
+    expect.stringContaining("key: must be a tmux key name"),
+  ]);
+});
 
 test("C-c interrupts a program, C-d ends a shell's input", async () => {
   const { client } = sidecar;
@@ -183,6 +204,21 @@ describe("a line over 4,000 bytes", () => {
     const read = () => readFileSync(join(reposDir, "lines.txt"), "utf8");
     const all = await untilValue("both lines", read, (text) => text.split("\n").length > 2);
     expect(all).toBe(`${"z".repeat(4_000)}\n${"w".repeat(4_000)}\n`);
+  });
+
+  test("is refused too where it comes in parts, until the line is finished", async () => {
+    const { client, reposDir } = sidecar;
+    await openTerminal(client, "parts", "echo READY; cat > parts.txt");
+    await untilOutput(client, "parts", "READY");
+    const type = (text: string) => client.sendInput("parts", { text, enter: false });
+    await type("x".repeat(3_000));
+    expect(await refusal(type("y".repeat(1_001)))).toMatchObject({ code: "too_large" });
+    await type("z".repeat(1_000));
+    await client.sendInput("parts", { key: "Enter" });
+    await type(`${"w".repeat(3_000)}\n`);
+    const read = () => readFileSync(join(reposDir, "parts.txt"), "utf8");
+    const all = await untilValue("both lines", read, (text) => text.split("\n").length > 2);
+    expect(all).toBe(`${"x".repeat(3_000)}${"z".repeat(1_000)}\n${"w".repeat(3_000)}\n`);
   });
 
   test("is fine in raw mode", async () => {

@@ -62,7 +62,7 @@ describe("a configuration that can't work", () => {
 
   test("a host that others can reach needs a token", async () => {
     const { env } = makeFolders();
-    const { exitCode, stderr } = await runToEnd({ ...env, VM_HOST: "0.0.0.0", VM_TOKEN: "" });
+    const { exitCode, stderr } = await runToEnd({ ...env, VM_HOST: "0.0.0.0", VM_TOKEN: "   " });
     expect(stderr).toMatch(
       /^threadmux vm: VM_TOKEN: missing; VM_HOST=0.0.0.0 can be reached from other machines/,
     );

@@ -63,7 +63,10 @@ test("many threads in one request: whichever has something answers for all", asy
   await client.sendInput("b", { text: "from b", enter: false });
   const replies = await waiting;
   expect([replies["a"]?.output, replies["b"]?.output, replies["c"]?.output]).toEqual(["", "from b", ""]);
-  expect(await refusal(client.readOutputs({ since: { a: 999 } }))).toMatchObject({ code: "range" });
+  expect(await refusal(client.readOutputs({ since: { b: 0, a: 999 } }))).toMatchObject({
+    code: "range",
+    message: "since.a: 999 lies beyond the log's end at 0.",
+  });
 });
 
 test("the screen: text, colours, cursor, title, full-screen programs", async () => {

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
-import { ConfigError, parseEnv } from "../shared/config.ts";
+import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { type AgentConfig, splitArgs } from "./agent-program.ts";
 
@@ -59,7 +59,8 @@ export interface VmConfig {
 }
 
 /** @throws ConfigError with every problem at once. */
-export function parseVmConfig(env: Record<string, string | undefined>): VmConfig {
+export function parseVmConfig(environment: Record<string, string | undefined>): VmConfig {
+  const env = withoutBlanks(environment);
   const problems: string[] = [];
   let values: z.infer<typeof schema> | undefined;
   try {

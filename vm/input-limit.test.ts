@@ -15,6 +15,16 @@ test("a burst of four seconds' worth goes in at once, then what the rate allows"
   expect(() => limit.take("a", 1_024)).toThrow("too fast");
 });
 
+test("a thread into which nobody types any more is forgotten", () => {
+  let now = 0;
+  const limit = new InputLimit(() => now);
+  for (let i = 0; i < 10_000; i++) {
+    limit.take(`thread-${i}`, 1);
+    now += 100;
+  }
+  expect(limit.size).toBeLessThanOrEqual(41);
+});
+
 test("what was refused costs nothing, and many small inputs are bounded too", () => {
   let now = 0;
   const limit = new InputLimit(() => now);

@@ -11,6 +11,10 @@ export class InputLimit {
   readonly #buckets = new Map<string, { inputs: number; bytes: number; at: number }>();
   readonly #now: () => number;
 
+  get size(): number {
+    return this.#buckets.size;
+  }
+
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -33,10 +37,12 @@ export class InputLimit {
         `Input for this thread comes too fast; try again in ${Math.max(0.1, wait).toFixed(1)} s.`,
       );
     }
-    this.#buckets.set(threadId, bucket);
-  }
-
-  forget(threadId: string): void {
+    // The one that was used last is the last; a bucket that has had time to fill is none.
     this.#buckets.delete(threadId);
+    this.#buckets.set(threadId, bucket);
+    for (const [id, { at }] of this.#buckets) {
+      if (now - at < BURST_SECONDS * 1_000) break;
+      this.#buckets.delete(id);
+    }
   }
 }

@@ -66,6 +66,8 @@ export interface ThreadsOptions {
 export class Threads {
   readonly #options: ThreadsOptions;
   readonly #inputLimit: InputLimit;
+  /** By thread: what was typed since the last end of a line, in bytes. */
+  readonly #unfinishedLines = new Map<string, number>();
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
@@ -129,6 +131,7 @@ export class Threads {
         throw ended({ ...row, status: row.type === "agent" ? "idle" : "exited" }); // about to be noticed
       } else if ("key" in input) {
         await whereItRuns(row, this.#options.tmux.sendKey(row.paneId, input.key));
+        this.#unfinishedLines.delete(threadId);
       } else {
         const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
         await whereItRuns(row, this.#type(row, bytes, inputId));
@@ -158,8 +161,13 @@ export class Threads {
   }
 
   async #type(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
+    const unfinished = await this.#checkLineLength(row, bytes);
+    await this.#typeOnce(row, bytes, inputId);
+    this.#unfinishedLines.set(row.threadId, unfinished);
+  }
+
+  async #typeOnce(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
     const { store, tmux } = this.#options;
-    await checkLineLength(bytes, row.tty);
     if (inputId === undefined) return tmux.sendBytes(row.paneId, bytes);
     // The pane keeps only the last id: what is still open is settled before this one takes its place.
     for (const open of store.listSendingInputs(row.threadId)) {
@@ -168,6 +176,25 @@ export class Threads {
     store.setInput(row.threadId, inputId, "sending");
     await tmux.sendBytes(row.paneId, bytes, inputId);
     store.setInput(row.threadId, inputId, "sent");
+  }
+
+  /**
+   * In line mode the kernel keeps the first 4,095 bytes of a line and drops the rest without a word.
+   * @returns how long the line is that these bytes leave unfinished.
+   */
+  async #checkLineLength({ threadId, tty }: ThreadRow, bytes: Buffer): Promise<number> {
+    let length = this.#unfinishedLines.get(threadId) ?? 0;
+    let longest = 0;
+    for (const byte of bytes) {
+      length = byte === 0x0a || byte === 0x0d ? 0 : length + 1;
+      longest = Math.max(longest, length);
+    }
+    if (longest <= MAX_LINE_BYTES) return length;
+    if (!(await isLineMode(tty))) return 0;
+    throw new AppError(
+      "too_large",
+      `text: makes a line of ${longest.toLocaleString("en")} bytes; the program reads line by line, where the kernel cuts lines over ${MAX_LINE_BYTES.toLocaleString("en")}.`,
+    );
   }
 
   /** Where the database can't tell, since the sidecar died in between, the pane can: it keeps the last id. */
@@ -219,7 +246,11 @@ export class Threads {
     const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
     const replies = await Promise.all(
       known.map(async ([threadId, position]) => {
-        const reply = await this.readOutput(threadId, { since: position, limit: Math.min(limit, share) });
+        const query = { since: position, limit: Math.min(limit, share) };
+        const reply = await this.readOutput(threadId, query).catch((error: unknown) => {
+          if (!(error instanceof AppError && error.code === "range")) throw error;
+          throw new AppError("range", error.message.replace(/^since/, `since.${threadId}`));
+        });
         return [threadId, reply] as const;
       }),
     );
@@ -281,6 +312,7 @@ export class Threads {
         ...ending,
         endedAt: wasRunning ? (end?.endedAt ?? now()) : (row.endedAt ?? now()),
       });
+      this.#unfinishedLines.delete(threadId);
       log.info({ threadId, survivors }, "thread killed");
       return { killed: true, summary, exitCode: ending.exitCode, survivors };
     });
@@ -370,7 +402,8 @@ export class Threads {
   async #summary(row: ThreadRow): Promise<string> {
     const { tmux, files } = this.#options;
     const shown = await whereTmuxAnswers(tmux.captureText(row.paneId, 200));
-    const text = shown ?? stripAnsi(readLogTail(files.log(row.threadId), 16_384)).replace(/\r+\n/g, "\n");
+    const text =
+      shown ?? stripAnsi(readLogTail(files.log(row.threadId), 16_384)).replace(/(?<!\r)\r+\n/g, "\n");
     return text.trimEnd().split("\n").slice(-SUMMARY_LINES).join("\n");
   }
 }
@@ -393,23 +426,6 @@ function checkMessage(text: string): void {
     const limit = MAX_COMMAND_BYTES.toLocaleString("en");
     throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
   }
-}
-
-/** In line mode the kernel keeps the first 4,095 bytes of a line and drops the rest without a word. */
-async function checkLineLength(bytes: Buffer, tty: string): Promise<void> {
-  let longest = 0;
-  let start = 0;
-  for (let i = 0; i <= bytes.length; i++) {
-    if (i < bytes.length && bytes[i] !== 0x0a && bytes[i] !== 0x0d) continue;
-    longest = Math.max(longest, i - start);
-    start = i + 1;
-  }
-  if (longest <= MAX_LINE_BYTES) return;
-  if (!(await isLineMode(tty))) return;
-  throw new AppError(
-    "too_large",
-    `text: has a line of ${longest.toLocaleString("en")} bytes; the program reads line by line, where the kernel cuts lines over ${MAX_LINE_BYTES.toLocaleString("en")}.`,
-  );
 }
 
 /** Rarely asked, so a process may be spawned for it. A terminal that is gone cuts nothing. */

@@ -228,7 +228,8 @@ export class TmuxServer {
 
   /** Presses a key by tmux's name for it; the caller has checked the name. */
   async sendKey(paneId: string, key: string): Promise<void> {
-    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", key])], paneId);
+    const name = key === "S-Tab" ? "BTab" : key; // tmux knows it by this name alone
+    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", name])], paneId);
   }
 
   async listPanes(which: "all" | "needing a look"): Promise<Pane[]> {
