@@ -27,7 +27,7 @@ import { diskFull } from "./disk.ts";
 import { logRequests, requireToken, type WrongTokens } from "./http-guard.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Outputs } from "./outputs.ts";
-import { createPlainText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
 import { listRepos } from "./repos.ts";
 import type { Threads } from "./threads.ts";
 import type { TokenCheck } from "./token.ts";
@@ -119,7 +119,7 @@ export function createApp({
           yield chunk;
         }
       };
-      await (format === "raw" ? pipeline(bytes, whole, res) : pipeline(bytes, whole, createPlainText(), res));
+      await (format === "raw" ? pipeline(bytes, whole, res) : pipeline(bytes, whole, plainText, res));
     } catch (error) {
       // The caller went away in the middle: its right.
       if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;

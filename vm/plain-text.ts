@@ -1,33 +1,51 @@
-/** A log without its escape sequences, as a stream with bounded memory. */
-import { Transform } from "node:stream";
+/** A log without its escape sequences, as a stream. Nothing that a program prints makes it slow or large. */
 import { StringDecoder } from "node:string_decoder";
 import stripAnsi from "strip-ansi";
 
 /** Longer than any sensible escape sequence: what is still not over after so much is text. */
 const MAX_SEQUENCE_CHARACTERS = 8_192;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with a control character
-const UNFINISHED = /[\x1b\x9b](?:\[?[0-9;:?<=>!"' ]*|[\]PX^_][^\x07\x1b]*\x1b?|[()#%*+ -/]*)$/;
+/** Every part stops where another sequence may begin: no character is looked at from more than one start. */
+const UNFINISHED =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with a control character
+  /(?:[\x1b\x9b]\[?[ -?]*|(?:\x1b[\]PX^_k]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x80-\x9f]*\x1b?)$/;
+/** Only from a run's start: tried from each of its characters, a long one that no `\n` follows would take hours. */
+const LINE_END = /(?<!\r)\r+\n/g;
+const RETURNS_AT_ONCE = 64 * 1024;
 
-/** Bytes of a terminal in, plain UTF-8 text out: no escape sequences, lines ended by `\n`. */
-export function createPlainText(): Transform {
+/** Bytes of a terminal in, text out: no escape sequences, lines ended by `\n`, however the bytes were cut. */
+export async function* plainText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
-  const clean = (text: string) => stripAnsi(text).replace(/\r+\n/g, "\n");
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      const text = rest + decoder.write(chunk);
-      const unfinished = UNFINISHED.exec(text)?.[0] ?? "";
-      // A carriage return may be the first half of a line's end.
-      const held =
-        unfinished !== "" && unfinished.length < MAX_SEQUENCE_CHARACTERS
-          ? unfinished.length
-          : /\r*$/.exec(text)?.[0].length;
-      const cut = text.length - (held ?? 0);
-      rest = text.slice(cut);
-      done(null, clean(text.slice(0, cut)));
-    },
-    flush(done) {
-      done(null, clean(rest + decoder.end()));
-    },
-  });
+  /** Carriage returns that may belong to a line's end: only counted, since a log may hold nothing else. */
+  let returns = 0;
+  const clean = function* (raw: string) {
+    // Without an escape of ours it leaves 8-bit strings alone where there is none: that would depend on the cut.
+    const text = stripAnsi(`\x1b[m${raw}`);
+    let start = 0;
+    while (text[start] === "\r") start += 1;
+    let end = text.length;
+    while (end > start && text[end - 1] === "\r") end -= 1;
+    if (end > start) {
+      if (text[start] !== "\n") yield* repeatReturns(returns + start);
+      yield text.slice(start, end).replace(LINE_END, "\n");
+      returns = text.length - end;
+    } else {
+      returns += text.length;
+    }
+  };
+  for await (const chunk of chunks) {
+    const text = rest + decoder.write(chunk);
+    const unfinished = UNFINISHED.exec(text.slice(-MAX_SEQUENCE_CHARACTERS))?.[0] ?? "";
+    const cut = text.length - (unfinished.length < MAX_SEQUENCE_CHARACTERS ? unfinished.length : 0);
+    rest = text.slice(cut);
+    yield* clean(text.slice(0, cut));
+  }
+  yield* clean(rest + decoder.end());
+  yield* repeatReturns(returns);
+}
+
+function* repeatReturns(count: number): Generator<string, void, undefined> {
+  for (let left = count; left > 0; left -= RETURNS_AT_ONCE) {
+    yield "\r".repeat(Math.min(left, RETURNS_AT_ONCE));
+  }
 }
