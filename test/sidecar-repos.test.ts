@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
@@ -105,6 +106,35 @@ test("a detached HEAD is shown by its commit, a broken .git not at all", async (
   const repos = await sidecar.client.listRepos();
   expect(repos.find((repo) => repo.dir === "detached")?.branch).toMatch(/^[0-9a-f]{8}$/);
   expect(repos.find((repo) => repo.dir === "broken")).toEqual({ dir: "broken" });
+});
+
+test("FIFOs, devices and endless files where git's should be stop nobody", { timeout: 10_000 }, async () => {
+  const path = (name: string) => join(sidecar.reposDir, "strange", name);
+  for (const name of [
+    "fifo/.git",
+    "fifo-for-git",
+    "device/.git",
+    "endless/.git",
+    "long",
+    "pointed",
+    "target",
+  ])
+    folder(`strange/${name}`);
+  for (const name of ["fifo/.git/HEAD", "fifo-for-git/.git", "target/HEAD"])
+    execFileSync("mkfifo", [path(name)]);
+  symlinkSync("/dev/zero", path("device/.git/HEAD"));
+  for (const name of ["endless/.git/HEAD", "long/.git"]) {
+    writeFileSync(path(name), "");
+    truncateSync(path(name), 1024 ** 3);
+  }
+  writeFileSync(path("pointed/.git"), `gitdir: ${path("target")}\n`);
+  const names = ["device", "endless", "fifo", "fifo-for-git", "long", "pointed", "target"];
+  // As many at once as there are threads for work on files.
+  for (const repos of await Promise.all([1, 2, 3, 4].map(() => sidecar.client.listRepos("strange/")))) {
+    expect(repos.map((repo) => repo.dir)).toEqual(names.map((name) => `strange/${name}`));
+    expect(repos.filter((repo) => repo.branch)).toEqual([]);
+  }
+  await openTerminal(sidecar.client, "after-fifos", "true");
 });
 
 test("what a repository's settings make git run sees no secret of the sidecar", async () => {

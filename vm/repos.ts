@@ -1,7 +1,7 @@
 /** Directories below `REPOS_DIR`, to complete what a person types, with the branch of those that are git's. */
 import { execFile } from "node:child_process";
-import type { Dirent } from "node:fs";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Repo } from "../shared/api.ts";
@@ -12,6 +12,8 @@ const MAX_REPOS = 25;
 const SKIPPED = new Set(["node_modules", ".git"]);
 /** Discord waits 3 s for a completion: a slow `git status` is left out instead. */
 const GIT_TIMEOUT_MS = 700;
+/** The longest path that Linux takes: more is in no file that git wrote. */
+const MAX_POINTER_BYTES = 4_096;
 
 /**
  * Directories whose path starts with `prefix`, their sub-directories after them, at most 25. Hidden ones only
@@ -91,12 +93,30 @@ async function findBranch(path: string): Promise<string | undefined> {
   try {
     let git = join(path, ".git");
     if ((await stat(git)).isFile()) {
-      git = resolve(path, (await readFile(git, "utf8")).replace(/^gitdir: /, "").trim());
+      git = resolve(path, (await readPointer(git)).replace(/^gitdir: /, ""));
     }
-    const head = (await readFile(join(git, "HEAD"), "utf8")).trim();
-    return head.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head.slice(0, 8);
+    const head = await readPointer(join(git, "HEAD"));
+    const commit = /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 8);
+    return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? commit;
   } catch {
     return undefined; // not a git directory
+  }
+}
+
+/**
+ * One of git's one-line files. Anybody may have made it: a FIFO would hold the thread that opens it for ever, and
+ * four of them all work on files; a device would never end.
+ */
+async function readPointer(file: string): Promise<string> {
+  if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
+  // It may have become a FIFO since.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_POINTER_BYTES), 0, MAX_POINTER_BYTES, 0);
+    return buffer.toString("utf8", 0, bytesRead).trim();
+  } finally {
+    await handle.close();
   }
 }
 
