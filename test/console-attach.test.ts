@@ -418,7 +418,7 @@ describe("who may attach", () => {
     expect(await refusedWith(attach(sidecar, "door", { headers: headers() }))).toBe(401);
   });
 
-  test.each(["/threads", "/thread/door", "/thread/door/attach/x", "/thread/%2e%2e/attach", "/"])(
+  test.each(["/threads", "/thread/door", "/thread/door/attach/x", "/thread/%2e%2e/attach", "/", "//["])(
     "no socket is at %s",
     async (path) => {
       expect(await upgradeStatus(path)).toBe(404);

@@ -70,7 +70,7 @@ export class Viewers {
     this.#limits = { ...VIEWERS_LIMITS, ...options.limits };
   }
 
-  /** For the HTTP server's `upgrade` event. */
+  /** For a request that asks for a WebSocket. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     try {
@@ -190,7 +190,10 @@ export class Viewers {
 
 /** @throws AppError `not_found`, `invalid_request` */
 function parseTarget(target: string): { threadId: string; mode: AttachMode; acks: boolean } {
-  const url = new URL(target, "http://sidecar");
+  const base = "http://sidecar";
+  // Its own error would hold the whole target, which has no place in a log.
+  if (!URL.canParse(target, base)) throw new AppError("not_found", "There is no WebSocket at this address.");
+  const url = new URL(target, base);
   const threadId = threadIdSchema.safeParse(/^\/thread\/([^/]+)\/attach$/.exec(url.pathname)?.[1]);
   if (!threadId.success) throw new AppError("not_found", `There is no WebSocket at ${url.pathname}.`);
   const query = attachQuerySchema.safeParse(Object.fromEntries(url.searchParams));
