@@ -1,6 +1,8 @@
 /** Who gets in, what is counted, what is described, and that nothing that is sent makes the sidecar stumble. */
 import { readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { Writable } from "node:stream";
+import { text as readText } from "node:stream/consumers";
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -28,6 +30,14 @@ afterAll(() => sidecar?.close());
 
 const get = (path: string, headers: Record<string, string> = { authorization: `Bearer ${sidecar.token}` }) =>
   fetch(`${sidecar.url}${path}`, { headers });
+
+/** What the sidecar answers to these bytes, until it closes. */
+async function say(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(sidecar.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  return readText(socket);
+}
 
 test("the version is package.json's", () => {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -78,6 +88,20 @@ test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
   expect((await get("/metrics", {})).status).toBe(401);
 });
 
+test("a client that offers HTTP/2 is answered in HTTP/1.1, and is no wrong token", async () => {
+  const wrong = async () =>
+    /^threadmux_wrong_tokens_total .*$/m.exec(await (await get("/metrics")).text())?.[0];
+  const before = await wrong();
+  const h2c =
+    "host: localhost\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAMA";
+  expect(await say(`GET /healthz HTTP/1.1\r\n${h2c}\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 OK\r\n.*"ok":true/s);
+  const token = `authorization: Bearer ${sidecar.token}`;
+  expect(await say(`GET /threads HTTP/1.1\r\n${token}\r\n${h2c}\r\n\r\n`)).toMatch(
+    /^HTTP\/1.1 200 .*"threads":/s,
+  );
+  expect(await wrong()).toBe(before);
+});
+
 test("logs have request and thread ids, and never a secret or a line of the terminal", async () => {
   const { client, token } = sidecar;
   await openTerminal(client, "logged", "echo sec''ret-output; cat");
@@ -86,6 +110,8 @@ test("logs have request and thread ids, and never a secret or a line of the term
   await untilOutput(client, "logged", "secret-input\r\nsecret-input");
   const response = await get("/thread/logged?x=secret-query");
   const requestId = response.headers.get("x-request-id") ?? "";
+  const knock = `GET //[?x=secret-query HTTP/1.1\r\nauthorization: Bearer ${token}\r\nconnection: upgrade`;
+  expect(await say(`${knock}\r\nupgrade: websocket\r\n\r\n`)).toMatch(/^HTTP\/1.1 404 /);
   const all = logLines.join("");
   expect(all).not.toMatch(/secret-(output|input|query)/);
   expect(all).not.toContain(token);

@@ -1,6 +1,5 @@
 /** The HTTP API: parses requests, calls the operations, answers; no decision is made here. */
 import { createReadStream } from "node:fs";
-import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
@@ -228,19 +227,6 @@ function answerError(log: Log): ErrorRequestHandler {
     if (res.headersSent) return void res.destroy();
     answer(res, { error: appError.message, code: appError.code }, appError.status);
   };
-}
-
-/** What is no HTTP at all, or has headers beyond all measure, never gets to the routes: it is answered here. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const [status, sentence] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? (["431 Request Header Fields Too Large", "The request's headers are too long."] as const)
-      : (["400 Bad Request", "The request is not valid HTTP."] as const);
-  const body = JSON.stringify({ error: sentence, code: "invalid_request" });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
 }
 
 /** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */

@@ -1,13 +1,12 @@
 /** Wires the sidecar together and listens. */
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { HealthReply } from "../shared/api.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
-import { answerBrokenRequest, createApp } from "./app.ts";
+import { createApp } from "./app.ts";
 import { Cgroups } from "./cgroups.ts";
 import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
@@ -15,6 +14,7 @@ import { Sessions } from "./console/sessions.ts";
 import { Viewers, type ViewersLimits } from "./console/viewers.ts";
 import { freeDiskBytes, LOW_BYTES } from "./disk.ts";
 import { WrongTokens } from "./http-guard.ts";
+import { createHttpServer } from "./http-server.ts";
 import { sizeOfLog } from "./log-file.ts";
 import { LogKeeper } from "./log-keeper.ts";
 import { LogWatch } from "./log-watch.ts";
@@ -27,14 +27,6 @@ import { Threads } from "./threads.ts";
 import { TmuxServer } from "./tmux/server.ts";
 import { createTokenCheck } from "./token.ts";
 import { Watcher } from "./watcher.ts";
-
-/** A request must arrive within these; connections are kept far longer than clients keep them, so that none is reset. */
-const SERVER_LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 75_000,
-  maxHeaderSize: 16 * 1024,
-};
 
 export interface Sidecar {
   url: string;
@@ -189,9 +181,10 @@ export async function runSidecar(
       metrics,
       log,
     });
-    const server = createServer(SERVER_LIMITS, app)
-      .on("clientError", answerBrokenRequest)
-      .on("upgrade", (request, socket, head) => viewers.upgrade(request, socket, head));
+    const server = createHttpServer({
+      app,
+      onWebSocket: (request, socket, head) => viewers.upgrade(request, socket, head),
+    });
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(config.port, config.host, resolve);
