@@ -95,7 +95,7 @@ export class Metrics {
 /**
  * What prom-client knows of this process, but for the distribution of the event loop's lag: the timer behind it wakes
  * the process a hundred times a second, which is two thirds of what a sidecar with 50 idle threads costs. The lag at
- * the time of asking stays.
+ * one moment stays: each scrape says what was measured at the one before.
  */
 function collectProcessMetrics(registry: Registry): void {
   const prefix = "threadmux_";
