@@ -74,7 +74,17 @@ describe("a configuration that can't work", () => {
     [
       "a STATE_DIR that can't be made",
       (f: SidecarFolders) => ({ ...f.env, STATE_DIR: "/dev/null/state" }),
-      "/dev/null/state",
+      "STATE_DIR: .*/dev/null",
+    ],
+    [
+      "a STATE_DIR where Node's own mkdir never ends",
+      (f: SidecarFolders) => ({ ...f.env, STATE_DIR: "/proc/x/y" }),
+      "STATE_DIR: .*'/proc/x'",
+    ],
+    [
+      "a REPOS_DIR that can't be made",
+      (f: SidecarFolders) => ({ ...f.env, REPOS_DIR: "/proc/x" }),
+      "REPOS_DIR: .*'/proc/x'",
     ],
   ])("%s is said in words, with exit code 1", async (_name, makeEnv, words) => {
     const { exitCode, stderr } = await runToEnd(makeEnv(makeFolders()));

@@ -1,8 +1,18 @@
 /** Wires the sidecar together and listens. */
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import type { AddressInfo } from "node:net";
+import { dirname } from "node:path";
 import type { HealthReply } from "../shared/api.ts";
+import { errorText } from "../shared/errors.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
@@ -55,9 +65,11 @@ export async function runSidecar(
   const releasers = new Releasers();
   try {
     const { stateDir } = config;
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
-    chmodSync(stateDir, 0o700);
-    mkdirSync(config.reposDir, { recursive: true });
+    needFolder("STATE_DIR", () => {
+      makeFolders(stateDir, 0o700);
+      chmodSync(stateDir, 0o700);
+    });
+    needFolder("REPOS_DIR", () => makeFolders(config.reposDir));
     const reposDir = realpathSync(config.reposDir);
     const paths = statePaths(stateDir);
     const lock = holdLock(paths.lock);
@@ -205,6 +217,24 @@ export async function runSidecar(
     await releasers.close();
     throw error;
   }
+}
+
+function needFolder(name: string, make: () => void): void {
+  try {
+    make();
+  } catch (error) {
+    throw new Error(`${name}: can't be made or used: ${errorText(error)}`, { cause: error });
+  }
+}
+
+/** As `mkdir -p`. Node's own never returns where a folder is there that takes no other, as /proc (Node 20). */
+function makeFolders(path: string, mode = 0o777): void {
+  if (existsSync(path)) {
+    if (!statSync(path).isDirectory()) throw new Error(`${path} is not a directory`);
+    return;
+  }
+  if (dirname(path) !== path) makeFolders(dirname(path), mode);
+  mkdirSync(path, { mode });
 }
 
 function readOrMakeToken(file: string): string {
