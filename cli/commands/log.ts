@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createWriteStream } from "node:fs";
+import { createWriteStream, rmSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import type { Command } from "commander";
@@ -63,6 +63,13 @@ async function log(context: Context, wanted: string, options: LogOptions): Promi
 /** Beside it first: what was there is replaced by something whole or not at all. */
 async function save(chunks: AsyncIterable<Uint8Array>, file: string): Promise<number> {
   const part = `${file}.${process.pid}.part`;
+  const leave = (code: number) => {
+    rmSync(part, { force: true });
+    process.exit(code);
+  };
+  const onInterrupt = () => leave(EXIT.interrupted);
+  const onTerminate = () => leave(143);
+  process.once("SIGINT", onInterrupt).once("SIGTERM", onTerminate);
   let bytes = 0;
   try {
     const stream = createWriteStream(part, { flags: "wx", mode: 0o600 });
@@ -84,6 +91,8 @@ async function save(chunks: AsyncIterable<Uint8Array>, file: string): Promise<nu
     throw isUsage
       ? new AppError("invalid_request", message, { cause: error })
       : new Error(message, { cause: error });
+  } finally {
+    process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
   }
   return bytes;
 }
