@@ -17,7 +17,8 @@ export const EXIT_CODES_HELP = `Exit codes:
   1    failed
   2    wrong usage or settings: a bad argument, directory or token; a thread's prefix that fits several
   3    no such thread
-  4    refused: the thread has ended, its id is taken, too many are open, the text is too long
+  4    refused: the thread has ended, its id is taken, too many are open, the text is too long,
+       input comes too fast
   5    the sidecar or its tmux does not answer
   130  ended by Ctrl-C
   tail -f and new --follow exit with the process's own code once it has ended.`;

@@ -47,22 +47,22 @@ export async function runCli(
     const context = createContext(command.optsWithGlobals<CommonOptions>(), env, streams, workingDir);
     exitCode = await work(context);
   };
-  const program = createProgram(act, streams);
+  const end = args.indexOf("--");
+  const isJson = args.slice(0, end < 0 ? args.length : end).includes("--json");
+  const program = createProgram(act, streams, isJson);
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok; // --help, --version
-    if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage; // it has been shown
+    if (error instanceof CommanderError && error.code === "commander.help" && !isJson) return EXIT.usage; // shown
     const said = error instanceof CommanderError ? toUsageError(error) : error;
-    const end = args.indexOf("--");
-    const isJson = args.slice(0, end < 0 ? args.length : end).includes("--json");
     streams.stderr.write(`${describeError(said, isJson)}\n`);
     return exitCodeOf(said);
   }
 }
 
-function createProgram(act: Act, streams: Streams): Command {
+function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   const program = new Command("threadmux")
     .description("Threads of a sidecar: terminals and coding agents that go on without you.")
     .version(VERSION, "-V, --version")
@@ -73,7 +73,8 @@ function createProgram(act: Act, streams: Streams): Command {
     .configureHelp({ showGlobalOptions: true, helpWidth: 100 })
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
-      writeErr: (text) => streams.stderr.write(text),
+      // Only the help where no command is given: a program gets an error instead.
+      writeErr: (text) => isJson || streams.stderr.write(text),
       outputError: () => undefined, // said where all errors are
     })
     .exitOverride()
@@ -93,6 +94,9 @@ function createProgram(act: Act, streams: Streams): Command {
 }
 
 function toUsageError(error: CommanderError): AppError {
+  if (error.code === "commander.help") {
+    return new AppError("invalid_request", "command: missing; threadmux --help lists them", { cause: error });
+  }
   const text = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
   const hint = error.code === "commander.unknownOption" ? "; what belongs to the thread goes after --" : "";
   return new AppError("invalid_request", `${text}${hint}`, { cause: error });

@@ -1,7 +1,7 @@
 /** The command line as a person or a script uses it, against a real sidecar and real tmux. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
@@ -114,6 +114,12 @@ describe.concurrent("new and ls", () => {
       "there",
     ]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "message 1 of my conversation: hello there\r\n" });
+    const bytes = Buffer.from("not \xff text", "latin1");
+    const refused = await cli.call(["send", "bot", "-"], { input: bytes });
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("line 1: must be UTF-8 (nothing"),
+    });
     expect((await cli.run(["send", "bot", "-"], { input: "exit 3\nand more\n" })).code).toBe(0);
     const again = await cli.call(["tail", "-f", "-n", "2", "bot"]);
     expect(again).toMatchObject({
@@ -220,8 +226,14 @@ describe.concurrent("send, screen, resize, status", () => {
     expect(long.stderr).toMatch(
       /^threadmux: standard input, line 2: text: .+ \(the lines before it were sent\)\n$/,
     );
+    const bytes = Buffer.from("\xef\xbb\xbfgood\nnot \xe9 text\nnever\n", "latin1");
+    expect(await cli.call(["send", "lines", "-"], { input: bytes })).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "threadmux: standard input, line 2: must be UTF-8 (the lines before it were sent)\n",
+    });
     await client.sendInput("lines", { key: "C-d" });
-    expect((await untilEnded(client, "lines")).output).toMatch(/\nfits\r\n$/);
+    expect((await untilEnded(client, "lines")).output).toMatch(/\nfits\r\ngood\r\n$/);
   });
 
   test("the screen as text, with colours, as JSON", async () => {
@@ -339,6 +351,23 @@ describe.concurrent("tail and log", () => {
     const none = join(folders.home, "no/such/file");
     const missing = await cli.call(["log", "log", "-o", none]);
     expect(missing).toMatchObject({ code: 2, stderr: expect.stringMatching(/^threadmux: --output: .+\n$/) });
+  });
+
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const)("%s in the midst of a file leaves nothing of it, exit code %i", async (name, code) => {
+    await openTerminal(sidecar.client, `cut-${code}`, "true");
+    await untilEnded(sidecar.client, `cut-${code}`);
+    truncateSync(join(sidecar.stateDir, `logs/cut-${code}.log`), 1024 * 1024 * 1024);
+    const folder = join(sidecar.folders.home, name);
+    mkdirSync(folder);
+    const child = cli.start(["log", `cut-${code}`, "-o", join(folder, "big.log")]);
+    const ended = once(child, "close");
+    await until("the file's beginning", () => readdirSync(folder).length > 0);
+    child.kill(name);
+    expect(await ended).toEqual([code, null]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test("a log of any size takes little memory", async () => {
@@ -513,6 +542,7 @@ describe.concurrent("what goes wrong", () => {
 
   test.each([
     ["invalid_request", 2, ["--json", "lss"], {}],
+    ["invalid_request", 2, ["--json"], {}],
     ["not_found", 3, ["screen", "nobody", "--json"], {}],
     ["unavailable", 5, ["ls", "--json"], { VM_URL: "http://127.0.0.1:1" }],
   ] as const)("with --json, %s is said as JSON", async (expected, code, args, env) => {
@@ -546,6 +576,7 @@ describe.concurrent("what goes wrong", () => {
     const bare = await cli.call([]);
     expect(bare).toMatchObject({ code: 2, stdout: "" });
     expect(bare.stderr).toMatch(/^Usage: threadmux /);
+    for (const word of ["input comes too fast", "130  ended by Ctrl-C"]) expect(bare.stderr).toContain(word);
   });
 
   test("the package offers it under its name", () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
 import { MAX_BODY_BYTES, MAX_COMMAND_BYTES } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
@@ -6,6 +7,8 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
+
+const CARRIAGE_RETURN = 0x0d;
 
 interface SendOptions {
   enter: boolean;
@@ -76,57 +79,75 @@ async function send(
 async function sendLines(
   client: SidecarClient,
   threadId: string,
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<Buffer>,
   enter: boolean,
 ): Promise<number> {
   let number = 0;
-  for await (const text of lines) {
+  for await (const line of lines) {
     number += 1;
     try {
+      const text = toText(line, number);
       if (text !== "" || enter) await client.sendInput(threadId, { text, enter });
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      const sent = number === 1 ? "nothing was sent" : `the lines before it were sent`;
-      throw new AppError(error.code, `standard input, line ${number}: ${error.message} (${sent})`, {
-        cause: error,
-      });
+      throw atLine(number, error, number === 1 ? "nothing was sent" : "the lines before it were sent");
     }
   }
   return number;
 }
 
+function atLine(number: number, error: unknown, sent: string): unknown {
+  if (!(error instanceof AppError)) return error;
+  const sentence = `standard input, line ${number}: ${error.message} (${sent})`;
+  return new AppError(error.code, sentence, { cause: error });
+}
+
 async function sendMessage(
   client: SidecarClient,
   threadId: string,
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<Buffer>,
 ): Promise<number> {
-  const all: string[] = [];
+  const all: Buffer[] = [];
   let bytes = 0;
   for await (const line of lines) {
     all.push(line);
-    bytes += Buffer.byteLength(line) + 1;
+    bytes += line.length + 1;
     if (bytes > MAX_COMMAND_BYTES + 1) {
       const limit = MAX_COMMAND_BYTES.toLocaleString("en");
       throw new AppError("too_large", `standard input: an agent's message may have at most ${limit} bytes`);
     }
   }
-  await client.sendInput(threadId, { text: all.join("\n") });
+  const text = all.map((line, index) => {
+    try {
+      return toText(line, index + 1);
+    } catch (error) {
+      throw atLine(index + 1, error, "nothing was sent");
+    }
+  });
+  await client.sendInput(threadId, { text: text.join("\n") });
   return 1;
 }
 
 /** Its lines, without their ends. */
-async function* readLines(stdin: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest = "";
+async function* readLines(stdin: NodeJS.ReadableStream): AsyncGenerator<Buffer, void, undefined> {
+  let rest = Buffer.alloc(0);
   for await (const chunk of stdin) {
-    rest += decoder.decode(chunk as Buffer, { stream: true });
-    const lines = rest.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield line.replace(/\r$/, "");
+    rest = Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", start)) {
+      yield rest.subarray(start, rest[end - 1] === CARRIAGE_RETURN && end > start ? end - 1 : end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
     if (rest.length > MAX_BODY_BYTES) {
       throw new AppError("too_large", "standard input: has a line over 1 MiB");
     }
   }
-  rest += decoder.decode();
-  if (rest !== "") yield rest;
+  if (rest.length > 0) yield rest;
+}
+
+/** What is no text can't be typed: better refused than changed. */
+function toText(line: Buffer, number: number): string {
+  if (!isUtf8(line)) throw new AppError("invalid_request", "must be UTF-8");
+  const text = line.toString();
+  return number === 1 ? text.replace(/^\ufeff/, "") : text; // a byte order mark
 }

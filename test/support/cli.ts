@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 export interface CliOptions {
   env?: Record<string, string>;
   /** Standard input; without it, there is none. */
-  input?: string;
+  input?: string | Uint8Array;
   cwd?: string;
 }
 
@@ -96,7 +96,12 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
   const call: Cli["call"] = async (args, options = {}) => {
     const stdout = new PassThrough();
     const stderr = new PassThrough();
-    const streams = { stdin: Readable.from([Buffer.from(options.input ?? "")]), stdout, stderr };
+    const { input = "" } = options;
+    const streams = {
+      stdin: Readable.from([typeof input === "string" ? Buffer.from(input) : input]),
+      stdout,
+      stderr,
+    };
     const said = Promise.all([text(stdout), text(stderr)]);
     const code = await runCli(
       args,
