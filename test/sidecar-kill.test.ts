@@ -1,12 +1,17 @@
+import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pause } from "../shared/lifecycle.ts";
 import { Cgroups } from "../vm/cgroups.ts";
+import { inFull } from "./support/faults.ts";
 import { listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
+
+const run = promisify(execFile);
 
 let sidecar: TestSidecar;
 let withoutGroups: TestSidecar;
@@ -208,6 +213,40 @@ describe.concurrent("a kill", () => {
     expect(alive(nap)).toEqual([]);
   });
 });
+
+/** Ignores what it can and forks and exits without end: a look at its pid finds it gone. It holds a lock. */
+const HOPPER = `
+  use POSIX; use Fcntl ":flock";
+  $SIG{$_} = "IGNORE" for qw(TERM HUP INT);
+  open(LOCK, ">", $ARGV[0]) && flock(LOCK, LOCK_EX);
+  syswrite(STDOUT, "hopping\n");
+  for ($end = time + 60; time < $end;) { exit if fork; eval $ARGV[1] }`;
+
+const HOPPERS = [
+  ["", true, ""],
+  [" into a session of its own each time", true, "POSIX::setsid()"],
+  [", where there are no control groups", false, ""],
+] as const;
+
+for (const [how, canUseCgroups, onHop] of HOPPERS) {
+  test.runIf(hasGroups || !canUseCgroups)(
+    `a program that forks and exits without end${how} is gone`,
+    async () => {
+      const { client, stateDir, reposDir } = canUseCgroups ? sidecar : withoutGroups;
+      const listGroups = () => readdirSync(Cgroups.open(stateDir)?.pathOf("=") ?? "/var/empty").sort();
+      const before = canUseCgroups ? listGroups() : [];
+      for (let i = 0; i < inFull(5, 2); i++) {
+        const threadId = `hopper-${HOPPERS.findIndex(([name]) => name === how)}-${i}`;
+        const lock = join(reposDir, threadId);
+        await openTerminal(client, threadId, `exec perl -e '${HOPPER}' ${lock} '${onHop}'`);
+        await untilOutput(client, threadId, "hopping");
+        expect(await client.killThread(threadId)).toMatchObject({ killed: true, survivors: 0 });
+        await run("flock", ["--nonblock", lock, "true"]); // fails while any of them holds it
+      }
+      if (canUseCgroups) expect(listGroups()).toEqual(before);
+    },
+  );
+}
 
 test("a kill answers when the log has the program's last words, also where its writer is behind", async () => {
   const { client, stateDir } = sidecar;

@@ -63,6 +63,11 @@ export function listGroup(path: string): number[] {
   return [...own, ...listGroups(path).flatMap(listGroup)];
 }
 
+/** Whether any process lives in it or below: unlike a list of them, right also while they fork and exit. */
+export function isPopulated(path: string): boolean {
+  return /^populated 1$/m.test(read(join(path, "cgroup.events")) ?? "");
+}
+
 /** SIGKILL to all of them at once, before any can start another, where the kernel can (5.14). */
 export function killGroup(path: string): void {
   try {

@@ -1,8 +1,15 @@
 /** Finds and ends all processes of a thread through /proc: no process is spawned for it. */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { constants } from "node:os";
 import { pause } from "../shared/lifecycle.ts";
-import { killGroup, listGroup, removeGroup } from "./cgroups.ts";
+import { isPopulated, killGroup, listGroup, removeGroup } from "./cgroups.ts";
+import {
+  hasMarker,
+  hasOpen,
+  identity,
+  ignoresTerm,
+  listProcesses,
+  type Process,
+  readProc,
+} from "./processes.ts";
 
 /** By what a thread's processes are known. */
 export interface TreeSeed {
@@ -19,28 +26,33 @@ export interface TreeSeed {
   group?: string | undefined;
 }
 
-interface Process {
-  pid: number;
-  ppid: number;
-  session: number;
-  /** Clock ticks since boot: with the pid it names one process for ever. */
-  startedAt: number;
+/** What is kept from one look at a tree to the next. */
+interface Memory {
+  /** Processes that are known to belong to it. */
+  tree: readonly Process[];
+  /** Processes that do not: they need not be looked at again. */
+  strangers: Set<string>;
+  /** Process groups that are wholly of the tree: one signal reaches what forks faster than it can be listed. */
+  groups: Set<number>;
+}
+
+function newMemory(): Memory {
+  return { tree: [], strangers: new Set(), groups: new Set() };
 }
 
 /**
  * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker,
  * whatever has the pane's terminal open, and all their descendants. What double-forks, leaves the session, clears
  * its environment and closes the terminal, all of it, is found by its control group alone.
- * @param also processes that are known to belong to it.
- * @param strangers filled with processes that do not: a second look needs not look at them again.
  */
-export function findTree(
-  seed: TreeSeed,
-  also: readonly Process[] = [],
-  strangers: Set<string> = new Set(),
-): Process[] {
+export function findTree(seed: TreeSeed, memory: Memory = newMemory()): Process[] {
   const all = listProcesses();
-  const known = new Set(also.map(identity));
+  const { strangers, groups } = memory;
+  const known = new Set(memory.tree.map(identity));
+  // A group's number is another's only when nothing was left of it: then its leader is new.
+  for (const process of all) {
+    if (process.pid === process.pgid && !known.has(identity(process))) groups.delete(process.pgid);
+  }
   const grouped = new Set(seed.group === undefined ? [] : listGroup(seed.group));
   const namesake = all.find((p) => p.pid === seed.panePid);
   const isOurs = namesake && (seed.marker === undefined || hasMarker(namesake.pid, seed.marker));
@@ -60,6 +72,7 @@ export function findTree(
       process === leader ||
       grouped.has(process.pid) ||
       (session > 0 && process.session === session) ||
+      groups.has(process.pgid) ||
       known.has(identity(process)) ||
       (!strangers.has(identity(process)) && isTied(process));
     if (isMember) members.add(process.pid);
@@ -75,7 +88,10 @@ export function findTree(
   }
   members.delete(process.pid);
   for (const process of looked) if (!members.has(process.pid)) strangers.add(identity(process));
-  return all.filter((p) => members.has(p.pid));
+  const mixed = new Set(all.flatMap(({ pid, pgid }) => (members.has(pid) ? [] : [pgid])));
+  memory.tree = all.filter((p) => members.has(p.pid));
+  for (const { pgid } of memory.tree) if (!mixed.has(pgid)) groups.add(pgid);
+  return [...memory.tree];
 }
 
 /**
@@ -84,43 +100,51 @@ export function findTree(
  * @returns how many processes are still alive; 0 unless something can't be killed.
  */
 export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number> {
-  const strangers = new Set<string>();
-  const look = async (also: readonly Process[]) => {
-    const tree = findTree(seed, also, strangers);
-    if (tree.length > 0) return tree;
+  const { group, panePid } = seed;
+  const memory = newMemory();
+  const isGroupAlive = () => group !== undefined && isPopulated(group);
+  let tree: Process[] = [];
+  const look = async () => {
+    tree = findTree(seed, memory);
+    if (tree.length > 0 || isGroupAlive()) return;
     await pause(10); // what was in the middle of exec has its environment now
-    return findTree(seed, also, strangers);
+    tree = findTree(seed, memory);
   };
-  let tree = await look([]);
-  const programs = () => tree.filter((p) => p.pid !== seed.panePid);
+  await look();
+  const programs = () => tree.filter((p) => p.pid !== panePid);
   signal(programs(), "SIGTERM");
   // An interactive shell ignores TERM and goes at HUP. Others get no HUP: it would end them while they tidy up.
   signal(programs().filter(ignoresTerm), "SIGHUP");
   signal(programs(), "SIGCONT"); // what is stopped sees neither before it goes on
-  for (let waitedMs = 0, stepMs = 10; tree.length > 0 && waitedMs < graceMs; ) {
+  for (let waitedMs = 0, stepMs = 10; (tree.length > 0 || isGroupAlive()) && waitedMs < graceMs; ) {
     await pause(stepMs);
     waitedMs += stepMs;
     stepMs = Math.min(stepMs * 2, 100);
-    tree = await look(tree);
+    await look();
   }
-  for (let round = 0; round < 5 && programs().length > 0; round++) {
-    if (seed.group !== undefined) killGroup(seed.group);
+  for (let round = 0; round < 25 && (programs().length > 0 || isGroupAlive()); round++) {
+    if (group !== undefined) killGroup(group);
+    signalGroups(memory, "SIGKILL", panePid); // the wrapper is to go by itself
     signal(programs(), "SIGKILL");
     await pause(20);
-    tree = await look(tree);
+    await look();
   }
   // The wrapper alone is left: it has the exit code and waits for tmux to drain. Let it, then insist.
   for (let waitedMs = 0; tree.length > 0 && waitedMs < 400; waitedMs += 20) {
     await pause(20);
-    tree = await look(tree);
+    await look();
   }
   for (let round = 0; round < 5 && tree.length > 0; round++) {
+    signalGroups(memory, "SIGKILL");
     signal(tree, "SIGKILL");
     await pause(20);
-    tree = await look(tree);
+    await look();
   }
-  if (seed.group !== undefined) removeGroup(seed.group);
-  return tree.length;
+  signalGroups(memory, "SIGKILL"); // should something have been missed by every look, it ends here
+  if (group === undefined) return tree.length;
+  removeGroup(group);
+  const alive = new Set([...tree.map(({ pid }) => pid), ...listGroup(group)]);
+  return Math.max(alive.size, isGroupAlive() ? 1 : 0);
 }
 
 /** Kills what runs with exactly these arguments (the program's name aside) and was not started by this process. */
@@ -134,7 +158,7 @@ export function killStrays(args: readonly string[]): void {
   signal(strays, "SIGKILL");
 }
 
-function signal(processes: readonly Process[], name: NodeJS.Signals): void {
+function signal(processes: readonly Pick<Process, "pid">[], name: NodeJS.Signals): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, name);
@@ -146,59 +170,10 @@ function signal(processes: readonly Process[], name: NodeJS.Signals): void {
   }
 }
 
-function identity(process: Process): string {
-  return `${process.pid}:${process.startedAt}`;
-}
-
-function listProcesses(): Process[] {
-  const processes: Process[] = [];
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    const stat = Number.isInteger(pid) ? readProc(pid, "stat") : undefined;
-    if (stat === undefined) continue;
-    // The name in brackets may hold anything, so fields are counted from the last bracket: state is the first.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z" || fields[0] === "X") continue;
-    processes.push({
-      pid,
-      ppid: Number(fields[1]),
-      session: Number(fields[3]),
-      startedAt: Number(fields[19]),
-    });
-  }
-  return processes;
-}
-
-function ignoresTerm({ pid }: Process): boolean {
-  const ignored = /^SigIgn:\t([0-9a-f]+)$/m.exec(readProc(pid, "status") ?? "")?.[1] ?? "0";
-  return (BigInt(`0x${ignored}`) & (1n << BigInt(constants.signals.SIGTERM - 1))) !== 0n;
-}
-
-function hasMarker(pid: number, marker: string): boolean {
-  return readProc(pid, "environ")?.split("\0").includes(marker) ?? false;
-}
-
-function hasOpen(pid: number, path: string): boolean {
-  if (path === "") return false;
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => findLink(`/proc/${pid}/fd/${fd}`) === path);
-  } catch {
-    return false; // gone meanwhile, or another user's
-  }
-}
-
-function findLink(file: string): string | undefined {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return undefined; // closed meanwhile: the others still count
-  }
-}
-
-function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
-  } catch {
-    return undefined; // gone meanwhile, or another user's
-  }
+/** A signal to a group reaches all in it at once, before any can start another. */
+function signalGroups({ groups }: Memory, name: NodeJS.Signals, except?: number): void {
+  signal(
+    [...groups].filter((pgid) => pgid > 1 && pgid !== except).map((pgid) => ({ pid: -pgid })),
+    name,
+  );
 }

@@ -1,0 +1,100 @@
+/** What runs on this machine, read from /proc. */
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { constants } from "node:os";
+
+export interface Process {
+  pid: number;
+  ppid: number;
+  /** The process group, which one signal reaches as a whole. */
+  pgid: number;
+  session: number;
+  /** Clock ticks since boot: with the pid it names one process for ever. */
+  startedAt: number;
+}
+
+export function identity(process: Process): string {
+  return `${process.pid}:${process.startedAt}`;
+}
+
+/** So many looks at the newest process follow each list. */
+const NEWEST_LOOKS = 8;
+
+/**
+ * All that live, but zombies. What forks and exits at once is gone before its turn in the list comes, so the list
+ * ends with what the kernel says is the newest process, and is returned newest first: the caller is to look at that
+ * while it lives.
+ */
+export function listProcesses(): Process[] {
+  const processes: Process[] = [];
+  const listed = new Set<number>();
+  const add = (pid: number) => {
+    const process = findProcess(pid);
+    if (process) processes.push(process);
+    if (process) listed.add(pid);
+  };
+  for (const name of readdirSync("/proc")) {
+    if (/^\d/.test(name)) add(Number(name));
+  }
+  for (let looks = 0; looks < NEWEST_LOOKS; looks++) {
+    const pid = newestPid();
+    if (pid === undefined || listed.has(pid)) break;
+    add(pid);
+  }
+  return processes.reverse();
+}
+
+/** What was started last on this machine or container; undefined where it is a thread of this very process. */
+function newestPid(): number | undefined {
+  const pid = Number(readFileSync("/proc/loadavg", "latin1").trim().split(" ").at(-1));
+  return existsSync(`/proc/self/task/${pid}`) ? undefined : pid;
+}
+
+/** Undefined where it is a zombie, or gone. */
+function findProcess(pid: number): Process | undefined {
+  const stat = readProc(pid, "stat");
+  if (stat === undefined) return undefined;
+  // The name in brackets may hold anything, so fields are counted from the last bracket: state is the first.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z" || fields[0] === "X") return undefined;
+  return {
+    pid,
+    ppid: Number(fields[1]),
+    pgid: Number(fields[2]),
+    session: Number(fields[3]),
+    startedAt: Number(fields[19]),
+  };
+}
+
+export function ignoresTerm({ pid }: Process): boolean {
+  const ignored = /^SigIgn:\t([0-9a-f]+)$/m.exec(readProc(pid, "status") ?? "")?.[1] ?? "0";
+  return (BigInt(`0x${ignored}`) & (1n << BigInt(constants.signals.SIGTERM - 1))) !== 0n;
+}
+
+export function hasMarker(pid: number, marker: string): boolean {
+  return readProc(pid, "environ")?.split("\0").includes(marker) ?? false;
+}
+
+export function hasOpen(pid: number, path: string): boolean {
+  if (path === "") return false;
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => findLink(`/proc/${pid}/fd/${fd}`) === path);
+  } catch {
+    return false; // gone meanwhile, or another user's
+  }
+}
+
+function findLink(file: string): string | undefined {
+  try {
+    return readlinkSync(file);
+  } catch {
+    return undefined; // closed meanwhile: the others still count
+  }
+}
+
+export function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+  } catch {
+    return undefined; // gone meanwhile, or another user's
+  }
+}
