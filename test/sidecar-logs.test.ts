@@ -1,5 +1,5 @@
 /** Logs that lose their writer, grow too large, or lie on a file system that gives nothing back. */
-import { readFileSync, statSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { SidecarClient } from "../shared/client.ts";
@@ -98,6 +98,24 @@ for (const [how, canPunchLogs] of [
     });
   });
 }
+
+test("a log that was being written anew when the sidecar died is whole, whatever earlier deaths left behind", async () => {
+  sidecar = await startSidecar();
+  const { client, stateDir } = sidecar;
+  await openTerminal(client, "cut", "seq 1000; cat");
+  await untilOutput(client, "cut", "1000\r\n");
+  const whole = (await readAll(client, "cut")).output;
+  await sidecar.stop();
+  const logs = join(stateDir, "logs");
+  // As a crash leaves it that comes when the row is changed and the log is empty, but not yet written back.
+  copyFileSync(join(logs, "cut.log"), join(logs, "cut.from.0"));
+  truncateSync(join(logs, "cut.log"));
+  const others = Array.from({ length: 20 }, (_, i) => `cut.from.${100 * (i + 1)}`);
+  for (const name of [...others, "cut.from.0.part"]) writeFileSync(join(logs, name), "cut off");
+  await sidecar.restart();
+  expect((await readAll(client, "cut")).output).toBe(whole);
+  expect(readdirSync(logs)).toEqual(["cut.log"]);
+});
 
 const FLOOD_LINES = inFull(3_000_000, 1_000_000);
 

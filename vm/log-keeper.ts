@@ -3,9 +3,11 @@ import { execFile } from "node:child_process";
 import {
   appendFileSync,
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeSync,
@@ -110,8 +112,9 @@ export class LogKeeper {
   recover(): void {
     const { store, files } = this.#options;
     for (const row of store.listThreads("open")) {
-      if (files.findRewrite(row.threadId) === row.logBase) this.#copyBack(row);
-      rmSync(files.rewrite(row.threadId, row.logBase), { force: true });
+      // Another one was cut off before the row was changed: the log is whole.
+      if (existsSync(files.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
+      files.removeRewrites(row.threadId);
       files.signalSink(row.threadId, "SIGCONT");
     }
   }
@@ -163,7 +166,7 @@ export class LogKeeper {
     if (!(await files.stopSink(threadId))) return;
     try {
       const logBase = row.logBase + first;
-      copyFrom(files.log(threadId), first, files.rewrite(threadId, logBase));
+      copyWhole(files.log(threadId), first, files.rewrite(threadId, logBase));
       store.updateThread(threadId, { logBase, firstOffset: logBase });
       this.#copyBack({ ...row, logBase });
       rmSync(files.rewrite(threadId, logBase));
@@ -201,6 +204,18 @@ export class LogKeeper {
     if (total <= stateMaxBytes || !largest) return;
     const { threadId } = largest.row;
     await queue.run(threadId, () => this.shrink(threadId, Math.floor(largest.bytes / 2)));
+  }
+}
+
+/** The target is there once it is whole; a copy that was cut off has another name. */
+function copyWhole(source: string, start: number, target: string): void {
+  const part = `${target}.part`;
+  try {
+    copyFrom(source, start, part);
+    renameSync(part, target);
+  } catch (error) {
+    rmSync(part, { force: true }); // where the disk is full, it would stay so
+    throw error;
   }
 }
 

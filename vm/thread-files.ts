@@ -97,12 +97,11 @@ export class ThreadFiles {
     return join(this.#stateDir, "logs", `${threadId}.from.${logBase}`);
   }
 
-  /** Where a log was to begin that was being written anew when the sidecar died. */
-  findRewrite(threadId: string): number | undefined {
-    const name = readdirSync(join(this.#stateDir, "logs")).find((name) =>
-      name.startsWith(`${threadId}.from.`),
-    );
-    return name === undefined ? undefined : Number(name.split(".").at(-1));
+  removeRewrites(threadId: string): void {
+    const folder = join(this.#stateDir, "logs");
+    for (const name of readdirSync(folder)) {
+      if (name.startsWith(`${threadId}.from.`)) rmSync(join(folder, name), { force: true });
+    }
   }
 
   #findSinkPid(threadId: string): number | undefined {
@@ -132,8 +131,7 @@ export class ThreadFiles {
   remove(threadId: string): void {
     this.#sinks.delete(threadId);
     rmSync(this.log(threadId), { force: true });
-    const rewrite = this.findRewrite(threadId);
-    if (rewrite !== undefined) rmSync(this.rewrite(threadId, rewrite), { force: true });
+    this.removeRewrites(threadId);
     for (const name of readdirSync(this.runsFolder)) {
       if (name.startsWith(`${threadId}.`)) rmSync(join(this.runsFolder, name), { force: true });
     }
