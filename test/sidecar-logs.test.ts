@@ -1,5 +1,13 @@
 /** Logs that lose their writer, grow too large, or lie on a file system that gives nothing back. */
-import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { SidecarClient } from "../shared/client.ts";
@@ -115,6 +123,67 @@ test("a log that was being written anew when the sidecar died is whole, whatever
   await sidecar.restart();
   expect((await readAll(client, "cut")).output).toBe(whole);
   expect(readdirSync(logs)).toEqual(["cut.log"]);
+});
+
+const DELETED = "[threadmux: the log was deleted and has been written back;";
+
+test("a log that is deleted is written back within seconds, also what was printed meanwhile; offsets stay", async () => {
+  sidecar = await startSidecar({ logMaxBytes: 2 * MIB });
+  const { client, stateDir } = sidecar;
+  await printMuch(client, "gone");
+  const log = join(stateDir, "logs", "gone.log");
+  const first = await until(
+    "old bytes to go",
+    async () => (await client.getThread("gone")).logBytes <= 2 * MIB,
+  )
+    .then(() => client.readOutput("gone", { limit: 1 }))
+    .then(({ firstOffset }) => firstOffset);
+  const before = await readAll(client, "gone");
+  rmSync(log);
+  await client.sendInput("gone", { text: "meanwhile" });
+  const after = await until("the log to be back", async () => {
+    const { output } = await readAll(client, "gone"); // refused while there is none
+    return output.includes(DELETED) && output.includes("meanwhile\r\nmeanwhile\r\n") && output;
+  });
+  expect(after.startsWith(before.output)).toBe(true);
+  expect(await client.readOutput("gone", { limit: 1 })).toMatchObject({ firstOffset: first });
+  expect(statSync(log).mode & 0o777).toBe(0o600);
+
+  // It is watched and bounded again, and the new writer goes on in it.
+  const { offset } = await client.getThread("gone");
+  await client.sendInput("gone", { text: "later" });
+  await until("more", async () =>
+    (await client.readOutput("gone", { since: offset })).output.includes("later\r\nlater"),
+  );
+});
+
+test.each([
+  ["deleted together with its writer", true],
+  ["emptied", false],
+])("a log that is %s goes on at the offset where it ended", async (_how, isDeleted) => {
+  sidecar = await startSidecar();
+  const { client, stateDir } = sidecar;
+  const log = (threadId: string) => join(stateDir, "logs", `${threadId}.log`);
+  await openTerminal(client, "lost", "seq 1000; cat");
+  await untilOutput(client, "lost", "1000\r\n");
+  const { offset } = await client.getThread("lost");
+  // A younger thread's log is written back: by then the other one has been looked at.
+  await openTerminal(client, "probe", "echo here; cat");
+  await untilOutput(client, "probe", "here");
+  rmSync(log("probe"));
+  await untilOutput(client, "probe", DELETED);
+
+  if (isDeleted) process.kill(sinkPid("lost"), "SIGKILL");
+  if (isDeleted) rmSync(log("lost"));
+  else truncateSync(log("lost"));
+  const reply = await until("it to go on", async () => {
+    const reply = await client.readOutput("lost", { since: offset });
+    return reply.output.includes("[threadmux: the log was emptied; what was in it is gone]") && reply;
+  });
+  expect(reply.firstOffset).toBe(offset);
+  expect((await client.readOutput("lost")).gone).toBe(offset);
+  await client.sendInput("lost", { text: "after" });
+  await untilOutput(client, "lost", "after\r\nafter");
 });
 
 const FLOOD_LINES = inFull(3_000_000, 1_000_000);

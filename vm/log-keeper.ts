@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import { isOpen } from "../shared/api.ts";
-import type { KeyedQueue } from "../shared/lifecycle.ts";
+import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
 import { findLineStart, sizeOfLog } from "./log-file.ts";
 import type { Store, ThreadRow } from "./store.ts";
@@ -26,6 +26,9 @@ const BLOCK_BYTES = 4_096;
 /** How much of a log that grew too large is kept: so that not every second has something to give back. */
 const KEPT_SHARE = 0.75;
 const LOOKS_PER_TOTAL = 10;
+const RESTORED =
+  "\r\n[threadmux: the log was deleted and has been written back; output of these moments may be missing here]\r\n";
+const EMPTIED = "\r\n[threadmux: the log was emptied; what was in it is gone]\r\n";
 const COPY_BYTES = 1024 * 1024;
 
 export interface LogKeeperOptions {
@@ -50,6 +53,8 @@ export class LogKeeper {
   /** When the log's writer was last seen at work. */
   readonly #seenAlive = new Map<string, number>();
   readonly #failing = new Set<string>();
+  /** Where a log ended when it was last looked at, by its thread's marker. */
+  readonly #ends = new Map<string, number>();
   #canPunch: boolean;
   #looks = 0;
 
@@ -58,17 +63,21 @@ export class LogKeeper {
     this.#canPunch = options.canPunch ?? true;
   }
 
-  /** To be called every second: finds dead writers and logs that are too large. */
+  /** To be called every second: finds dead writers, logs that were deleted or are too large. */
   async look(): Promise<void> {
     const { store, files, queue, logMaxBytes, now, tmux } = this.#options;
     const rows = store.listThreads("open").filter((row) => row.isMade);
     const open = new Set(rows.map((row) => row.threadId));
     for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
+    const markers = new Set(rows.map((row) => row.marker));
+    for (const marker of this.#ends.keys()) if (!markers.has(marker)) this.#ends.delete(marker);
     for (const row of rows) {
       const { threadId } = row;
       if (row.status === "running" && tmux.downForMs() === null) {
         if (files.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
         else await queue.run(threadId, () => this.repair(threadId));
+        if (!files.isLogInPlace(threadId)) await queue.run(threadId, () => this.restore(threadId));
+        else if (this.#hasLost(threadId)) await queue.run(threadId, async () => this.#goOn(threadId));
       }
       if (sizeOfLog(files.log(threadId)).diskBytes > logMaxBytes) {
         await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
@@ -90,8 +99,9 @@ export class LogKeeper {
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
+      if (this.#hasLost(threadId)) this.#goOn(threadId);
       const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
-      appendFileSync(files.log(threadId), note);
+      appendFileSync(files.log(threadId), note, { mode: 0o600 });
       await tmux.pipe(row.paneId, {
         logPath: files.logForTmux(threadId),
         sinkPidPath: files.sinkPidForTmux(threadId),
@@ -106,6 +116,66 @@ export class LogKeeper {
     this.#failing.delete(threadId);
     this.#seenAlive.set(threadId, now());
     onGap?.(threadId);
+  }
+
+  /**
+   * Somebody has deleted the log (or put another file in its place) while its writer has it open: its bytes are
+   * written back, and a new writer opens what is there now. The caller holds the thread's queue.
+   * @throws AppError `unavailable`
+   */
+  async restore(threadId: string): Promise<void> {
+    const { store, tmux, files, log, onGap } = this.#options;
+    await tmux.ping();
+    const row = store.findThread(threadId);
+    if (row?.status !== "running" || files.isLogInPlace(threadId)) return;
+    if (!(await files.stopSink(threadId))) return; // it has ended: there will be another
+    const output = files.findSinkOutput(threadId);
+    if (output === undefined) return;
+    const { firstOffset, logBase, paneId } = row;
+    try {
+      copyWhole(output, firstOffset - logBase, files.rewrite(threadId, firstOffset));
+      store.updateThread(threadId, { logBase: firstOffset });
+      renameSync(files.rewrite(threadId, firstOffset), files.log(threadId));
+    } catch (error) {
+      if (!this.#failing.has(threadId))
+        log.error({ threadId, err: error }, "a log was deleted and can't be written back");
+      this.#failing.add(threadId);
+      return;
+    } finally {
+      files.signalSink(threadId, "SIGCONT");
+    }
+    await tmux.pipe(paneId, {
+      logPath: files.logForTmux(threadId),
+      sinkPidPath: files.sinkPidForTmux(threadId),
+    });
+    // What the old one still takes is lost. Not before: were it to be tried again, the note's offsets were others'.
+    appendFileSync(files.log(threadId), RESTORED);
+    log.error({ threadId }, "a log was deleted; it was written back");
+    this.#failing.delete(threadId);
+    onGap?.(threadId);
+    // Until it has ended, the old writer would be taken for the new one.
+    for (let looks = 0; looks < 200 && files.findSinkOutput(threadId) === output; looks++) await pause(10);
+  }
+
+  /** Whether the log is shorter than it was. */
+  #hasLost(threadId: string): boolean {
+    const row = this.#options.store.findThread(threadId);
+    if (!row) return false;
+    const end = row.logBase + sizeOfLog(this.#options.files.log(threadId)).end;
+    const known = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
+    if (end >= known) this.#ends.set(row.marker, end);
+    return end < known;
+  }
+
+  /** The log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
+  #goOn(threadId: string): void {
+    const { store, files, log } = this.#options;
+    const row = store.findThread(threadId);
+    if (!row || !this.#hasLost(threadId)) return;
+    const firstOffset = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
+    store.updateThread(threadId, { logBase: firstOffset, firstOffset });
+    appendFileSync(files.log(threadId), EMPTIED, { mode: 0o600 });
+    log.error({ threadId, firstOffset }, "a log has lost what was in it");
   }
 
   /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
@@ -179,7 +249,7 @@ export class LogKeeper {
   /** In place: the writer has this very file open, and appends. */
   #copyBack({ threadId, logBase }: ThreadRow): void {
     const { files } = this.#options;
-    truncateSync(files.log(threadId), 0);
+    if (existsSync(files.log(threadId))) truncateSync(files.log(threadId), 0);
     copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
   }
 

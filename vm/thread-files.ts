@@ -22,6 +22,8 @@ export class ThreadFiles {
   readonly #stateDir: string;
   /** Writers that were seen at work: one that still is one needs not be looked up again. */
   readonly #sinks = new Map<string, number>();
+  /** The files that they had open when that was looked up. */
+  readonly #inodes = new Map<string, number>();
 
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
@@ -67,8 +69,26 @@ export class ThreadFiles {
     const pid = this.#findSinkPid(threadId);
     if (pid === undefined) return true;
     if (!isWriter(pid)) return false;
+    this.#inodes.delete(threadId);
     this.#sinks.set(threadId, pid);
     return true;
+  }
+
+  /** Whether the log is the very file that its writer has open; so it is said while there is no writer, too. */
+  isLogInPlace(threadId: string): boolean {
+    const inode = findInode(this.log(threadId));
+    if (inode !== undefined && inode === this.#inodes.get(threadId)) return true;
+    const output = this.findSinkOutput(threadId);
+    const open = output === undefined ? undefined : findInode(output);
+    if (open === undefined) return true;
+    this.#inodes.set(threadId, open);
+    return inode === open;
+  }
+
+  /** What the log's writer writes to, also where that was deleted; undefined where there is no writer (yet). */
+  findSinkOutput(threadId: string): string | undefined {
+    const pid = this.#findSinkPid(threadId);
+    return pid !== undefined && findProcessState(pid)?.name === "cat" ? `/proc/${pid}/fd/1` : undefined;
   }
 
   /** Stops the log's writer, what it has read is written; false where there is none that could be stopped. */
@@ -130,6 +150,7 @@ export class ThreadFiles {
 
   remove(threadId: string): void {
     this.#sinks.delete(threadId);
+    this.#inodes.delete(threadId);
     rmSync(this.log(threadId), { force: true });
     this.removeRewrites(threadId);
     for (const name of readdirSync(this.runsFolder)) {
@@ -141,6 +162,14 @@ export class ThreadFiles {
 /** Whether a file of {@link ThreadFiles.runsFolder} tells how a run ended. */
 export function isRunEnd(name: string): boolean {
   return /\.\d+$/.test(name);
+}
+
+function findInode(file: string): number | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.ino;
+  } catch {
+    return undefined; // of a process that is just ending
+  }
 }
 
 const statBuffer = Buffer.alloc(512);
