@@ -1,9 +1,10 @@
 /** A thread's log: the raw bytes that its pane printed, read by offset. tmux's sink is the only writer. */
-import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 
 /** So near its end a log is read at once, without the event loop. */
 const FRESH_BYTES = 64 * 1024;
+const COPY_BYTES = 1024 * 1024;
 
 export interface LogSlice {
   /** UTF-8, whole characters. */
@@ -109,6 +110,35 @@ export function findLineStart(file: string, offset: number): number {
     return offset + skipped;
   } finally {
     closeSync(fd);
+  }
+}
+
+/** The target is there once it is whole; a copy that was cut off has another name. */
+export function copyWhole(source: string, start: number, target: string): void {
+  const part = `${target}.part`;
+  try {
+    copyFrom(source, start, part);
+    renameSync(part, target);
+  } catch (error) {
+    rmSync(part, { force: true }); // where the disk is full, it would stay so
+    throw error;
+  }
+}
+
+export function copyFrom(source: string, start: number, target: string, flags: "w" | "a" = "w"): void {
+  const from = openSync(source, "r");
+  const to = openSync(target, flags, 0o600);
+  try {
+    const buffer = Buffer.alloc(COPY_BYTES);
+    for (let position = start; ; ) {
+      const length = readSync(from, buffer, 0, buffer.length, position);
+      if (length === 0) break;
+      position += writeSync(to, buffer, 0, length); // fewer where the disk is about to be full
+    }
+    fsyncSync(to);
+  } finally {
+    closeSync(from);
+    closeSync(to);
   }
 }
 

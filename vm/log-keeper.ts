@@ -1,22 +1,11 @@
 /** Keeps logs whole and within bounds: a writer that died is replaced, old bytes are given back to the disk. */
 import { execFile } from "node:child_process";
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeSync,
-} from "node:fs";
+import { appendFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { promisify } from "node:util";
 import { isOpen } from "../shared/api.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
-import { findLineStart, sizeOfLog } from "./log-file.ts";
+import { copyFrom, copyWhole, findLineStart, sizeOfLog } from "./log-file.ts";
 import type { Store, ThreadRow } from "./store.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { TmuxServer } from "./tmux/server.ts";
@@ -29,7 +18,6 @@ const LOOKS_PER_TOTAL = 10;
 const RESTORED =
   "\r\n[threadmux: the log was deleted and has been written back; output of these moments may be missing here]\r\n";
 const EMPTIED = "\r\n[threadmux: the log was emptied; what was in it is gone]\r\n";
-const COPY_BYTES = 1024 * 1024;
 
 export interface LogKeeperOptions {
   store: Store;
@@ -274,35 +262,5 @@ export class LogKeeper {
     if (total <= stateMaxBytes || !largest) return;
     const { threadId } = largest.row;
     await queue.run(threadId, () => this.shrink(threadId, Math.floor(largest.bytes / 2)));
-  }
-}
-
-/** The target is there once it is whole; a copy that was cut off has another name. */
-function copyWhole(source: string, start: number, target: string): void {
-  const part = `${target}.part`;
-  try {
-    copyFrom(source, start, part);
-    renameSync(part, target);
-  } catch (error) {
-    rmSync(part, { force: true }); // where the disk is full, it would stay so
-    throw error;
-  }
-}
-
-function copyFrom(source: string, start: number, target: string, flags: "w" | "a" = "w"): void {
-  const from = openSync(source, "r");
-  const to = openSync(target, flags, 0o600);
-  try {
-    const buffer = Buffer.alloc(COPY_BYTES);
-    for (let position = start; ; ) {
-      const length = readSync(from, buffer, 0, buffer.length, position);
-      if (length === 0) break;
-      writeSync(to, buffer, 0, length);
-      position += length;
-    }
-    fsyncSync(to);
-  } finally {
-    closeSync(from);
-    closeSync(to);
   }
 }
