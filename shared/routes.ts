@@ -66,7 +66,7 @@ export const ROUTES: readonly Route[] = [
     query: outputQuerySchema,
     status: 200,
     reply: outputReplySchema,
-    errors: ["not_found", "range"],
+    errors: ["not_found", "range", "unavailable"],
   },
   {
     method: "post",
@@ -75,7 +75,7 @@ export const ROUTES: readonly Route[] = [
     body: outputsRequestSchema,
     status: 200,
     reply: outputsReplySchema,
-    errors: ["range"],
+    errors: ["range", "unavailable"],
   },
   {
     method: "get",

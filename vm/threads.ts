@@ -221,7 +221,11 @@ export class Threads {
     const isOther = now.firstOffset > row.firstOffset || (isComplete && now.status === "running");
     if (isOther) return this.readOutput(threadId, { since, limit });
     const end = row.logBase + slice.end;
-    if (since > end) throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
+    if (since > end) {
+      if (!existsSync(files.log(threadId)))
+        throw new AppError("unavailable", "The log was deleted and is being looked after; try again.");
+      throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
+    }
     return {
       output: slice.output,
       offset: row.logBase + slice.offset,
