@@ -71,7 +71,7 @@ export function createApp({
 
   app.use(console.pages);
   app.use(requireToken({ checkToken, mayPass: console.mayPass, wrongTokens }));
-  app.use(requireJson, express.json({ limit: MAX_BODY_BYTES }));
+  app.use(requireJson, express.json({ limit: MAX_BODY_BYTES, type: () => true }));
   app.use(console.account);
   app.param("id", (_req, _res, next, id) => {
     parse(threadIdSchema, id, "threadId");

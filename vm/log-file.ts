@@ -26,10 +26,19 @@ export function removeLog(file: string): void {
   rmSync(file, { force: true });
 }
 
+export interface LogSize {
+  end: number;
+  diskBytes: number;
+  /** 0 where there is no file. */
+  inode: number;
+}
+
 /** Its length and what it takes on disk; a log that is not there is empty. */
-export function sizeOfLog(file: string): { end: number; diskBytes: number } {
+export function sizeOfLog(file: string): LogSize {
   const stat = statSync(file, { throwIfNoEntry: false });
-  return { end: stat?.size ?? 0, diskBytes: stat ? stat.blocks * 512 : 0 };
+  return stat
+    ? { end: stat.size, diskBytes: stat.blocks * 512, inode: stat.ino }
+    : { end: 0, diskBytes: 0, inode: 0 };
 }
 
 /**

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { isOpen } from "../shared/api.ts";
 import { type KeyedQueue, pause } from "../shared/lifecycle.ts";
 import type { Log } from "../shared/log.ts";
-import { copyFrom, copyWhole, findLineStart, sizeOfLog } from "./log-file.ts";
+import { copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
 import type { Store, ThreadRow } from "./store.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { TmuxServer } from "./tmux/server.ts";
@@ -61,13 +61,14 @@ export class LogKeeper {
     for (const marker of this.#ends.keys()) if (!markers.has(marker)) this.#ends.delete(marker);
     for (const row of rows) {
       const { threadId } = row;
+      const size = sizeOfLog(files.log(threadId));
       if (row.status === "running" && tmux.downForMs() === null) {
         if (files.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
         else await queue.run(threadId, () => this.repair(threadId));
-        if (!files.isLogInPlace(threadId)) await queue.run(threadId, () => this.restore(threadId));
-        else if (this.#hasLost(threadId)) await queue.run(threadId, async () => this.#goOn(threadId));
+        if (!files.isLogInPlace(threadId, size)) await queue.run(threadId, () => this.restore(threadId));
+        else if (this.#hasLost(row, size)) await queue.run(threadId, async () => this.#goOn(threadId));
       }
-      if (sizeOfLog(files.log(threadId)).diskBytes > logMaxBytes) {
+      if (size.diskBytes > logMaxBytes) {
         await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
       }
     }
@@ -87,7 +88,7 @@ export class LogKeeper {
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
-      if (this.#hasLost(threadId)) this.#goOn(threadId);
+      this.#goOn(threadId);
       const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
       appendFileSync(files.log(threadId), note, { mode: 0o600 });
       await tmux.pipe(row.paneId, {
@@ -146,20 +147,18 @@ export class LogKeeper {
   }
 
   /** Whether the log is shorter than it was. */
-  #hasLost(threadId: string): boolean {
-    const row = this.#options.store.findThread(threadId);
-    if (!row) return false;
-    const end = row.logBase + sizeOfLog(this.#options.files.log(threadId)).end;
+  #hasLost(row: ThreadRow, size: LogSize): boolean {
+    const end = row.logBase + size.end;
     const known = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
     if (end >= known) this.#ends.set(row.marker, end);
     return end < known;
   }
 
-  /** The log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
+  /** Where the log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
   #goOn(threadId: string): void {
     const { store, files, log } = this.#options;
     const row = store.findThread(threadId);
-    if (!row || !this.#hasLost(threadId)) return;
+    if (!row || !this.#hasLost(row, sizeOfLog(files.log(threadId)))) return;
     const firstOffset = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
     store.updateThread(threadId, { logBase: firstOffset, firstOffset });
     appendFileSync(files.log(threadId), EMPTIED, { mode: 0o600 });

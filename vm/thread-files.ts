@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../shared/lifecycle.ts";
+import { type LogSize, sizeOfLog } from "./log-file.ts";
 
 export interface RunEnd {
   exitCode: number;
@@ -75,9 +76,8 @@ export class ThreadFiles {
   }
 
   /** Whether the log is the very file that its writer has open; so it is said while there is no writer, too. */
-  isLogInPlace(threadId: string): boolean {
-    const inode = findInode(this.log(threadId));
-    if (inode !== undefined && inode === this.#inodes.get(threadId)) return true;
+  isLogInPlace(threadId: string, { inode }: LogSize = sizeOfLog(this.log(threadId))): boolean {
+    if (inode !== 0 && inode === this.#inodes.get(threadId)) return true;
     const output = this.findSinkOutput(threadId);
     const open = output === undefined ? undefined : findInode(output);
     if (open === undefined) return true;
