@@ -13,11 +13,12 @@ afterEach(() => sidecar?.close());
 const LONG = "x\n".repeat(2_000);
 const pastes = (stateDir: string) => readdirSync(stateDir).filter((name) => name.startsWith("paste-"));
 
-for (const [how, text] of [
-  ["a long input", LONG],
-  ["a short input", "x"],
+for (const [how, text, outcomes] of [
+  ["a long input", LONG, ["thread_ended"]],
+  // It may have gone in before tmux noticed the end: that is no loss, as with any terminal.
+  ["a short input", "x", ["thread_ended", "sent"]],
 ] as const) {
-  test(`${how} to a program that ends meanwhile is refused, and no other thread notices`, async () => {
+  test(`${how} to a program that ends meanwhile costs no other thread anything`, async () => {
     sidecar = await spawnSidecar();
     const { client, folders } = sidecar;
     await openTerminal(client, "other", "cat");
@@ -26,11 +27,14 @@ for (const [how, text] of [
     const program = listProcesses().find(({ command }) => command.startsWith("sleep 1000.71"));
     if (!program) throw new Error("the program does not run");
     signal(folders.tmuxPid(), "SIGSTOP");
-    const refused = refusal(client.sendInput("ends", { text }));
+    const outcome = client.sendInput("ends", { text }).then(
+      () => "sent",
+      (error: { code?: string }) => error.code,
+    );
     // The wrapper with it: nobody is left who could say that the program has ended.
     for (const pid of [program.ppid, program.pid]) signal(pid, "SIGKILL");
     signal(folders.tmuxPid(), "SIGCONT");
-    expect((await refused).code).toBe("thread_ended");
+    expect(outcomes).toContain(await outcome);
     await client.sendInput("other", { text: "still here" });
     await untilOutput(client, "other", "still here\r\nstill here");
   });

@@ -197,8 +197,10 @@ describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
     discord.driver.post(discord.you.id, discord.channelId, "m40");
     await shows("m40");
     await expect.poll(distance).toBeLessThan(2);
-    await page.locator("#scroller").evaluate((box) => {
+    await page.locator("#scroller").evaluate(async (box) => {
       box.scrollTop = 100;
+      // The page hears of it with the next frame.
+      await new Promise((resolve) => box.addEventListener("scroll", resolve, { once: true }));
     });
     await page.locator("#jump").waitFor({ state: "hidden" });
     discord.driver.post(discord.users[1]?.id ?? "", discord.channelId, "m41");
