@@ -22,6 +22,7 @@ test.each([
   ["line ends", "a\r\nb\r\r\r\nc\nd", "a\nb\nc\nd"],
   ["a line that is written over", "10%\r\r20%\r", "10%\r\r20%\r"],
   ["a sequence within a line's end", "a\r\x1b[K\r\x1b[0m\nb", "a\nb"],
+  ["a bell within a title that only ST ends", "\x1bk\x07t\x9cx", "x"],
   ["a sequence that is never over", "a\x1b]0;b", "a\x1b]0;b"],
 ])("%s", async (_name, text, expected) => {
   for (const chunkBytes of [CHUNK_BYTES, 3, 2, 1]) expect(await clean(text, chunkBytes)).toBe(expected);

@@ -7,7 +7,7 @@ const MAX_SEQUENCE_CHARACTERS = 8_192;
 /** Every part stops where another sequence may begin: no character is looked at from more than one start. */
 const UNFINISHED =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with a control character
-  /(?:[\x1b\x9b]\[?[ -?]*|(?:\x1b[\]PX^_k]|[\x90\x98\x9d-\x9f])[^\x07\x18\x1a\x1b\x80-\x9f]*\x1b?)$/;
+  /(?:[\x1b\x9b]\[?[ -?]*|(?:\x1b\]|\x9d)[^\x07\x18\x1a\x1b\x80-\x9f]*\x1b?|(?:\x1b[PX^_k]|[\x90\x98\x9e\x9f])[^\x18\x1a\x1b\x80-\x9f]*\x1b?)$/;
 /** Only from a run's start: tried from each of its characters, a long one that no `\n` follows would take hours. */
 const LINE_END = /(?<!\r)\r+\n/g;
 const RETURNS_AT_ONCE = 64 * 1024;
