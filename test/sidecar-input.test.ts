@@ -212,13 +212,14 @@ describe("a line over 4,000 bytes", () => {
     await untilOutput(client, "parts", "READY");
     const type = (text: string) => client.sendInput("parts", { text, enter: false });
     await type("x".repeat(3_000));
+    await client.sendInput("parts", { key: "b" }); // no end of the line
     expect(await refusal(type("y".repeat(1_001)))).toMatchObject({ code: "too_large" });
     await type("z".repeat(1_000));
     await client.sendInput("parts", { key: "Enter" });
     await type(`${"w".repeat(3_000)}\n`);
     const read = () => readFileSync(join(reposDir, "parts.txt"), "utf8");
     const all = await untilValue("both lines", read, (text) => text.split("\n").length > 2);
-    expect(all).toBe(`${"x".repeat(3_000)}${"z".repeat(1_000)}\n${"w".repeat(3_000)}\n`);
+    expect(all).toBe(`${"x".repeat(3_000)}b${"z".repeat(1_000)}\n${"w".repeat(3_000)}\n`);
   });
 
   test("is fine in raw mode", async () => {

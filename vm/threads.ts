@@ -63,6 +63,9 @@ export interface ThreadsOptions {
   now: () => number;
 }
 
+/** Keys at which line mode hands over or forgets what was typed. Others are a few bytes: the limit has room for them. */
+const ENDS_LINE = /^(?:Enter|C-[CDJMUZcdjmuz\\])$/;
+
 export class Threads {
   readonly #options: ThreadsOptions;
   readonly #inputLimit: InputLimit;
@@ -131,7 +134,7 @@ export class Threads {
         throw ended({ ...row, status: row.type === "agent" ? "idle" : "exited" }); // about to be noticed
       } else if ("key" in input) {
         await whereItRuns(row, this.#options.tmux.sendKey(row.paneId, input.key));
-        this.#unfinishedLines.delete(threadId);
+        if (ENDS_LINE.test(input.key)) this.#unfinishedLines.delete(threadId);
       } else {
         const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
         await whereItRuns(row, this.#type(row, bytes, inputId));

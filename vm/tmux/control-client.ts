@@ -109,14 +109,12 @@ export class ControlClient {
    */
   async runInTime(commands: readonly string[], livePane?: string): Promise<string[][]> {
     const deadline = Math.floor((Date.now() + COMMAND_TIMEOUT_MS) / 1_000);
-    const isInTime = `#{<:#{T:#{l:%s}},${deadline}}`;
-    const work = `{ ${commands.join(" ; ")} }`;
-    const [line, checks] = livePane
-      ? [
-          `if-shell -F -t ${livePane} "#{pane_dead}" { ${failing("_process_ended")} } { if-shell -F "${isInTime}" ${work} { ${failing(TOO_LATE)} } }`,
-          2,
-        ]
-      : [`if-shell -F "${isInTime}" ${work} { ${failing(TOO_LATE)} }`, 1];
+    const condition = `#{<:#{T:#{l:%s}},${deadline}}`;
+    const inTime = `if-shell -F "${condition}" { ${commands.join(" ; ")} } { ${failing(TOO_LATE)} }`;
+    const line = livePane
+      ? `if-shell -F -t ${livePane} "#{pane_dead}" { ${failing("_process_ended")} } { ${inTime} }`
+      : inTime;
+    const checks = livePane ? 2 : 1; // each has a reply of its own
     try {
       return (await this.#write(line, checks + commands.length, COMMAND_TIMEOUT_MS)).slice(checks);
     } catch (error) {

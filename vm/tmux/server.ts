@@ -196,8 +196,8 @@ export class TmuxServer {
     const file = join(this.#options.stateDir, name);
     // From 3.7 on, control characters are pasted as they are only with -S, which older ones refuse.
     const asTheyAre = isTmuxAtLeast(this.#versionText ?? "", "3.7") ? ["-r", "-S"] : ["-r"];
+    await this.#dropUnpasted();
     try {
-      await this.#dropUnpasted();
       await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
       // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
       await this.#run([quoteCommand(["load-buffer", "-b", name, name])]);
