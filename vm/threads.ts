@@ -133,7 +133,7 @@ export class Threads {
       } else if (this.#findEnd(row)) {
         throw ended({ ...row, status: row.type === "agent" ? "idle" : "exited" }); // about to be noticed
       } else if ("key" in input) {
-        await whereItRuns(row, this.#options.tmux.sendKey(row.paneId, input.key));
+        await whereItRuns(row, this.#options.tmux.typist.sendKey(row.paneId, input.key));
         if (ENDS_LINE.test(input.key)) this.#unfinishedLines.delete(threadId);
       } else {
         const bytes = Buffer.from(input.enter ? `${input.text}\r` : input.text, "utf8");
@@ -171,13 +171,13 @@ export class Threads {
 
   async #typeOnce(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
     const { store, tmux } = this.#options;
-    if (inputId === undefined) return tmux.sendBytes(row.paneId, bytes);
+    if (inputId === undefined) return tmux.typist.sendBytes(row.paneId, bytes);
     // The pane keeps only the last id: what is still open is settled before this one takes its place.
     for (const open of store.listSendingInputs(row.threadId)) {
       if (open !== inputId && (await this.#hasGoneIn(row, open))) store.setInput(row.threadId, open, "sent");
     }
     store.setInput(row.threadId, inputId, "sending");
-    await tmux.sendBytes(row.paneId, bytes, inputId);
+    await tmux.typist.sendBytes(row.paneId, bytes, inputId);
     store.setInput(row.threadId, inputId, "sent");
   }
 
@@ -205,7 +205,7 @@ export class Threads {
     const { store, tmux } = this.#options;
     const state = store.findInput(row.threadId, inputId);
     if (state !== "sending") return state === "sent";
-    return row.status === "running" && (await tmux.findLastInputId(row.paneId)) === inputId;
+    return row.status === "running" && (await tmux.typist.findLastInputId(row.paneId)) === inputId;
   }
 
   /** @throws AppError `not_found`, `range` */

@@ -11,6 +11,11 @@ export class TmuxError extends Error {
   }
 }
 
+/** tmux's refusal is as good: there is no such thing, or this tmux does not know it. */
+export function ifRefused(error: unknown): void {
+  if (!(error instanceof TmuxError)) throw error;
+}
+
 /** tmux is away, or did not answer in time. Whether the command was carried out is not known. */
 export class TmuxUnavailable extends Error {
   constructor(message: string) {

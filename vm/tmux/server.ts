@@ -1,15 +1,14 @@
 /** Our tmux server: started, kept running, and spoken to. The only caller of tmux besides the control client. */
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { ControlClient, TmuxError, TmuxUnavailable } from "./control-client.ts";
-import { hexKeys, isTmuxAtLeast, OLDEST_TMUX, quoteArg, quoteCommand } from "./protocol.ts";
+import { ControlClient, ifRefused, TmuxError, TmuxUnavailable } from "./control-client.ts";
+import { isTmuxAtLeast, OLDEST_TMUX, quoteCommand } from "./protocol.ts";
+import { Typist } from "./typist.ts";
 
 const run = promisify(execFile);
 
@@ -48,22 +47,14 @@ const PANE_FORMAT =
 /** Panes that need a look: their process ended or their log lost its writer. Cheap also with 200 panes. */
 const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
 const CTL_SESSION = "_ctl";
-/** `send-keys` costs tmux some 12 µs a byte, in which it does nothing else; a buffer costs next to nothing. */
-const MAX_KEY_BYTES = 1_000;
 /** What tmux before 3.3 writes on the last line of a screen whose process has ended; a later one is told not to. */
 const TOMBSTONE = /^Pane is dead \((status|signal) \d+, .*\)\s*$/;
-/** Of the files and buffers that hold a long input on its way. */
-const PASTE_PREFIX = "paste-";
-/** A user option of the pane. */
-const INPUT_OPTION = "@threadmux_input";
 
 export class TmuxServer {
   readonly #options: TmuxServerOptions;
   readonly #tmux: string;
   readonly #baseArgs: string[];
   readonly #stop = new AbortController();
-  /** Buffers that may be left in tmux: what they hold has not gone in. */
-  readonly #unpasted = new Set<string>();
   #client: ControlClient | undefined;
   #downSince: number | null = Date.now();
   #versionText: string | null = null;
@@ -72,8 +63,17 @@ export class TmuxServer {
   constructor(options: TmuxServerOptions) {
     this.#options = options;
     this.#tmux = options.tmux ?? "tmux";
+    this.typist = new Typist({
+      stateDir: options.stateDir,
+      version: () => this.#versionText ?? "",
+      run: (commands) => this.#run(commands),
+      runInTime: (commands, livePane) => this.#runInTime(commands, livePane),
+    });
     this.#baseArgs = ["-u", "-S", join(options.stateDir, "tmux.sock"), "-f", "/dev/null"];
   }
+
+  /** What types into panes. */
+  readonly typist: Typist;
 
   get version(): string | null {
     return this.#versionText;
@@ -103,9 +103,7 @@ export class TmuxServer {
     if (!isTmuxAtLeast(this.#versionText, OLDEST_TMUX)) {
       throw new Error(`tmux ${OLDEST_TMUX} or newer is needed, this is ${this.#versionText}.`);
     }
-    const { stateDir } = this.#options;
-    const left = readdirSync(stateDir).filter((name) => name.startsWith(PASTE_PREFIX));
-    for (const name of left) rmSync(join(stateDir, name), { force: true });
+    this.typist.removeLeftFiles();
     try {
       await this.#connect();
     } catch (error) {
@@ -175,61 +173,6 @@ export class TmuxServer {
     const shown = replies.at(-1) ?? [];
     const [pid = "", tty = ""] = (shown[0] ?? "").split(" ");
     return { panePid: Number(pid), tty };
-  }
-
-  /**
-   * Types bytes, every one as it is. An `inputId` is kept in the pane by the very command line that types the last
-   * of them: tmux has either done both or neither.
-   */
-  async sendBytes(paneId: string, bytes: Buffer, inputId?: string): Promise<void> {
-    const mark =
-      inputId === undefined ? [] : [quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId])];
-    if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, bytes, mark);
-    const keys = bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
-    if (keys.length + mark.length === 0) return;
-    await this.#runInTime([...keys, ...mark], paneId);
-  }
-
-  /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
-  async #paste(paneId: string, bytes: Buffer, mark: readonly string[]): Promise<void> {
-    const name = `${PASTE_PREFIX}${randomUUID()}`;
-    const file = join(this.#options.stateDir, name);
-    // From 3.7 on, control characters are pasted as they are only with -S, which older ones refuse.
-    const asTheyAre = isTmuxAtLeast(this.#versionText ?? "", "3.7") ? ["-r", "-S"] : ["-r"];
-    await this.#dropUnpasted();
-    try {
-      await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
-      // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
-      await this.#run([quoteCommand(["load-buffer", "-b", name, name])]);
-      const paste = ["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId];
-      await this.#runInTime([quoteCommand(paste), ...mark], paneId);
-    } catch (error) {
-      this.#unpasted.add(name);
-      throw error;
-    } finally {
-      await rm(file, { force: true });
-    }
-  }
-
-  async #dropUnpasted(): Promise<void> {
-    for (const name of [...this.#unpasted]) {
-      await this.#run([quoteCommand(["delete-buffer", "-b", name])]).catch(ifRefused);
-      this.#unpasted.delete(name);
-    }
-  }
-
-  /** The `inputId` that was typed last. */
-  async findLastInputId(paneId: string): Promise<string | undefined> {
-    const [lines = []] = await this.#run([
-      quoteCommand(["show-options", "-p", "-q", "-v", "-t", paneId, INPUT_OPTION]),
-    ]);
-    return lines[0];
-  }
-
-  /** Presses a key by tmux's name for it; the caller has checked the name. */
-  async sendKey(paneId: string, key: string): Promise<void> {
-    const name = key === "S-Tab" ? "BTab" : key; // tmux knows it by this name alone
-    await this.#runInTime([quoteCommand(["send-keys", "-t", paneId, "--", name])], paneId);
   }
 
   async listPanes(which: "all" | "needing a look"): Promise<Pane[]> {
@@ -356,14 +299,14 @@ export class TmuxServer {
         ["display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"],
         5_000,
       );
-      for (const name of buffers) if (name.startsWith(PASTE_PREFIX)) this.#unpasted.add(name);
+      this.typist.noteBuffers(buffers);
       writeFileSync(this.#pidFile, `${shown[0] ?? ""}\n`, { mode: 0o600 });
       await client.run(["set-option -g remain-on-exit-format ''"]).catch(ifRefused); // new in 3.3
       await client.run(["set-option -g allow-passthrough off"]).catch(ifRefused); // new in 3.3
       for (const [name, value] of Object.entries(this.#options.env)) {
         await client.run([quoteCommand(["set-environment", "-g", name, value])]);
       }
-      await this.#dropUnpasted();
+      await this.typist.dropUnpasted();
       await this.#options.onConnected();
       if (this.#client !== client) throw new TmuxUnavailable("tmux ended again at once");
     } catch (error) {
@@ -453,11 +396,6 @@ export class TmuxServer {
     // A second server beside it would take its place and nobody would see its sessions again.
     if (existsSync(commandFile)) throw new Error(`the tmux server ${pid} lives but has no socket`);
   }
-}
-
-/** tmux's refusal is as good: there is no such thing, or this tmux does not know it. */
-function ifRefused(error: unknown): void {
-  if (!(error instanceof TmuxError)) throw error;
 }
 
 /** The sink: it appends to the log until its input ends. Both paths are expanded by tmux and then by a shell. */
