@@ -4,13 +4,13 @@ import { SidecarClient } from "../shared/client.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause, Releasers, withDeadline } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
-import { createClient, listen, registerCommands } from "./bot.ts";
-import { createBudget } from "./budget.ts";
 import type { RelayConfig } from "./config.ts";
-import { DiscordApi } from "./discord-api.ts";
-import { Inputs } from "./inputs.ts";
-import { recover } from "./recovery.ts";
-import { Sessions } from "./sessions.ts";
+import { DiscordApi } from "./discord/api.ts";
+import { createClient, listen, registerCommands } from "./discord/bot.ts";
+import { createBudget } from "./discord/budget.ts";
+import { Inputs } from "./threads/inputs.ts";
+import { recover } from "./threads/recovery.ts";
+import { Sessions } from "./threads/threads.ts";
 
 export interface Relay {
   /** Who the bot is. */

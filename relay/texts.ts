@@ -1,8 +1,8 @@
 /** What the relay says, as pure functions of what it knows. */
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
-import { fence } from "./render/pages.ts";
-import { formatBytes } from "./render/text.ts";
+import { fence } from "./content/pages.ts";
+import { formatBytes } from "./content/text.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000, with room for what stands around it. */

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { bundleConsole } from "./console-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const assets = ["vm/tmux/wrap.sh", "relay/local-discord/page"];
+const assets = ["vm/tmux/wrap.sh", "local-discord/page"];
 
 if (process.argv.includes("--console")) {
   await bundleConsole(join(root, "vm/console/bundle"));

@@ -181,7 +181,7 @@ function relayFlags() {
 async function startLocalDiscord(launch, base, port) {
   const envFile = join(stateDir, "local-discord.env");
   rmSync(envFile, { force: true });
-  const program = launch("the local Discord", "relay/local-discord/main.js", "local-discord.log", {
+  const program = launch("the local Discord", "local-discord/main.js", "local-discord.log", {
     ...base,
     LOCAL_DISCORD_PORT: String(port),
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pause } from "../shared/lifecycle.ts";
-import { Cgroups } from "../vm/cgroups.ts";
+import { Cgroups } from "../vm/processes/cgroups.ts";
 import { inFull } from "./support/faults.ts";
 import { listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";

@@ -1,12 +1,8 @@
 /** The whole of it for a test: sidecar, local Discord and relay, each the real one, in this process. */
 
+import { type LocalDiscord, type LocalDiscordOptions, runLocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
-import {
-  type LocalDiscord,
-  type LocalDiscordOptions,
-  runLocalDiscord,
-} from "../../relay/local-discord/run.ts";
-import { joinPages } from "../../relay/render/pages.ts";
+import { joinPages } from "../../relay/content/pages.ts";
 import { type Relay, runRelay } from "../../relay/run.ts";
 import { createLog } from "../../shared/log.ts";
 import type { VmConfig } from "../../vm/config.ts";

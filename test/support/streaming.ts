@@ -1,9 +1,9 @@
 /** Threads under load for the fault tests: programs that print and record, and what must be shown of them. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalDiscord } from "../../relay/local-discord/run.ts";
-import { Document } from "../../relay/render/document.ts";
-import { joinPages } from "../../relay/render/pages.ts";
+import type { LocalDiscord } from "../../local-discord/run.ts";
+import { Document } from "../../relay/content/document.ts";
+import { joinPages } from "../../relay/content/pages.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { readAll } from "./threads.ts";
 

@@ -10,7 +10,7 @@ import {
   RESUME_UNREAD_BYTES,
   type ServerFrame,
 } from "../../shared/attach.ts";
-import type { ThreadRow } from "../store.ts";
+import type { ThreadRow } from "../store/store.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
 
 /** What a viewer needs to know of its thread. */

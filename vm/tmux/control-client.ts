@@ -1,6 +1,6 @@
 /** The one long-lived control-mode client: every tmux command goes through it, nothing is spawned for one. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { killStrays } from "../process-tree.ts";
+import { killStrays } from "../processes/process-tree.ts";
 import { ControlParser } from "./protocol.ts";
 
 /** tmux refused a command; the message is tmux's own. */

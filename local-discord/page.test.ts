@@ -1,0 +1,225 @@
+/** The page in a real browser, where there is one. */
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { Releasers } from "../shared/lifecycle.ts";
+import { WIDE_LIMITS } from "./rate-limits.ts";
+import { type LocalDiscord, runLocalDiscord } from "./run.ts";
+import type { Interaction } from "./state.ts";
+import { type Api, botApi } from "./testing.ts";
+
+const CHROMIUM = "/usr/bin/chromium";
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  "--no-first-run",
+];
+
+describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  });
+  afterAll(() => browser.close());
+
+  let releasers: Releasers;
+  let discord: LocalDiscord;
+  let api: Api;
+  let page: Page;
+  let problems: string[];
+  beforeEach(async () => {
+    releasers = new Releasers();
+    discord = await runLocalDiscord({ limits: WIDE_LIMITS, users: [{ name: "Robin" }] });
+    releasers.add("local Discord", () => discord.close());
+    api = botApi(discord);
+    problems = [];
+  });
+  afterEach(async () => {
+    await releasers.close();
+    expect(problems).toEqual([]);
+  });
+
+  async function open(viewport = { width: 1200, height: 800 }): Promise<void> {
+    const context = await browser.newContext({ viewport });
+    releasers.add("browser context", () => context.close());
+    page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+    await page.goto(discord.pageUrl);
+    await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+  }
+
+  const send = (channelId: string, body: object) => api("POST", `/channels/${channelId}/messages`, body);
+  const shows = (text: string) => page.locator("#messages", { hasText: text }).waitFor();
+  const input = () => page.getByRole("combobox", { name: /^Message/ });
+
+  /** Answers commands as a bot would, without one. */
+  function answerInteractions(answer: (interaction: Interaction) => object): void {
+    discord.driver.onEvent((event) => {
+      if (event.type !== "interaction-create") return;
+      const { id, token } = event.interaction;
+      void api("POST", `/interactions/${id}/${token}/callback`, answer(event.interaction));
+    });
+  }
+
+  it("takes the key out of the address and shows messages as they are edited", async () => {
+    await open();
+    expect(page.url()).toBe(`${discord.origin}/`);
+    const sent = await send(discord.channelId, { content: "```\nline 1\n```" });
+    await shows("line 1");
+    await api("PATCH", `/channels/${discord.channelId}/messages/${sent.body["id"]}`, {
+      content: "```\nline 1\nline 2\n```",
+    });
+    await shows("line 2");
+    await shows("(edited)");
+    expect(await page.locator("#messages > li").count()).toBe(1);
+  });
+
+  it("shows text as text, whatever it holds", async () => {
+    await open();
+    const nasty =
+      '<img src=x onerror="document.title=1"> <script>1</script> [x](javascript:alert(1)) **bold**';
+    discord.driver.post(discord.you.id, discord.channelId, nasty);
+    await shows('<img src=x onerror="document.title=1">');
+    const content = page.locator("#messages .content");
+    expect(await content.locator("img, script, a").count()).toBe(0);
+    expect(await content.locator("strong").textContent()).toBe("bold");
+    await send(discord.channelId, { content: "```ansi\n\u001b[1;31mred\u001b[0m plain\n```" });
+    expect(await page.locator(".ansi-31.ansi-bold").textContent()).toBe("red");
+  });
+
+  it("sends with Enter, breaks the line with Shift+Enter, keeps what was refused", async () => {
+    await open();
+    await input().click();
+    await page.keyboard.type("one");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("two");
+    await page.keyboard.press("Enter");
+    await shows("one");
+    expect(discord.driver.messages(discord.channelId)[0]?.content).toBe("one\ntwo");
+    await input().fill("x".repeat(2001));
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "Must be 2000 or fewer in length." }).waitFor();
+    expect(await input().inputValue()).toHaveLength(2001);
+    problems = problems.filter((text) => !text.includes("400")); // the refusal itself
+  });
+
+  it("fills in a command by keyboard, with live completion, and shows the ephemeral answer", async () => {
+    await api("PUT", `/applications/${discord.applicationId}/guilds/${discord.guildId}/commands`, [
+      {
+        name: "terminal",
+        description: "Open a terminal",
+        options: [
+          { type: 3, name: "dir", description: "Directory", required: true, autocomplete: true },
+          { type: 3, name: "command", description: "Command", required: true },
+        ],
+      },
+    ]);
+    const used: unknown[] = [];
+    answerInteractions((interaction) => {
+      if (interaction.type === 4) {
+        const [option] = interaction.data["options"] as { value: string }[];
+        const choices = ["app", "app/web", "infra"].filter((dir) => dir.startsWith(option?.value ?? ""));
+        return { type: 8, data: { choices: choices.map((name) => ({ name, value: name })) } };
+      }
+      used.push(interaction.data["options"]);
+      return { type: 4, data: { content: "opened", flags: 64 } };
+    });
+    await open();
+    await input().click();
+    await page.keyboard.type("/te");
+    await page.getByRole("option", { name: "/terminal" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: "infra" }).waitFor();
+    await page.keyboard.press("Enter"); // takes "app" and goes on to the next field
+    await page.keyboard.press("Enter"); // nothing in it yet: it stays
+    await page.locator(".field-problem", { hasText: "This is needed." }).waitFor();
+    await page.keyboard.type("npm test");
+    await page.keyboard.press("Enter");
+    await shows("Only you can see this");
+    expect(used).toEqual([
+      [
+        { type: 3, name: "dir", value: "app" },
+        { type: 3, name: "command", value: "npm test" },
+      ],
+    ]);
+    await page.getByRole("button", { name: "Dismiss message" }).click();
+    await page.locator("#messages .ephemeral").waitFor({ state: "detached" });
+  });
+
+  it("presses buttons, and says when nobody answers", async () => {
+    const button = { type: 2, style: 4, label: "Ctrl-C", custom_id: "c" };
+    await send(discord.channelId, { content: "running", components: [{ type: 1, components: [button] }] });
+    await open();
+    const control = page.getByRole("button", { name: "Ctrl-C" });
+    await control.click();
+    await page.locator("#pending", { hasText: "the application did not respond" }).waitFor();
+    answerInteractions(() => ({ type: 7, data: { content: "stopped", components: [] } }));
+    await control.click();
+    await shows("stopped");
+    await control.waitFor({ state: "detached" });
+  });
+
+  it("lists threads with unread marks, folds archived ones, brings one back by writing", async () => {
+    await open();
+    const { driver, you } = discord;
+    const robin = discord.users[1]?.id ?? "";
+    const thread = driver.createThread(you.id, "build");
+    const entry = page.locator(`[data-channel="${thread.id}"]`);
+    await entry.waitFor();
+    driver.post(robin, thread.id, "news");
+    await page.locator(`[data-channel="${thread.id}"].unread`).waitFor();
+    await entry.click();
+    await shows("news");
+    await page.locator(`[data-channel="${thread.id}"]:not(.unread).current`).waitFor();
+    driver.archiveThread(you.id, thread.id);
+    await page.getByText("Archived (1)").waitFor();
+    await page.locator("#banner", { hasText: "This thread is archived" }).waitFor();
+    await input().fill("back");
+    await page.keyboard.press("Enter");
+    await page.getByText("Archived (1)").waitFor({ state: "detached" });
+    driver.deleteThread(you.id, thread.id);
+    await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+  });
+
+  it("stays at the end while it is there, and where it is when somebody reads above", async () => {
+    for (let n = 0; n < 40; n += 1) discord.driver.post(discord.you.id, discord.channelId, `m${n}`);
+    await open();
+    await shows("m39");
+    const distance = () =>
+      page.locator("#scroller").evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+    await expect.poll(distance).toBeLessThan(2);
+    discord.driver.post(discord.you.id, discord.channelId, "m40");
+    await shows("m40");
+    await expect.poll(distance).toBeLessThan(2);
+    await page.locator("#scroller").evaluate(async (box) => {
+      box.scrollTop = 100;
+      // The page hears of it with the next frame.
+      await new Promise((resolve) => box.addEventListener("scroll", resolve, { once: true }));
+    });
+    await page.locator("#jump").waitFor({ state: "hidden" });
+    discord.driver.post(discord.users[1]?.id ?? "", discord.channelId, "m41");
+    await page.locator("#jump").waitFor();
+    expect(await page.locator("#scroller").evaluate((box) => box.scrollTop)).toBe(100);
+    await page.locator("#jump").click();
+    await expect.poll(distance).toBeLessThan(2);
+  });
+
+  it("works on a phone: a drawer, nothing wider than the screen", async () => {
+    const thread = discord.driver.createThread(discord.you.id, "a thread with quite a long name for a phone");
+    discord.driver.post(discord.you.id, thread.id, `\`\`\`\n${"wide ".repeat(60)}${"x".repeat(300)}\n\`\`\``);
+    await open({ width: 390, height: 844 });
+    expect(await page.locator("#sidebar").isVisible()).toBe(false);
+    await page.getByRole("button", { name: "Show channels and threads" }).click();
+    await page.locator(`[data-channel="${thread.id}"]`).click();
+    await shows("wide wide");
+    await page.locator("#sidebar").waitFor({ state: "hidden" });
+    const widths = await page.locator("#scroller").evaluate((box) => [box.scrollWidth, window.innerWidth]);
+    expect(widths).toEqual([390, 390]);
+  });
+});

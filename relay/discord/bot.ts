@@ -1,0 +1,164 @@
+/** The bot: discord.js' client, what it listens to, and the one boundary where errors of handlers are caught. */
+import {
+  type ButtonInteraction,
+  type ChatInputCommandInteraction,
+  Client,
+  Events,
+  GatewayIntentBits,
+  type Interaction,
+  MessageFlags,
+  Routes,
+} from "discord.js";
+import { z } from "zod";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { errorSentence, killedText } from "../texts.ts";
+import type { Inputs } from "../threads/inputs.ts";
+import { messageSchema, parseChannel } from "./api.ts";
+import { parseButton } from "./buttons.ts";
+import { COMMANDS, type CommandContext, completions } from "./commands.ts";
+
+/** Longer than this nobody waits for a rate limit of Discord's: the call fails, and is tried again later. */
+const MAX_RATE_LIMIT_WAIT_MS = 60_000;
+const NOT_ALLOWED = "You are not on the list of people who may use this bot (ALLOWED_USER_IDS).";
+
+export function createClient(apiUrl: string): Client {
+  return new Client({
+    intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.MessageContent],
+    allowedMentions: { parse: [], repliedUser: false },
+    enforceNonce: true,
+    failIfNotExists: false,
+    rest: {
+      api: apiUrl,
+      rejectOnRateLimit: ({ retryAfter, sublimitTimeout }) =>
+        Math.max(retryAfter, sublimitTimeout) > MAX_RATE_LIMIT_WAIT_MS,
+    },
+  });
+}
+
+export interface BotOptions {
+  discord: Client<true>;
+  inputs: Inputs;
+  context: CommandContext;
+  /** The gateway has made a new session: what happened in between was not told. */
+  onReconnected: () => Promise<void>;
+  log: Log;
+}
+
+/** Registers the commands, for this guild alone: there they are there at once. */
+export async function registerCommands(discord: Client<true>, guildId: string): Promise<void> {
+  const body = [...COMMANDS.values()].map((command) => command.definition);
+  await discord.rest.put(Routes.applicationGuildCommands(discord.application.id, guildId), { body });
+}
+
+/** Listens to people until the client is destroyed. */
+export function listen(options: BotOptions): void {
+  const { discord, inputs, log, onReconnected } = options;
+  const held = { hold: 0 };
+  const guarded = (what: string, work: Promise<void>) => {
+    work.catch((error: unknown) => log.error({ err: error }, `could not handle ${what}`));
+  };
+  discord.on(Events.InteractionCreate, (interaction) =>
+    guarded("an interaction", handleInteraction(interaction, options)),
+  );
+  // Raw, since discord.js keeps silent about messages in threads that it has not seen (archived before it started).
+  discord.on(Events.Raw, (packet: { t?: string; d?: unknown }) => {
+    // A new session at Discord: what was written since the last one comes first, and has to be looked up.
+    if (packet.t === "READY") held.hold = inputs.hold();
+    guarded(packet.t ?? "an event", handleEvent(packet.t, packet.d, options));
+  });
+  discord.on(Events.ShardReady, () => {
+    const { hold } = held;
+    guarded(
+      "a new connection",
+      onReconnected().then(() => inputs.release(hold)),
+    );
+  });
+}
+
+async function handleEvent(
+  name: string | undefined,
+  data: unknown,
+  { inputs, context }: BotOptions,
+): Promise<void> {
+  const { sessions } = context;
+  switch (name) {
+    case "MESSAGE_CREATE":
+      return inputs.take(messageSchema.parse(data));
+    case "MESSAGE_DELETE": {
+      const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
+      return sessions.findStream(channel_id)?.noteDeleted(id);
+    }
+    case "THREAD_UPDATE":
+      return sessions.onDiscordThreadChanged(parseChannel(data));
+    case "THREAD_DELETE":
+      return sessions.onDiscordThreadDeleted(z.object({ id: z.string() }).parse(data).id);
+    default:
+      return; // nothing of ours
+  }
+}
+
+async function handleInteraction(interaction: Interaction, options: BotOptions): Promise<void> {
+  const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
+  if (interaction.isAutocomplete()) {
+    await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
+  } else if (interaction.isChatInputCommand() || interaction.isButton()) {
+    if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
+    else if (interaction.isButton()) await pressButton(interaction, options);
+    else await runCommand(interaction, options);
+  }
+}
+
+async function runCommand(
+  interaction: ChatInputCommandInteraction,
+  { context, log }: BotOptions,
+): Promise<void> {
+  const command = COMMANDS.get(interaction.commandName);
+  if (!command) throw new Error(`unknown command ${interaction.commandName}`);
+  // Discord waits 3 s for the first answer; what follows has 15 minutes.
+  await interaction.deferReply(command.isPrivate ? { flags: MessageFlags.Ephemeral } : {});
+  try {
+    await command.run(interaction, context);
+  } catch (error) {
+    if (!(error instanceof AppError))
+      log.error({ err: error, command: interaction.commandName }, "a command failed");
+    await interaction.editReply(`⚠️ ${errorSentence(error)}`);
+  }
+}
+
+async function pressButton(
+  interaction: ButtonInteraction,
+  { context, inputs, log }: BotOptions,
+): Promise<void> {
+  const pressed = parseButton(interaction.customId);
+  const threadId = interaction.channelId;
+  if (pressed?.kind === "done") await interaction.deferReply();
+  else await interaction.deferUpdate();
+  try {
+    if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
+    switch (pressed.kind) {
+      case "key":
+        for (const key of pressed.keys) await context.client.sendInput(threadId, { key });
+        return;
+      case "done": {
+        if (!context.sessions.has(threadId))
+          throw new AppError("thread_ended", "This session is over already.");
+        const { reply, archive } = await context.sessions.kill(threadId);
+        await interaction.editReply(killedText(reply));
+        return archive();
+      }
+      case "send":
+        await inputs.sendAfterAll(threadId, pressed.messageId);
+        await interaction.editReply({ content: "✅ Sent.", components: [] });
+        return;
+      default:
+        pressed satisfies never;
+    }
+  } catch (error) {
+    if (!(error instanceof AppError))
+      log.error({ err: error, button: interaction.customId }, "a button failed");
+    const content = `⚠️ ${errorSentence(error)}`;
+    if (pressed?.kind === "done") await interaction.editReply(content);
+    else await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
+  }
+}

@@ -1,0 +1,293 @@
+/** The slash commands: their shapes, and what each does. */
+import {
+  type AutocompleteInteraction,
+  type ChatInputCommandInteraction,
+  MessageFlags,
+  type RESTPostAPIChatInputApplicationCommandsJSONBody,
+  SlashCommandBuilder,
+} from "discord.js";
+import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
+import { exportLog } from "../content/export.ts";
+import { renderScreenshot } from "../screenshot/screenshot.ts";
+import { clip, killedText, statusText } from "../texts.ts";
+import type { Sessions } from "../threads/threads.ts";
+import { completeKey, toTmuxKey } from "./keys.ts";
+
+/** Discord shows at most 25 choices of at most 100 characters. */
+const MAX_CHOICES = 25;
+const MAX_CHOICE_CHARACTERS = 100;
+const MAX_MESSAGE_CHARACTERS = 1_900;
+const MAX_OPTION_CHARACTERS = 6_000;
+/** Discord's own limit may be higher in a boosted server; memory is the relay's. */
+const MAX_EXPORT_BYTES = 25 * 1024 * 1024;
+/** An answer is taken for 15 minutes. */
+const EXPORT_TIMEOUT_MS = 10 * 60_000;
+
+export interface CommandContext {
+  sessions: Sessions;
+  client: SidecarClient;
+  allowedUserIds: ReadonlySet<string>;
+  now: () => number;
+}
+
+interface Command {
+  definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
+  /** Whether only the person who asked sees the answer. */
+  isPrivate: boolean;
+  run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
+}
+
+const dirOption = (description: string) => (option: import("discord.js").SlashCommandStringOption) =>
+  option.setName("dir").setDescription(description).setRequired(true).setAutocomplete(true);
+
+const terminal: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("terminal")
+    .setDescription("Run a command on the VM in a thread of its own")
+    .addStringOption(dirOption("Directory to run it in, below the repositories' folder"))
+    .addStringOption((option) =>
+      option
+        .setName("command")
+        .setDescription("Shell command line, such as: npm run dev")
+        .setRequired(true)
+        .setMaxLength(MAX_OPTION_CHARACTERS),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    const command = interaction.options.getString("command", true);
+    const dir = interaction.options.getString("dir", true);
+    const threadId = await sessions.create("terminal", dir, command, interaction.user.id);
+    await interaction.editReply(`🖥 Running in <#${threadId}>`);
+  },
+};
+
+const agent: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("agent")
+    .setDescription("Give a coding agent a task, in a thread of its own")
+    .addStringOption(dirOption("Directory to work in, below the repositories' folder"))
+    .addStringOption((option) =>
+      option
+        .setName("prompt")
+        .setDescription("What the agent is to do")
+        .setRequired(true)
+        .setMaxLength(MAX_OPTION_CHARACTERS),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    const prompt = interaction.options.getString("prompt", true);
+    const dir = interaction.options.getString("dir", true);
+    const threadId = await sessions.create("agent", dir, prompt, interaction.user.id);
+    await interaction.editReply(`🤖 At work in <#${threadId}>`);
+  },
+};
+
+const done: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("done")
+    .setDescription("End this thread's session and archive the thread")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    const { reply, archive } = await sessions.kill(sessionHere(interaction, sessions));
+    // The answer must be there before the thread is archived: Discord takes none after it.
+    await interaction.editReply(killedText(reply));
+    await archive();
+  },
+};
+
+const kill: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("kill")
+    .setDescription("End a session from anywhere and archive its thread")
+    .addStringOption((option) =>
+      option.setName("thread").setDescription("Which one").setRequired(true).setAutocomplete(true),
+    )
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions }) => {
+    // A mention is what people paste; the choices give the id itself.
+    const threadId = interaction.options.getString("thread", true).replace(/^<#(\d+)>$/, "$1");
+    if (!sessions.has(threadId)) {
+      throw new AppError("not_found", "thread: no open session has that thread; pick one of the list.");
+    }
+    if (threadId === interaction.channelId) return done.run(interaction, { sessions } as CommandContext);
+    const reply = await sessions.killAndTell(threadId);
+    const code = reply.exitCode === null ? "" : ` Exit code ${reply.exitCode}.`;
+    await interaction.editReply(`⏹ Ended <#${threadId}>.${code}`);
+  },
+};
+
+const status: Command = {
+  definition: new SlashCommandBuilder().setName("status").setDescription("List the open sessions").toJSON(),
+  isPrivate: true,
+  run: async (interaction, { client, sessions, now }) => {
+    const threads = await client.listThreads();
+    if (threads.length === 0) {
+      await interaction.editReply("No session is open. Start one with /terminal or /agent.");
+      return;
+    }
+    const branches = await findBranches(client, [...new Set(threads.map((thread) => thread.dir))]);
+    const blocks = threads.map((thread) => {
+      const paused = sessions.findPause(thread.threadId);
+      return statusText(thread, { branch: branches.get(thread.dir), paused, now: now() });
+    });
+    const [first = "", ...others] = joinBlocks(blocks, MAX_MESSAGE_CHARACTERS);
+    await interaction.editReply(first);
+    for (const content of others) await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
+  },
+};
+
+const key: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("key")
+    .setDescription("Press a key in this thread's terminal")
+    .addStringOption((option) =>
+      option
+        .setName("name")
+        .setDescription("Such as ctrl-c, tab, up, escape")
+        .setRequired(true)
+        .setAutocomplete(true),
+    )
+    .toJSON(),
+  isPrivate: true,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const name = interaction.options.getString("name", true);
+    await client.sendInput(threadId, { key: toTmuxKey(name) });
+    await interaction.editReply(`Pressed ${name}.`);
+  },
+};
+
+const resize: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("resize")
+    .setDescription("Give this thread's terminal another size")
+    .addIntegerOption((option) =>
+      option.setName("cols").setDescription("Columns").setRequired(true).setMinValue(20).setMaxValue(500),
+    )
+    .addIntegerOption((option) =>
+      option.setName("rows").setDescription("Rows").setRequired(true).setMinValue(5).setMaxValue(200),
+    )
+    .toJSON(),
+  isPrivate: true,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const cols = interaction.options.getInteger("cols", true);
+    const rows = interaction.options.getInteger("rows", true);
+    await client.resizeThread(threadId, { cols, rows });
+    await interaction.editReply(`The terminal has ${cols} columns and ${rows} rows now.`);
+  },
+};
+
+const screenshot: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("screenshot")
+    .setDescription("Show this thread's terminal as a picture, with its colours")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions, client }) => {
+    const screen = await client.getScreen(sessionHere(interaction, sessions), { format: "ansi" });
+    const attachment = await renderScreenshot(screen);
+    await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
+  },
+};
+
+const exported: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("export")
+    .setDescription("Get this thread's whole output as a file")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { sessions, client }) => {
+    const threadId = sessionHere(interaction, sessions);
+    const maxBytes = Math.min(interaction.attachmentSizeLimit, MAX_EXPORT_BYTES);
+    const signal = AbortSignal.timeout(EXPORT_TIMEOUT_MS);
+    const { fileName, data, note } = await exportLog({ client, threadId, maxBytes, signal });
+    await interaction.editReply({ content: note ?? "", files: [{ attachment: data, name: fileName }] });
+  },
+};
+
+/** The session of the thread that the command was used in. @throws AppError */
+function sessionHere(interaction: ChatInputCommandInteraction, sessions: Sessions): string {
+  if (sessions.has(interaction.channelId)) return interaction.channelId;
+  throw new AppError(
+    "invalid_request",
+    `/${interaction.commandName} belongs into a thread with a session; /status lists them.`,
+  );
+}
+
+export const COMMANDS = new Map<string, Command>(
+  [terminal, agent, done, kill, status, key, resize, screenshot, exported].map((command) => [
+    command.definition.name,
+    command,
+  ]),
+);
+
+/** The choices for the option that is being typed. */
+export async function completions(
+  interaction: AutocompleteInteraction,
+  { client }: CommandContext,
+): Promise<{ name: string; value: string }[]> {
+  const { name, value } = interaction.options.getFocused(true);
+  const choices = await complete(client, name, value);
+  return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
+}
+
+async function complete(client: SidecarClient, option: string, typed: string) {
+  switch (option) {
+    case "dir":
+      return completeDirectory(client, typed);
+    case "thread":
+      return completeThread(client, typed);
+    case "name":
+      return completeKey(typed).map((name) => ({ name, value: name }));
+    default:
+      return [];
+  }
+}
+
+async function completeDirectory(client: SidecarClient, typed: string) {
+  const repos = await client.listRepos(typed);
+  return repos.map(({ dir, branch, dirty }) => ({
+    name: clip(branch === undefined ? dir : `${dir} (${branch}${dirty ? "*" : ""})`, MAX_CHOICE_CHARACTERS),
+    value: dir,
+  }));
+}
+
+async function completeThread(client: SidecarClient, typed: string) {
+  const threads = await client.listThreads();
+  return threads
+    .map(({ threadId, type, dir, command }) => ({
+      name: clip(
+        `${type === "agent" ? "🤖" : "🖥"} ${dir} — ${command}`.replace(/\s+/g, " "),
+        MAX_CHOICE_CHARACTERS,
+      ),
+      value: threadId,
+    }))
+    .filter(({ name, value }) => name.toLowerCase().includes(typed.toLowerCase()) || value.startsWith(typed));
+}
+
+async function findBranches(client: SidecarClient, dirs: string[]): Promise<Map<string, string>> {
+  const found = await Promise.all(
+    dirs.map(async (dir) => {
+      const repos = await client.listRepos(dir);
+      return [dir, repos.find((repo) => repo.dir === dir)?.branch] as const;
+    }),
+  );
+  return new Map(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function joinBlocks(blocks: readonly string[], max: number): string[] {
+  const messages: string[] = [];
+  for (const block of blocks) {
+    const last = messages.at(-1);
+    if (last !== undefined && last.length + block.length + 1 <= max)
+      messages[messages.length - 1] = `${last}\n${block}`;
+    else messages.push(block);
+  }
+  return messages;
+}

@@ -1,0 +1,35 @@
+/** What a person's message means as input. Pure. */
+import type { DiscordMessage } from "./api.ts";
+
+/** Message types that are a person's words: a plain message and a reply. Everything else is Discord's own. */
+const WRITTEN_TYPES = new Set([0, 19]);
+const MAX_FILE_BYTES = 256 * 1024;
+const TEXT_TYPES = /^(text\/|application\/(json|xml|javascript|x-sh|toml|yaml|x-yaml))/;
+
+export type Attachment = DiscordMessage["attachments"][number];
+
+/** Whether a person whom we serve wrote it: no bot, no webhook, no system message. */
+export function isFromPerson(message: DiscordMessage, allowedUserIds: ReadonlySet<string>): boolean {
+  return (
+    message.author.bot !== true &&
+    message.webhook_id === undefined &&
+    WRITTEN_TYPES.has(message.type) &&
+    allowedUserIds.has(message.author.id)
+  );
+}
+
+/** The text to type: a message that is one code block counts without its fence. */
+export function inputText(content: string): string {
+  const fenced = /^```(?:[\w+#.-]*\n)?([\s\S]*?)\n?```$/.exec(content.trim())?.[1];
+  if (fenced !== undefined && !fenced.includes("```")) return fenced;
+  const inline = /^`([^`\n]+)`$/.exec(content.trim())?.[1];
+  return inline ?? content;
+}
+
+/** Attached files go in where they are text and small. */
+export function isTextFile({ size, content_type, filename }: Attachment): boolean {
+  if (size > MAX_FILE_BYTES) return false;
+  return content_type === undefined
+    ? /\.(txt|md|log|json|ya?ml|sh|csv|diff|patch)$/i.test(filename)
+    : TEXT_TYPES.test(content_type);
+}

@@ -1,0 +1,216 @@
+/** What people write, on its way to the process: in order, once, and never silently lost. */
+import type { ThreadType } from "../../shared/api.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
+import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { type DiscordApi, type DiscordMessage, findRefusal, snowflakeTime } from "../discord/api.ts";
+import { sendButton } from "../discord/buttons.ts";
+import { type Attachment, inputText, isFromPerson, isTextFile } from "../discord/person-message.ts";
+import { errorSentence, formatDuration } from "../texts.ts";
+
+/** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
+const MAX_AGE_MS = 10 * 60_000;
+/** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
+const RETRY_MS = 2 * 60_000;
+const DOWNLOAD_TIMEOUT_MS = 15_000;
+
+export interface InputsOptions {
+  api: DiscordApi;
+  client: SidecarClient;
+  allowedUserIds: ReadonlySet<string>;
+  log: Log;
+  now: () => number;
+  signal: AbortSignal;
+  /** Undefined where the thread has no session of ours. */
+  findType: (threadId: string) => ThreadType | undefined;
+  /** A message is about to go in: what it causes belongs below it. */
+  onTyping: (threadId: string) => void;
+  /** A message is taken care of, whatever became of it. */
+  onHandled: (message: { threadId: string; messageId: string; isFromPerson: boolean }) => void;
+}
+
+export class Inputs {
+  readonly #options: InputsOptions;
+  readonly #queue = new KeyedQueue();
+  #hold = 0;
+  /** Resolves when messages that come may go in. */
+  #open: Promise<void> = Promise.resolve();
+  #release: (() => void) | undefined;
+
+  constructor(options: InputsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Messages that come from now on wait until {@link release}: older ones have to be looked up and go in first.
+   * @returns what to release; an older one releases nothing.
+   */
+  hold(): number {
+    if (!this.#release) {
+      this.#open = new Promise((resolve) => {
+        this.#release = resolve;
+      });
+    }
+    return ++this.#hold;
+  }
+
+  release(hold: number): void {
+    if (hold !== this.#hold) return;
+    this.#release?.();
+    this.#release = undefined;
+  }
+
+  /**
+   * A message that came just now, from whomever: they come in order, so that with this one everything before it is
+   * taken care of. Never rejects: its writer is told what went wrong.
+   */
+  async take(message: DiscordMessage): Promise<void> {
+    const { allowedUserIds, findType, onHandled } = this.#options;
+    const { channel_id: threadId } = message;
+    await this.#open;
+    const type = findType(threadId);
+    if (type === undefined) return;
+    await this.#queue.run(threadId, async () => {
+      const isTyped = isFromPerson(message, allowedUserIds);
+      if (isTyped) await this.#typeOrReply(message, type);
+      onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
+    });
+  }
+
+  /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
+  async backfill(threadId: string, seen: string): Promise<void> {
+    const { allowedUserIds, findType, onHandled, now } = this.#options;
+    await this.#queue.run(threadId, async () => {
+      for (const message of await this.#list(threadId, seen)) {
+        const type = findType(threadId);
+        if (type === undefined) return;
+        const isTyped = isFromPerson(message, allowedUserIds);
+        if (isTyped) {
+          const ageMs = now() - snowflakeTime(message.id);
+          if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
+          else await this.#typeOrReply(message, type);
+        }
+        onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
+      }
+    });
+  }
+
+  /** A person wants what they wrote while the relay was away to go in after all. @throws AppError */
+  async sendAfterAll(threadId: string, messageId: string): Promise<void> {
+    const message = await this.#options.api.findMessage(threadId, messageId);
+    const type = this.#options.findType(threadId);
+    if (!message || type === undefined)
+      throw new AppError("not_found", "That message or its session is gone.");
+    await this.#queue.run(threadId, () => this.#type(message, type));
+  }
+
+  /** Until it works: with what comes later, what was missed would count as taken care of. */
+  async #list(threadId: string, seen: string): Promise<DiscordMessage[]> {
+    const { api, signal, log } = this.#options;
+    for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, 15_000)) {
+      try {
+        return await api.listMessagesAfter(threadId, seen);
+      } catch (error) {
+        if (signal.aborted || findRefusal(error) !== undefined) throw error;
+        log.warn({ threadId, err: error }, "could not look up what was written meanwhile; trying again");
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  async #typeOrReply(message: DiscordMessage, type: ThreadType): Promise<void> {
+    const { log } = this.#options;
+    try {
+      await this.#type(message, type);
+    } catch (error) {
+      if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
+      const hint =
+        error instanceof AppError && error.code === "thread_ended" ? " Use /done to end this thread." : "";
+      const content = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
+      await this.#reply(message, { content, nonce: `no-${message.id}` });
+    }
+  }
+
+  async #type(message: DiscordMessage, type: ThreadType): Promise<void> {
+    const { onTyping, log } = this.#options;
+    const files = message.attachments.filter(isTextFile);
+    const refused = message.attachments.filter((file) => !isTextFile(file));
+    if (message.content === "" && files.length === 0) {
+      if (refused.length === 0)
+        log.warn("a message came without its content: is the Message Content intent on?");
+      throw new AppError(
+        "invalid_request",
+        "Only text, and text files up to 256 KiB, can be typed into a session.",
+      );
+    }
+    const texts = [
+      ...(message.content === "" ? [] : [inputText(message.content)]),
+      ...(await Promise.all(files.map(download))),
+    ];
+    onTyping(message.channel_id);
+    for (const [part, text] of (type === "agent" ? [texts.join("\n\n")] : texts).entries()) {
+      const inputId = part === 0 ? message.id : `${message.id}.${part}`;
+      await this.#send(message.channel_id, type === "agent" ? text : asLines(text), inputId);
+    }
+    if (refused.length > 0) {
+      const names = refused.map(({ filename }) => filename).join(", ");
+      throw new AppError(
+        "invalid_request",
+        `Left out, only text files up to 256 KiB can be typed: ${names}.`,
+      );
+    }
+  }
+
+  /** The sidecar types an id once, so asking again is safe. */
+  async #send(threadId: string, text: string, inputId: string): Promise<void> {
+    const { client, signal, log } = this.#options;
+    const startedAt = performance.now();
+    for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
+      try {
+        await client.sendInput(threadId, { text, inputId });
+        return;
+      } catch (error) {
+        const mayComeBack = error instanceof AppError && error.code === "unavailable";
+        if (!mayComeBack || signal.aborted || performance.now() - startedAt > RETRY_MS) throw error;
+        log.warn({ threadId, err: error }, "a message waits for the sidecar");
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  async #ask(message: DiscordMessage, ageMs: number): Promise<void> {
+    await this.#reply(message, {
+      content: `⏳ You wrote this ${formatDuration(ageMs / 1_000)} ago, while nobody was listening. Is it still to go in?`,
+      components: sendButton(message.id),
+      nonce: `ask-${message.id}`,
+    });
+  }
+
+  async #reply(message: DiscordMessage, reply: Parameters<DiscordApi["send"]>[1]): Promise<void> {
+    const { api, log } = this.#options;
+    try {
+      await api.send(message.channel_id, { ...reply, replyTo: message.id });
+    } catch (error) {
+      if (findRefusal(error) === undefined) throw error;
+      log.warn({ threadId: message.channel_id, err: error }, "could not reply to a person");
+    }
+  }
+}
+
+/** Each line ends as if Enter were pressed; programs in raw mode know no other line end. */
+function asLines(text: string): string {
+  return text.replace(/\n$/, "").replaceAll("\n", "\r");
+}
+
+async function download({ url, filename }: Attachment): Promise<string> {
+  let text: string;
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    text = new TextDecoder("utf-8", { fatal: true }).decode(await response.arrayBuffer());
+  } catch (cause) {
+    throw new AppError("invalid_request", `${filename} could not be read as UTF-8 text.`, { cause });
+  }
+  return text.replaceAll("\r\n", "\n");
+}

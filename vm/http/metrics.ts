@@ -1,0 +1,112 @@
+/** What the sidecar counts, in Prometheus' text form. */
+import type { RequestHandler } from "express";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { threadStatusSchema } from "../../shared/api.ts";
+import type { ThreadRow } from "../store/store.ts";
+
+const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+const HOUR_MS = 3_600_000;
+
+export interface MetricsSources {
+  listThreads: () => ThreadRow[];
+  logDiskBytes: () => number;
+  isTmuxUp: () => boolean;
+  freeDiskBytes: () => number;
+}
+
+export class Metrics {
+  readonly registry = new Registry();
+  readonly inputSeconds = this.#histogram("threadmux_input_seconds", "Time to type an input into its pane.");
+  readonly outputSeconds = this.#histogram(
+    "threadmux_output_seconds",
+    "Time to read output, without the time that a caller chose to wait.",
+  );
+  readonly tmuxSeconds = this.#histogram(
+    "threadmux_tmux_command_seconds",
+    "Time that tmux took for a command.",
+  );
+  readonly httpSeconds = new Histogram({
+    name: "threadmux_http_request_seconds",
+    help: "Time to answer a request, waiting included.",
+    labelNames: ["method", "route", "status"],
+    buckets: [...LATENCY_SECONDS, 5, 10, 30],
+    registers: [this.registry],
+  });
+  readonly inputBytes = this.#counter("threadmux_input_bytes_total", "Bytes typed into panes.");
+  readonly outputBytes = this.#counter("threadmux_output_bytes_total", "Bytes of logs given to callers.");
+  readonly tmuxRestarts = this.#counter(
+    "threadmux_tmux_restarts_total",
+    "How often the tmux server was lost.",
+  );
+  readonly gaps = this.#counter("threadmux_log_gaps_total", "How often a log lost its writer.");
+  readonly wrongTokens = this.#counter(
+    "threadmux_wrong_tokens_total",
+    "Requests with a wrong or missing token.",
+  );
+
+  constructor(sources: MetricsSources) {
+    const { registry } = this;
+    collectProcessMetrics(registry);
+    new Gauge({
+      name: "threadmux_threads",
+      help: "Threads by status.",
+      labelNames: ["status"],
+      registers: [registry],
+      collect() {
+        const threads = sources.listThreads();
+        for (const status of threadStatusSchema.options) {
+          this.set({ status }, threads.filter((thread) => thread.status === status).length);
+        }
+      },
+    });
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers: [registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge("threadmux_log_disk_bytes", "What all logs take on disk.", sources.logDiskBytes);
+    gauge("threadmux_disk_free_bytes", "What is free on the state folder's disk.", sources.freeDiskBytes);
+    gauge("threadmux_tmux_up", "Whether tmux answers.", () => Number(sources.isTmuxUp()));
+  }
+
+  /** Measures every request; the route is its pattern, never the path with its ids. */
+  measureRequests(): RequestHandler {
+    return (req, res, next) => {
+      const end = this.httpSeconds.startTimer({ method: req.method });
+      res.on("close", () => end({ route: routeOf(req), status: String(res.statusCode) }));
+      next();
+    };
+  }
+
+  #histogram(name: string, help: string): Histogram {
+    return new Histogram({ name, help, buckets: LATENCY_SECONDS, registers: [this.registry] });
+  }
+
+  #counter(name: string, help: string): Counter {
+    return new Counter({ name, help, registers: [this.registry] });
+  }
+}
+
+/**
+ * What prom-client knows of this process, but for the distribution of the event loop's lag: the timer behind it wakes
+ * the process a hundred times a second, which is two thirds of what a sidecar with 50 idle threads costs. The lag at
+ * one moment stays: each scrape says what was measured at the one before.
+ */
+function collectProcessMetrics(registry: Registry): void {
+  const prefix = "threadmux_";
+  collectDefaultMetrics({ register: registry, prefix, eventLoopMonitoringPrecision: HOUR_MS });
+  for (const figure of ["min", "max", "mean", "stddev", "p50", "p90", "p99"]) {
+    registry.removeSingleMetric(`${prefix}nodejs_eventloop_lag_${figure}_seconds`);
+  }
+}
+
+/** `/thread/:id/output`, or `unknown`. */
+export function routeOf(req: Parameters<RequestHandler>[0]): string {
+  const path: unknown = req.route?.path;
+  return typeof path === "string" ? path : "unknown";
+}

@@ -1,0 +1,265 @@
+/** Keeps logs whole and within bounds: a writer that died is replaced, old bytes are given back to the disk. */
+import { execFile } from "node:child_process";
+import { appendFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
+import { promisify } from "node:util";
+import { isOpen } from "../../shared/api.ts";
+import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store, ThreadRow } from "../store/store.ts";
+import type { ThreadFiles } from "../threads/thread-files.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import { copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
+
+const run = promisify(execFile);
+const BLOCK_BYTES = 4_096;
+/** How much of a log that grew too large is kept: so that not every second has something to give back. */
+const KEPT_SHARE = 0.75;
+const LOOKS_PER_TOTAL = 10;
+const RESTORED =
+  "\r\n[threadmux: the log was deleted and has been written back; output of these moments may be missing here]\r\n";
+const EMPTIED = "\r\n[threadmux: the log was emptied; what was in it is gone]\r\n";
+
+export interface LogKeeperOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  queue: KeyedQueue;
+  /** Of one thread's log on disk. */
+  logMaxBytes: number;
+  /** Of all logs together. */
+  stateMaxBytes: number;
+  /** False where the file system can't give back the start of a file: then the file is written anew. */
+  canPunch?: boolean;
+  log: Log;
+  now: () => number;
+  /** A writer was replaced. */
+  onGap?: (threadId: string) => void;
+}
+
+export class LogKeeper {
+  readonly #options: LogKeeperOptions;
+  /** When the log's writer was last seen at work. */
+  readonly #seenAlive = new Map<string, number>();
+  readonly #failing = new Set<string>();
+  /** Where a log ended when it was last looked at, by its thread's marker. */
+  readonly #ends = new Map<string, number>();
+  #canPunch: boolean;
+  #looks = 0;
+
+  constructor(options: LogKeeperOptions) {
+    this.#options = options;
+    this.#canPunch = options.canPunch ?? true;
+  }
+
+  /** To be called every second: finds dead writers, logs that were deleted or are too large. */
+  async look(): Promise<void> {
+    const { store, files, queue, logMaxBytes, now, tmux } = this.#options;
+    const rows = store.listThreads("open").filter((row) => row.isMade);
+    const open = new Set(rows.map((row) => row.threadId));
+    for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
+    const markers = new Set(rows.map((row) => row.marker));
+    for (const marker of this.#ends.keys()) if (!markers.has(marker)) this.#ends.delete(marker);
+    for (const row of rows) {
+      const { threadId } = row;
+      const size = sizeOfLog(files.log(threadId));
+      if (row.status === "running" && tmux.downForMs() === null) {
+        if (files.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
+        else await queue.run(threadId, () => this.repair(threadId));
+        if (!files.isLogInPlace(threadId, size)) await queue.run(threadId, () => this.restore(threadId));
+        else if (this.#hasLost(row, size)) await queue.run(threadId, async () => this.#goOn(threadId));
+      }
+      if (size.diskBytes > logMaxBytes) {
+        await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
+      }
+    }
+    if (this.#looks++ % LOOKS_PER_TOTAL === 0) await this.#boundTotal();
+  }
+
+  /**
+   * The log's writer died under a program that runs: what was printed since is lost, and the log says so. While the
+   * disk is full there is nobody to write to, and it is tried again. The caller holds the thread's queue.
+   * @throws AppError `unavailable`
+   */
+  async repair(threadId: string): Promise<void> {
+    const { store, tmux, files, log, now, onGap } = this.#options;
+    const row = store.findThread(threadId);
+    if (row?.status !== "running" || files.isSinkAlive(threadId)) return;
+    await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
+    const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
+    const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
+    try {
+      this.#goOn(threadId);
+      const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
+      appendFileSync(files.log(threadId), note, { mode: 0o600 });
+      await tmux.pipe(row.paneId, {
+        logPath: files.logForTmux(threadId),
+        sinkPidPath: files.sinkPidForTmux(threadId),
+      });
+    } catch (error) {
+      if (!this.#failing.has(threadId))
+        log.error({ threadId, err: error }, "a log has no writer and takes none");
+      this.#failing.add(threadId);
+      return;
+    }
+    log.error({ threadId, seconds }, "a log's writer had ended; output is missing");
+    this.#failing.delete(threadId);
+    this.#seenAlive.set(threadId, now());
+    onGap?.(threadId);
+  }
+
+  /**
+   * Somebody has deleted the log (or put another file in its place) while its writer has it open: its bytes are
+   * written back, and a new writer opens what is there now. The caller holds the thread's queue.
+   * @throws AppError `unavailable`
+   */
+  async restore(threadId: string): Promise<void> {
+    const { store, tmux, files, log, onGap } = this.#options;
+    await tmux.ping();
+    const row = store.findThread(threadId);
+    if (row?.status !== "running" || files.isLogInPlace(threadId)) return;
+    if (!(await files.stopSink(threadId))) return; // it has ended: there will be another
+    const output = files.findSinkOutput(threadId);
+    if (output === undefined) return;
+    const { firstOffset, logBase, paneId } = row;
+    try {
+      copyWhole(output, firstOffset - logBase, files.rewrite(threadId, firstOffset));
+      store.updateThread(threadId, { logBase: firstOffset });
+      renameSync(files.rewrite(threadId, firstOffset), files.log(threadId));
+    } catch (error) {
+      if (!this.#failing.has(threadId))
+        log.error({ threadId, err: error }, "a log was deleted and can't be written back");
+      this.#failing.add(threadId);
+      return;
+    } finally {
+      files.signalSink(threadId, "SIGCONT");
+    }
+    await tmux.pipe(paneId, {
+      logPath: files.logForTmux(threadId),
+      sinkPidPath: files.sinkPidForTmux(threadId),
+    });
+    // What the old one still takes is lost. Not before: were it to be tried again, the note's offsets were others'.
+    appendFileSync(files.log(threadId), RESTORED);
+    log.error({ threadId }, "a log was deleted; it was written back");
+    this.#failing.delete(threadId);
+    onGap?.(threadId);
+    // Until it has ended, the old writer would be taken for the new one.
+    for (let looks = 0; looks < 200 && files.findSinkOutput(threadId) === output; looks++) await pause(10);
+  }
+
+  /** Whether the log is shorter than it was. */
+  #hasLost(row: ThreadRow, size: LogSize): boolean {
+    const end = row.logBase + size.end;
+    const known = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
+    if (end >= known) this.#ends.set(row.marker, end);
+    return end < known;
+  }
+
+  /** Where the log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
+  #goOn(threadId: string): void {
+    const { store, files, log } = this.#options;
+    const row = store.findThread(threadId);
+    if (!row || !this.#hasLost(row, sizeOfLog(files.log(threadId)))) return;
+    const firstOffset = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
+    store.updateThread(threadId, { logBase: firstOffset, firstOffset });
+    appendFileSync(files.log(threadId), EMPTIED, { mode: 0o600 });
+    log.error({ threadId, firstOffset }, "a log has lost what was in it");
+  }
+
+  /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
+  recover(): void {
+    const { store, files } = this.#options;
+    for (const row of store.listThreads("open")) {
+      // Another one was cut off before the row was changed: the log is whole.
+      if (existsSync(files.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
+      files.removeRewrites(row.threadId);
+      files.signalSink(row.threadId, "SIGCONT");
+    }
+  }
+
+  /** Gives back all but the last `keepBytes` of a log. Offsets stay. The caller holds the thread's queue. */
+  async shrink(threadId: string, keepBytes: number): Promise<void> {
+    const { store, files, log } = this.#options;
+    const row = store.findThread(threadId);
+    if (!row) return;
+    const file = files.log(threadId);
+    const { end } = sizeOfLog(file);
+    const cut = Math.floor((end - keepBytes) / BLOCK_BYTES) * BLOCK_BYTES;
+    if (cut <= row.firstOffset - row.logBase) return;
+    const first = findLineStart(file, cut);
+    if (this.#canPunch) {
+      // First the row, so that nobody reads what is about to go.
+      store.updateThread(threadId, { firstOffset: row.logBase + first });
+      try {
+        await run("fallocate", [
+          "--punch-hole",
+          "--keep-size",
+          "--offset",
+          "0",
+          "--length",
+          String(cut),
+          file,
+        ]);
+        log.info({ threadId, firstOffset: row.logBase + first }, "gave back the start of a log");
+        return;
+      } catch (error) {
+        log.warn(
+          { err: error },
+          "this file system can't give back the start of a file; logs are written anew",
+        );
+        this.#canPunch = false;
+      }
+    }
+    await this.#writeAnew({ ...row, firstOffset: row.logBase + first }, first);
+  }
+
+  /**
+   * The fallback: the writer is stopped (tmux keeps for it what comes meanwhile), the end of the log takes the place
+   * of the whole, and `logBase` says how much is gone, so that offsets stay. A crash at any point is put right by
+   * {@link recover}.
+   */
+  async #writeAnew(row: ThreadRow, first: number): Promise<void> {
+    const { store, files, log } = this.#options;
+    const { threadId } = row;
+    if (!(await files.stopSink(threadId))) return;
+    try {
+      const logBase = row.logBase + first;
+      copyWhole(files.log(threadId), first, files.rewrite(threadId, logBase));
+      store.updateThread(threadId, { logBase, firstOffset: logBase });
+      this.#copyBack({ ...row, logBase });
+      rmSync(files.rewrite(threadId, logBase));
+      log.info({ threadId, firstOffset: logBase }, "wrote a log anew without its start");
+    } finally {
+      files.signalSink(threadId, "SIGCONT");
+    }
+  }
+
+  /** In place: the writer has this very file open, and appends. */
+  #copyBack({ threadId, logBase }: ThreadRow): void {
+    const { files } = this.#options;
+    if (existsSync(files.log(threadId))) truncateSync(files.log(threadId), 0);
+    copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
+  }
+
+  /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
+  async #boundTotal(): Promise<void> {
+    const { store, files, queue, stateMaxBytes, log } = this.#options;
+    const sized = store
+      .listThreads("all")
+      .map((row) => ({ row, bytes: sizeOfLog(files.log(row.threadId)).diskBytes }));
+    let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
+    const ended = sized
+      .filter(({ row }) => !isOpen(row.status))
+      .sort((a, b) => (a.row.endedAt ?? 0) - (b.row.endedAt ?? 0));
+    for (const { row, bytes } of ended) {
+      if (total <= stateMaxBytes) return;
+      store.deleteThread(row.threadId);
+      files.remove(row.threadId);
+      total -= bytes;
+      log.warn({ threadId: row.threadId }, "removed an ended thread: all logs together are too large");
+    }
+    const largest = sized.filter(({ row }) => isOpen(row.status)).sort((a, b) => b.bytes - a.bytes)[0];
+    if (total <= stateMaxBytes || !largest) return;
+    const { threadId } = largest.row;
+    await queue.run(threadId, () => this.shrink(threadId, Math.floor(largest.bytes / 2)));
+  }
+}

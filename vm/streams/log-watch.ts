@@ -1,0 +1,85 @@
+/** Wakes readers who wait for output: by file notification, and by a slow look where that fails. */
+import type { Log } from "../../shared/log.ts";
+import { FolderWatch } from "./folder-watch.ts";
+
+/** A waiting reader looks by itself this often, whatever the file system's notifications do. */
+const FALLBACK_INTERVAL_MS = 1_000;
+
+/** One watch of the logs' folder for all threads: nothing is polled for a thread that nobody waits for. */
+export class LogWatch {
+  readonly #waiters = new Map<string, Set<() => void>>();
+  readonly #watch: FolderWatch;
+  #isClosed = false;
+
+  constructor(logsDir: string, log: Log) {
+    this.#watch = new FolderWatch(
+      logsDir,
+      (name) => {
+        if (name.endsWith(".log")) this.notify(name.slice(0, -".log".length));
+      },
+      (error) =>
+        log.warn({ err: error }, "the logs' folder can't be watched; readers look once a second instead"),
+    );
+  }
+
+  /** Something about the thread has changed: its log, its status. */
+  notify(threadId: string): void {
+    for (const wake of [...(this.#waiters.get(threadId) ?? [])]) wake();
+  }
+
+  /**
+   * Begins to listen for changes of any of the threads; `wait` resolves at the first one since then, at the latest
+   * after `ms`, when `signal` fires, or after a second so that the caller looks again. `end` must be called.
+   */
+  listen(threadIds: readonly string[]): {
+    wait: (ms: number, signal: AbortSignal) => Promise<void>;
+    end: () => void;
+  } {
+    let hasChanged = false;
+    let resolveWait: (() => void) | undefined;
+    const wake = () => {
+      hasChanged = true;
+      resolveWait?.();
+    };
+    for (const threadId of threadIds) {
+      const waiters = this.#waiters.get(threadId) ?? new Set();
+      this.#waiters.set(threadId, waiters.add(wake));
+    }
+    return {
+      wait: async (ms, signal) => {
+        if (!hasChanged && !signal.aborted && !this.#isClosed) {
+          await new Promise<void>((resolve) => {
+            const done = () => {
+              clearTimeout(timer);
+              signal.removeEventListener("abort", done);
+              resolve();
+            };
+            const timer = setTimeout(done, Math.min(ms, FALLBACK_INTERVAL_MS));
+            signal.addEventListener("abort", done, { once: true });
+            resolveWait = done;
+          });
+        }
+        hasChanged = false;
+        resolveWait = undefined;
+      },
+      end: () => {
+        for (const threadId of threadIds) {
+          const waiters = this.#waiters.get(threadId);
+          waiters?.delete(wake);
+          if (waiters?.size === 0) this.#waiters.delete(threadId);
+        }
+      },
+    };
+  }
+
+  /** Wakes everybody for the last time. */
+  close(): void {
+    this.#isClosed = true;
+    this.#watch.close();
+    for (const threadId of [...this.#waiters.keys()]) this.notify(threadId);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+}

@@ -1,0 +1,46 @@
+/** The directory rule: a thread runs below `REPOS_DIR` and nowhere else, whatever the spelling. */
+import { realpath, stat } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { AppError } from "../../shared/errors.ts";
+
+export interface Directory {
+  /** Absolute, every link resolved. */
+  path: string;
+  /** Relative to `REPOS_DIR`; `.` for itself. */
+  dir: string;
+}
+
+/**
+ * Resolves what a person wrote, relative to `REPOS_DIR` or absolute, and follows links before it decides.
+ * @param reposDir must be a real path itself.
+ * @throws AppError `invalid_directory`
+ */
+export async function resolveDirectory(reposDir: string, dir: string): Promise<Directory> {
+  const refuse = (why: string, cause?: unknown) =>
+    new AppError("invalid_directory", `dir: ${JSON.stringify(dir)} ${why}.`, { cause });
+  if (dir.includes("\0")) throw refuse("must not hold a NUL");
+  let path: string;
+  try {
+    path = await realpath(resolve(reposDir, dir));
+    if (!(await stat(path)).isDirectory()) throw refuse("is not a directory");
+  } catch (cause) {
+    if (cause instanceof AppError)
+      throw isInside(reposDir, resolve(reposDir, dir))
+        ? cause
+        : refuse("is outside of the repositories' folder");
+    throw refuse(
+      isInside(reposDir, resolve(reposDir, dir))
+        ? "does not exist in the repositories' folder"
+        : "is outside of the repositories' folder",
+      cause,
+    );
+  }
+  if (!isInside(reposDir, path)) throw refuse("is outside of the repositories' folder");
+  return { path, dir: relative(reposDir, path) || "." };
+}
+
+/** Whether `path` is `parent` or below it; both absolute. */
+export function isInside(parent: string, path: string): boolean {
+  const way = relative(parent, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}

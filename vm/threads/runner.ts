@@ -1,0 +1,161 @@
+/** Starts programs in panes: a terminal's command, an agent's turns. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { AppError } from "../../shared/errors.ts";
+import type { Cgroups } from "../processes/cgroups.ts";
+import type { Store, ThreadRow, Turn } from "../store/store.ts";
+import type { Pane, TmuxServer } from "../tmux/server.ts";
+import { type AgentConfig, findProgram, turnArgv } from "./agent-program.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+
+const WRAPPER = fileURLToPath(new URL("../tmux/wrap.sh", import.meta.url));
+const MARKER_NAME = "THREADMUX_THREAD";
+
+export interface RunnerOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  cgroups: Cgroups | undefined;
+  agent: AgentConfig;
+  /** The environment of the threads' programs; an agent's program is looked up on its PATH. */
+  threadEnv: Record<string, string>;
+}
+
+/** tmux's name for a thread's session. */
+export function sessionName(threadId: string): string {
+  return `thread-${threadId}`;
+}
+
+/** Of one of our sessions. */
+export function threadIdOf(session: string): string {
+  return session.replace(/^thread-/, "");
+}
+
+export function newMarker(): string {
+  return `${MARKER_NAME}=${randomUUID()}`;
+}
+
+/** A terminal runs once, as number 1; an agent's runs have the numbers of its turns. */
+export const TERMINAL_RUN = 1;
+
+/** The callers hold the thread's queue. */
+export class Runner {
+  readonly #options: RunnerOptions;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError `unavailable` where the agent's program is not on the machine. */
+  checkAgentProgram(): void {
+    const { agent, threadEnv } = this.#options;
+    if (findProgram(agent.program, threadEnv["PATH"] ?? "")) return;
+    throw new AppError(
+      "unavailable",
+      `The agent program ${JSON.stringify(agent.program)} is not installed on the VM. Install it, or set AGENT_PROGRAM to one that is.`,
+    );
+  }
+
+  /** Makes the session with the first program in it. */
+  async open(row: ThreadRow): Promise<void> {
+    const { store, tmux, files } = this.#options;
+    const { threadId } = row;
+    const turn = row.type === "agent" ? this.#takeTurn(row) : undefined;
+    const words = turn ? this.#agentWords(row, turn) : this.#commandWords(row);
+    const [name = "", value = ""] = row.marker.split("=");
+    const pane = await tmux.createSession({
+      name: sessionName(threadId),
+      cols: row.cols,
+      rows: row.rows,
+      argv: this.#wrapped(row, turn?.seq ?? TERMINAL_RUN, words),
+      env: { [name]: value },
+      logPath: files.logForTmux(threadId),
+      sinkPidPath: files.sinkPidForTmux(threadId),
+    });
+    store.transaction(() => {
+      store.updateThread(threadId, { ...pane, isMade: true });
+      if (turn) store.setTurn(threadId, turn.seq, "running");
+    });
+  }
+
+  /**
+   * Starts an idle agent's next waiting message; with none it stays idle. Where tmux does not answer, the turn is
+   * left `starting`, for {@link settleStartingTurn}.
+   */
+  async startWaitingTurn(threadId: string): Promise<void> {
+    const { store, tmux, files } = this.#options;
+    const row = store.findThread(threadId);
+    if (row?.status !== "idle" || !store.findTurn(threadId, "waiting")) return;
+    const turn = this.#takeTurn(row);
+    const newSink = files.isSinkAlive(threadId)
+      ? undefined
+      : { logPath: files.logForTmux(threadId), sinkPidPath: files.sinkPidForTmux(threadId) };
+    const words = this.#wrapped(row, turn.seq, this.#agentWords(row, turn));
+    const pane = await tmux.respawn(row.paneId, words, newSink);
+    this.#nowRunning(row, turn, pane);
+  }
+
+  /**
+   * Finds out whether a turn that was being started when the sidecar died or tmux hung did start: then the pane
+   * has another process than before. If it did not, it is started now; it never runs twice.
+   */
+  async settleStartingTurn(threadId: string, pane: Pane): Promise<void> {
+    const { store, files } = this.#options;
+    const row = store.findThread(threadId);
+    const turn = store.findTurn(threadId, "starting");
+    if (row?.status !== "running" || !turn) return;
+    if (pane.pid !== row.panePid || files.findRunEnd(threadId, turn.seq)) {
+      this.#nowRunning(row, turn, { panePid: pane.pid, tty: pane.tty });
+      return;
+    }
+    store.transaction(() => {
+      store.setTurn(threadId, turn.seq, "waiting");
+      store.updateThread(threadId, { status: "idle" });
+    });
+    await this.startWaitingTurn(threadId);
+  }
+
+  #nowRunning({ threadId }: ThreadRow, turn: Turn, pane: { panePid: number; tty: string }): void {
+    const { store } = this.#options;
+    store.transaction(() => {
+      store.updateThread(threadId, pane);
+      store.setTurn(threadId, turn.seq, "running");
+    });
+  }
+
+  #commandWords(row: ThreadRow): string[] {
+    const configured = this.#options.threadEnv["SHELL"];
+    const shell =
+      [configured, "/bin/bash"].find((file) => file !== undefined && existsSync(file)) ?? "/bin/sh";
+    return [shell, "-c", row.command];
+  }
+
+  #takeTurn({ threadId }: ThreadRow): Turn {
+    const { store } = this.#options;
+    const turn = store.findTurn(threadId, "waiting");
+    if (!turn) throw new Error(`thread ${threadId} has no message to start`);
+    store.transaction(() => {
+      store.setTurn(threadId, turn.seq, "starting");
+      store.updateThread(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
+    });
+    return turn;
+  }
+
+  #agentWords({ threadId, agentSession }: ThreadRow, turn: Turn): string[] {
+    const { store, agent, threadEnv } = this.#options;
+    if (agentSession === null) throw new Error(`thread ${threadId} is no agent`);
+    return turnArgv(agent, {
+      file: findProgram(agent.program, threadEnv["PATH"] ?? "") ?? agent.program,
+      session: agentSession,
+      isFirst: !store.hasConversation(threadId),
+      text: turn.text,
+    });
+  }
+
+  #wrapped(row: ThreadRow, runNumber: number, words: readonly string[]): string[] {
+    const { files, cgroups } = this.#options;
+    const group = cgroups?.make(row.marker) ?? "";
+    return ["/bin/sh", WRAPPER, files.runEnd(row.threadId, runNumber), row.path, group, ...words];
+  }
+}
