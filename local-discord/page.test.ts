@@ -1,30 +1,19 @@
-/** The page in a real browser, where there is one. */
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+/** The page in a real browser. */
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Releasers } from "../shared/lifecycle.ts";
+import { startBrowser } from "../test/support/console.ts";
 import { WIDE_LIMITS } from "./rate-limits.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
 import type { Interaction } from "./state.ts";
 import { type Api, botApi } from "./testing.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
-const FLAGS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--no-first-run",
-];
-
-describe.skipIf(!existsSync(CHROMIUM))("the page", () => {
+describe("the page", () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser = await startBrowser();
   });
-  afterAll(() => browser.close());
+  afterAll(() => browser?.close());
 
   let releasers: Releasers;
   let discord: LocalDiscord;

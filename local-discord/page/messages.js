@@ -92,12 +92,14 @@ export class MessageList {
     if (next) this.#drawHead(next.dataset.id);
   }
 
-  /** Names of threads or people changed. */
+  /** Names of threads or people changed: every part is drawn anew, in the place of what it looked like before. */
   redraw() {
-    for (const [id, row] of this.#rows) {
-      row.parts = {};
-      this.#draw(id);
-    }
+    this.keepView(() => {
+      for (const [id, row] of this.#rows) {
+        for (const part of Object.values(row.parts)) part.key = undefined;
+        this.#draw(id);
+      }
+    });
   }
 
   #insert(message) {
@@ -115,7 +117,7 @@ export class MessageList {
 
   #drawHead(id) {
     const row = this.#rows.get(id);
-    if (row) delete row.parts.head;
+    if (row?.parts.head) row.parts.head.key = undefined;
     this.#draw(id);
   }
 
