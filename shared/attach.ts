@@ -8,9 +8,10 @@
  * change them, `POST /thread/:id/resize` does, and every viewer gets a new `size`. `status` comes with every change,
  * and every {@link PING_INTERVAL_MS} with a ping, which must be answered: 30 s of silence more and the line is dead.
  *
- * Who may: a request with `Authorization: Bearer <token>`, or the console's cookie together with an `Origin` of this
- * very host. Others are refused before the upgrade with 401. Whatever is wrong later comes as an `error` or
- * `end` frame and a close code of {@link CLOSE}.
+ * Who may: a request with `Authorization: Bearer <token>`, or the console's page, which names its session's secret as
+ * a subprotocol (`threadmux, threadmux.session.<secret>`; the server picks `threadmux`) and has an `Origin` of this
+ * very host. Others are refused before the upgrade with 401. Whatever is wrong later comes as an `error` or `end`
+ * frame and a close code of {@link CLOSE}.
  *
  * What is sent is bounded. A viewer that says `acks=1` gets at most {@link MAX_UNREAD_BYTES} that it has not
  * acknowledged as drawn, any other at most so many in the server's own buffer. Beyond that bytes are left out, not
@@ -19,6 +20,13 @@
 import { z } from "zod";
 import { type ThreadStatus, threadStatusSchema } from "./api.ts";
 import { assertNever, ERROR_CODES, ERROR_STATUS, type ErrorCode } from "./errors.ts";
+
+/** The subprotocol that the server picks, for clients that name any. */
+export const VIEWER_PROTOCOL = "threadmux";
+/** What stands before a console session's secret among the subprotocols … */
+export const SESSION_PROTOCOL = "threadmux.session.";
+/** … and in an `Authorization` header. */
+export const SESSION_SCHEME = "Session";
 
 export const PING_INTERVAL_MS = 30_000;
 /** Larger frames to the server close the socket with 1009. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ACK_EVERY_BYTES, MAX_UNREAD_BYTES } from "../shared/attach.ts";
-import { attach, refusedWith, signIn, type TestViewer } from "./support/console.ts";
+import { attach, protocolsOf, refusedWith, signIn, type TestViewer } from "./support/console.ts";
 import { findProcessesOf } from "./support/processes.ts";
 import { spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
@@ -386,34 +386,36 @@ describe("limits", () => {
 });
 
 describe("who may attach", () => {
-  let cookie = "";
-  const own = () => ({ cookie, origin: sidecar.url });
+  let secret = "";
+  const named = (value: string) => ({ "sec-websocket-protocol": protocolsOf(value).join(", ") });
+  const from = (origin: string) => ({ ...named(secret), origin });
+  const own = () => from(sidecar.url);
   beforeAll(async () => {
-    cookie = (await signIn(sidecar.url, sidecar.token)).cookie;
+    secret = (await signIn(sidecar.url, sidecar.token)).secret;
     await openTerminal(sidecar.client, "door", "echo up; sleep 60");
   });
 
-  test("the cookie with an Origin of this host", async () => {
-    const viewer = await attach(sidecar, "door", { headers: own() });
+  test("the session's secret with an Origin of this host; the secret is not sent back", async () => {
+    const headers = { origin: sidecar.url };
+    const viewer = await attach(sidecar, "door", { headers, protocols: protocolsOf(secret) });
     await viewer.untilScreen("up");
+    expect(viewer.socket.protocol).toBe("threadmux");
     await viewer.close();
   });
 
   test.each([
     ["nothing", () => ({})],
     ["a wrong token", () => ({ authorization: "Bearer wrong" })],
-    ["a wrong token beside the cookie", () => ({ ...own(), authorization: "Bearer wrong" })],
-    ["an Origin without the cookie", () => ({ origin: sidecar.url })],
-    ["a made-up cookie", () => ({ ...own(), cookie: `${cookie.split("=")[0]}=${"A".repeat(43)}` })],
-    ["the cookie without an Origin", () => ({ cookie })],
-    ["the cookie from another site", () => ({ cookie, origin: "https://evil.example" })],
-    ["the cookie from another port of this host", () => ({ cookie, origin: "http://127.0.0.1:1" })],
-    ["the cookie from a file", () => ({ cookie, origin: "null" })],
+    ["a wrong token beside the secret", () => ({ ...own(), authorization: "Bearer wrong" })],
+    ["an Origin without the secret", () => ({ origin: sidecar.url })],
+    ["a made-up secret", () => ({ ...own(), ...named("A".repeat(43)) })],
+    ["the secret without an Origin", () => named(secret)],
+    ["the secret from another site", () => from("https://evil.example")],
+    ["the secret from another port of this host", () => from("http://127.0.0.1:1")],
+    ["the secret from a file", () => from("null")],
+    ["the secret in a cookie", () => ({ cookie: `threadmux.session=${secret}`, origin: sidecar.url })],
     ["a request that the browser calls cross-site", () => ({ ...own(), "sec-fetch-site": "cross-site" })],
-    [
-      "a name that was rebound to loopback",
-      () => ({ cookie, origin: "http://evil.example", host: "evil.example" }),
-    ],
+    ["a name that was rebound to loopback", () => ({ ...from("http://evil.example"), host: "evil.example" })],
   ])("not with %s", async (_what, headers) => {
     expect(await refusedWith(attach(sidecar, "door", { headers: headers() }))).toBe(401);
   });

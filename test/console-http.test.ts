@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { attach, buildConsole, type Signed, signIn } from "./support/console.ts";
+import { attach, buildConsole, protocolsOf, type Signed, signIn } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
 
@@ -93,38 +93,38 @@ describe("the page", () => {
 });
 
 describe("signing in", () => {
-  test("takes the token and sets a cookie that no script sees", () => {
+  test("takes the token, gives a secret, and sets no cookie", () => {
     expect(signed.status).toBe(200);
-    const { port } = new URL(sidecar.url);
-    expect(signed.cookie).toMatch(new RegExp(`^threadmux_${port}=[\\w-]{43}$`));
-    expect(signed.attributes).toMatch(/^Max-Age=43200; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/);
+    expect(signed.secret).toMatch(/^[\w-]{43}$/);
+    expect(signed.headers.get("set-cookie")).toBeNull();
+    expect(signed.headers.get("cache-control")).toBe("no-store");
   });
 
-  test("behind TLS sets one that goes over TLS alone", async () => {
-    const { host } = new URL(sidecar.url);
-    const { attributes } = await signIn(sidecar.url, sidecar.token, { origin: `https://${host}` });
-    expect(attributes).toContain("Secure");
-  });
-
-  test("with a wrong token is refused like any wrong token", async () => {
-    expect(await signIn(sidecar.url, "wrong")).toEqual({ status: 401, cookie: "", attributes: "" });
-    expect(await status("POST", "/console/session", { cookie: signed.cookie, origin: sidecar.url })).toBe(
-      401,
-    );
+  test("with a wrong token, or with the secret, is refused like any wrong token", async () => {
+    expect(await signIn(sidecar.url, "wrong")).toMatchObject({ status: 401, secret: "" });
+    for (const scheme of ["Bearer", "Session"]) {
+      const headers = { authorization: `${scheme} ${signed.secret}`, origin: sidecar.url };
+      expect(await status("POST", "/console/session", headers)).toBe(401);
+    }
   });
 
   test("from another site's page is refused", async () => {
-    const { status, cookie } = await signIn(sidecar.url, sidecar.token, { origin: "https://evil.example" });
-    expect({ status, cookie }).toEqual({ status: 401, cookie: "" });
+    const reply = await signIn(sidecar.url, sidecar.token, { origin: "https://evil.example" });
+    expect(reply).toMatchObject({ status: 401, secret: "" });
   });
 });
 
-describe("the cookie", () => {
-  const own = () => ({ cookie: signed.cookie, origin: sidecar.url, "sec-fetch-site": "same-origin" });
+describe("a session", () => {
+  const withSecret = (secret: string) => ({ authorization: `Session ${secret}` });
+  const own = () => ({
+    ...withSecret(signed.secret),
+    origin: sidecar.url,
+    "sec-fetch-site": "same-origin",
+  });
 
   test.each(["/threads", "/threads?status=all", "/thread/a"])("reads %s", async (path) => {
     expect(await status("GET", path, own())).toBe(200);
-    expect(await status("GET", path, { cookie: signed.cookie })).toBe(200);
+    expect(await status("GET", path, withSecret(signed.secret))).toBe(200);
     expect(await status("GET", path, {})).toBe(401);
   });
 
@@ -133,9 +133,13 @@ describe("the cookie", () => {
     ["same-site, which another port of this host is too", { "sec-fetch-site": "same-site" }],
     ["another origin", { origin: "http://127.0.0.1:1" }],
     ["a rebound name", { host: "evil.example" }],
-    ["a wrong token beside it", { authorization: "Bearer wrong" }],
+    ["a wrong secret", { authorization: `Session ${"A".repeat(43)}` }],
+    ["no secret", { authorization: "Session" }],
+    ["the secret in a cookie", { authorization: "", cookie: "threadmux.session=$" }],
   ])("reads nothing for %s", async (_what, headers) => {
-    expect(await status("GET", "/threads", { cookie: signed.cookie, ...headers })).toBe(401);
+    const sent = { ...withSecret(signed.secret), ...headers };
+    if ("cookie" in sent) sent.cookie = String(sent.cookie).replace("$", signed.secret);
+    expect(await status("GET", "/threads", sent)).toBe(401);
   });
 
   test.each([
@@ -154,43 +158,37 @@ describe("the cookie", () => {
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);
   });
 
-  test("says to its own page alone whether it is good", async () => {
-    const ask = async (headers: Record<string, string>) =>
-      (await fetch(`${sidecar.url}/console/session`, { headers })).json();
-    expect(await ask({ cookie: signed.cookie })).toEqual({ isSignedIn: true });
-    expect(await ask({ cookie: signed.cookie, origin: "https://evil.example" })).toEqual({
-      isSignedIn: false,
+  test("is signed out from the page alone; then it is worth nothing and its sockets are closed", async () => {
+    const { secret } = await signIn(sidecar.url, sidecar.token);
+    const viewer = await attach(sidecar, "a", {
+      headers: { origin: sidecar.url },
+      protocols: protocolsOf(secret),
     });
-    expect(await ask({ cookie: `${signed.cookie}x` })).toEqual({ isSignedIn: false });
-    expect(await ask({})).toEqual({ isSignedIn: false });
-  });
-
-  test("signs out from the page alone; then it is worth nothing and its sockets are closed", async () => {
-    const { cookie } = await signIn(sidecar.url, sidecar.token);
-    const viewer = await attach(sidecar, "a", { headers: { cookie, origin: sidecar.url } });
     await viewer.untilScreen("up");
-    const cases = [
-      {},
+    for (const headers of [
       { origin: "https://evil.example" },
       { origin: sidecar.url, "sec-fetch-site": "same-site" },
-    ];
-    for (const headers of cases) {
-      expect(await status("DELETE", "/console/session", { cookie, ...headers })).toBe(401);
+    ]) {
+      expect(await status("DELETE", "/console/session", { ...withSecret(secret), ...headers })).toBe(401);
     }
-    expect(await status("GET", "/threads", { cookie })).toBe(200);
-    expect(await status("DELETE", "/console/session", { cookie, origin: sidecar.url })).toBe(204);
-    expect(await status("GET", "/threads", { cookie })).toBe(401);
+    expect(await status("GET", "/threads", withSecret(secret))).toBe(200);
+    const leaving = { ...withSecret(secret), origin: sidecar.url };
+    expect(await status("DELETE", "/console/session", leaving)).toBe(204);
+    expect(await status("GET", "/threads", withSecret(secret))).toBe(401);
     expect(await viewer.closed).toBe(4401);
     expect(await status("GET", "/threads", own())).toBe(200);
   });
 
   test("lasts twelve hours, and so do its sockets", async () => {
-    const { cookie } = await signIn(sidecar.url, sidecar.token);
-    const viewer = await attach(sidecar, "a", { headers: { cookie, origin: sidecar.url } });
+    const { secret } = await signIn(sidecar.url, sidecar.token);
+    const viewer = await attach(sidecar, "a", {
+      headers: { origin: sidecar.url },
+      protocols: protocolsOf(secret),
+    });
     skippedMs += 11.9 * HOUR_MS;
-    expect(await status("GET", "/threads", { cookie })).toBe(200);
+    expect(await status("GET", "/threads", withSecret(secret))).toBe(200);
     skippedMs += 0.2 * HOUR_MS;
-    expect(await status("GET", "/threads", { cookie })).toBe(401);
+    expect(await status("GET", "/threads", withSecret(secret))).toBe(401);
     expect(await viewer.closed).toBe(4401);
   });
 });

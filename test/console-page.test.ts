@@ -1,11 +1,12 @@
 /** The page in a real browser. */
 
 import { writeFileSync } from "node:fs";
+import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer, connect as netConnect, type Server, type Socket } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { attach, buildConsole, startBrowser } from "./support/console.ts";
+import { attach, buildConsole, refusedWith, startBrowser } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
 import { untilValue } from "./support/wait.ts";
@@ -152,7 +153,7 @@ describe("the console in a browser", () => {
     await page.fill("#token", sidecar.token);
     await page.keyboard.press("Enter");
     await page.waitForSelector("nav >> text=Threads");
-    expect(await page.evaluate(() => document.cookie)).toBe("");
+    expect(await other.cookies()).toEqual([]);
     await page.reload();
     await page.waitForSelector("nav >> text=Threads");
     await page.click("text=Sign out");
@@ -160,6 +161,31 @@ describe("the console in a browser", () => {
     await page.reload();
     await page.waitForSelector("#token");
     await other.close();
+  });
+
+  test("what the browser sends to another port of the host opens nothing here", async () => {
+    await openTerminal(sidecar.client, "door", SHELL);
+    const heard: IncomingHttpHeaders[] = [];
+    const stranger = createHttpServer((request, response) => {
+      heard.push(request.headers);
+      response.end("<!doctype html>");
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+    try {
+      const page = await openPage(context, "#/door");
+      await untilShown(page, "$");
+      const { port } = stranger.address() as AddressInfo;
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page.close();
+    } finally {
+      stranger.closeAllConnections();
+      stranger.close();
+    }
+    expect(heard.length).toBeGreaterThan(0);
+    for (const { host: _host, connection: _connection, ...headers } of heard) {
+      const replayed = { ...(headers as Record<string, string>), origin: sidecar.url };
+      expect(await refusedWith(attach(sidecar, "door", { headers: replayed }))).toBe(401);
+    }
   });
 
   test("lists the threads, opens one, types into it", async () => {
@@ -310,8 +336,9 @@ describe("the console in a browser", () => {
   test("on a phone fits 80 columns and has the keys that its keyboard lacks", async () => {
     await openTerminal(sidecar.client, "phone", "cat -v");
     const phone = await newContext(390, 844);
-    await phone.addCookies(await context.cookies());
     const page = await openPage(phone);
+    await page.fill("#token", sidecar.token);
+    await page.keyboard.press("Enter");
     await page.tap("#open-threads >> text=phone");
     await page.locator(".xterm-rows").waitFor();
     await untilValue("typing to be possible", () => page.isEnabled("[aria-label=Escape]"), Boolean);

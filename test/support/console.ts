@@ -1,4 +1,4 @@
-/** The console from outside: its bundle, its cookie, its sockets, its browser. */
+/** The console from outside: its bundle, its sessions, its sockets, its browser. */
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
@@ -23,9 +23,9 @@ export async function startBrowser(): Promise<Browser> {
 
 export interface Signed {
   status: number;
-  /** `name=value`, as a browser would send it; empty where there is none. */
-  cookie: string;
-  attributes: string;
+  /** Empty where the token was refused. */
+  secret: string;
+  headers: Headers;
 }
 
 export async function signIn(
@@ -37,8 +37,13 @@ export async function signIn(
     method: "POST",
     headers: { authorization: `Bearer ${token}`, ...headers },
   });
-  const [cookie = "", ...attributes] = (reply.headers.get("set-cookie") ?? "").split("; ");
-  return { status: reply.status, cookie, attributes: attributes.join("; ") };
+  const { secret = "" } = (await reply.json()) as { secret?: string };
+  return { status: reply.status, secret, headers: reply.headers };
+}
+
+/** The subprotocols that the console's page names on its socket. */
+export function protocolsOf(secret: string): string[] {
+  return ["threadmux", `threadmux.session.${secret}`];
 }
 
 export interface TestViewer {
@@ -66,11 +71,17 @@ export async function attach(
   {
     query = "",
     headers = { authorization: `Bearer ${token}` },
+    protocols = [],
     options = {},
-  }: { query?: string; headers?: Record<string, string>; options?: ClientOptions } = {},
+  }: {
+    query?: string;
+    headers?: Record<string, string>;
+    protocols?: string[];
+    options?: ClientOptions;
+  } = {},
 ): Promise<TestViewer> {
   const address = `${url.replace(/^http/, "ws")}/thread/${threadId}/attach${query}`;
-  const socket = new WebSocket(address, { headers, ...options });
+  const socket = new WebSocket(address, protocols, { headers, ...options });
   const frames: ServerFrame[] = [];
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { findCookie, isLoopbackName, isOwnOrigin } from "./access.ts";
+import { expect, test } from "vitest";
+import { findSecretInHeader, findSecretInProtocols, isLoopbackName, isOwnOrigin } from "./access.ts";
 
 test.each([
   ["localhost", true],
@@ -35,12 +35,23 @@ test.each([
   expect(isOwnOrigin({ origin, host, fetchSite: undefined })).toBe(expected);
 });
 
-describe("a cookie", () => {
-  test("is found by its whole name, with whatever is in it", () => {
-    const header = "xthreadmux=1; threadmux=a=b=; threadmux_1=2;other; threadmux=later";
-    expect(findCookie(header, "threadmux")).toBe("a=b=");
-    expect(findCookie(header, "threadmux_1")).toBe("2");
-    expect(findCookie(header, "other")).toBeUndefined();
-    expect(findCookie(undefined, "threadmux")).toBeUndefined();
-  });
+test.each([
+  ["Session abc", "abc"],
+  ["Session", undefined],
+  ["Session a b", undefined],
+  ["session abc", undefined],
+  ["Bearer abc", undefined],
+  [undefined, undefined],
+])("the secret in the header %j: %s", (header, expected) => {
+  expect(findSecretInHeader(header)).toBe(expected);
+});
+
+test.each([
+  ["threadmux, threadmux.session.abc", "abc"],
+  ["threadmux.session.abc,threadmux", "abc"],
+  ["threadmux", undefined],
+  ["xthreadmux.session.abc", undefined],
+  [undefined, undefined],
+])("the secret among the subprotocols %j: %s", (header, expected) => {
+  expect(findSecretInProtocols(header)).toBe(expected);
 });

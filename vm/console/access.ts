@@ -1,4 +1,5 @@
-/** Who may use the console: pure checks of host, origin and cookie. */
+/** Who may use the console: pure checks of host, origin and the session's secret. */
+import { SESSION_PROTOCOL, SESSION_SCHEME } from "../../shared/attach.ts";
 
 /** What a browser says about where a request comes from; a script or program elsewhere may say none of it. */
 export interface Provenance {
@@ -26,16 +27,15 @@ export function isOwnOrigin({ origin, host }: Provenance): boolean {
   return origin === `http://${own}` || origin === `https://${own}`;
 }
 
-/** Reads: what says that it comes from elsewhere is refused. `none` is a person typing the address. */
-export function isOwnRead(request: Provenance): boolean {
+/** Requests of the page: one that says that it comes from elsewhere is refused. */
+export function isOwnRequest(request: Provenance): boolean {
   if (request.origin !== undefined && !isOwnOrigin(request)) return false;
-  return request.fetchSite === undefined || ["same-origin", "none"].includes(request.fetchSite);
+  return request.fetchSite === undefined || request.fetchSite === "same-origin";
 }
 
-/** Changes, and sockets: the origin must be there and be ours. */
-export function isOwnWrite(request: Provenance): boolean {
-  if (!isOwnOrigin(request)) return false;
-  return request.fetchSite === undefined || request.fetchSite === "same-origin";
+/** Sockets: browsers always send an origin with them, so it must be there and be ours. */
+export function isOwnSocket(request: Provenance): boolean {
+  return request.origin !== undefined && isOwnRequest(request);
 }
 
 export function provenanceOf(headers: Record<string, string | string[] | undefined>): Provenance {
@@ -46,10 +46,14 @@ export function provenanceOf(headers: Record<string, string | string[] | undefin
   return { host: one("host"), origin: one("origin"), fetchSite: one("sec-fetch-site") };
 }
 
-export function findCookie(header: string | undefined, name: string): string | undefined {
-  for (const pair of (header ?? "").split(";")) {
-    const separator = pair.indexOf("=");
-    if (separator !== -1 && pair.slice(0, separator).trim() === name) return pair.slice(separator + 1).trim();
-  }
-  return undefined;
+/** The secret in an `Authorization` header of the page's. */
+export function findSecretInHeader(authorization: string | undefined): string | undefined {
+  const [scheme, secret, ...rest] = (authorization ?? "").split(" ");
+  return scheme === SESSION_SCHEME && rest.length === 0 ? secret : undefined;
+}
+
+/** The secret among the subprotocols of a socket of the page's. */
+export function findSecretInProtocols(protocols: string | undefined): string | undefined {
+  const names = (protocols ?? "").split(",").map((name) => name.trim());
+  return names.find((name) => name.startsWith(SESSION_PROTOCOL))?.slice(SESSION_PROTOCOL.length);
 }

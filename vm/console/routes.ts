@@ -6,7 +6,14 @@ import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response, type Router } from "express";
 import { AppError } from "../../shared/errors.ts";
 import type { TokenCheck } from "../http/token.ts";
-import { findCookie, isLoopbackName, isOwnRead, isOwnWrite, provenanceOf } from "./access.ts";
+import {
+  findSecretInHeader,
+  findSecretInProtocols,
+  isLoopbackName,
+  isOwnRequest,
+  isOwnSocket,
+  provenanceOf,
+} from "./access.ts";
 import type { Sessions } from "./sessions.ts";
 
 export interface ConsoleOptions {
@@ -21,7 +28,7 @@ export interface Console {
   pages: Router;
   /** Signing in and out, to be mounted behind the check of the token. */
   account: Router;
-  /** Whether the cookie does for this request instead of the token. */
+  /** Whether the session's secret does for this request instead of the token. */
   mayPass: (request: Request) => boolean;
   /** Whether a request may become a socket, and for how long. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
@@ -34,15 +41,11 @@ const ASSETS = new Map([
   ["console.css", "text/css; charset=utf-8"],
   ["icon.svg", "image/svg+xml"],
 ]);
-/** What the page asks for; a cookie opens nothing else, above all nothing that changes a thread. */
+/** What the page asks for; a session opens nothing else, above all nothing that changes a thread. */
 const READABLE = /^\/(?:threads|thread\/[^/]+)$/;
 
 export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptions): Console {
   const isOwnHost = ({ headers }: IncomingMessage) => !isLoopback || isLoopbackName(headers.host);
-  const sessionOf = (request: IncomingMessage) => {
-    const id = findCookie(request.headers.cookie, cookieName(request));
-    return id !== undefined && isOwnHost(request) && sessions.isOpen(id) ? id : undefined;
-  };
 
   const pages = express.Router();
   pages.use("/console", (request, response, next) => {
@@ -56,11 +59,6 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
     next();
   });
   pages.get("/console", sendPage);
-  // So that a page that is not signed in can know it without a request that counts as a wrong token.
-  pages.get("/console/session", (request, response) => {
-    const isSignedIn = sessionOf(request) !== undefined && isOwnRead(provenanceOf(request.headers));
-    response.json({ isSignedIn });
-  });
   pages.get("/console/:asset", (request, response, next) => {
     const type = ASSETS.get(request.params.asset);
     if (type === undefined) return next();
@@ -69,15 +67,13 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
 
   const account = express.Router();
   account.post("/console/session", (request, response) => {
-    if (!isOwnRead(provenanceOf(request.headers))) throw foreignOrigin();
-    const { id, expiresAt, lifetimeMs } = sessions.open();
-    response.cookie(cookieName(request), id, { ...cookieOptions(request), maxAge: lifetimeMs });
-    response.json({ expiresAt: new Date(expiresAt).toISOString() });
+    if (!isOwnRequest(provenanceOf(request.headers))) throw foreignOrigin();
+    const { secret, expiresAt } = sessions.open();
+    response.json({ secret, expiresAt: new Date(expiresAt).toISOString() });
   });
   account.delete("/console/session", (request, response) => {
-    const id = findCookie(request.headers.cookie, cookieName(request));
-    if (id !== undefined) sessions.close(id);
-    response.clearCookie(cookieName(request), cookieOptions(request));
+    const secret = findSecretInHeader(request.headers.authorization);
+    if (secret !== undefined) sessions.close(secret);
     response.status(204).end();
   });
 
@@ -85,33 +81,26 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
     pages,
     account,
     mayPass: (request) => {
-      if (request.headers.authorization !== undefined || !sessionOf(request)) return false;
-      const provenance = provenanceOf(request.headers);
-      if (request.method === "GET" && READABLE.test(request.path)) return isOwnRead(provenance);
-      return request.method === "DELETE" && request.path === "/console/session" && isOwnWrite(provenance);
+      const isWanted =
+        request.method === "GET"
+          ? READABLE.test(request.path)
+          : request.method === "DELETE" && request.path === "/console/session";
+      const { headers } = request;
+      if (!isWanted || !isOwnHost(request) || !isOwnRequest(provenanceOf(headers))) return false;
+      return sessions.isOpen(findSecretInHeader(headers.authorization));
     },
     admit: (request) => {
-      const { authorization } = request.headers;
+      const { authorization, "sec-websocket-protocol": protocols } = request.headers;
       // No page of a browser can set this header on a socket, so there is no origin to ask about.
       if (authorization !== undefined) {
         return checkToken(authorization) ? { isStillOpen: () => true } : undefined;
       }
-      const id = sessionOf(request);
-      if (id === undefined || !isOwnWrite(provenanceOf(request.headers))) return undefined;
-      return { isStillOpen: () => sessions.isOpen(id) };
+      const secret = findSecretInProtocols(protocols);
+      const isOwn = isOwnHost(request) && isOwnSocket(provenanceOf(request.headers));
+      if (!isOwn || !sessions.isOpen(secret)) return undefined;
+      return { isStillOpen: () => sessions.isOpen(secret) };
     },
   };
-}
-
-/** Browsers keep cookies by host and not by port, so the port is in the name: two sidecars do not sign out each other. */
-function cookieName({ socket }: IncomingMessage): string {
-  return `threadmux_${socket.localPort}`;
-}
-
-function cookieOptions({ headers }: IncomingMessage) {
-  // Behind a proxy that speaks TLS, the browser says so in the origin.
-  const secure = headers.origin?.startsWith("https:") === true;
-  return { path: "/", httpOnly: true, sameSite: "strict", secure } as const;
 }
 
 function foreignOrigin(): AppError {

@@ -1,4 +1,4 @@
-/** Who is signed in to the console: random ids in memory, so a restart of the sidecar signs everybody out. */
+/** Who is signed in to the console: random secrets in memory, so a restart of the sidecar signs everybody out. */
 import { createHash, randomBytes } from "node:crypto";
 
 const LIFETIME_MS = 12 * 60 * 60_000;
@@ -7,32 +7,32 @@ const MAX_SESSIONS = 100;
 
 export class Sessions {
   readonly #now: () => number;
-  /** By the id's hash: how long a look-up takes says nothing about any id. Oldest first. */
+  /** By the secret's hash: how long a look-up takes says nothing about any secret. Oldest first. */
   readonly #expiresAt = new Map<string, number>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  open(): { id: string; expiresAt: number; lifetimeMs: number } {
+  open(): { secret: string; expiresAt: number } {
     for (const [key, expiresAt] of this.#expiresAt) {
       if (expiresAt <= this.#now() || this.#expiresAt.size >= MAX_SESSIONS) this.#expiresAt.delete(key);
     }
-    const id = randomBytes(32).toString("base64url");
+    const secret = randomBytes(32).toString("base64url");
     const expiresAt = this.#now() + LIFETIME_MS;
-    this.#expiresAt.set(keyOf(id), expiresAt);
-    return { id, expiresAt, lifetimeMs: LIFETIME_MS };
+    this.#expiresAt.set(keyOf(secret), expiresAt);
+    return { secret, expiresAt };
   }
 
-  isOpen(id: string | undefined): boolean {
-    return id !== undefined && (this.#expiresAt.get(keyOf(id)) ?? 0) > this.#now();
+  isOpen(secret: string | undefined): boolean {
+    return secret !== undefined && (this.#expiresAt.get(keyOf(secret)) ?? 0) > this.#now();
   }
 
-  close(id: string): void {
-    this.#expiresAt.delete(keyOf(id));
+  close(secret: string): void {
+    this.#expiresAt.delete(keyOf(secret));
   }
 }
 
-function keyOf(id: string): string {
-  return createHash("sha256").update(id).digest("base64");
+function keyOf(secret: string): string {
+  return createHash("sha256").update(secret).digest("base64");
 }

@@ -11,6 +11,7 @@ import {
   describeState,
   MAX_INPUT_FRAME_BYTES,
   PING_INTERVAL_MS,
+  VIEWER_PROTOCOL,
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -57,6 +58,8 @@ export class Viewers {
     // Compression would hold bytes back and costs 300 kB a socket.
     perMessageDeflate: false,
     maxPayload: MAX_INPUT_FRAME_BYTES,
+    // Never the one that holds a session's secret.
+    handleProtocols: (names) => (names.has(VIEWER_PROTOCOL) ? VIEWER_PROTOCOL : false),
   });
   readonly #viewers = new Map<Viewer, { isStillOpen: () => boolean }>();
   /** Sockets that are told why not, and then closed. */
@@ -109,7 +112,7 @@ export class Viewers {
   }
 
   async #turnAway(request: IncomingMessage, socket: Duplex): Promise<void> {
-    const sentence = "A valid token is needed, or the console's cookie with an Origin of this host.";
+    const sentence = "A valid token is needed, or the console's session with an Origin of this host.";
     await this.#options.onRefused?.(request);
     refuseUpgrade(socket, new AppError("unauthorized", sentence));
   }

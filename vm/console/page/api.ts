@@ -1,6 +1,7 @@
-/** The sidecar's HTTP API as the page uses it: with the cookie, from the same origin. */
+/** The sidecar's HTTP API as the page uses it: with the session's secret, from the same origin. */
 import { z } from "zod";
 import { errorReplySchema, listReplySchema, type Thread, threadSchema } from "../../../shared/api.ts";
+import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
 
 /** `status` 0: no sidecar answered. */
 export class ApiError extends Error {
@@ -13,18 +14,19 @@ export class ApiError extends Error {
   }
 }
 
-/** Takes the token once; from then on the cookie does. */
+/** Takes the token once; from then on the session's secret does. */
 export async function signIn(token: string): Promise<void> {
-  const headers = { authorization: `Bearer ${token}` };
-  await call("POST", "/console/session", z.object({ expiresAt: z.string() }), { headers });
-}
-
-export async function isSignedIn(): Promise<boolean> {
-  return (await call("GET", "/console/session", z.object({ isSignedIn: z.boolean() }))).isSignedIn;
+  const schema = z.object({ secret: z.string() });
+  keepSecret((await call("POST", "/console/session", schema, `Bearer ${token}`)).secret);
 }
 
 export async function signOut(): Promise<void> {
-  await call("DELETE", "/console/session", z.undefined());
+  const secret = findSecret();
+  try {
+    await call("DELETE", "/console/session", z.undefined());
+  } finally {
+    forgetSecret(secret);
+  }
 }
 
 export async function listThreads(status: "open" | "ended"): Promise<Thread[]> {
@@ -39,18 +41,26 @@ async function call<S extends z.ZodType>(
   method: string,
   path: string,
   schema: S,
-  init: RequestInit = {},
+  authorization?: string,
 ): Promise<z.output<S>> {
+  const secret = authorization === undefined ? findSecret() : undefined;
+  const sent = authorization ?? (secret === undefined ? undefined : authorizationOf(secret));
   let response: Response;
   let text: string;
   try {
-    response = await fetch(path, { method, cache: "no-store", signal: AbortSignal.timeout(10_000), ...init });
+    response = await fetch(path, {
+      method,
+      cache: "no-store",
+      signal: AbortSignal.timeout(10_000),
+      headers: sent === undefined ? {} : { authorization: sent },
+    });
     text = await response.text();
   } catch (cause) {
     throw new ApiError(0, "The sidecar does not answer.", { cause });
   }
   const json = parseJson(text);
   if (response.ok) return schema.parse(json);
+  if (response.status === 401) forgetSecret(secret);
   const error = errorReplySchema.safeParse(json);
   throw new ApiError(
     response.status,

@@ -10,6 +10,7 @@ import {
   serverFrameSchema,
 } from "../../../shared/attach.ts";
 import { ApiError, getThread, parseJson } from "./api.ts";
+import { findSecret, protocolsOf } from "./session.ts";
 
 export type ConnectionState =
   | { kind: "connecting" }
@@ -95,7 +96,7 @@ export class Connection {
     onState({ kind: "connecting" });
     const url = new URL(`/thread/${encodeURIComponent(threadId)}/attach?mode=${mode}&acks=1`, location.href);
     url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(url);
+    const socket = new WebSocket(url, protocolsOf(findSecret()));
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     this.#lastText = "";

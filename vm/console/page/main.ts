@@ -1,9 +1,10 @@
 /** The console's page: signing in, the list of threads, one thread's terminal. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState, type ServerFrame } from "../../../shared/attach.ts";
-import { ApiError, getThread, isSignedIn, listThreads, signIn, signOut } from "./api.ts";
+import { ApiError, getThread, listThreads, signIn, signOut } from "./api.ts";
 import { Connection, type ConnectionState } from "./connection.ts";
 import { SCREEN_KEYS, withCtrl } from "./keys.ts";
+import { findSecret } from "./session.ts";
 import { Screen } from "./terminal.ts";
 
 const REFRESH_MS = 2_000;
@@ -79,7 +80,7 @@ async function refresh(): Promise<void> {
   if (document.visibilityState === "hidden") return;
   const notice = find("#list-notice");
   try {
-    if (!isIn && !(await isSignedIn())) {
+    if (!isIn && findSecret() === undefined) {
       if (find("#sign-in").hidden) showSignIn();
       return;
     }
