@@ -1,5 +1,6 @@
 /** The one long-lived control-mode client: every tmux command goes through it, nothing is spawned for one. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { killStrays } from "../processes/process-tree.ts";
 import { ControlParser } from "./protocol.ts";
 
@@ -46,6 +47,8 @@ interface Pending {
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
   writtenAt: number;
+  /** What comes after the last reply, which only then is known to be over: see {@link ControlParser}. */
+  seal: string | undefined;
 }
 
 /** A command that the server has not answered for this long counts as hung. */
@@ -62,7 +65,10 @@ const failing = (name: string) => `has-session -t =${name}`;
  */
 export class ControlClient {
   readonly #child: ChildProcess;
-  readonly #parser = new ControlParser();
+  readonly #parser = new ControlParser(() => {
+    const head = this.#queue[0];
+    return head?.repliesLeft === 1 ? head.seal : undefined;
+  });
   readonly #queue: Pending[] = [];
   readonly #options: ControlClientOptions;
   #isOver = false;
@@ -128,7 +134,21 @@ export class ControlClient {
     }
   }
 
-  #write(line: string, repliesLeft: number, timeoutMs: number): Promise<string[][]> {
+  /**
+   * {@link run} where the last command's reply holds lines that a program chose. Those of the commands before it
+   * must be ours.
+   */
+  async runSealed(commands: readonly string[]): Promise<string[][]> {
+    const seal = randomUUID();
+    const [replies] = await Promise.all([
+      this.#write(commands.join(" ; "), commands.length, COMMAND_TIMEOUT_MS, seal),
+      // A line of its own: it is answered also where the one before it was refused.
+      this.#write(`display-message -p ${seal}`, 1, COMMAND_TIMEOUT_MS),
+    ]);
+    return replies;
+  }
+
+  #write(line: string, repliesLeft: number, timeoutMs: number, seal?: string): Promise<string[][]> {
     return new Promise((resolve, reject) => {
       if (this.#isOver) return reject(new TmuxUnavailable("tmux is not running"));
       const pending: Pending = {
@@ -143,6 +163,7 @@ export class ControlClient {
           setImmediate(() => reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`)));
         }, timeoutMs),
         writtenAt: Date.now(),
+        seal,
       };
       this.#queue.push(pending);
       this.#child.stdin?.write(`${line}\n`);

@@ -60,7 +60,7 @@ describe("the parser of control mode", () => {
 
   const parse = (chunks: Buffer[]) => {
     const parser = new ControlParser();
-    return chunks.flatMap((chunk) => parser.push(chunk));
+    return chunks.flatMap((chunk) => [...parser.push(chunk)]);
   };
 
   test("gives replies and notifications", () => {
@@ -81,6 +81,66 @@ describe("the parser of control mode", () => {
         const chunks = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));
         expect(parse(chunks)).toEqual(EVENTS);
       }),
+    );
+  });
+});
+
+describe("a sealed reply", () => {
+  const SEAL = "00000000-0000-4000-8000-000000000000";
+  /** As a client that asked for two replies, the second sealed. */
+  const parse = (stream: Buffer, cuts: number[]) => {
+    let replies = 0;
+    const parser = new ControlParser(() => (replies === 1 ? SEAL : undefined));
+    const ends = [...cuts.sort((a, b) => a - b), stream.length];
+    const events: ControlEvent[] = [];
+    for (const [i, end] of ends.entries()) {
+      for (const event of parser.push(stream.subarray(ends[i - 1] ?? 0, end))) {
+        if (event.kind === "reply") replies += 1;
+        events.push(event);
+      }
+    }
+    return events;
+  };
+
+  test("ends nowhere but before its seal, whatever is in it, wherever it is split", () => {
+    const number = fc.integer({ min: 6, max: 9 });
+    const guard = fc
+      .tuple(
+        fc.constantFrom("begin", "end", "error"),
+        fc.constantFrom(100, 101),
+        number,
+        fc.constantFrom(0, 1),
+      )
+      .map(([word, second, n, flags]) => `%${word} ${second} ${n} ${flags}`);
+    const notification = fc.constantFrom("%sessions-changed", "%exit", "%unlinked-window-close @7");
+    const text = fc.string({ unit: "grapheme", maxLength: 20 }).map((line) => line.replaceAll("\n", ""));
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(guard, notification, text), { maxLength: 30 }),
+        fc.array(notification, { maxLength: 3 }),
+        fc.constantFrom("end", "error"),
+        fc.array(fc.nat(), { maxLength: 10 }),
+        (body, between, word, cuts) => {
+          const stream = Buffer.from(
+            [
+              ...["%begin 100 6 1", "state", "%end 100 6 1"],
+              ...["%begin 100 7 1", ...body, `%${word} 100 7 1`, ...between],
+              ...["%begin 100 8 1", SEAL, "%end 100 8 1", "%sessions-changed", ""],
+            ].join("\n"),
+          );
+          const events = parse(
+            stream,
+            cuts.map((cut) => cut % stream.length),
+          );
+          expect(events).toEqual([
+            { kind: "reply", isError: false, lines: ["state"] },
+            { kind: "reply", isError: word === "error", lines: body },
+            ...between.map((line) => ({ kind: "notification", line })),
+            { kind: "reply", isError: false, lines: [SEAL] },
+            { kind: "notification", line: "%sessions-changed" },
+          ]);
+        },
+      ),
     );
   });
 });

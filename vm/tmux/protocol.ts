@@ -28,45 +28,69 @@ export type ControlEvent =
   | { kind: "reply"; isError: boolean; lines: string[] }
   | { kind: "notification"; line: string };
 
+const GUARD = /^%(begin|end|error) (\d+ \d+) (\d+)$/;
+
 /**
  * Parses the stream of a control client. Only replies to this client's own commands come out (bit 0 of the
- * flags): the attach itself answers with flags 0. A body may hold any line, also one that looks like a
- * notification: it ends only at `%end` or `%error` with the time and number it began with.
+ * flags): the attach itself answers with flags 0.
+ *
+ * A reply ends at `%end` or `%error` with the time and number that it began with. A program can print such a line,
+ * and guess both. So a reply that holds what a program chose (a captured screen) is sealed: the client asks for
+ * one more reply after it, whose only line, the seal, nobody else can know. A sealed reply ends at the last
+ * line before the seal that could end it; all earlier ones are text.
  */
 export class ControlParser {
+  readonly #findSeal: () => string | undefined;
   #rest: Buffer = Buffer.alloc(0);
-  #block: { id: string; isOurs: boolean; lines: string[] } | undefined;
+  #block: { id: string; isOurs: boolean; lines: string[]; seal: string | undefined } | undefined;
 
-  push(chunk: Buffer): ControlEvent[] {
-    const events: ControlEvent[] = [];
+  /**
+   * @param findSeal is asked when a reply to this client begins; undefined where that reply is not sealed. All
+   *   earlier events have been taken by then.
+   */
+  constructor(findSeal: () => string | undefined = () => undefined) {
+    this.#findSeal = findSeal;
+  }
+
+  /** All events must be taken before the next call. */
+  *push(chunk: Buffer): Generator<ControlEvent, void, undefined> {
     const data = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
     let start = 0;
     for (let end = data.indexOf(10); end !== -1; end = data.indexOf(10, start)) {
-      this.#line(data.toString("utf8", start, end), events);
+      yield* this.#line(data.toString("utf8", start, end));
       start = end + 1;
     }
     this.#rest = data.subarray(start);
-    return events;
   }
 
-  #line(line: string, events: ControlEvent[]): void {
-    const guard = /^%(begin|end|error) (\d+ \d+) (\d+)$/.exec(line);
-    const [, word, id, flags] = guard ?? [];
-    if (!this.#block) {
+  *#line(line: string): Generator<ControlEvent, void, undefined> {
+    const block = this.#block;
+    const [, word, id, flags] = GUARD.exec(line) ?? [];
+    if (!block) {
       if (word === "begin" && id !== undefined) {
-        this.#block = { id, isOurs: (Number(flags) & 1) === 1, lines: [] };
+        const isOurs = (Number(flags) & 1) === 1;
+        this.#block = { id, isOurs, lines: [], seal: isOurs ? this.#findSeal() : undefined };
       } else if (line !== "") {
-        events.push({ kind: "notification", line });
+        yield { kind: "notification", line };
       }
-      return;
-    }
-    if ((word === "end" || word === "error") && id === this.#block.id) {
-      const { isOurs, lines } = this.#block;
+    } else if (block.seal !== undefined) {
+      block.lines.push(line);
+      if (line === block.seal) yield* this.#unseal(block);
+    } else if ((word === "end" || word === "error") && id === block.id) {
       this.#block = undefined;
-      if (isOurs) events.push({ kind: "reply", isError: word === "error", lines });
-      return;
+      if (block.isOurs) yield { kind: "reply", isError: word === "error", lines: block.lines };
+    } else {
+      block.lines.push(line);
     }
-    this.#block.lines.push(line);
+  }
+
+  /** What follows the reply's true end is read as usual: notifications, and the reply that is the seal. */
+  *#unseal({ id, lines }: { id: string; lines: string[] }): Generator<ControlEvent, void, undefined> {
+    const end = lines.findLastIndex((line) => GUARD.exec(line)?.[2] === id);
+    this.#block = undefined;
+    const isError = lines[end]?.startsWith("%error") ?? true;
+    yield { kind: "reply", isError, lines: lines.slice(0, end) };
+    for (const line of lines.slice(end + 1)) yield* this.#line(line);
   }
 }
 

@@ -194,13 +194,13 @@ export class TmuxServer {
     paneId: string,
     format: "text" | "ansi",
   ): Promise<{ screen: string; cursor: { x: number; y: number }; alternate: boolean; title: string }> {
-    const [lines = [], state = [], title = []] = await this.#run([
+    // The title raw, never `#{E:…}`: a program chooses it. It stands last, since it may hold spaces.
+    const stateFormat = "#{cursor_x} #{cursor_y} #{alternate_on} #{pane_title}";
+    const [state = [], lines = []] = await this.#runSealed([
+      quoteCommand(["display-message", "-p", "-t", paneId, stateFormat]),
       quoteCommand(["capture-pane", "-p", ...(format === "ansi" ? ["-e", "-N"] : []), "-t", paneId]),
-      quoteCommand(["display-message", "-p", "-t", paneId, "#{cursor_x} #{cursor_y} #{alternate_on}"]),
-      // Raw, never `#{E:…}`: a program chooses its title.
-      quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_title}"]),
     ]);
-    const [x = "0", y = "0", alternate = "0"] = (state[0] ?? "").split(" ");
+    const [x = "0", y = "0", alternate = "0", ...title] = state.join(" ").split(" ");
     const shown = this.#withoutTombstone(lines);
     return {
       screen: (format === "text" ? shown.map((line) => line.trimEnd()) : shown).join("\n"),
@@ -218,7 +218,7 @@ export class TmuxServer {
 
   /** The last lines of history and screen as text, wrapped lines joined. */
   async captureText(paneId: string, historyLines: number): Promise<string> {
-    const [lines = []] = await this.#run([
+    const [lines = []] = await this.#runSealed([
       quoteCommand(["capture-pane", "-p", "-J", "-S", `-${historyLines}`, "-t", paneId]),
     ]);
     return this.#withoutTombstone(lines)
@@ -248,6 +248,11 @@ export class TmuxServer {
   /** What tmux does not answer, or answers too late, may have been carried out or may be yet. */
   #run(commands: readonly string[]): Promise<string[][]> {
     return this.#ask((client) => client.run(commands));
+  }
+
+  /** For what a program chose: nothing that it prints can end the reply. */
+  #runSealed(commands: readonly string[]): Promise<string[][]> {
+    return this.#ask((client) => client.runSealed(commands));
   }
 
   /** For what types or starts something: it happens in time or, but for a server that dies in its midst, never. */
