@@ -1,0 +1,95 @@
+/** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
+import { z } from "zod";
+import { sourceSchema } from "./values.ts";
+
+const str = z.string();
+const positive = z.number().positive();
+const seconds = z
+  .number()
+  .int()
+  .positive()
+  .max(30 * 86_400);
+
+export const ENGINES = ["claude", "command", "demo"] as const;
+export type EngineName = (typeof ENGINES)[number];
+
+/** What the person who creates a thread may choose. A change of it is a branch. */
+export const agentConfigSchema = z.object({
+  engine: z.enum(ENGINES).default("claude"),
+  /** A `single` thread takes no message after its first turn. */
+  mode: z.enum(["conversation", "single"]).default("conversation"),
+  model: str.min(1).max(200).optional(),
+  /** Appended to the engine's own. */
+  systemPrompt: str.max(200_000).optional(),
+  permissionMode: str.min(1).max(50).optional(),
+  parentThreadId: str.optional(),
+  originThreadId: str.optional(),
+  tags: z.array(str.min(1).max(50)).max(20).default([]),
+  limits: z
+    .object({
+      turns: z.number().int().positive().optional(),
+      tokens: z.number().int().positive().optional(),
+      spendUsd: positive.optional(),
+      seconds: positive.optional(),
+    })
+    .default({}),
+  params: z
+    .looseObject({
+      thinking: z.unknown().optional(),
+      maxOutputTokens: z.number().int().positive().optional(),
+    })
+    .default({}),
+  /** JSON Schema of the result. */
+  outputSchema: z.record(str, z.unknown()).optional(),
+  workspace: z.enum(["shared", "worktree"]).default("shared"),
+});
+export type AgentConfig = z.infer<typeof agentConfigSchema>;
+
+/** How the engine is started: the person's settings on this machine. Prompts and secrets are in files, not here. */
+export const launchSchema = z.object({
+  /** Looked up in PATH if it has no slash. */
+  program: str.min(1),
+  /** Come first, before those that the engine's adapter adds. */
+  args: z.array(str).default([]),
+  /** A file with the MCP servers of this thread, given to the engine by its path. */
+  mcpConfigFile: str.optional(),
+  /** Tools that need no ask, such as `mcp__threadmux`. */
+  allowedTools: z.array(str).default([]),
+  /** Which of the person's settings are loaded; not set: all, as when they start it by hand. */
+  settingSources: str.optional(),
+});
+
+export const timeoutsSchema = z.object({
+  /** So long without a turn or a background task, and engine and runner end. */
+  idleSeconds: seconds.default(120),
+  /** So long open, and an ask is parked: the engine ends, the ask stays. */
+  askParkMinutes: z.number().positive().max(43_200).default(60),
+  /** So long open, and an ask is refused; not set: never. */
+  askTimeoutSeconds: seconds.optional(),
+});
+
+export const threadConfigSchema = z.object({
+  v: z.literal(1),
+  threadId: str.min(1).max(64),
+  /** What people call it: `#12`. */
+  number: z.number().int().positive().optional(),
+  createdBy: sourceSchema,
+  createdAt: z.iso.datetime(),
+  /** Absolute: the directory that the agent works in. */
+  dir: str.startsWith("/"),
+  agent: agentConfigSchema,
+  launch: launchSchema,
+  timeouts: timeoutsSchema.prefault({}),
+  /** Of a branch: where it left its parent. */
+  origin: z
+    .object({
+      threadId: str,
+      seq: z.number().int().positive(),
+      messageId: str.optional(),
+      /** The parent's conversation and the point in it, if the engine can fork there. */
+      sessionId: str.optional(),
+      at: str.optional(),
+    })
+    .optional(),
+});
+export type ThreadConfig = z.infer<typeof threadConfigSchema>;

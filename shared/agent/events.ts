@@ -1,0 +1,276 @@
+/**
+ * The transcript of an agent thread, version 1: one event a line, in ACP's words. The runner alone writes it.
+ *
+ * `seq` is the line's number, without holes. `id` says where the event came from: `e<generation>-<byte>.<n>` the
+ * engine's file, `i<byte>.<n>` the inbox, `r<seq>.<n>` the runner itself, `s0.0` the first line. A runner that is
+ * started again translates its last source line once more and skips the ids that it finds: each event is there once.
+ *
+ * Readers skip types and fields that they don't know: {@link parseEvent} does both.
+ */
+import { z } from "zod";
+import {
+  blockSchema,
+  costSchema,
+  optionSchema,
+  questionSchema,
+  sourceSchema,
+  TOOL_KINDS,
+  toolContentSchema,
+  usageSchema,
+} from "./values.ts";
+
+export const TRANSCRIPT_VERSION = 1;
+
+const str = z.string();
+const int = z.number().int();
+
+const base = {
+  seq: int.positive(),
+  id: str.regex(/^(e\d+-\d+|[irs]\d+)\.\d+$/),
+  ts: z.iso.datetime(),
+  /** What an engine to come wants to keep of its own; opaque to everyone else. */
+  meta: z.record(str, z.unknown()).optional(),
+  /** Strings of this event that are cut: JSON pointer → the whole body in `blobs/` and its true length in bytes. */
+  blobs: z.record(str, z.object({ sha256: str, bytes: int.nonnegative() })).optional(),
+};
+
+function event<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {
+  return z.object({ ...base, type: z.literal(type), ...shape });
+}
+
+export const STOP_REASONS = [
+  "end_turn",
+  "max_tokens",
+  "max_turn_requests",
+  "refusal",
+  "cancelled",
+  "error",
+  "interrupted",
+] as const;
+
+/** Why an ask was closed without an answer of a person. */
+export const ASK_END_REASONS = ["withdrawn", "turn_ended", "timeout", "killed", "replaced"] as const;
+
+/** Why a thread does not go on by itself. `resume` or a new message clears it. */
+export const FAILURE_CODES = [
+  "cut_off",
+  "engine_missing",
+  "engine_too_old",
+  "engine_refused",
+  "engine_output",
+  "disk_full",
+  "session_gone",
+] as const;
+
+export const CONTROL_OPS = [
+  "interrupt",
+  "pause",
+  "resume",
+  "compact",
+  "kill",
+  "mode",
+  "model",
+  "end_task",
+] as const;
+
+export const eventSchema = z.discriminatedUnion("type", [
+  event("thread_start", {
+    v: z.literal(TRANSCRIPT_VERSION),
+    threadId: str,
+    createdBy: sourceSchema,
+    config: z.record(str, z.unknown()),
+    origin: z.object({ threadId: str, seq: int, messageId: str.optional() }).optional(),
+  }),
+  event("engine_start", {
+    generation: int.positive(),
+    engine: str,
+    version: str,
+    sessionId: str,
+    model: str,
+    modeId: str,
+    resumed: z.boolean(),
+    /** The engine's own session was gone: it begins anew and is told the transcript. */
+    reseeded: z.boolean().optional(),
+    capabilities: z.array(str).optional(),
+  }),
+  event("engine_end", {
+    generation: int,
+    reason: z.enum(["idle", "crashed", "killed", "paused", "parked", "error"]),
+    exitCode: int.nullable().optional(),
+    signal: str.nullable().optional(),
+    error: str.optional(),
+  }),
+  event("user_message", {
+    messageId: str,
+    source: sourceSchema,
+    content: z.array(blockSchema).min(1),
+    replyTo: int.optional(),
+    /** `next_turn`: it waits until the running turn has ended. */
+    when: z.enum(["now", "next_turn"]).optional(),
+    /** The text expands nothing: no commands, no @paths. */
+    plain: z.boolean().optional(),
+  }),
+  /** A stored message was changed. `applied` is false if a delivery already held it: the agent has the old words. */
+  event("message_edit", {
+    messageId: str,
+    content: z.array(blockSchema).min(1),
+    by: sourceSchema,
+    applied: z.boolean(),
+  }),
+  event("message_withdraw", { messageId: str, by: sourceSchema, applied: z.boolean() }),
+  event("delivery", { deliveryId: str, messageIds: z.array(str).min(1) }),
+  event("delivery_update", { deliveryId: str, status: z.enum(["started", "completed", "cancelled"]) }),
+  event("turn_start", {
+    turnId: str,
+    cause: z.enum(["message", "task", "resume"]),
+    deliveryIds: z.array(str),
+  }),
+  event("turn_end", {
+    turnId: str,
+    stopReason: z.enum(STOP_REASONS),
+    error: str.optional(),
+    durationMs: int.optional(),
+    usage: usageSchema.optional(),
+    cost: costSchema.optional(),
+    result: z.unknown().optional(),
+    /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
+    cutOffAt: z.iso.datetime().optional(),
+  }),
+  event("step_start", { stepId: str, kind: z.enum(["chat", "lock", "compact"]), title: str }),
+  event("step_end", {
+    stepId: str,
+    status: z.enum(["completed", "failed", "cancelled"]),
+    durationMs: int,
+    ttftMs: int.optional(),
+    usage: usageSchema.optional(),
+    model: str.optional(),
+  }),
+  event("agent_message", { messageId: str, at: str, text: str, parentToolCallId: str.optional() }),
+  event("agent_thought", { messageId: str, at: str, text: str, parentToolCallId: str.optional() }),
+  event("tool_call", {
+    toolCallId: str,
+    at: str,
+    name: str,
+    title: str,
+    kind: z.enum(TOOL_KINDS),
+    rawInput: z.unknown(),
+    locations: z.array(z.object({ path: str, line: int.optional() })).optional(),
+    parentToolCallId: str.optional(),
+  }),
+  event("tool_call_update", {
+    toolCallId: str,
+    at: str.optional(),
+    status: z.enum(["in_progress", "completed", "failed"]),
+    durationMs: int.optional(),
+    content: z.array(toolContentSchema).optional(),
+    reason: z.enum(["denied", "interrupted", "locked"]).optional(),
+    files: z
+      .array(z.object({ path: str, before: str.nullable().optional(), after: str.nullable().optional() }))
+      .optional(),
+  }),
+  event("permission_request", {
+    requestId: str,
+    toolCallId: str,
+    toolName: str,
+    /** Of the tool's name and input: the same call asked again after a restart has the same. */
+    callKey: str,
+    options: z.array(optionSchema),
+    title: str,
+    description: str.optional(),
+    agentId: str.optional(),
+    /** The parked request that this one stands for: an answer to either counts, once. */
+    replaces: str.optional(),
+    /** A plan to approve (ExitPlanMode), in Markdown. */
+    plan: str.optional(),
+  }),
+  event("permission_response", {
+    requestId: str,
+    outcome: z.enum(["selected", "cancelled"]),
+    optionId: str.optional(),
+    by: sourceSchema.optional(),
+    message: str.optional(),
+    reason: z.enum(ASK_END_REASONS).optional(),
+  }),
+  event("elicitation_request", {
+    requestId: str,
+    toolCallId: str,
+    callKey: str,
+    message: str,
+    questions: z.array(questionSchema),
+    replaces: str.optional(),
+  }),
+  event("elicitation_response", {
+    requestId: str,
+    action: z.enum(["accept", "decline", "cancel"]),
+    content: z.record(str, str).optional(),
+    by: sourceSchema.optional(),
+    reason: z.enum(ASK_END_REASONS).optional(),
+  }),
+  event("plan", {
+    entries: z.array(
+      z.object({
+        content: str,
+        priority: z.enum(["high", "medium", "low"]),
+        status: z.enum(["pending", "in_progress", "completed"]),
+      }),
+    ),
+  }),
+  event("compaction_update", {
+    status: z.enum(["in_progress", "completed", "failed"]),
+    trigger: z.enum(["manual", "auto"]).optional(),
+    tokensBefore: int.optional(),
+    tokensAfter: int.optional(),
+    error: str.optional(),
+    summary: str.optional(),
+    keptFrom: str.optional(),
+  }),
+  event("usage_update", { used: int, size: int, cost: costSchema.optional() }),
+  event("current_mode_update", { modeId: str, by: sourceSchema.optional() }),
+  event("config_update", { model: str.optional(), by: sourceSchema.optional() }),
+  /** What runs in the background of the engine: it is kept alive for these. The list replaces the one before. */
+  event("background_update", { tasks: z.array(z.object({ taskId: str, title: str })) }),
+  /** A person's control, as it was read from the inbox; what became of it comes in events of its own. */
+  event("control", {
+    op: z.enum(CONTROL_OPS),
+    by: sourceSchema,
+    text: str.optional(),
+    turnId: str.optional(),
+    value: str.optional(),
+  }),
+  event("thread_spawned", {
+    threadId: str,
+    mode: z.enum(["await", "async"]),
+    title: str,
+    toolCallId: str.optional(),
+  }),
+  event("thread_ended", { threadId: str, stopReason: str, result: str.optional() }),
+  event("failure", { code: z.enum(FAILURE_CODES), message: str }),
+  event("notice", {
+    severity: z.enum(["info", "warning", "error"]),
+    title: str,
+    description: str.optional(),
+  }),
+]);
+
+export type ThreadEvent = z.infer<typeof eventSchema>;
+export type EventType = ThreadEvent["type"];
+export type EventOf<T extends EventType> = Extract<ThreadEvent, { type: T }>;
+
+/** An event before the transcript's writer gives it its place: without `seq`, `id` and `ts`. */
+export type EventBody<T extends EventType = EventType> = T extends EventType
+  ? Omit<EventOf<T>, "seq" | "id" | "ts" | "blobs">
+  : never;
+
+const knownTypes: ReadonlySet<string> = new Set(eventSchema.options.map((option) => option.shape.type.value));
+const placeSchema = z.looseObject({ ...base, type: str });
+
+/**
+ * One line of a transcript.
+ * @returns the event; undefined if its type is of a later version.
+ * @throws Error naming the field that is wrong, if the line is no event at all.
+ */
+export function parseEvent(line: string): ThreadEvent | undefined {
+  const value: unknown = JSON.parse(line);
+  const place = placeSchema.parse(value);
+  return knownTypes.has(place.type) ? eventSchema.parse(value) : undefined;
+}

@@ -1,0 +1,63 @@
+/** The small JSON files of a thread's folder: `state.json`, `live.json` and `status.json`. */
+import { z } from "zod";
+import { usageSchema } from "./values.ts";
+
+const str = z.string();
+const count = z.number().int().nonnegative();
+
+/**
+ * The runner's notes, replaced by rename. A hint: each of them can be made again from the transcript and the
+ * engine's file, and is, if it does not fit them.
+ */
+export const stateSchema = z.object({
+  v: z.literal(1),
+  sessionId: str.optional(),
+  generation: count,
+  transcript: z.object({ bytes: count, seq: count }),
+  inbox: z.object({ bytes: count }),
+  engine: z.object({ generation: count, bytes: count }),
+  grantedRules: z.array(str),
+  totals: z.object({ turns: count, usage: usageSchema, spendUsd: z.number().nonnegative() }),
+  /** The runner's own snapshots; no other program reads them. */
+  fold: z.unknown().optional(),
+  checkpoint: z.unknown().optional(),
+});
+export type RunnerState = z.infer<typeof stateSchema>;
+
+/** What happens this moment; may be missing at any time and is never the only copy of anything. */
+export const liveSchema = z.object({
+  v: z.literal(1),
+  /** The last event that this goes beyond. */
+  seq: count,
+  turnId: str.optional(),
+  /** The end of the text that is being written, at most 4 KiB. */
+  text: z.object({ messageId: str, text: str, thought: z.boolean() }).optional(),
+  /** The newest step that runs. */
+  step: z.object({ stepId: str, title: str, since: z.iso.datetime() }).optional(),
+  /** The engine tries again: its own words. */
+  retry: z.object({ attempt: count, error: str }).optional(),
+  updatedAt: z.iso.datetime(),
+});
+export type Live = z.infer<typeof liveSchema>;
+
+export const THREAD_STATUSES = [
+  "running",
+  "waiting",
+  "queued",
+  "idle",
+  "paused",
+  "failed",
+  "killed",
+  "locked",
+] as const;
+export type ThreadStatus = (typeof THREAD_STATUSES)[number];
+
+export const AWAITING = ["permission", "question", "plan"] as const;
+export type Awaiting = (typeof AWAITING)[number];
+
+/** The sidecar's copy of a thread's status for people and scripts; nothing of ours reads it back. */
+export const statusSchema = z.object({
+  status: z.enum(THREAD_STATUSES),
+  awaiting: z.enum(AWAITING).nullable(),
+  turn_count: count,
+});

@@ -1,0 +1,93 @@
+/** The part of the fold that knows asks: open, parked, answered, asked again. */
+import type { EventOf, ThreadEvent } from "./events.ts";
+import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
+
+export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
+  switch (event.type) {
+    case "permission_request":
+      return open(fold, event, {
+        kind: event.plan === undefined ? "permission" : "plan",
+        toolName: event.toolName,
+        title: event.title,
+        options: event.options,
+      });
+    case "elicitation_request":
+      return open(fold, event, {
+        kind: "question",
+        toolName: "AskUserQuestion",
+        title: event.message,
+        options: [],
+      });
+    case "permission_response":
+      return close(fold, event.requestId, permissionAnswer(event));
+    case "elicitation_response":
+      return close(fold, event.requestId, elicitationAnswer(event));
+    case "turn_end":
+      // An answer holds for the turn that is taken up again, and not beyond it.
+      return event.stopReason === "interrupted" ? fold : { ...fold, recordedAnswers: [] };
+    default:
+      return fold;
+  }
+}
+
+/** The open ask that an answer to `requestId` means: itself, or the one that stands for it now. */
+export function findAsk(fold: ThreadFold, requestId: string): OpenAsk | undefined {
+  return fold.asks.find((ask) => ask.requestId === requestId || ask.replaces.includes(requestId));
+}
+
+/** Asked by a process that is gone: an answer starts the engine again. */
+export function isParked(fold: ThreadFold, ask: OpenAsk): boolean {
+  return !(fold.engine?.isUp && fold.engine.generation === ask.generation);
+}
+
+function open(
+  fold: ThreadFold,
+  event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
+  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options">,
+): ThreadFold {
+  const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
+  const ask: OpenAsk = {
+    ...what,
+    requestId: event.requestId,
+    toolCallId: event.toolCallId,
+    callKey: event.callKey,
+    generation: fold.engine?.generation ?? 0,
+    askedAt: event.ts,
+    seq: event.seq,
+    // Older names of an ask that is asked again and again: the last few, so that it stays small.
+    replaces: replaced ? [...replaced.replaces, replaced.requestId].slice(-20) : [],
+  };
+  return { ...fold, asks: [...fold.asks.filter((other) => other !== replaced), ask] };
+}
+
+function close(fold: ThreadFold, requestId: string, answer: AskAnswer | undefined): ThreadFold {
+  const ask = findAsk(fold, requestId);
+  if (!ask) return fold;
+  const asks = fold.asks.filter((other) => other !== ask);
+  const option = answer?.kind === "permission" && ask.options.find((o) => o.optionId === answer.optionId);
+  const rule = option && option.kind === "allow_always" ? option.rule : undefined;
+  const grantedRules =
+    rule === undefined || fold.grantedRules.includes(rule) ? fold.grantedRules : [...fold.grantedRules, rule];
+  if (!answer) return { ...fold, asks };
+  const { callKey, toolName, generation } = ask;
+  const recorded = { requestId: ask.requestId, callKey, toolName, generation, response: answer };
+  return { ...fold, asks, grantedRules, recordedAnswers: [...fold.recordedAnswers, recorded].slice(-100) };
+}
+
+function permissionAnswer(event: EventOf<"permission_response">): AskAnswer | undefined {
+  if (event.outcome === "cancelled" || event.optionId === undefined) return undefined;
+  return {
+    kind: "permission",
+    optionId: event.optionId,
+    ...(event.message !== undefined && { message: event.message }),
+  };
+}
+
+function elicitationAnswer(event: EventOf<"elicitation_response">): AskAnswer | undefined {
+  if (event.action === "cancel") return undefined;
+  return {
+    kind: "elicitation",
+    action: event.action,
+    ...(event.content && { content: event.content }),
+  };
+}

@@ -1,0 +1,83 @@
+/** The part of the fold that knows the engine's process, controls and what ends a thread. */
+import type { EventOf, ThreadEvent } from "./events.ts";
+import type { PendingControl, ThreadFold } from "./fold-types.ts";
+
+export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
+  switch (event.type) {
+    case "thread_start":
+      return { ...fold, threadId: event.threadId };
+    case "engine_start": {
+      const { generation, engine, sessionId, version, model, modeId } = event;
+      return { ...fold, engine: { generation, isUp: true, engine, sessionId, version, model, modeId } };
+    }
+    case "engine_end":
+      return endEngine(fold, event);
+    case "current_mode_update":
+      return {
+        ...fold,
+        engine: fold.engine && { ...fold.engine, modeId: event.modeId },
+        pending: { ...fold.pending, mode: null },
+      };
+    case "config_update":
+      return {
+        ...fold,
+        engine: fold.engine && { ...fold.engine, model: event.model ?? fold.engine.model },
+        pending: { ...fold.pending, model: null },
+      };
+    case "compaction_update":
+      return event.status === "in_progress" ? fold : { ...fold, pending: { ...fold.pending, compact: null } };
+    case "control":
+      return foldControl(fold, event);
+    case "failure":
+      return { ...fold, failure: { code: event.code, message: event.message } };
+    default:
+      return fold;
+  }
+}
+
+/** Work that its end cut off: it may be taken up again. */
+function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
+  const engine = fold.engine && { ...fold.engine, isUp: false };
+  const next = { ...fold, engine, backgroundTasks: [] };
+  if (event.reason !== "crashed") return next;
+  // What waits for a person was not cut off: the answer takes it up, and no limit counts.
+  const count = fold.asks.length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;
+  return { ...next, cutOffs: { ...fold.cutOffs, count } };
+}
+
+function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
+  const { op, by, seq, turnId, value } = event;
+  const control: PendingControl = {
+    seq,
+    by,
+    ...(turnId !== undefined && { turnId }),
+    ...(value !== undefined && { value }),
+  };
+  const pend = (name: keyof ThreadFold["pending"]): ThreadFold => ({
+    ...fold,
+    pending: { ...fold.pending, [name]: control },
+  });
+  switch (op) {
+    case "interrupt":
+      return fold.turn && (turnId === undefined || turnId === fold.turn.turnId) ? pend("interrupt") : fold;
+    case "mode":
+      return pend("mode");
+    case "model":
+      return pend("model");
+    case "compact":
+      return pend("compact");
+    case "end_task":
+      return pend("endTask");
+    case "pause":
+      return { ...fold, isPaused: true };
+    case "resume":
+      return {
+        ...fold,
+        isPaused: false,
+        failure: null,
+        cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
+      };
+    case "kill":
+      return { ...fold, isKilled: true };
+  }
+}

@@ -1,0 +1,76 @@
+/** The part of the fold that knows messages and deliveries. */
+import type { ThreadEvent } from "./events.ts";
+import type { OpenDelivery, ThreadFold, WaitingMessage } from "./fold-types.ts";
+
+export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
+  switch (event.type) {
+    case "user_message":
+      // A person who writes wants it to go on: what failed is tried again.
+      return {
+        ...fold,
+        failure: null,
+        cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
+        messages: [
+          ...fold.messages,
+          {
+            seq: event.seq,
+            messageId: event.messageId,
+            source: event.source,
+            content: event.content,
+            ...(event.blobs && { blobs: event.blobs }),
+            when: event.when ?? "now",
+            plain: event.plain ?? false,
+          },
+        ],
+      };
+    case "message_edit":
+      if (!event.applied) return fold;
+      return {
+        ...fold,
+        messages: fold.messages.map((message) => {
+          if (message.messageId !== event.messageId) return message;
+          const { blobs: _, ...rest } = message;
+          return { ...rest, content: event.content, ...(event.blobs && { blobs: event.blobs }) };
+        }),
+      };
+    case "message_withdraw":
+      if (!event.applied) return fold;
+      return { ...fold, messages: fold.messages.filter((message) => message.messageId !== event.messageId) };
+    case "delivery":
+      return foldDelivery(fold, event.deliveryId, event.messageIds);
+    case "delivery_update":
+      return foldUpdate(fold, event.deliveryId, event.status);
+    default:
+      return fold;
+  }
+}
+
+function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly string[]): ThreadFold {
+  const isIn = (message: WaitingMessage) => messageIds.includes(message.messageId);
+  const delivery: OpenDelivery = {
+    deliveryId,
+    status: "noted",
+    messages: fold.messages.filter(isIn),
+  };
+  return {
+    ...fold,
+    messages: fold.messages.filter((message) => !isIn(message)),
+    deliveries: [...fold.deliveries, delivery],
+  };
+}
+
+function foldUpdate(
+  fold: ThreadFold,
+  deliveryId: string,
+  status: "started" | "completed" | "cancelled",
+): ThreadFold {
+  if (status !== "started") {
+    return { ...fold, deliveries: fold.deliveries.filter((open) => open.deliveryId !== deliveryId) };
+  }
+  return {
+    ...fold,
+    deliveries: fold.deliveries.map((open) =>
+      open.deliveryId === deliveryId ? { ...open, status: "started" } : open,
+    ),
+  };
+}

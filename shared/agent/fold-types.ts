@@ -1,0 +1,131 @@
+/** What a transcript comes to: the value of `foldEvents`. */
+
+import type { EventOf } from "./events.ts";
+import type { Awaiting } from "./files.ts";
+import type { Block, Source, Usage } from "./values.ts";
+
+export interface ThreadFold {
+  v: 1;
+  /** Of the last event; 0 if there is none. */
+  seq: number;
+  ts: string | null;
+  threadId: string | null;
+  lastEngineId: { generation: number; byte: number; n: number } | null;
+  lastInboxId: { byte: number; n: number } | null;
+  /** The newest process of the engine; `isUp` as far as the transcript tells. */
+  engine: {
+    generation: number;
+    isUp: boolean;
+    engine: string;
+    sessionId: string;
+    version: string;
+    model: string;
+    modeId: string;
+  } | null;
+  /** Received, and in no delivery yet. */
+  messages: WaitingMessage[];
+  /** Noted, and not completed. */
+  deliveries: OpenDelivery[];
+  turn: OpenTurn | null;
+  /** Turns that began. */
+  turnCount: number;
+  steps: OpenStep[];
+  toolCalls: OpenToolCall[];
+  asks: OpenAsk[];
+  /** Answers to parked asks: the same call is answered by them when it is asked again. */
+  recordedAnswers: RecordedAnswer[];
+  backgroundTasks: { taskId: string; title: string }[];
+  children: { threadId: string; mode: "await" | "async"; title: string; toolCallId?: string }[];
+  /** Controls that the engine has not confirmed. */
+  pending: {
+    interrupt: PendingControl | null;
+    mode: PendingControl | null;
+    model: PendingControl | null;
+    compact: PendingControl | null;
+    endTask: PendingControl | null;
+  };
+  isPaused: boolean;
+  isKilled: boolean;
+  failure: { code: EventOf<"failure">["code"]; message: string } | null;
+  /** How often in a row the engine died in its work, and when it did so last; `at` is null once it is taken up. */
+  cutOffs: { count: number; at: string | null };
+  /** Rules that a person granted in this thread. */
+  grantedRules: string[];
+  totals: { turns: number; toolCalls: number; usage: Usage; spendUsd: number };
+  context: { used: number; size: number } | null;
+}
+
+export interface WaitingMessage {
+  seq: number;
+  messageId: string;
+  source: Source;
+  content: Block[];
+  blobs?: Record<string, { sha256: string; bytes: number }>;
+  when: "now" | "next_turn";
+  plain: boolean;
+}
+
+export interface OpenDelivery {
+  deliveryId: string;
+  status: "noted" | "started";
+  messages: WaitingMessage[];
+}
+
+export interface OpenTurn {
+  turnId: string;
+  cause: "message" | "task" | "resume";
+  deliveryIds: string[];
+  startedAt: string;
+  seq: number;
+}
+
+export interface OpenStep {
+  stepId: string;
+  kind: "chat" | "lock" | "compact";
+  title: string;
+  startedAt: string;
+}
+
+export interface OpenToolCall {
+  toolCallId: string;
+  name: string;
+  title: string;
+  kind: EventOf<"tool_call">["kind"];
+  startedAt: string;
+}
+
+export interface OpenAsk {
+  requestId: string;
+  kind: Awaiting;
+  toolCallId: string;
+  toolName: string;
+  callKey: string;
+  title: string;
+  /** The engine's process that asked. If it is dead the ask is parked. */
+  generation: number;
+  askedAt: string;
+  seq: number;
+  /** Older requests that this one stands for: an answer to any of them is an answer to this. */
+  replaces: string[];
+  /** optionId → what choosing it means; empty for questions. */
+  options: EventOf<"permission_request">["options"];
+}
+
+export interface RecordedAnswer {
+  requestId: string;
+  callKey: string;
+  toolName: string;
+  generation: number;
+  response: AskAnswer;
+}
+
+export type AskAnswer =
+  | { kind: "permission"; optionId: string; message?: string }
+  | { kind: "elicitation"; action: "accept" | "decline"; content?: Record<string, string> };
+
+export interface PendingControl {
+  seq: number;
+  by: Source;
+  turnId?: string;
+  value?: string;
+}

@@ -1,0 +1,176 @@
+import { expect, test } from "vitest";
+import { type EventBody, eventSchema, type ThreadEvent } from "./events.ts";
+import { awaitingOf, emptyFold, foldEvent, foldEvents, statusOf } from "./fold.ts";
+import { findAsk, isParked } from "./fold-asks.ts";
+import { nextStep } from "./rescue.ts";
+
+const START = Date.parse("2026-11-22T10:00:00.000Z");
+
+/** Events a second apart, numbered. */
+function events(...bodies: (EventBody & { id?: string })[]): ThreadEvent[] {
+  return bodies.map(({ id, ...body }, index) =>
+    eventSchema.parse({
+      ...body,
+      seq: index + 1,
+      id: id ?? `r${index}.0`,
+      ts: new Date(START + index * 1_000).toISOString(),
+    }),
+  );
+}
+
+const config = { engine: "claude" };
+const start: EventBody = { type: "thread_start", v: 1, threadId: "t", createdBy: "discord:7", config };
+const engine = (generation: number, resumed = false): EventBody => ({
+  type: "engine_start",
+  generation,
+  engine: "claude",
+  version: "2.1.330",
+  sessionId: "s",
+  model: "m",
+  modeId: "default",
+  resumed,
+});
+const message = (messageId: string): EventBody => ({
+  type: "user_message",
+  messageId,
+  source: "discord:7",
+  content: [{ type: "text", text: messageId }],
+});
+const ask = (requestId: string, replaces?: string): EventBody => ({
+  type: "permission_request",
+  requestId,
+  toolCallId: "c1",
+  toolName: "Bash",
+  callKey: "k",
+  title: "Bash npm test",
+  options: [
+    { optionId: "once", name: "Allow once", kind: "allow_once" },
+    { optionId: "thread", name: "Allow npm test", kind: "allow_always", rule: "Bash(npm test)" },
+  ],
+  ...(replaces && { replaces }),
+});
+const turn: EventBody[] = [
+  start,
+  engine(1),
+  message("m1"),
+  { type: "delivery", deliveryId: "d1", messageIds: ["m1"] },
+  { type: "turn_start", turnId: "t1", cause: "message", deliveryIds: ["d1"] },
+  { type: "delivery_update", deliveryId: "d1", status: "started" },
+];
+const end: EventBody[] = [
+  { type: "turn_end", turnId: "t1", stopReason: "end_turn", usage: { inputTokens: 10, outputTokens: 2 } },
+  { type: "delivery_update", deliveryId: "d1", status: "completed" },
+];
+const crash: EventBody[] = [
+  { type: "turn_end", turnId: "t1", stopReason: "interrupted" },
+  { type: "engine_end", generation: 1, reason: "crashed" },
+];
+
+test("a turn: running until it has ended, then idle", () => {
+  const running = foldEvents(events(...turn));
+  expect(statusOf(running)).toBe("running");
+  expect(running.deliveries).toMatchObject([{ deliveryId: "d1", status: "started" }]);
+  const idle = foldEvents(events(...turn, ...end));
+  expect(statusOf(idle)).toBe("idle");
+  expect(nextStep(idle, START)).toBe("rest");
+  expect(idle).toMatchObject({
+    turnCount: 1,
+    deliveries: [],
+    totals: { turns: 1, usage: { inputTokens: 10 } },
+  });
+});
+
+test("an ask: waiting until it is answered, and its rule is kept", () => {
+  const asked = foldEvents(events(...turn, ask("q1")));
+  expect([statusOf(asked), awaitingOf(asked)]).toEqual(["waiting", "permission"]);
+  const answer: EventBody = {
+    type: "permission_response",
+    requestId: "q1",
+    outcome: "selected",
+    optionId: "thread",
+  };
+  const answered = foldEvents(events(...turn, ask("q1"), answer));
+  expect(statusOf(answered)).toBe("running");
+  expect(answered.grantedRules).toEqual(["Bash(npm test)"]);
+});
+
+test("an ask that is open when the engine dies is parked; its answer takes the turn up, whenever it comes", () => {
+  const parked = foldEvents(events(...turn, ask("q1"), ...crash));
+  expect(statusOf(parked)).toBe("waiting");
+  expect(parked.asks.map((open) => isParked(parked, open))).toEqual([true]);
+  expect(parked.cutOffs.count).toBe(0);
+  const nextDay = START + 86_400_000;
+  expect(nextStep(parked, nextDay)).toBe("rest");
+  const answer: EventBody = {
+    type: "permission_response",
+    requestId: "q1",
+    outcome: "selected",
+    optionId: "once",
+  };
+  const answered = foldEvents(events(...turn, ask("q1"), ...crash, answer));
+  expect(nextStep(answered, nextDay)).toBe("engine");
+  expect(answered.recordedAnswers).toMatchObject([{ callKey: "k", response: { optionId: "once" } }]);
+});
+
+test("an ask that is asked again stands for the old one: an answer to either counts", () => {
+  const again = foldEvents(events(...turn, ask("q1"), ...crash, engine(2, true), ask("q2", "q1")));
+  expect(again.asks).toHaveLength(1);
+  expect(findAsk(again, "q1")?.requestId).toBe("q2");
+});
+
+test("a cut-off turn is taken up three times and only within ten minutes", () => {
+  const cut = foldEvents(events(...turn, ...crash));
+  expect(statusOf(cut)).toBe("running");
+  expect(nextStep(cut, START + 60_000)).toBe("engine");
+  expect(nextStep(cut, START + 11 * 60_000)).toBe("give_up");
+  const rescue: EventBody[] = [
+    engine(2, true),
+    { type: "turn_start", turnId: "t2", cause: "resume", deliveryIds: [] },
+    { type: "turn_end", turnId: "t2", stopReason: "interrupted" },
+    { type: "engine_end", generation: 2, reason: "crashed" },
+  ];
+  const third = foldEvents(events(...turn, ...crash, ...rescue, ...rescue));
+  expect(nextStep(third, START + 60_000)).toBe("engine");
+  const fourth = [...turn, ...crash, ...rescue, ...rescue, ...rescue];
+  expect(nextStep(foldEvents(events(...fourth)), START + 60_000)).toBe("give_up");
+  const failed: EventBody[] = [...fourth, { type: "failure", code: "cut_off", message: "…" }];
+  expect(statusOf(foldEvents(events(...failed)))).toBe("failed");
+  const goOn: EventBody = { type: "control", op: "resume", by: "discord:7" };
+  expect(nextStep(foldEvents(events(...failed, goOn)), START + 60_000)).toBe("engine");
+});
+
+test("edits and withdrawals count until a delivery holds the message", () => {
+  const edit: EventBody = {
+    type: "message_edit",
+    messageId: "m1",
+    by: "discord:7",
+    applied: true,
+    content: [{ type: "text", text: "new" }],
+  };
+  const edited = foldEvents(events(start, message("m1"), edit));
+  expect(edited.messages).toMatchObject([{ messageId: "m1", content: [{ text: "new" }] }]);
+  const withdrawn: EventBody = { type: "message_withdraw", messageId: "m1", by: "discord:7", applied: true };
+  expect(statusOf(foldEvents(events(start, message("m1"), withdrawn)))).toBe("idle");
+});
+
+test("pause and kill rest, whatever waits", () => {
+  for (const op of ["pause", "kill"] as const) {
+    const fold = foldEvents(
+      events(...turn, ...crash, message("m2"), { type: "control", op, by: "discord:7" }),
+    );
+    expect(statusOf(fold)).toBe(op === "pause" ? "paused" : "killed");
+    expect(nextStep(fold, START)).toBe("rest");
+  }
+});
+
+test("the fold goes on from a stored one, and knows the last ids of both sources", () => {
+  const all = events(...turn, ...end).map((event, i) => ({
+    ...event,
+    id: i % 2 ? `e1-${i * 10}.1` : `i${i}.0`,
+  }));
+  const whole = foldEvents(all);
+  const half = JSON.parse(JSON.stringify(foldEvents(all.slice(0, 4))));
+  expect(all.slice(4).reduce(foldEvent, half)).toEqual(whole);
+  expect(whole.lastEngineId).toEqual({ generation: 1, byte: 70, n: 1 });
+  expect(foldEvents([], emptyFold())).toEqual(emptyFold());
+});

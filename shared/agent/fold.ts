@@ -1,0 +1,91 @@
+/**
+ * A transcript folded into what is true now: status, open asks, steps, deliveries, totals. Runner, sidecar and relay
+ * all use this one fold, so they can't differ. Its value is plain JSON of bounded size: only what is open is kept.
+ */
+
+import type { ThreadEvent } from "./events.ts";
+import type { Awaiting, ThreadStatus } from "./files.ts";
+import { foldAsk } from "./fold-asks.ts";
+import { foldEngine } from "./fold-engine.ts";
+import { foldMessage } from "./fold-messages.ts";
+import { foldTurn } from "./fold-turns.ts";
+import type { ThreadFold } from "./fold-types.ts";
+
+export function emptyFold(): ThreadFold {
+  return {
+    v: 1,
+    seq: 0,
+    ts: null,
+    threadId: null,
+    lastEngineId: null,
+    lastInboxId: null,
+    engine: null,
+    messages: [],
+    deliveries: [],
+    turn: null,
+    turnCount: 0,
+    steps: [],
+    toolCalls: [],
+    asks: [],
+    recordedAnswers: [],
+    backgroundTasks: [],
+    children: [],
+    pending: { interrupt: null, mode: null, model: null, compact: null, endTask: null },
+    isPaused: false,
+    isKilled: false,
+    failure: null,
+    cutOffs: { count: 0, at: null },
+    grantedRules: [],
+    totals: { turns: 0, toolCalls: 0, usage: { inputTokens: 0, outputTokens: 0 }, spendUsd: 0 },
+    context: null,
+  };
+}
+
+/** The fold with one more event; `fold` itself is not changed. */
+export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
+  const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
+  return foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+}
+
+export function foldEvents(events: Iterable<ThreadEvent>, from: ThreadFold = emptyFold()): ThreadFold {
+  let fold = from;
+  for (const event of events) fold = foldEvent(fold, event);
+  return fold;
+}
+
+/** The thread's status as far as its transcript tells; `queued` and `locked` are the sidecar's to know. */
+export function statusOf(fold: ThreadFold): ThreadStatus {
+  if (fold.isKilled) return "killed";
+  if (fold.failure) return "failed";
+  if (fold.isPaused) return "paused";
+  if (fold.asks.length > 0) return "waiting";
+  return hasWork(fold) ? "running" : "idle";
+}
+
+/** What the oldest open ask wants; null if none is open. */
+export function awaitingOf(fold: ThreadFold): Awaiting | null {
+  return fold.asks[0]?.kind ?? null;
+}
+
+/** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */
+export function hasWork(fold: ThreadFold): boolean {
+  return (
+    fold.turn !== null ||
+    fold.messages.length > 0 ||
+    fold.deliveries.length > 0 ||
+    fold.cutOffs.at !== null ||
+    fold.pending.compact !== null
+  );
+}
+
+function placeOf(id: string): Partial<ThreadFold> {
+  const engine = /^e(\d+)-(\d+)\.(\d+)$/.exec(id);
+  if (engine) {
+    const [, generation, byte, n] = engine.map(Number) as [number, number, number, number];
+    return { lastEngineId: { generation, byte, n } };
+  }
+  const inbox = /^i(\d+)\.(\d+)$/.exec(id);
+  if (!inbox) return {};
+  const [, byte, n] = inbox.map(Number) as [number, number, number];
+  return { lastInboxId: { byte, n } };
+}

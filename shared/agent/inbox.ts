@@ -1,0 +1,68 @@
+/**
+ * The inbox of an agent thread: messages, answers and controls in one order. The sidecar alone writes it, the runner
+ * reads it. Every line becomes an event of the transcript, whose id `i<byte>.<n>` names the line's first byte.
+ */
+import { z } from "zod";
+import { blockSchema, sourceSchema } from "./values.ts";
+
+const str = z.string();
+const base = {
+  /** When the line was written. */
+  ts: z.iso.datetime(),
+  blobs: z.record(str, z.object({ sha256: str, bytes: z.number().int().nonnegative() })).optional(),
+};
+
+function line<T extends string, S extends z.ZodRawShape>(op: T, shape: S) {
+  return z.object({ ...base, op: z.literal(op), ...shape });
+}
+
+export const inboxSchema = z.discriminatedUnion("op", [
+  line("message", {
+    messageId: str.min(1),
+    source: sourceSchema,
+    content: z.array(blockSchema).min(1),
+    /** `next_turn` waits for the end of the running turn; else it goes in at the next tool boundary. */
+    when: z.enum(["now", "next_turn"]).optional(),
+    replyTo: z.number().int().optional(),
+    /** No commands and no @paths are read in it: for webhooks and other threads. */
+    plain: z.boolean().optional(),
+  }),
+  line("edit", { messageId: str.min(1), content: z.array(blockSchema).min(1), by: sourceSchema }),
+  line("withdraw", { messageId: str.min(1), by: sourceSchema }),
+  line("permission", {
+    requestId: str.min(1),
+    optionId: str.min(1),
+    by: sourceSchema,
+    message: str.optional(),
+  }),
+  line("elicitation", {
+    requestId: str.min(1),
+    action: z.enum(["accept", "decline"]),
+    content: z.record(str, str).optional(),
+    by: sourceSchema,
+  }),
+  line("control", {
+    control: z.enum(["interrupt", "pause", "resume", "compact", "kill", "end_task"]),
+    by: sourceSchema,
+    /** Of compact: what to keep. Of pause and kill: why. */
+    text: str.optional(),
+    /** Of interrupt: the turn that is meant; another turn is left alone. */
+    turnId: str.optional(),
+    /** Of end_task: the background task. */
+    taskId: str.optional(),
+  }),
+  line("mode", { modeId: str.min(1), by: sourceSchema }),
+  line("model", { model: str.min(1), by: sourceSchema }),
+  /** An event that the sidecar knows of and the runner writes down: children that began or ended, notices. */
+  line("event", { event: z.looseObject({ type: z.enum(["thread_spawned", "thread_ended", "notice"]) }) }),
+]);
+
+export type InboxLine = z.infer<typeof inboxSchema>;
+
+/**
+ * One line of an inbox.
+ * @throws Error (SyntaxError or ZodError) if it is torn or of a kind that this version does not know.
+ */
+export function parseInboxLine(text: string): InboxLine {
+  return inboxSchema.parse(JSON.parse(text));
+}

@@ -1,0 +1,38 @@
+/** The names inside a thread's folder: the runner, the sidecar and their tests build paths here alone. */
+import { join } from "node:path";
+
+export const THREAD_FILES = {
+  config: "thread.json",
+  status: "status.json",
+  inbox: "inbox.jsonl",
+  transcript: "transcript.jsonl",
+  markdown: "transcript.md",
+  state: "state.json",
+  live: "live.json",
+  origin: "origin.jsonl",
+  approvals: "approvals",
+  attachments: "attachments",
+  blobs: "blobs",
+} as const;
+
+/** The path of a file that each thread's folder may hold. */
+export function threadPath(folder: string, name: keyof typeof THREAD_FILES): string {
+  return join(folder, THREAD_FILES[name]);
+}
+
+/** A generation is one process of the engine; each has files of its own, so none reads another's bytes. */
+export function engineOutputPath(folder: string, generation: number): string {
+  return join(folder, `engine.${generation}.jsonl`);
+}
+
+export function engineErrorPath(folder: string, generation: number): string {
+  return join(folder, `engine.${generation}.err`);
+}
+
+export function engineInputPath(folder: string, generation: number): string {
+  return join(folder, `stdin.${generation}`);
+}
+
+export function blobPath(folder: string, sha256: string): string {
+  return join(folder, THREAD_FILES.blobs, sha256);
+}

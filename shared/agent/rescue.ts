@@ -1,0 +1,36 @@
+/** Whether a thread goes on by itself: the one rule by which runners start engines and the sidecar starts runners. */
+import type { ThreadFold } from "./fold-types.ts";
+
+/** A cut-off turn is taken up by itself so often, */
+export const MAX_RESCUES = 3;
+/** and so long after it was cut off. After that a person presses *Go on*. */
+export const RESCUE_WINDOW_MS = 10 * 60_000;
+
+export type NextStep =
+  /** Nothing is to be done, or nothing before a person does something. */
+  | "rest"
+  /** The engine is to run. */
+  | "engine"
+  /** A cut-off turn was taken up too often, or was cut off too long ago: the thread fails. */
+  | "give_up";
+
+/**
+ * What a thread wants without a further inbox line.
+ * @param nowMs since the epoch
+ */
+export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
+  if (fold.isKilled || fold.isPaused || fold.failure) return "rest";
+  const isNew =
+    fold.messages.length > 0 ||
+    fold.pending.compact !== null ||
+    fold.recordedAnswers.length > 0 ||
+    fold.deliveries.some((delivery) => delivery.status === "noted");
+  const isCutOff = fold.cutOffs.at !== null || fold.turn !== null || fold.deliveries.length > 0;
+  if (!isNew && !isCutOff) return "rest";
+  if (fold.engine?.isUp) return "engine";
+  if (fold.cutOffs.count > MAX_RESCUES) return "give_up";
+  if (isNew) return "engine";
+  if (fold.asks.length > 0) return "rest"; // the answer takes it up
+  const cutOffMs = fold.cutOffs.at === null ? nowMs : Date.parse(fold.cutOffs.at);
+  return nowMs - cutOffMs > RESCUE_WINDOW_MS ? "give_up" : "engine";
+}
