@@ -3,7 +3,7 @@
  * - `stall`: no answer ever (`isApplied`: the request took effect all the same).
  * - `stall-body`: headers and half of the body, then nothing; took effect.
  * - `drop`: the connection ends by FIN or RST without an answer.
- * - `status`: a 5xx (or any status) instead of the work; `isHtml` like a proxy's error page.
+ * - `status`: a 5xx (or any status) instead of the work; `isHtml` like a proxy's error page, `body` as Discord words a refusal.
  * - `rate-limit`: a 429 that no bucket asked for; `hasHeaders: false` leaves out Retry-After.
  * Every fault may come after `latencyMs`; `pass` is only that.
  */
@@ -12,7 +12,7 @@ export type Fault = { latencyMs?: number } & (
   | { kind: "stall"; isApplied: boolean }
   | { kind: "stall-body" }
   | { kind: "drop"; how: "fin" | "rst"; isApplied: boolean }
-  | { kind: "status"; status: number; isHtml?: boolean }
+  | { kind: "status"; status: number; isHtml?: boolean; body?: { code: number; message: string } }
   | { kind: "rate-limit"; scope: "user" | "shared" | "global"; retryAfterMs: number; hasHeaders?: boolean }
 );
 

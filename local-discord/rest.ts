@@ -141,7 +141,10 @@ function faultAnswer(fault: Fault | undefined): Answer | undefined {
     if (fault.isHtml) {
       return { status: fault.status, body: `<html><title>${fault.status}</title></html>`, isHtml: true };
     }
-    return { status: fault.status, body: { message: `${fault.status}: fault on demand`, code: 0 } };
+    return {
+      status: fault.status,
+      body: fault.body ?? { message: `${fault.status}: fault on demand`, code: 0 },
+    };
   }
   if (fault?.kind === "rate-limit") {
     const refused = errorAnswer(rateLimited(fault));

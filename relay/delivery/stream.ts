@@ -11,13 +11,12 @@ import {
   compareIds,
   type DiscordApi,
   type DiscordMessage,
-  findRefusal,
   type OutgoingMessage,
-  type Refusal,
   snowflakeTime,
 } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import { DONE_BUTTON, KEY_BUTTONS } from "../discord/buttons.ts";
+import { findRefusal, type Refusal } from "../discord/refusals.ts";
 import { bellText, endText, lostText, type Notice } from "../texts.ts";
 import { type DeliveryMark, findDeliveryMark, MAX_IDS, MAX_STATE_CHARACTERS } from "./delivery-mark.ts";
 import { deleteNewest, type PageAction, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
@@ -300,7 +299,7 @@ export class ThreadStream {
           // Looked up again now that it is this thread's turn: only the newest state is ever sent.
           const action = signal.aborted ? undefined : this.#nextAction();
           if (action && this.#waitMs(action) <= 0) await this.#perform(action);
-        });
+        }, this.#options.thread.createdBy);
         backoffMs = 0;
       } catch (error) {
         if (signal.aborted) return;

@@ -1,17 +1,16 @@
 /** Discord's REST API as the relay uses it: each call with a deadline of its own and typed refusals. */
-import { DiscordAPIError, HTTPError, type REST, Routes } from "discord.js";
+import { type REST, Routes } from "discord.js";
 import { z } from "zod";
-import { pause, withTimeout } from "../../shared/lifecycle.ts";
 import type { Components } from "./buttons.ts";
+import { findRefusal } from "./refusals.ts";
+import type { RequestOptions, Requests } from "./requests.ts";
 
-/** discord.js' own timer ends with the headers; a body that stalls would hang for minutes. */
-const DEADLINE_MS = 10_000;
-const RETRIES = 4;
 const AUTO_ARCHIVE_MINUTES = 1_440;
 const PUBLIC_THREAD = 11;
 
 const channelSchema = z.object({
   id: z.string(),
+  name: z.string().optional(),
   guild_id: z.string().optional(),
   parent_id: z.string().nullish(),
   owner_id: z.string().optional(),
@@ -45,6 +44,7 @@ const sentSchema = z.object({ id: z.string(), content: z.string() });
 
 export interface ChannelInfo {
   id: string;
+  name: string | undefined;
   guildId: string | undefined;
   parentId: string | undefined;
   ownerId: string | undefined;
@@ -67,36 +67,14 @@ export interface OutgoingMessage {
   components?: Components;
 }
 
-/** What a refusal means for the caller; anything else stays the error that it was. */
-export type Refusal = "unknown channel" | "unknown message" | "archived" | "locked" | "forbidden";
-
-const REFUSALS: Record<number, Refusal> = {
-  10003: "unknown channel",
-  10008: "unknown message",
-  50083: "archived",
-  160005: "locked",
-  50001: "forbidden",
-  50013: "forbidden",
-};
-
-export function findRefusal(error: unknown): Refusal | undefined {
-  return error instanceof DiscordAPIError ? REFUSALS[Number(error.code)] : undefined;
-}
-
 export class DiscordApi {
   readonly #rest: REST;
-  readonly #signal: AbortSignal;
-  readonly #gate: () => Promise<void>;
+  readonly #requests: Requests;
 
-  /**
-   * @param rest without tries of its own: those would come at once and uncounted.
-   * @param signal ends every call and every wait between tries.
-   * @param gate is passed before every request, also before one that is tried again.
-   */
-  constructor(rest: REST, signal: AbortSignal, gate: () => Promise<void> = () => Promise.resolve()) {
+  /** @param rest without tries and waits of its own: those would come at once, uncounted, or hold up the queue. */
+  constructor(rest: REST, requests: Requests) {
     this.#rest = rest;
-    this.#signal = signal;
-    this.#gate = gate;
+    this.#requests = requests;
   }
 
   /** The text is what the message holds: with a nonce it may be of an earlier try. */
@@ -110,7 +88,7 @@ export class DiscordApi {
         : { message_reference: { message_id: message.replyTo, fail_if_not_exists: false } }),
       ...(message.components === undefined ? {} : { components: message.components }),
     };
-    return this.#call(sentSchema, (signal) =>
+    return this.#requests.call(sentSchema, (signal) =>
       this.#rest.post(Routes.channelMessages(channelId), { body, signal }),
     );
   }
@@ -121,13 +99,13 @@ export class DiscordApi {
     { content, components = [] }: { content: string; components?: Components },
   ): Promise<void> {
     const body = { content, components, allowed_mentions: { parse: [] } };
-    await this.#call(idSchema, (signal) =>
+    await this.#requests.call(idSchema, (signal) =>
       this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
     );
   }
 
   async deleteMessage(channelId: string, messageId: string): Promise<void> {
-    await this.#call(z.unknown(), (signal) =>
+    await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channelMessage(channelId, messageId), { signal }),
     );
   }
@@ -135,7 +113,7 @@ export class DiscordApi {
   /** Undefined where it does not exist any more. */
   async findMessage(channelId: string, messageId: string): Promise<DiscordMessage | undefined> {
     try {
-      return await this.#call(messageSchema, (signal) =>
+      return await this.#requests.call(messageSchema, (signal) =>
         this.#rest.get(Routes.channelMessage(channelId, messageId), { signal }),
       );
     } catch (error) {
@@ -149,7 +127,7 @@ export class DiscordApi {
     const all: DiscordMessage[] = [];
     for (let after = afterId; ; ) {
       const query = new URLSearchParams({ limit: "100", after });
-      const page = await this.#call(z.array(messageSchema), (signal) =>
+      const page = await this.#requests.call(z.array(messageSchema), (signal) =>
         this.#rest.get(Routes.channelMessages(channelId), { query, signal }),
       );
       page.sort((a, b) => compareIds(a.id, b.id));
@@ -163,7 +141,7 @@ export class DiscordApi {
   /** Undefined where it does not exist any more. */
   async findChannel(channelId: string): Promise<ChannelInfo | undefined> {
     try {
-      const channel = await this.#call(channelSchema, (signal) =>
+      const channel = await this.#requests.call(channelSchema, (signal) =>
         this.#rest.get(Routes.channel(channelId), { signal }),
       );
       return toInfo(channel);
@@ -174,60 +152,48 @@ export class DiscordApi {
   }
 
   async listActiveThreads(guildId: string): Promise<ChannelInfo[]> {
-    const { threads } = await this.#call(z.object({ threads: z.array(channelSchema) }), (signal) =>
+    const { threads } = await this.#requests.call(z.object({ threads: z.array(channelSchema) }), (signal) =>
       this.#rest.get(Routes.guildActiveThreads(guildId), { signal }),
     );
     return threads.map(toInfo);
   }
 
-  async createThread(channelId: string, name: string): Promise<{ id: string }> {
-    // Not tried again: what failed half-way could leave a second thread.
+  /**
+   * Makes a public thread. What failed half-way is not tried again, since it could leave a second thread; a refusal
+   * for being too fast made nothing.
+   * @param onWait as in {@link RequestOptions}.
+   */
+  async createThread(
+    channelId: string,
+    name: string,
+    onWait?: RequestOptions["onWait"],
+  ): Promise<{ id: string }> {
     const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
-    await this.#gate();
-    const made = await withTimeout(DEADLINE_MS, [this.#signal], (signal) =>
-      this.#rest.post(Routes.threads(channelId), { body, signal }),
+    return this.#requests.call(
+      idSchema,
+      (signal) => this.#rest.post(Routes.threads(channelId), { body, signal }),
+      { isRepeatable: false, ...(onWait ? { onWait } : {}) },
     );
-    return idSchema.parse(made);
   }
 
   async addThreadMember(threadId: string, userId: string): Promise<void> {
-    await this.#call(z.unknown(), (signal) =>
+    await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.put(Routes.threadMembers(threadId, userId), { signal }),
     );
   }
 
   /** Raw, since discord.js queues an archive behind a rename that is rate limited, for up to 10 minutes. */
   async setArchived(threadId: string, archived: boolean): Promise<void> {
-    await this.#call(z.unknown(), (signal) =>
+    await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.patch(Routes.channel(threadId), { body: { archived }, signal }),
     );
   }
 
   async deleteChannel(channelId: string): Promise<void> {
-    await this.#call(z.unknown(), (signal) => this.#rest.delete(Routes.channel(channelId), { signal }));
+    await this.#requests.call(z.unknown(), (signal) =>
+      this.#rest.delete(Routes.channel(channelId), { signal }),
+    );
   }
-
-  /** Tries again after 5xx, timeouts and broken connections: discord.js does so at once or not at all. */
-  async #call<S extends z.ZodType>(
-    schema: S,
-    request: (signal: AbortSignal) => Promise<unknown>,
-  ): Promise<z.output<S>> {
-    for (let attempt = 0; ; attempt++) {
-      await this.#gate();
-      try {
-        return schema.parse(await withTimeout(DEADLINE_MS, [this.#signal], request));
-      } catch (error) {
-        if (this.#signal.aborted || attempt >= RETRIES || !isTransient(error)) throw error;
-        await pause(250 * 2 ** attempt, this.#signal);
-      }
-    }
-  }
-}
-
-function isTransient(error: unknown): boolean {
-  if (error instanceof DiscordAPIError || error instanceof z.ZodError) return false;
-  if (error instanceof HTTPError) return error.status >= 500;
-  return error instanceof Error; // the connection: refused, reset, closed, too slow
 }
 
 /** A channel or thread as REST and gateway give it. */
@@ -250,6 +216,7 @@ function wasArchivedByPerson({
 function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
   return {
     id: channel.id,
+    name: channel.name,
     guildId: channel.guild_id,
     parentId: channel.parent_id ?? undefined,
     ownerId: channel.owner_id,
@@ -268,4 +235,9 @@ export function compareIds(a: string, b: string): number {
 /** When a snowflake was made, in milliseconds since 1970. */
 export function snowflakeTime(id: string): number {
   return Number((BigInt(id) >> 22n) + 1_420_070_400_000n);
+}
+
+/** The lowest snowflake of a moment, with a minute's room for a clock that differs from Discord's. */
+export function snowflakeNow(now: number): string {
+  return String(BigInt(Math.max(0, now - 60_000 - 1_420_070_400_000)) << 22n);
 }

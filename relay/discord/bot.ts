@@ -12,11 +12,13 @@ import {
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorSentence, killedText } from "../texts.ts";
+import { killedText } from "../texts.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import { COMMANDS, type CommandContext, completions } from "./commands.ts";
+import { sentenceOf } from "./refusals.ts";
+import type { ThreadMaker } from "./thread-maker.ts";
 
 /** Longer than this nobody waits for a rate limit of Discord's: the call fails, and is tried again later. */
 const MAX_RATE_LIMIT_WAIT_MS = 60_000;
@@ -40,6 +42,7 @@ export interface BotOptions {
   discord: Client<true>;
   inputs: Inputs;
   context: CommandContext;
+  threadMaker: ThreadMaker;
   /** The gateway has made a new session: what happened in between was not told. */
   onReconnected: () => Promise<void>;
   log: Log;
@@ -79,7 +82,7 @@ export function listen(options: BotOptions): void {
 async function handleEvent(
   name: string | undefined,
   data: unknown,
-  { inputs, context }: BotOptions,
+  { inputs, context, threadMaker }: BotOptions,
 ): Promise<void> {
   const { sessions } = context;
   switch (name) {
@@ -88,6 +91,11 @@ async function handleEvent(
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
       return sessions.findStream(channel_id)?.noteDeleted(id);
+    }
+    case "THREAD_CREATE": {
+      // Discord says the same of a thread that the bot was added to; only a new one may be nobody's.
+      const { newly_created } = z.object({ newly_created: z.boolean().optional() }).parse(data);
+      return newly_created === true ? threadMaker.noteCreated(parseChannel(data)) : undefined;
     }
     case "THREAD_UPDATE":
       return sessions.onDiscordThreadChanged(parseChannel(data));
@@ -122,7 +130,7 @@ async function runCommand(
   } catch (error) {
     if (!(error instanceof AppError))
       log.error({ err: error, command: interaction.commandName }, "a command failed");
-    await interaction.editReply(`⚠️ ${errorSentence(error)}`);
+    await interaction.editReply(`⚠️ ${sentenceOf(error)}`);
   }
 }
 
@@ -157,7 +165,7 @@ async function pressButton(
   } catch (error) {
     if (!(error instanceof AppError))
       log.error({ err: error, button: interaction.customId }, "a button failed");
-    const content = `⚠️ ${errorSentence(error)}`;
+    const content = `⚠️ ${sentenceOf(error)}`;
     if (pressed?.kind === "done") await interaction.editReply(content);
     else await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   }

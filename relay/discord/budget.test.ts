@@ -27,6 +27,23 @@ test("streams share their part of the second in turn, and never get more", async
   expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
 });
 
+test("one person's twenty floods leave another person as much as one flood would", async () => {
+  const budget = createBudget({ requestsPerSecond: 60, streamsPerSecond: 40 });
+  const counts = { many: 0, one: 0 };
+  let isOver = false;
+  const stream = async (owner: keyof typeof counts) => {
+    while (!isOver) {
+      await budget.run(async () => {
+        counts[owner] += 1;
+        isOver = counts.many + counts.one >= 60;
+      }, owner);
+    }
+  };
+  await Promise.all([...Array.from({ length: 20 }, () => stream("many")), stream("one")]);
+  // One task at a time: what it waits is one turn of the other person's.
+  expect(counts.one).toBeGreaterThanOrEqual(20);
+});
+
 test("people do not wait behind the streams", async () => {
   const budget = createBudget({ requestsPerSecond: 30, streamsPerSecond: 20 });
   let isStreamed = false;
@@ -38,7 +55,7 @@ test("people do not wait behind the streams", async () => {
   await streams;
 });
 
-test("after a 429 nothing starts for as long as Discord says, then at half the speed", async () => {
+test("after a global 429 nothing starts for as long as Discord says, then at half the speed", async () => {
   let now = 1_000_000;
   const budget = createBudget({ requestsPerSecond: 1_000, streamsPerSecond: 40, now: () => now });
   budget.slowDown(200);

@@ -1,16 +1,22 @@
-/** The bot's request budget: Discord allows 50 requests a second in all, shared fairly by all threads. */
+/** The bot's request budget: Discord allows 50 requests a second in all, shared fairly by people, then by threads. */
 import pThrottle from "p-throttle";
 import { pause } from "../../shared/lifecycle.ts";
+import { FairQueue } from "./fair-queue.ts";
 
 export interface Budget {
   /**
-   * Runs `task`, one step of streaming, when its turn has come. First come, first served: with one task a thread
-   * that is round robin.
+   * Runs `task`, one step of streaming, when its turn has come. People take turns, and each person's threads do:
+   * twenty floods of one person leave every other person as large a share as one flood would.
+   * @param owner the person whose thread it is.
    */
-  run: <T>(task: () => Promise<T>) => Promise<T>;
+  run: <T>(task: () => Promise<T>, owner?: string) => Promise<T>;
   /** Resolves when one more request may be made; what people wait for passes ahead of the streams. */
   pass: () => Promise<void>;
-  /** Discord said "too fast": no stream starts for so long, and then at half the speed for a while. */
+  /**
+   * Discord said that the bot as a whole is too fast (a `global` 429). No stream starts for so long, and then the
+   * streams go at half the speed for a while. A limit of one route or channel must not come here: it holds up
+   * only what runs into it (see `requests.ts`).
+   */
   slowDown: (retryAfterMs: number) => void;
 }
 
@@ -48,14 +54,24 @@ export function createBudget({
   const pass = start(requestsPerSecond);
   const normal = start(streamsPerSecond);
   const slow = start(streamsPerSecond / 2);
+  const waiting = new FairQueue<() => void>();
   let pausedUntil = 0;
   let slowUntil = 0;
+  /** Makes one place, and gives it to whoever's turn it is by then. */
+  const makePlace = async () => {
+    // Both are buckets of their own: while slow, a place passes through both.
+    if (now() < slowUntil) await slow();
+    await normal();
+    for (let waitMs = pausedUntil - now(); waitMs > 0; waitMs = pausedUntil - now()) await pause(waitMs);
+    waiting.shift()?.();
+  };
   return {
-    run: async (task) => {
-      // Both are buckets of their own: while slow, a task passes through both.
-      if (now() < slowUntil) await slow();
-      await normal();
-      for (let waitMs = pausedUntil - now(); waitMs > 0; waitMs = pausedUntil - now()) await pause(waitMs);
+    run: async (task, owner = "") => {
+      // As many places are made as tasks wait, so every task gets one.
+      await new Promise<void>((resolve) => {
+        waiting.push(owner, resolve);
+        void makePlace();
+      });
       return task();
     },
     pass,

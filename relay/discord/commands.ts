@@ -55,10 +55,13 @@ const terminal: Command = {
     )
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions }) => {
+  run: async (interaction, { sessions, now }) => {
     const command = interaction.options.getString("command", true);
     const dir = interaction.options.getString("dir", true);
-    const threadId = await sessions.create("terminal", dir, command, interaction.user.id);
+    const threadId = await sessions.create(
+      { type: "terminal", dir, command, userId: interaction.user.id },
+      tellWait(interaction, now),
+    );
     await interaction.editReply(`🖥 Running in <#${threadId}>`);
   },
 };
@@ -77,10 +80,13 @@ const agent: Command = {
     )
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions }) => {
+  run: async (interaction, { sessions, now }) => {
     const prompt = interaction.options.getString("prompt", true);
     const dir = interaction.options.getString("dir", true);
-    const threadId = await sessions.create("agent", dir, prompt, interaction.user.id);
+    const threadId = await sessions.create(
+      { type: "agent", dir, command: prompt, userId: interaction.user.id },
+      tellWait(interaction, now),
+    );
     await interaction.editReply(`🤖 At work in <#${threadId}>`);
   },
 };
@@ -210,6 +216,16 @@ const exported: Command = {
     await interaction.editReply({ content: note ?? "", files: [{ attachment: data, name: fileName }] });
   },
 };
+
+/** Tells whoever used the command how long Discord makes them wait for a new thread. */
+function tellWait(interaction: ChatInputCommandInteraction, now: () => number): (ms: number) => void {
+  return (ms) => {
+    const at = Math.ceil((now() + ms) / 1_000);
+    const content = `⏳ Discord allows no new thread here for ${Math.ceil(ms / 1_000)} s; yours is made then, <t:${at}:R>.`;
+    // The thread is made even if this answer does not get through; the last answer comes all the same.
+    interaction.editReply(content).catch(() => undefined);
+  };
+}
 
 /** The session of the thread that the command was used in. @throws AppError */
 function sessionHere(interaction: ChatInputCommandInteraction, sessions: Sessions): string {

@@ -4,9 +4,10 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { type DiscordApi, type DiscordMessage, findRefusal, snowflakeTime } from "../discord/api.ts";
+import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
 import { sendButton } from "../discord/buttons.ts";
 import { type Attachment, inputText, isFromPerson, isTextFile } from "../discord/person-message.ts";
+import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */

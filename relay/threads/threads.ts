@@ -13,12 +13,15 @@ import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ThreadStream } from "../delivery/stream.ts";
-import { type ChannelInfo, type DiscordApi, findRefusal, type Refusal } from "../discord/api.ts";
+import type { ChannelInfo, DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
+import { findRefusal, type Refusal } from "../discord/refusals.ts";
+import type { ThreadMaker } from "../discord/thread-maker.ts";
 import { errorSentence, killedText, openingText, threadName } from "../texts.ts";
 
 export interface SessionsOptions {
   api: DiscordApi;
+  threadMaker: ThreadMaker;
   client: SidecarClient;
   budget: Budget;
   channelId: string;
@@ -97,11 +100,15 @@ export class Sessions {
 
   /**
    * Makes a Discord thread and a session in it. Where the sidecar refuses, the Discord thread is removed again.
-   * @throws AppError with the sidecar's sentence.
+   * @param onWait is told how long Discord makes us wait for the thread.
+   * @throws AppError with the sidecar's sentence, or Discord's.
    */
-  async create(type: ThreadType, dir: string, command: string, userId: string): Promise<string> {
-    const { api, client, channelId, log } = this.#options;
-    const { id: threadId } = await api.createThread(channelId, threadName(type, dir, command));
+  async create(
+    { type, dir, command, userId }: { type: ThreadType; dir: string; command: string; userId: string },
+    onWait: (ms: number) => void,
+  ): Promise<string> {
+    const { api, threadMaker, client, log } = this.#options;
+    const threadId = await threadMaker.make(threadName(type, dir, command), onWait);
     this.#busy.add(threadId);
     let isCreated = false;
     try {

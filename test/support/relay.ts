@@ -91,11 +91,14 @@ export async function startEverything(
     startRelay,
     stopRelay,
     openTerminal: async (command, dir = ".") => {
-      const answer = await discord.driver
-        .command(you, discord.channelId, "terminal", { dir, command })
-        .reply();
-      const threadId = /<#(\d+)>/.exec(answer.content)?.[1];
-      if (threadId === undefined) throw new Error(`/terminal was refused: ${answer.content}`);
+      const asked = discord.driver.command(you, discord.channelId, "terminal", { dir, command });
+      // While Discord makes the bot wait for a new thread, the answer says so.
+      await asked.reply();
+      const isOver = () => !asked.find()?.content.startsWith("⏳");
+      await discord.driver.until(isOver, { what: "the wait for a thread to end", timeoutMs: 60_000 });
+      const { content } = await asked.reply();
+      const threadId = /<#(\d+)>/.exec(content)?.[1];
+      if (threadId === undefined) throw new Error(`/terminal was refused: ${content}`);
       return threadId;
     },
     terminalText,

@@ -1,0 +1,129 @@
+/** Makes Discord threads, and leaves none behind when Discord does not say whether it has made one. */
+import { AppError } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { formatDuration } from "../texts.ts";
+import { type ChannelInfo, compareIds, type DiscordApi, snowflakeNow } from "./api.ts";
+import { findRefusalSentence, isTransient } from "./refusals.ts";
+
+/** A person's command can be answered for 15 minutes: whoever would have to wait longer is told to come back. */
+const MAX_WAIT_MS = 10 * 60_000;
+/** When Discord's list is looked at after a request without an answer, in milliseconds since the look before. */
+const LOOKS_MS = [0, 1_000, 3_000];
+
+export interface ThreadMakerOptions {
+  api: DiscordApi;
+  /** Where threads are made. */
+  channelId: string;
+  guildId: string;
+  botId: string;
+  signal: AbortSignal;
+  log: Log;
+  now: () => number;
+}
+
+/** How long a thread that Discord may still make is looked out for. */
+const LATE_MS = 10 * 60_000;
+/** So many threads that were made last are kept in mind; a second bot process makes others. */
+const MAX_CLAIMED = 100;
+
+export class ThreadMaker {
+  readonly #options: ThreadMakerOptions;
+  #underWay = 0;
+  /** While creations are under way: threads of ours that the gateway told of and that nobody has taken, by id. */
+  readonly #told = new Map<string, string>();
+  /** The threads that were made last. */
+  readonly #claimed = new Set<string>();
+  /** Names of threads that were given up while Discord might still make them, and until when. */
+  readonly #givenUp = new Map<string, number>();
+
+  constructor(options: ThreadMakerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes a public thread in the channel. A request that stays without an answer is followed up: if Discord made
+   * the thread it is used, and if Discord makes it later it is removed then.
+   * @param onWait is told how long Discord makes us wait, each time that it does.
+   * @returns the thread's id.
+   * @throws AppError `rate_limited`, or `unavailable` in Discord's own words.
+   */
+  async make(name: string, onWait: (ms: number) => void = () => undefined): Promise<string> {
+    const { api, channelId, now } = this.#options;
+    const since = snowflakeNow(now());
+    this.#underWay += 1;
+    try {
+      const { id } = await api.createThread(channelId, name, (ms) => {
+        refuseLongWait(ms);
+        onWait(ms);
+      });
+      return this.#claim(id);
+    } catch (error) {
+      const sentence = findRefusalSentence(error, "create threads");
+      if (sentence !== undefined) throw new AppError("unavailable", sentence, { cause: error });
+      if (!isTransient(error)) throw error;
+      const found = await this.#find(name, since);
+      if (found !== undefined) return this.#claim(found);
+      this.#givenUp.set(name, now() + LATE_MS);
+      throw new AppError("unavailable", "Discord did not answer, so nothing was started; try again.", {
+        cause: error,
+      });
+    } finally {
+      this.#underWay -= 1;
+      if (this.#underWay === 0) this.#told.clear();
+    }
+  }
+
+  /** The gateway told of a new thread. One of ours that was given up is removed; another bot process' is left. */
+  async noteCreated({ id, name = "", parentId, ownerId }: ChannelInfo): Promise<void> {
+    const { api, channelId, botId, log, now } = this.#options;
+    if (ownerId !== botId || parentId !== channelId || this.#claimed.has(id)) return;
+    const until = this.#givenUp.get(name);
+    if (until === undefined) {
+      if (this.#underWay > 0) this.#told.set(id, name);
+      return;
+    }
+    this.#givenUp.delete(name);
+    if (now() > until) return;
+    log.warn({ threadId: id }, "Discord made a thread late, which nobody waits for any more; removing it");
+    await api.deleteChannel(id).catch((error: unknown) => {
+      // The next start closes it, since the sidecar knows no thread of that id.
+      log.warn({ threadId: id, err: error }, "could not remove a thread");
+    });
+  }
+
+  #claim(id: string): string {
+    this.#told.delete(id);
+    this.#claimed.add(id);
+    const [oldest] = this.#claimed;
+    if (this.#claimed.size > MAX_CLAIMED && oldest !== undefined) this.#claimed.delete(oldest);
+    return id;
+  }
+
+  /** Looks for a thread of that name, made since, that nobody has taken: told by the gateway, or listed. */
+  async #find(name: string, since: string): Promise<string | undefined> {
+    const { api, channelId, guildId, botId, signal } = this.#options;
+    for (const waitMs of LOOKS_MS) {
+      await pause(waitMs, signal);
+      if (signal.aborted) return undefined;
+      const told = [...this.#told].find(([, other]) => other === name);
+      if (told) return told[0];
+      const listed = (await api.listActiveThreads(guildId)).find(
+        (thread) =>
+          thread.name === name &&
+          thread.ownerId === botId &&
+          thread.parentId === channelId &&
+          compareIds(thread.id, since) >= 0 &&
+          !this.#claimed.has(thread.id),
+      );
+      if (listed) return listed.id;
+    }
+    return undefined;
+  }
+}
+
+function refuseLongWait(ms: number): void {
+  if (ms <= MAX_WAIT_MS) return;
+  const wait = formatDuration(ms / 1_000);
+  throw new AppError("rate_limited", `Discord allows no new thread here for ${wait}; try again then.`);
+}
