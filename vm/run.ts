@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { HealthReply } from "../shared/api.ts";
 import { errorText } from "../shared/errors.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
@@ -26,7 +27,8 @@ import { Metrics } from "./http/metrics.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createTokenCheck } from "./http/token.ts";
 import { Cgroups } from "./processes/cgroups.ts";
-import { holdLock, Store } from "./store/store.ts";
+import { holdLock } from "./store/lock.ts";
+import { openStore } from "./store/store.ts";
 import { freeDiskBytes, LOW_BYTES } from "./streams/disk.ts";
 import { sizeOfLog } from "./streams/log-file.ts";
 import { LogKeeper } from "./streams/log-keeper.ts";
@@ -37,6 +39,9 @@ import { ThreadFiles } from "./threads/thread-files.ts";
 import { Threads } from "./threads/threads.ts";
 import { Watcher } from "./threads/watcher.ts";
 import { TmuxServer } from "./tmux/server.ts";
+
+/** Named here because the tests bundle the sidecar into one file in this folder: the path must hold there too. */
+const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 
 export interface Sidecar {
   url: string;
@@ -77,16 +82,16 @@ export async function runSidecar(
     const token = config.token ?? readOrMakeToken(paths.token);
     const files = new ThreadFiles(stateDir);
     const logWatch = new LogWatch(paths.logs, log);
-    const store = new Store(paths.database, (threadId) => logWatch.notify(threadId));
+    const store = openStore(paths.database, (threadId) => logWatch.notify(threadId));
     releasers.add("database", () => store.close());
 
     const queue = new KeyedQueue();
     const creating = new Set<string>();
     const freeBytesNow = () => freeDiskBytes(stateDir);
     const metrics = new Metrics({
-      listThreads: () => store.listThreads("all"),
+      listThreads: () => store.threads.list("all"),
       logDiskBytes: () =>
-        store.listThreads("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
+        store.threads.list("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
       isTmuxUp: () => tmux.downForMs() === null,
       freeDiskBytes: freeBytesNow,
     });
@@ -102,7 +107,7 @@ export async function runSidecar(
     const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
     releasers.add("control groups", () => cgroups?.close());
     const { agent, threadEnv } = config;
-    const runner = new Runner({ store, tmux, files, cgroups, agent, threadEnv });
+    const runner = new Runner({ store, tmux, files, cgroups, agent, threadEnv, wrapper: WRAPPER });
     const keeper = new LogKeeper({
       store,
       tmux,
@@ -156,7 +161,7 @@ export async function runSidecar(
     const viewers = new Viewers({
       tmux: { stateDir, env: config.threadEnv },
       isTmuxUp: () => tmux.downForMs() === null,
-      findThread: (threadId) => store.findThread(threadId),
+      findThread: (threadId) => store.threads.find(threadId),
       sessionName,
       admit: console.admit,
       onRefused: ({ socket }) => wrongTokens.count(socket.remoteAddress),

@@ -1,5 +1,6 @@
 /** One socket on `/thread/:id/attach` and the tmux client behind it: bytes through, bounded; see shared/attach.ts. */
 import type { RawData, WebSocket } from "ws";
+import type { Thread } from "../../shared/api.ts";
 import {
   type AttachMode,
   CLOSE,
@@ -10,11 +11,10 @@ import {
   RESUME_UNREAD_BYTES,
   type ServerFrame,
 } from "../../shared/attach.ts";
-import type { ThreadRow } from "../store/store.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
 
 /** What a viewer needs to know of its thread. */
-export type ViewedThread = Pick<ThreadRow, "threadId" | "status" | "exitCode" | "signal" | "cols" | "rows">;
+export type ViewedThread = Pick<Thread, "threadId" | "status" | "exitCode" | "signal" | "cols" | "rows">;
 
 export interface ViewerLimits {
   /** A socket that does not answer a ping until the next one is gone. */

@@ -1,15 +1,14 @@
 /** What the sidecar counts, in Prometheus' text form. */
 import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { threadStatusSchema } from "../../shared/api.ts";
-import type { ThreadRow } from "../store/store.ts";
+import { type Thread, threadStatusSchema } from "../../shared/api.ts";
 
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 const HOUR_MS = 3_600_000;
 
 export interface MetricsSources {
-  listThreads: () => ThreadRow[];
+  listThreads: () => readonly Pick<Thread, "status">[];
   logDiskBytes: () => number;
   isTmuxUp: () => boolean;
   freeDiskBytes: () => number;

@@ -2,12 +2,13 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, test } from "vitest";
 import { makeFolder } from "../../test/support/folders.ts";
-import { type NewThread, Store } from "./store.ts";
+import { openStore, type Store } from "./store.ts";
+import type { NewThread } from "./threads.ts";
 
 let store: Store;
 
 beforeEach(() => {
-  store = new Store(":memory:");
+  store = openStore(":memory:");
 });
 
 const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => ({
@@ -26,15 +27,15 @@ const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => (
 });
 
 test("a thread comes back as it was stored, and as it was changed", () => {
-  store.insertThread(thread("a", { command: "nasty '; DROP TABLE threads; --\n\u{1f600}" }));
-  expect(store.findThread("a")).toMatchObject({
+  store.threads.insert(thread("a", { command: "nasty '; DROP TABLE threads; --\n\u{1f600}" }));
+  expect(store.threads.find("a")).toMatchObject({
     ...thread("a"),
     command: expect.stringContaining("DROP"),
     isMade: false,
   });
-  store.updateThread("a", { status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
-  expect(store.findThread("a")).toMatchObject({ status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
-  expect(store.findThread("b")).toBeUndefined();
+  store.threads.update("a", { status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
+  expect(store.threads.find("a")).toMatchObject({ status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
+  expect(store.threads.find("b")).toBeUndefined();
 });
 
 test("open and ended ones are told apart, oldest first", () => {
@@ -45,37 +46,39 @@ test("open and ended ones are told apart, oldest first", () => {
     ["d", "killed"],
     ["e", "lost"],
   ] as const) {
-    store.insertThread(thread(id, { createdAt: 10 - (id.charCodeAt(0) % 5) }));
-    store.updateThread(id, { status });
+    store.threads.insert(thread(id, { createdAt: 10 - (id.charCodeAt(0) % 5) }));
+    store.threads.update(id, { status });
   }
-  const ids = (which: "open" | "ended" | "all") => store.listThreads(which).map((row) => row.threadId);
+  const ids = (which: "open" | "ended" | "all") => store.threads.list(which).map((row) => row.threadId);
   expect(ids("open").sort()).toEqual(["a", "b", "c"]);
   expect(ids("ended").sort()).toEqual(["d", "e"]);
-  const times = store.listThreads("all").map((row) => row.createdAt);
+  const times = store.threads.list("all").map((row) => row.createdAt);
   expect(times).toEqual([...times].sort((a, b) => a - b));
-  expect(store.countOpen()).toBe(3);
+  expect(store.threads.countOpen()).toBe(3);
 });
 
 test("the same id again replaces the thread and everything of it", () => {
-  store.insertThread(thread("a", { type: "agent", agentSession: "s" }));
-  store.addTurn("a", "second", 6);
-  store.setDelivery("a", { offset: 3 });
-  store.setInput("a", "id", "sent");
-  store.insertThread(thread("a", { type: "agent", agentSession: "t", command: "new" }));
-  expect(store.countWaiting("a")).toBe(1);
-  expect(store.findTurn("a", "waiting")).toEqual({ seq: 1, text: "new" });
-  expect(store.findDelivery("a")).toBeUndefined();
-  expect(store.findInput("a", "id")).toBeUndefined();
+  store.threads.insert(thread("a", { type: "agent", agentSession: "s" }));
+  store.turns.add("a", "old", 6);
+  store.turns.add("a", "older", 6);
+  store.deliveries.set("a", { offset: 3 });
+  store.inputs.set("a", "id", "sent");
+  store.threads.insert(thread("a", { type: "agent", agentSession: "t", command: "new" }));
+  store.turns.add("a", "new", 7);
+  expect(store.turns.countWaiting("a")).toBe(1);
+  expect(store.turns.find("a", "waiting")).toEqual({ seq: 1, text: "new" });
+  expect(store.deliveries.find("a")).toBeUndefined();
+  expect(store.inputs.find("a", "id")).toBeUndefined();
 });
 
 describe("turns", () => {
   test("are taken in order", () => {
-    store.insertThread(thread("a", { type: "agent", agentSession: "s", command: "one" }));
-    for (const text of ["two", "three"]) store.addTurn("a", text, 6);
+    store.threads.insert(thread("a", { type: "agent", agentSession: "s", command: "one" }));
+    for (const text of ["one", "two", "three"]) store.turns.add("a", text, 6);
     const taken: string[] = [];
-    for (let turn = store.findTurn("a", "waiting"); turn; turn = store.findTurn("a", "waiting")) {
+    for (let turn = store.turns.find("a", "waiting"); turn; turn = store.turns.find("a", "waiting")) {
       taken.push(turn.text);
-      store.setTurn("a", turn.seq, "done", 0);
+      store.turns.set("a", turn.seq, "done", 0);
     }
     expect(taken).toEqual(["one", "two", "three"]);
   });
@@ -88,9 +91,10 @@ describe("turns", () => {
     ["done", 126, false],
     ["running", null, false],
   ] as const)("one that is %s with %s: there is a conversation: %s", (state, exitCode, expected) => {
-    store.insertThread(thread("a", { type: "agent", agentSession: "s" }));
-    store.setTurn("a", 1, state, exitCode);
-    expect(store.hasConversation("a")).toBe(expected);
+    store.threads.insert(thread("a", { type: "agent", agentSession: "s" }));
+    store.turns.add("a", "text", 6);
+    store.turns.set("a", 1, state, exitCode);
+    expect(store.turns.hasRun("a")).toBe(expected);
   });
 });
 
@@ -98,14 +102,14 @@ test("a start that was cut off while it reserved room keeps nobody from the next
   const { path, remove } = makeFolder();
   try {
     const file = join(path, "db");
-    const first = new Store(file);
-    first.insertThread(thread("a"));
+    const first = openStore(file);
+    first.threads.insert(thread("a"));
     first.close();
     const db = new Database(file);
     db.exec("CREATE TABLE reserve AS SELECT zeroblob(4096) AS bytes");
     db.close();
-    const second = new Store(file);
-    expect(second.findThread("a")).toMatchObject(thread("a"));
+    const second = openStore(file);
+    expect(second.threads.find("a")).toMatchObject(thread("a"));
     second.close();
   } finally {
     remove();
@@ -113,11 +117,16 @@ test("a start that was cut off while it reserved room keeps nobody from the next
 });
 
 test("a transaction that fails leaves nothing behind", () => {
+  store.threads.insert(thread("a"));
   const work = () =>
     store.transaction(() => {
-      store.insertThread(thread("a"));
+      store.threads.insert(thread("b"));
+      store.threads.update("a", { status: "exited", exitCode: 3 });
+      store.deliveries.set("a", { offset: 3 });
       throw new Error("no");
     });
   expect(work).toThrow("no");
-  expect(store.findThread("a")).toBeUndefined();
+  expect(store.threads.find("a")).toMatchObject({ status: "running", exitCode: null });
+  expect(store.threads.find("b")).toBeUndefined();
+  expect(store.deliveries.find("a")).toBeUndefined();
 });

@@ -5,7 +5,8 @@ import { promisify } from "node:util";
 import { isOpen } from "../../shared/api.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Store, ThreadRow } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
@@ -54,7 +55,7 @@ export class LogKeeper {
   /** To be called every second: finds dead writers, logs that were deleted or are too large. */
   async look(): Promise<void> {
     const { store, files, queue, logMaxBytes, now, tmux } = this.#options;
-    const rows = store.listThreads("open").filter((row) => row.isMade);
+    const rows = store.threads.list("open").filter((row) => row.isMade);
     const open = new Set(rows.map((row) => row.threadId));
     for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
     const markers = new Set(rows.map((row) => row.marker));
@@ -82,7 +83,7 @@ export class LogKeeper {
    */
   async repair(threadId: string): Promise<void> {
     const { store, tmux, files, log, now, onGap } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (row?.status !== "running" || files.isSinkAlive(threadId)) return;
     await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
@@ -115,7 +116,7 @@ export class LogKeeper {
   async restore(threadId: string): Promise<void> {
     const { store, tmux, files, log, onGap } = this.#options;
     await tmux.ping();
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (row?.status !== "running" || files.isLogInPlace(threadId)) return;
     if (!(await files.stopSink(threadId))) return; // it has ended: there will be another
     const output = files.findSinkOutput(threadId);
@@ -123,7 +124,7 @@ export class LogKeeper {
     const { firstOffset, logBase, paneId } = row;
     try {
       copyWhole(output, firstOffset - logBase, files.rewrite(threadId, firstOffset));
-      store.updateThread(threadId, { logBase: firstOffset });
+      store.threads.update(threadId, { logBase: firstOffset });
       renameSync(files.rewrite(threadId, firstOffset), files.log(threadId));
     } catch (error) {
       if (!this.#failing.has(threadId))
@@ -147,7 +148,7 @@ export class LogKeeper {
   }
 
   /** Whether the log is shorter than it was. */
-  #hasLost(row: ThreadRow, size: LogSize): boolean {
+  #hasLost(row: StoredThread, size: LogSize): boolean {
     const end = row.logBase + size.end;
     const known = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
     if (end >= known) this.#ends.set(row.marker, end);
@@ -157,10 +158,10 @@ export class LogKeeper {
   /** Where the log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
   #goOn(threadId: string): void {
     const { store, files, log } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (!row || !this.#hasLost(row, sizeOfLog(files.log(threadId)))) return;
     const firstOffset = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
-    store.updateThread(threadId, { logBase: firstOffset, firstOffset });
+    store.threads.update(threadId, { logBase: firstOffset, firstOffset });
     appendFileSync(files.log(threadId), EMPTIED, { mode: 0o600 });
     log.error({ threadId, firstOffset }, "a log has lost what was in it");
   }
@@ -168,7 +169,7 @@ export class LogKeeper {
   /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
   recover(): void {
     const { store, files } = this.#options;
-    for (const row of store.listThreads("open")) {
+    for (const row of store.threads.list("open")) {
       // Another one was cut off before the row was changed: the log is whole.
       if (existsSync(files.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
       files.removeRewrites(row.threadId);
@@ -179,7 +180,7 @@ export class LogKeeper {
   /** Gives back all but the last `keepBytes` of a log. Offsets stay. The caller holds the thread's queue. */
   async shrink(threadId: string, keepBytes: number): Promise<void> {
     const { store, files, log } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (!row) return;
     const file = files.log(threadId);
     const { end } = sizeOfLog(file);
@@ -188,7 +189,7 @@ export class LogKeeper {
     const first = findLineStart(file, cut);
     if (this.#canPunch) {
       // First the row, so that nobody reads what is about to go.
-      store.updateThread(threadId, { firstOffset: row.logBase + first });
+      store.threads.update(threadId, { firstOffset: row.logBase + first });
       try {
         await run("fallocate", [
           "--punch-hole",
@@ -217,14 +218,14 @@ export class LogKeeper {
    * of the whole, and `logBase` says how much is gone, so that offsets stay. A crash at any point is put right by
    * {@link recover}.
    */
-  async #writeAnew(row: ThreadRow, first: number): Promise<void> {
+  async #writeAnew(row: StoredThread, first: number): Promise<void> {
     const { store, files, log } = this.#options;
     const { threadId } = row;
     if (!(await files.stopSink(threadId))) return;
     try {
       const logBase = row.logBase + first;
       copyWhole(files.log(threadId), first, files.rewrite(threadId, logBase));
-      store.updateThread(threadId, { logBase, firstOffset: logBase });
+      store.threads.update(threadId, { logBase, firstOffset: logBase });
       this.#copyBack({ ...row, logBase });
       rmSync(files.rewrite(threadId, logBase));
       log.info({ threadId, firstOffset: logBase }, "wrote a log anew without its start");
@@ -234,7 +235,7 @@ export class LogKeeper {
   }
 
   /** In place: the writer has this very file open, and appends. */
-  #copyBack({ threadId, logBase }: ThreadRow): void {
+  #copyBack({ threadId, logBase }: StoredThread): void {
     const { files } = this.#options;
     if (existsSync(files.log(threadId))) truncateSync(files.log(threadId), 0);
     copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
@@ -243,8 +244,8 @@ export class LogKeeper {
   /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
   async #boundTotal(): Promise<void> {
     const { store, files, queue, stateMaxBytes, log } = this.#options;
-    const sized = store
-      .listThreads("all")
+    const sized = store.threads
+      .list("all")
       .map((row) => ({ row, bytes: sizeOfLog(files.log(row.threadId)).diskBytes }));
     let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
     const ended = sized
@@ -252,7 +253,7 @@ export class LogKeeper {
       .sort((a, b) => (a.row.endedAt ?? 0) - (b.row.endedAt ?? 0));
     for (const { row, bytes } of ended) {
       if (total <= stateMaxBytes) return;
-      store.deleteThread(row.threadId);
+      store.threads.delete(row.threadId);
       files.remove(row.threadId);
       total -= bytes;
       log.warn({ threadId: row.threadId }, "removed an ended thread: all logs together are too large");

@@ -1,15 +1,15 @@
 /** Starts programs in panes: a terminal's command, an agent's turns. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { AppError } from "../../shared/errors.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
-import type { Store, ThreadRow, Turn } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import type { Turn } from "../store/turns.ts";
 import type { Pane, TmuxServer } from "../tmux/server.ts";
 import { type AgentConfig, findProgram, turnArgv } from "./agent-program.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 
-const WRAPPER = fileURLToPath(new URL("../tmux/wrap.sh", import.meta.url));
 const MARKER_NAME = "THREADMUX_THREAD";
 
 export interface RunnerOptions {
@@ -20,6 +20,8 @@ export interface RunnerOptions {
   agent: AgentConfig;
   /** The environment of the threads' programs; an agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
+  /** The file of tmux/wrap.sh, in which every program runs. */
+  wrapper: string;
 }
 
 /** tmux's name for a thread's session. */
@@ -58,7 +60,7 @@ export class Runner {
   }
 
   /** Makes the session with the first program in it. */
-  async open(row: ThreadRow): Promise<void> {
+  async open(row: StoredThread): Promise<void> {
     const { store, tmux, files } = this.#options;
     const { threadId } = row;
     const turn = row.type === "agent" ? this.#takeTurn(row) : undefined;
@@ -74,8 +76,8 @@ export class Runner {
       sinkPidPath: files.sinkPidForTmux(threadId),
     });
     store.transaction(() => {
-      store.updateThread(threadId, { ...pane, isMade: true });
-      if (turn) store.setTurn(threadId, turn.seq, "running");
+      store.threads.update(threadId, { ...pane, isMade: true });
+      if (turn) store.turns.set(threadId, turn.seq, "running");
     });
   }
 
@@ -85,8 +87,8 @@ export class Runner {
    */
   async startWaitingTurn(threadId: string): Promise<void> {
     const { store, tmux, files } = this.#options;
-    const row = store.findThread(threadId);
-    if (row?.status !== "idle" || !store.findTurn(threadId, "waiting")) return;
+    const row = store.threads.find(threadId);
+    if (row?.status !== "idle" || !store.turns.find(threadId, "waiting")) return;
     const turn = this.#takeTurn(row);
     const newSink = files.isSinkAlive(threadId)
       ? undefined
@@ -102,60 +104,60 @@ export class Runner {
    */
   async settleStartingTurn(threadId: string, pane: Pane): Promise<void> {
     const { store, files } = this.#options;
-    const row = store.findThread(threadId);
-    const turn = store.findTurn(threadId, "starting");
+    const row = store.threads.find(threadId);
+    const turn = store.turns.find(threadId, "starting");
     if (row?.status !== "running" || !turn) return;
     if (pane.pid !== row.panePid || files.findRunEnd(threadId, turn.seq)) {
       this.#nowRunning(row, turn, { panePid: pane.pid, tty: pane.tty });
       return;
     }
     store.transaction(() => {
-      store.setTurn(threadId, turn.seq, "waiting");
-      store.updateThread(threadId, { status: "idle" });
+      store.turns.set(threadId, turn.seq, "waiting");
+      store.threads.update(threadId, { status: "idle" });
     });
     await this.startWaitingTurn(threadId);
   }
 
-  #nowRunning({ threadId }: ThreadRow, turn: Turn, pane: { panePid: number; tty: string }): void {
+  #nowRunning({ threadId }: StoredThread, turn: Turn, pane: { panePid: number; tty: string }): void {
     const { store } = this.#options;
     store.transaction(() => {
-      store.updateThread(threadId, pane);
-      store.setTurn(threadId, turn.seq, "running");
+      store.threads.update(threadId, pane);
+      store.turns.set(threadId, turn.seq, "running");
     });
   }
 
-  #commandWords(row: ThreadRow): string[] {
+  #commandWords(row: StoredThread): string[] {
     const configured = this.#options.threadEnv["SHELL"];
     const shell =
       [configured, "/bin/bash"].find((file) => file !== undefined && existsSync(file)) ?? "/bin/sh";
     return [shell, "-c", row.command];
   }
 
-  #takeTurn({ threadId }: ThreadRow): Turn {
+  #takeTurn({ threadId }: StoredThread): Turn {
     const { store } = this.#options;
-    const turn = store.findTurn(threadId, "waiting");
+    const turn = store.turns.find(threadId, "waiting");
     if (!turn) throw new Error(`thread ${threadId} has no message to start`);
     store.transaction(() => {
-      store.setTurn(threadId, turn.seq, "starting");
-      store.updateThread(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
+      store.turns.set(threadId, turn.seq, "starting");
+      store.threads.update(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
     });
     return turn;
   }
 
-  #agentWords({ threadId, agentSession }: ThreadRow, turn: Turn): string[] {
+  #agentWords({ threadId, agentSession }: StoredThread, turn: Turn): string[] {
     const { store, agent, threadEnv } = this.#options;
     if (agentSession === null) throw new Error(`thread ${threadId} is no agent`);
     return turnArgv(agent, {
       file: findProgram(agent.program, threadEnv["PATH"] ?? "") ?? agent.program,
       session: agentSession,
-      isFirst: !store.hasConversation(threadId),
+      isFirst: !store.turns.hasRun(threadId),
       text: turn.text,
     });
   }
 
-  #wrapped(row: ThreadRow, runNumber: number, words: readonly string[]): string[] {
-    const { files, cgroups } = this.#options;
+  #wrapped(row: StoredThread, runNumber: number, words: readonly string[]): string[] {
+    const { files, cgroups, wrapper } = this.#options;
     const group = cgroups?.make(row.marker) ?? "";
-    return ["/bin/sh", WRAPPER, files.runEnd(row.threadId, runNumber), row.path, group, ...words];
+    return ["/bin/sh", wrapper, files.runEnd(row.threadId, runNumber), row.path, group, ...words];
   }
 }

@@ -26,7 +26,8 @@ import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
 import { killTree } from "../processes/process-tree.ts";
-import type { Store, ThreadRow } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
 import { diskFull, FULL_BYTES } from "../streams/disk.ts";
 import { drain } from "../streams/drain.ts";
 import { makeLog, readLog, readLogTail, sizeOfLog } from "../streams/log-file.ts";
@@ -84,7 +85,7 @@ export class Threads {
     const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir);
-      const existing = store.findThread(threadId);
+      const existing = store.threads.find(threadId);
       if (existing && isOpen(existing.status)) {
         throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
       }
@@ -96,10 +97,13 @@ export class Threads {
         files.remove(threadId);
         makeLog(files.log(threadId));
         const agentSession = request.type === "agent" ? randomUUID() : null;
-        store.insertThread({ ...request, dir, path, createdAt: now(), marker, agentSession });
+        store.transaction(() => {
+          store.threads.insert({ ...request, dir, path, createdAt: now(), marker, agentSession });
+          if (request.type === "agent") store.turns.add(threadId, request.command, now());
+        });
         await runner.open(this.#get(threadId));
       } catch (error) {
-        store.deleteThread(threadId);
+        store.threads.delete(threadId);
         files.remove(threadId);
         cgroups?.remove(marker);
         throw error;
@@ -144,18 +148,18 @@ export class Threads {
   }
 
   /** How the program that runs now, or ran last, ended by its wrapper's word; undefined where it goes on. */
-  #findEnd(row: ThreadRow): RunEnd | undefined {
+  #findEnd(row: StoredThread): RunEnd | undefined {
     const { store, files } = this.#options;
-    const run = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(row.threadId, "running")?.seq;
+    const run = row.type === "terminal" ? TERMINAL_RUN : store.turns.find(row.threadId, "running")?.seq;
     return run === undefined ? undefined : files.findRunEnd(row.threadId, run);
   }
 
-  async #addMessage({ threadId }: ThreadRow, text: string, inputId: string | undefined): Promise<void> {
+  async #addMessage({ threadId }: StoredThread, text: string, inputId: string | undefined): Promise<void> {
     const { store, runner, log, now } = this.#options;
     checkMessage(text);
     store.transaction(() => {
-      store.addTurn(threadId, text, now());
-      if (inputId !== undefined) store.setInput(threadId, inputId, "sent");
+      store.turns.add(threadId, text, now());
+      if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");
     });
     // The message is stored: from here on it will go in, now or when tmux is back.
     await runner
@@ -163,29 +167,30 @@ export class Threads {
       .catch((error: unknown) => log.warn({ threadId, err: error }, "a message waits for tmux"));
   }
 
-  async #type(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
+  async #type(row: StoredThread, bytes: Buffer, inputId: string | undefined): Promise<void> {
     const unfinished = await this.#checkLineLength(row, bytes);
     await this.#typeOnce(row, bytes, inputId);
     this.#unfinishedLines.set(row.threadId, unfinished);
   }
 
-  async #typeOnce(row: ThreadRow, bytes: Buffer, inputId: string | undefined): Promise<void> {
+  async #typeOnce(row: StoredThread, bytes: Buffer, inputId: string | undefined): Promise<void> {
     const { store, tmux } = this.#options;
     if (inputId === undefined) return tmux.typist.sendBytes(row.paneId, bytes);
     // The pane keeps only the last id: what is still open is settled before this one takes its place.
-    for (const open of store.listSendingInputs(row.threadId)) {
-      if (open !== inputId && (await this.#hasGoneIn(row, open))) store.setInput(row.threadId, open, "sent");
+    for (const open of store.inputs.listSending(row.threadId)) {
+      if (open !== inputId && (await this.#hasGoneIn(row, open)))
+        store.inputs.set(row.threadId, open, "sent");
     }
-    store.setInput(row.threadId, inputId, "sending");
+    store.inputs.set(row.threadId, inputId, "sending");
     await tmux.typist.sendBytes(row.paneId, bytes, inputId);
-    store.setInput(row.threadId, inputId, "sent");
+    store.inputs.set(row.threadId, inputId, "sent");
   }
 
   /**
    * In line mode the kernel keeps the first 4,095 bytes of a line and drops the rest without a word.
    * @returns how long the line is that these bytes leave unfinished.
    */
-  async #checkLineLength({ threadId, tty }: ThreadRow, bytes: Buffer): Promise<number> {
+  async #checkLineLength({ threadId, tty }: StoredThread, bytes: Buffer): Promise<number> {
     let length = this.#unfinishedLines.get(threadId) ?? 0;
     let longest = 0;
     for (const byte of bytes) {
@@ -201,9 +206,9 @@ export class Threads {
   }
 
   /** Where the database can't tell, since the sidecar died in between, the pane can: it keeps the last id. */
-  async #hasGoneIn(row: ThreadRow, inputId: string): Promise<boolean> {
+  async #hasGoneIn(row: StoredThread, inputId: string): Promise<boolean> {
     const { store, tmux } = this.#options;
-    const state = store.findInput(row.threadId, inputId);
+    const state = store.inputs.find(row.threadId, inputId);
     if (state !== "sending") return state === "sent";
     return row.status === "running" && (await tmux.typist.findLastInputId(row.paneId)) === inputId;
   }
@@ -249,7 +254,7 @@ export class Threads {
     since,
     limit,
   }: Pick<z.output<typeof outputsRequestSchema>, "since" | "limit">): Promise<Record<string, OutputReply>> {
-    const known = Object.entries(since).filter(([threadId]) => this.#options.store.findThread(threadId));
+    const known = Object.entries(since).filter(([threadId]) => this.#options.store.threads.find(threadId));
     const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
     const replies = await Promise.all(
       known.map(async ([threadId, position]) => {
@@ -283,14 +288,14 @@ export class Threads {
       const row = this.#get(threadId);
       if (!isOpen(row.status)) throw ended(row);
       await whereItRuns(row, tmux.resize(sessionName(threadId), size));
-      store.updateThread(threadId, size);
+      store.threads.update(threadId, size);
     });
   }
 
   /** @throws AppError `not_found` */
   setDelivery(threadId: string, mark: Delivery): void {
     this.#get(threadId);
-    this.#options.store.setDelivery(threadId, mark);
+    this.#options.store.deliveries.set(threadId, mark);
   }
 
   /**
@@ -314,7 +319,7 @@ export class Threads {
         ? describeEnd(end?.exitCode ?? null)
         : { exitCode: row.exitCode, signal: row.signal };
       await whereTmuxAnswers(tmux.killSession(sessionName(threadId)));
-      store.updateThread(threadId, {
+      store.threads.update(threadId, {
         status: "killed",
         ...ending,
         endedAt: wasRunning ? (end?.endedAt ?? now()) : (row.endedAt ?? now()),
@@ -326,7 +331,7 @@ export class Threads {
   }
 
   list(which: "open" | "ended" | "all"): Thread[] {
-    const rows = this.#options.store.listThreads(which);
+    const rows = this.#options.store.threads.list(which);
     return rows.filter((row) => row.isMade).map((row) => this.#describe(row));
   }
 
@@ -352,19 +357,19 @@ export class Threads {
     const file = files.log(threadId);
     const start = firstOffset - logBase;
     const isStillThere = (position: number) => {
-      const row = store.findThread(threadId);
+      const row = store.threads.find(threadId);
       return row?.logBase === logBase && row.firstOffset - logBase <= position;
     };
     return { file, start, end: Math.max(start, sizeOfLog(file).end), firstOffset, isStillThere };
   }
 
-  #get(threadId: string): ThreadRow {
-    const row = this.#options.store.findThread(threadId);
+  #get(threadId: string): StoredThread {
+    const row = this.#options.store.threads.find(threadId);
     if (!row) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
     return row;
   }
 
-  #describe(row: ThreadRow): Thread {
+  #describe(row: StoredThread): Thread {
     const { end, diskBytes } = sizeOfLog(this.#options.files.log(row.threadId));
     return {
       threadId: row.threadId,
@@ -382,8 +387,8 @@ export class Threads {
       logBytes: diskBytes,
       cols: row.cols,
       rows: row.rows,
-      waiting: row.type === "agent" ? this.#options.store.countWaiting(row.threadId) : 0,
-      delivery: this.#options.store.findDelivery(row.threadId) ?? null,
+      waiting: row.type === "agent" ? this.#options.store.turns.countWaiting(row.threadId) : 0,
+      delivery: this.#options.store.deliveries.find(row.threadId) ?? null,
     };
   }
 
@@ -395,7 +400,7 @@ export class Threads {
 
   #checkRoom(): void {
     const { store, maxThreads, freeDiskBytes } = this.#options;
-    const open = store.countOpen();
+    const open = store.threads.countOpen();
     if (open >= maxThreads) {
       throw new AppError(
         "max_threads",
@@ -406,7 +411,7 @@ export class Threads {
   }
 
   /** As tmux shows it; where tmux can't be asked, from the log without its escape sequences. */
-  async #summary(row: ThreadRow): Promise<string> {
+  async #summary(row: StoredThread): Promise<string> {
     const { tmux, files } = this.#options;
     const shown = await whereTmuxAnswers(tmux.captureText(row.paneId, 200));
     const text =
@@ -415,8 +420,8 @@ export class Threads {
   }
 }
 
-function ended(row: ThreadRow): AppError {
-  const why: Record<ThreadRow["status"], string> = {
+function ended(row: StoredThread): AppError {
+  const why: Record<StoredThread["status"], string> = {
     running: "its process runs",
     idle: "no turn of its agent runs; keys go to a running turn",
     exited: "its process has ended",
@@ -446,7 +451,7 @@ async function isLineMode(tty: string): Promise<boolean> {
 }
 
 /** tmux has no such pane, or its process has ended: the thread's end is about to be noticed. */
-async function whereItRuns<T>(row: ThreadRow, work: Promise<T>): Promise<T> {
+async function whereItRuns<T>(row: StoredThread, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -126,7 +126,7 @@ export class Watcher {
     this.#isReconcileDue = false;
     const panes = await tmux.listPanes("all");
     const sessions = new Map(panes.map((pane) => [pane.session, pane]));
-    const rows = store.listThreads("open");
+    const rows = store.threads.list("open");
     await Promise.all(
       rows.map(async ({ threadId, isMade, status }) => {
         const pane = sessions.get(sessionName(threadId));
@@ -136,7 +136,7 @@ export class Watcher {
           await queue.run(threadId, () => this.#checkLost(threadId));
         } else if (pane && status === "idle") {
           await queue.run(threadId, () => runner.startWaitingTurn(threadId));
-        } else if (pane && store.findTurn(threadId, "starting")) {
+        } else if (pane && store.turns.find(threadId, "starting")) {
           await queue.run(threadId, () => this.#settle(threadId));
         }
       }),
@@ -153,18 +153,18 @@ export class Watcher {
 
   async #removeHalfMade(threadId: string): Promise<void> {
     const { store, tmux, files, log, creating } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (!row || row.isMade || creating.has(threadId)) return;
     log.warn({ threadId }, "removing a thread whose creation was interrupted");
     await this.#killTree({ panePid: 0, tty: "", marker: row.marker });
     await tmux.killSession(sessionName(threadId));
-    store.deleteThread(threadId);
+    store.threads.delete(threadId);
     files.remove(threadId);
   }
 
   async #checkLost(threadId: string): Promise<void> {
     const { store, tmux, files, log, now } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (!row || !isOpen(row.status) || row.status === "exited") return;
     const panes = await tmux.listPanes("all");
     if (panes.some((pane) => pane.session === sessionName(threadId))) return;
@@ -176,7 +176,7 @@ export class Watcher {
       { threadId, survivors },
       end ? "a thread's session is gone" : "a thread is lost: its session is gone",
     );
-    store.updateThread(
+    store.threads.update(
       threadId,
       end
         ? { status: "exited", ...describeEnd(end.exitCode), endedAt: end.endedAt }
@@ -187,7 +187,7 @@ export class Watcher {
   async #endUnknown(pane: Pane): Promise<void> {
     const { store, tmux, log, creating } = this.#options;
     const threadId = threadIdOf(pane.session);
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (creating.has(threadId) || (row && isOpen(row.status))) return;
     log.warn({ session: pane.session }, "ending a session that no thread has");
     const { pid, tty, isDead } = pane;
@@ -208,9 +208,9 @@ export class Watcher {
       return;
     }
     if (this.#isReconcileDue) await this.reconcile();
-    if (!store.listThreads("open").some((row) => row.status === "running")) return;
+    if (!store.threads.list("open").some((row) => row.status === "running")) return;
     for (const pane of await tmux.listPanes("needing a look")) {
-      const row = store.findThread(threadIdOf(pane.session));
+      const row = store.threads.find(threadIdOf(pane.session));
       if (row?.status !== "running" || this.#attending.has(row.threadId)) continue;
       const { threadId } = row;
       this.#attending.add(threadId);
@@ -224,11 +224,11 @@ export class Watcher {
   /** The pane's process has ended: once the log is complete, the thread says so. */
   async #finish(threadId: string, pane: Pane): Promise<void> {
     const { store, tmux, files, runner, now } = this.#options;
-    const row = store.findThread(threadId);
+    const row = store.threads.find(threadId);
     if (row?.status !== "running" || row.panePid !== pane.pid) return;
     // A message that could not go in while tmux hung: the pane is dead because it has not been started yet.
-    if (store.findTurn(threadId, "starting")) return runner.settleStartingTurn(threadId, pane);
-    const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.findTurn(threadId, "running")?.seq;
+    if (store.turns.find(threadId, "starting")) return runner.settleStartingTurn(threadId, pane);
+    const runNumber = row.type === "terminal" ? TERMINAL_RUN : store.turns.find(threadId, "running")?.seq;
     const end = runNumber === undefined ? undefined : files.findRunEnd(threadId, runNumber);
     if (!end && pane.exitCode === undefined && pane.signal === undefined) {
       const since = this.#withoutStatusSince.get(threadId) ?? performance.now();
@@ -245,21 +245,21 @@ export class Watcher {
     const ending = end ? describeEnd(end.exitCode) : describeEnd(pane.exitCode ?? null, pane.signal);
     const endedAt = end?.endedAt ?? now();
     if (row.type === "terminal") {
-      store.updateThread(threadId, { status: "exited", ...ending, endedAt });
+      store.threads.update(threadId, { status: "exited", ...ending, endedAt });
       return;
     }
     store.transaction(() => {
-      if (runNumber !== undefined) store.setTurn(threadId, runNumber, "done", ending.exitCode);
-      store.updateThread(threadId, { status: "idle", ...ending, endedAt });
+      if (runNumber !== undefined) store.turns.set(threadId, runNumber, "done", ending.exitCode);
+      store.threads.update(threadId, { status: "idle", ...ending, endedAt });
     });
     await runner.startWaitingTurn(threadId);
   }
 
   #removeOld(): void {
     const { store, files, log, logRetentionHours, now } = this.#options;
-    for (const { threadId, endedAt, createdAt } of store.listThreads("ended")) {
+    for (const { threadId, endedAt, createdAt } of store.threads.list("ended")) {
       if (now() - (endedAt ?? createdAt) < logRetentionHours * 3_600_000) continue;
-      store.deleteThread(threadId);
+      store.threads.delete(threadId);
       files.remove(threadId);
       log.info({ threadId }, "removed an old thread");
     }

@@ -1,0 +1,27 @@
+/** The relay's mark for each thread: kept for it, never looked into. */
+import { z } from "zod";
+import { type Delivery, deliverySchema } from "../../shared/api.ts";
+import type { Database } from "./database.ts";
+
+const rowSchema = z.object({ mark: z.string() });
+
+export class DeliveryTable {
+  readonly #find;
+  readonly #set;
+
+  constructor(db: Database) {
+    this.#find = db.prepare("SELECT mark FROM deliveries WHERE thread_id = ?");
+    this.#set = db.prepare(
+      "INSERT INTO deliveries (thread_id, mark) VALUES (?, ?) ON CONFLICT DO UPDATE SET mark = excluded.mark",
+    );
+  }
+
+  find(threadId: string): Delivery | undefined {
+    const row = this.#find.get(threadId);
+    return row === undefined ? undefined : deliverySchema.parse(JSON.parse(rowSchema.parse(row).mark));
+  }
+
+  set(threadId: string, mark: Delivery): void {
+    this.#set.run(threadId, JSON.stringify(mark));
+  }
+}

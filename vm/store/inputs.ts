@@ -1,0 +1,38 @@
+/** Inputs with an id, so that what is sent again goes in once. */
+import { z } from "zod";
+import type { Database } from "./database.ts";
+
+/** `sending`: it was begun and, as far as the database knows, not finished. */
+export type InputState = "sending" | "sent";
+
+const stateSchema = z.object({ is_sent: z.int() });
+const idSchema = z.object({ input_id: z.string() });
+
+export class InputTable {
+  readonly #find;
+  readonly #listSending;
+  readonly #set;
+
+  constructor(db: Database) {
+    this.#find = db.prepare("SELECT is_sent FROM inputs WHERE thread_id = ? AND input_id = ?");
+    this.#listSending = db.prepare("SELECT input_id FROM inputs WHERE thread_id = ? AND is_sent = 0");
+    this.#set = db.prepare(
+      "INSERT INTO inputs (thread_id, input_id, is_sent) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET is_sent = excluded.is_sent",
+    );
+  }
+
+  find(threadId: string, inputId: string): InputState | undefined {
+    const row = this.#find.get(threadId, inputId);
+    if (row === undefined) return undefined;
+    return stateSchema.parse(row).is_sent === 0 ? "sending" : "sent";
+  }
+
+  /** Ids of the inputs that are `sending`. */
+  listSending(threadId: string): string[] {
+    return this.#listSending.all(threadId).map((row) => idSchema.parse(row).input_id);
+  }
+
+  set(threadId: string, inputId: string, state: InputState): void {
+    this.#set.run(threadId, inputId, state === "sent" ? 1 : 0);
+  }
+}

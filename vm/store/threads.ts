@@ -1,0 +1,210 @@
+/** Threads: what they are, their status, where their program runs, where their log begins. */
+import { z } from "zod";
+import {
+  isOpen,
+  type ThreadStatus,
+  type ThreadType,
+  threadStatusSchema,
+  threadTypeSchema,
+} from "../../shared/api.ts";
+import type { Database } from "./database.ts";
+
+export interface StoredThread {
+  readonly threadId: string;
+  readonly type: ThreadType;
+  /** Relative to `REPOS_DIR`, as shown. */
+  readonly dir: string;
+  /** Absolute, links resolved. */
+  readonly path: string;
+  readonly command: string;
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly status: ThreadStatus;
+  /** False while creation is under way: a thread left so by a crash never became one. */
+  readonly isMade: boolean;
+  readonly endedAt: number | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly cols: number;
+  readonly rows: number;
+  /** In the environment of every process of the thread. */
+  readonly marker: string;
+  readonly paneId: string;
+  readonly panePid: number;
+  readonly tty: string;
+  /** The agent's own conversation id. */
+  readonly agentSession: string | null;
+  /** The offset of the log file's first byte; above 0 only if the file was written anew. */
+  readonly logBase: number;
+  /** The oldest offset that can still be read. */
+  readonly firstOffset: number;
+}
+
+export type NewThread = Pick<
+  StoredThread,
+  | "threadId"
+  | "type"
+  | "dir"
+  | "path"
+  | "command"
+  | "createdBy"
+  | "createdAt"
+  | "cols"
+  | "rows"
+  | "marker"
+  | "agentSession"
+>;
+
+export type ThreadPatch = Partial<
+  Pick<
+    StoredThread,
+    | "status"
+    | "isMade"
+    | "endedAt"
+    | "exitCode"
+    | "signal"
+    | "cols"
+    | "rows"
+    | "logBase"
+    | "firstOffset"
+    | "paneId"
+    | "panePid"
+    | "tty"
+  >
+>;
+
+const rowSchema = z
+  .object({
+    thread_id: z.string(),
+    type: threadTypeSchema,
+    dir: z.string(),
+    path: z.string(),
+    command: z.string(),
+    created_by: z.string(),
+    created_at: z.int(),
+    status: threadStatusSchema,
+    is_made: z.int(),
+    ended_at: z.int().nullable(),
+    exit_code: z.int().nullable(),
+    signal: z.string().nullable(),
+    cols: z.int(),
+    rows: z.int(),
+    marker: z.string(),
+    pane_id: z.string(),
+    pane_pid: z.int(),
+    tty: z.string(),
+    agent_session: z.string().nullable(),
+    log_base: z.int(),
+    first_offset: z.int(),
+  })
+  .transform(
+    (row): StoredThread => ({
+      threadId: row.thread_id,
+      type: row.type,
+      dir: row.dir,
+      path: row.path,
+      command: row.command,
+      createdBy: row.created_by,
+      createdAt: row.created_at,
+      status: row.status,
+      isMade: row.is_made !== 0,
+      endedAt: row.ended_at,
+      exitCode: row.exit_code,
+      signal: row.signal,
+      cols: row.cols,
+      rows: row.rows,
+      marker: row.marker,
+      paneId: row.pane_id,
+      panePid: row.pane_pid,
+      tty: row.tty,
+      agentSession: row.agent_session,
+      logBase: row.log_base,
+      firstOffset: row.first_offset,
+    }),
+  );
+
+const INSERT = `
+  INSERT INTO threads
+    (thread_id, type, dir, path, command, created_by, created_at, status, cols, rows, marker, agent_session)
+  VALUES
+    (@threadId, @type, @dir, @path, @command, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`;
+
+/** Everything that a {@link ThreadPatch} may change. */
+const UPDATE = `
+  UPDATE threads SET
+    status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
+    cols = @cols, rows = @rows, log_base = @logBase, first_offset = @firstOffset,
+    pane_id = @paneId, pane_pid = @panePid, tty = @tty
+  WHERE thread_id = @threadId`;
+
+export class ThreadTable {
+  readonly #db: Database;
+  readonly #onChange: (threadId: string) => void;
+  /** All threads as the database has them: they are read many times a second and seldom change. */
+  readonly #threads = new Map<string, StoredThread>();
+  readonly #insert;
+  readonly #update;
+  readonly #delete;
+  readonly #selectOne;
+  readonly #selectAll;
+
+  /** @param onChange is told each thread that has changed, before a surrounding transaction ends. */
+  constructor(db: Database, onChange: (threadId: string) => void) {
+    this.#db = db;
+    this.#onChange = onChange;
+    this.#insert = db.prepare(INSERT);
+    this.#update = db.prepare(UPDATE);
+    this.#delete = db.prepare("DELETE FROM threads WHERE thread_id = ?");
+    this.#selectOne = db.prepare("SELECT * FROM threads WHERE thread_id = ?");
+    this.#selectAll = db.prepare("SELECT * FROM threads");
+    this.#load();
+    db.onRollback(() => this.#load());
+  }
+
+  find(threadId: string): StoredThread | undefined {
+    return this.#threads.get(threadId);
+  }
+
+  /** The oldest first. */
+  list(which: "open" | "ended" | "all"): StoredThread[] {
+    return [...this.#threads.values()]
+      .filter(({ status }) => which === "all" || isOpen(status) === (which === "open"))
+      .sort((a, b) => a.createdAt - b.createdAt || (a.threadId < b.threadId ? -1 : 1));
+  }
+
+  countOpen(): number {
+    return this.list("open").length;
+  }
+
+  /** Replaces a thread of the same id, and all that other tables hold of it. */
+  insert(thread: NewThread): void {
+    this.#db.transaction(() => {
+      this.delete(thread.threadId);
+      this.#insert.run(thread);
+      this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
+    });
+  }
+
+  /** Does nothing if the thread is not there (any more). */
+  update(threadId: string, patch: ThreadPatch): void {
+    const before = this.#threads.get(threadId);
+    if (!before) return;
+    const thread = { ...before, ...patch };
+    this.#update.run({ ...thread, isMade: Number(thread.isMade) });
+    this.#threads.set(threadId, thread);
+    this.#onChange(threadId);
+  }
+
+  /** What other tables hold of it goes too. */
+  delete(threadId: string): void {
+    this.#delete.run(threadId);
+    this.#threads.delete(threadId);
+    this.#onChange(threadId);
+  }
+
+  #load(): void {
+    this.#threads.clear();
+    for (const thread of z.array(rowSchema).parse(this.#selectAll.all()))
+      this.#threads.set(thread.threadId, thread);
+  }
+}
