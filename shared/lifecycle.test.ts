@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { KeyedQueue, pause, Releasers, withDeadline, withTimeout } from "./lifecycle.ts";
+import { KeyedQueue, pause, Releasers, Slots, withDeadline, withTimeout } from "./lifecycle.ts";
 
 /** A promise and what ends it. */
 function open<T = void>() {
@@ -162,5 +162,49 @@ describe("withTimeout", () => {
   test("is the work's result, or its error", async () => {
     expect(await withTimeout(1_000, [], async () => 3)).toBe(3);
     await expect(withTimeout(1_000, [], () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  });
+});
+
+describe("Slots", () => {
+  const never = new AbortController().signal;
+
+  test("run so many at once, the others in order, also after one failed", async () => {
+    const slots = new Slots(2);
+    const tasks = ["a", "b", "c", "d"].map((name) => ({ name, ...open() }));
+    const started: string[] = [];
+    const runs = tasks.map(({ name, promise }) =>
+      slots.run(async () => {
+        started.push(name);
+        await promise;
+        return name;
+      }, never),
+    );
+    await settle();
+    expect(started).toEqual(["a", "b"]);
+    tasks[1]?.reject(new Error("b failed"));
+    await expect(runs[1]).rejects.toThrow("b failed");
+    expect(started).toEqual(["a", "b", "c"]);
+    for (const task of tasks) task.resolve();
+    expect(await Promise.all([runs[0], runs[2], runs[3]])).toEqual(["a", "c", "d"]);
+    expect(await slots.run(async () => "later", never)).toBe("later");
+  });
+
+  test("one whose signal fires while it waits never starts, and takes nobody's turn", async () => {
+    const slots = new Slots(1);
+    const first = open();
+    const running = slots.run(() => first.promise, never);
+    const gone = new AbortController();
+    let hasStarted = false;
+    const left = slots.run(async () => {
+      hasStarted = true;
+    }, gone.signal);
+    const next = slots.run(async () => "next", never);
+    gone.abort();
+    expect(await left).toBeUndefined();
+    first.resolve();
+    await running;
+    expect(await next).toBe("next");
+    expect(hasStarted).toBe(false);
+    expect(await slots.run(async () => "x", gone.signal)).toBeUndefined();
   });
 });

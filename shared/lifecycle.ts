@@ -85,6 +85,57 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** Runs at most so many tasks at once; the others wait, in order. */
+export class Slots {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** What `task` gives; undefined, and `task` is not started, if `signal` fires before its turn. */
+  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+    if (!(await this.#take(signal))) return undefined;
+    try {
+      return await task();
+    } finally {
+      this.#give();
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return true;
+    }
+    return new Promise((resolve) => {
+      const leave = () => {
+        this.#waiting.delete(start);
+        resolve(false);
+      };
+      const start = () => {
+        signal.removeEventListener("abort", leave);
+        resolve(true);
+      };
+      this.#waiting.add(start);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  /** A slot goes straight to who waits for it: nobody who comes later can take it. */
+  #give(): void {
+    const [next] = this.#waiting;
+    if (!next) {
+      this.#free += 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
 /** Runs the tasks of one key strictly one after the other; different keys run side by side. */
 export class KeyedQueue {
   readonly #tails = new Map<string, Promise<unknown>>();

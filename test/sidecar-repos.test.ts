@@ -1,7 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findProcessesOf } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -137,27 +146,145 @@ test("FIFOs, devices and endless files where git's should be stop nobody", { tim
   await openTerminal(sidecar.client, "after-fifos", "true");
 });
 
-test("what a repository's settings make git run sees no secret of the sidecar", async () => {
-  folder("filtered");
-  git("filtered", "init", "-q");
-  const seen = join(sidecar.folders.path, "seen");
-  git("filtered", "config", "filter.spy.clean", `env > ${seen}; cat`);
-  file("filtered/.gitattributes", "* filter=spy\n");
-  file("filtered/file", "1");
-  git("filtered", "add", "."); // runs it once, from here
-  renameSync(seen, `${seen}-before`);
-  file("filtered/file", "2"); // as long as before: only its content says that it has changed
-  process.env["SECRET_OF_THE_SIDECAR"] = "s3cret";
-  try {
-    // A `git status` that takes too long is given up.
-    await until(
-      "git to run the filter",
-      async () => (await dirs("filtered")).length === 1 && existsSync(seen),
-    );
-  } finally {
-    delete process.env["SECRET_OF_THE_SIDECAR"];
+describe("nothing of a repository's runs", () => {
+  let ran: string;
+  const spy = (name: string) => `sh ${ran}.sh ${name}`;
+  const hook = (name: string) => `#!/bin/sh\ntouch ${ran}/${name.replaceAll("/", "-")}\n`;
+  const executable = (name: string) =>
+    writeFileSync(join(sidecar.reposDir, name), hook(name), { mode: 0o755 });
+  /** All that a configuration can make git run, under its own name. */
+  const hostileConfig = (name: string) => `
+[filter "spy"]
+\tclean = ${spy(`${name}-clean`)}
+\tsmudge = ${spy(`${name}-smudge`)}
+\trequired = true
+[filter "long"]
+\tprocess = ${spy(`${name}-process`)}
+[diff "spy"]
+\ttextconv = ${spy(`${name}-textconv`)}
+\tcommand = ${spy(`${name}-diff`)}
+[diff]
+\texternal = ${spy(`${name}-external`)}
+[core]
+\tfsmonitor = ${spy(`${name}-fsmonitor`)}
+\tuntrackedCache = true
+\tpager = ${spy(`${name}-pager`)}
+\teditor = ${spy(`${name}-editor`)}
+\tsshCommand = ${spy(`${name}-ssh`)}
+\talternateRefsCommand = ${spy(`${name}-alternates`)}
+[pager]
+\tstatus = ${spy(`${name}-pager-status`)}
+[alias]
+\tstatus = !${spy(`${name}-alias`)}
+[gpg]
+\tprogram = ${spy(`${name}-gpg`)}
+[log]
+\tshowSignature = true
+[credential]
+\thelper = !${spy(`${name}-credential`)}
+[status]
+\tsubmoduleSummary = true
+[protocol "ext"]
+\tallow = always
+[remote "origin"]
+\turl = ext::sh -c touch% ${ran}/${name}-remote
+\tpromisor = true
+\tpartialclonefilter = blob:none
+`;
+  const addTo = (name: string, config: string) => appendFileSync(join(sidecar.reposDir, name), config);
+
+  /** Two files whose content alone says that they have changed, one that has a filter of each kind. */
+  function makeRepository(name: string): void {
+    folder(name);
+    git(name, "init", "-q", "-b", "main");
+    file(`${name}/.gitattributes`, "*.spy filter=spy diff=spy\n*.long filter=long\n*.lfs filter=lfs\n");
+    for (const ending of ["spy", "long", "lfs"]) file(`${name}/file.${ending}`, "1");
+    git(name, "add", ".");
+    git(name, "commit", "-qm", "one");
+    for (const ending of ["spy", "long", "lfs"]) file(`${name}/file.${ending}`, "2");
   }
-  expect(execFileSync("cat", [seen], { encoding: "utf8" })).not.toContain("s3cret");
+
+  beforeAll(() => {
+    ran = join(sidecar.folders.path, "ran");
+    mkdirSync(ran);
+    writeFileSync(`${ran}.sh`, `touch "${ran}/$1"; cat`);
+    for (const name of ["filters", "included", "hooked", "main-tree", "outer", "sub-source", "promised"])
+      makeRepository(`hostile/${name}`);
+
+    addTo("hostile/filters/.git/config", hostileConfig("filters"));
+
+    addTo("hostile/included/.git/config", "[include]\n\tpath = ../more\n");
+    file("hostile/included/more", hostileConfig("included"));
+
+    for (const name of ["post-index-change", "fsmonitor-watchman", "pre-commit", "reference-transaction"])
+      executable(`hostile/hooked/.git/hooks/${name}`);
+    addTo(
+      "hostile/hooked/.git/config",
+      "[core]\n\thooksPath = .git/hooks\n\tfsmonitor = .git/hooks/fsmonitor-watchman\n",
+    );
+
+    git("hostile/main-tree", "worktree", "add", "-q", "../linked", "-b", "side");
+    file("hostile/linked/file.spy", "3");
+    addTo(
+      "hostile/main-tree/.git/config",
+      `[extensions]\n\tworktreeConfig = true\n${hostileConfig("common")}`,
+    );
+    addTo("hostile/main-tree/.git/worktrees/linked/config.worktree", hostileConfig("worktree"));
+
+    // Its tree is said to be another repository's.
+    addTo("hostile/sub-source/.git/config", `[core]\n\tworktree = ../../filters\n${hostileConfig("moved")}`);
+
+    git("hostile/outer", "-c", "protocol.file.allow=always", "submodule", "add", "-q", "../promised", "sub");
+    git("hostile/outer", "commit", "-qam", "with a submodule");
+    file("hostile/outer/sub/file.spy", "3");
+    addTo("hostile/outer/.git/modules/sub/config", hostileConfig("submodule"));
+
+    // Objects that are missing, and a remote that promises them.
+    addTo(
+      "hostile/promised/.git/config",
+      `[extensions]\n\tpartialClone = origin\n${hostileConfig("promised")}`,
+    );
+    const objects = join(sidecar.reposDir, "hostile/promised/.git/objects");
+    for (const name of readdirSync(objects))
+      if (name.length === 2) rmSync(join(objects, name), { recursive: true });
+    writeFileSync(join(sidecar.folders.home, ".gitconfig"), hostileConfig("user").replace('"spy"', '"lfs"'));
+    // What git itself ran while all this was made does not count.
+    for (const name of readdirSync(ran)) rmSync(join(ran, name));
+  });
+
+  test("no filter, monitor, hook, pager, alias, included setting, remote or submodule's", async () => {
+    for (let i = 0; i < 3; i++) {
+      const repos = await sidecar.client.listRepos("hostile/");
+      expect(readdirSync(ran)).toEqual([]);
+      const changed = repos.filter(({ dirty }) => dirty).map(({ dir }) => dir);
+      expect(changed).toEqual(
+        expect.arrayContaining(["filters", "included", "hooked", "linked"].map((name) => `hostile/${name}`)),
+      );
+      expect(repos.find(({ dir }) => dir === "hostile/linked")?.branch).toBe("side");
+    }
+  });
+
+  test("a git that takes too long is ended with all that it is, and so it is with its request", async () => {
+    folder("endless");
+    git("endless", "init", "-q", "-b", "main");
+    const exclude = join(sidecar.reposDir, "endless/.git/info/exclude");
+    rmSync(exclude);
+    execFileSync("mkfifo", [exclude]);
+    const gits = () => findProcessesOf(sidecar.folders.path).filter(({ command }) => /\bgit\b/.test(command));
+    expect(await sidecar.client.listRepos("endless")).toEqual([{ dir: "endless", branch: "main" }]);
+    await until("git to end", () => gits().length === 0);
+    const gone = new AbortController();
+    const reply = fetch(`${sidecar.url}/repos?prefix=endless`, {
+      headers: { authorization: `Bearer ${sidecar.token}` },
+      signal: gone.signal,
+    });
+    await until("git to start", () => gits().length > 0);
+    const startedAt = performance.now();
+    gone.abort();
+    await expect(reply).rejects.toThrow();
+    await until("git to end", () => gits().length === 0);
+    expect(performance.now() - startedAt).toBeLessThan(600); // long before its own time is over
+  });
 });
 
 test("at most 25, also of very many; directories behind a thousand files are found", async () => {

@@ -25,7 +25,7 @@ import type { Console } from "../console/routes.ts";
 import { diskFull } from "../streams/disk.ts";
 import { plainText } from "../streams/plain-text.ts";
 import type { Outputs } from "../threads/outputs.ts";
-import { listRepos } from "../threads/repos.ts";
+import { Repos } from "../threads/repos.ts";
 import type { Threads } from "../threads/threads.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
@@ -153,9 +153,10 @@ export function createApp({
   app.get("/thread/:id", (req, res) => {
     answer(res, threads.getThread(req.params.id));
   });
+  const repos = new Repos(reposDir, threadEnv);
   app.get("/repos", async (req, res) => {
     const { prefix } = parse(reposQuerySchema, req.query);
-    answer(res, { repos: await listRepos(reposDir, prefix, threadEnv) });
+    answer(res, { repos: await repos.list(prefix, whileOpen(res)) });
   });
 
   app.get("/metrics", async (_req, res) => {

@@ -1,31 +1,58 @@
 /** Directories below `REPOS_DIR`, to complete what a person types, with the branch of those that are git's. */
-import { execFile } from "node:child_process";
-import { constants, type Dirent } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
+import { setMaxListeners } from "node:events";
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { promisify } from "node:util";
 import type { Repo } from "../../shared/api.ts";
+import { Slots, withTimeout } from "../../shared/lifecycle.ts";
 import { isInside } from "./directory.ts";
+import { findDirty, findRepository } from "./git-repository.ts";
 
-const run = promisify(execFile);
 const MAX_REPOS = 25;
 const SKIPPED = new Set(["node_modules", ".git"]);
 /** Discord waits 3 s for a completion: a slow `git status` is left out instead. */
 const GIT_TIMEOUT_MS = 700;
-/** The longest path that Linux takes: more is in no file that git wrote. */
-const MAX_POINTER_BYTES = 4_096;
+/** All callers together: completion asks at every key. */
+const MAX_GITS = 4;
 
-/**
- * Directories whose path starts with `prefix`, their sub-directories after them, at most 25. Hidden ones only
- * where the prefix asks for them. What leads out of `reposDir` is not listed.
- * @param reposDir must be a real path.
- * @param env for git, which may run what a repository's settings name: nothing secret is in it.
- */
-export async function listRepos(
-  reposDir: string,
-  prefix: string,
-  env: Record<string, string>,
-): Promise<Repo[]> {
+export class Repos {
+  readonly #reposDir: string;
+  readonly #env: Record<string, string>;
+  readonly #gits = new Slots(MAX_GITS);
+
+  /**
+   * @param reposDir must be a real path.
+   * @param env for git.
+   */
+  constructor(reposDir: string, env: Record<string, string>) {
+    this.#reposDir = reposDir;
+    this.#env = env;
+  }
+
+  /**
+   * Directories whose path starts with `prefix`, their sub-directories after them, at most 25. Hidden ones only if
+   * the prefix asks for them. What leads out of `reposDir` is not listed.
+   * @param signal fires when nobody waits any more.
+   */
+  async list(prefix: string, signal: AbortSignal): Promise<Repo[]> {
+    const found = await findDirectories(this.#reposDir, prefix);
+    return withTimeout(GIT_TIMEOUT_MS, [signal], (ends) => {
+      setMaxListeners(0, ends); // one for each directory, none is left behind
+      return Promise.all(found.map((path) => this.#describe(path, ends)));
+    });
+  }
+
+  async #describe(path: string, signal: AbortSignal): Promise<Repo> {
+    const dir = relative(this.#reposDir, path) || ".";
+    const repository = await findRepository(path);
+    if (!repository) return { dir };
+    const { branch } = repository;
+    const dirty = await this.#gits.run(() => findDirty(repository, { env: this.#env, signal }), signal);
+    return dirty === undefined ? { dir, branch } : { dir, branch, dirty };
+  }
+}
+
+async function findDirectories(reposDir: string, prefix: string): Promise<string[]> {
   const wanted = prefix.replace(/^(\.?\/)+/, "");
   if (wanted.includes("\0")) return [];
   const parent = wanted.endsWith("/") ? wanted : dirname(wanted);
@@ -44,7 +71,7 @@ export async function listRepos(
     );
     level = below.flat();
   }
-  return Promise.all(found.slice(0, MAX_REPOS).map((path) => describe(reposDir, path, env)));
+  return found.slice(0, MAX_REPOS);
 }
 
 async function subdirectories(
@@ -78,58 +105,4 @@ async function subdirectories(
     }),
   );
   return checked.filter((full) => full !== undefined);
-}
-
-async function describe(reposDir: string, path: string, env: Record<string, string>): Promise<Repo> {
-  const dir = relative(reposDir, path) || ".";
-  const branch = await findBranch(path);
-  if (branch === undefined) return { dir };
-  const dirty = await findDirty(path, env);
-  return dirty === undefined ? { dir, branch } : { dir, branch, dirty };
-}
-
-/** Read from .git itself, no process is spawned; a worktree's .git is a file that names the real folder. */
-async function findBranch(path: string): Promise<string | undefined> {
-  try {
-    let git = join(path, ".git");
-    if ((await stat(git)).isFile()) {
-      git = resolve(path, (await readPointer(git)).replace(/^gitdir: /, ""));
-    }
-    const head = await readPointer(join(git, "HEAD"));
-    const commit = /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 8);
-    return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? commit;
-  } catch {
-    return undefined; // not a git directory
-  }
-}
-
-/**
- * One of git's one-line files. Anybody may have made it: a FIFO would hold the thread that opens it for ever, and
- * four of them all work on files; a device would never end.
- */
-async function readPointer(file: string): Promise<string> {
-  if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
-  // It may have become a FIFO since.
-  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_POINTER_BYTES), 0, MAX_POINTER_BYTES, 0);
-    return buffer.toString("utf8", 0, bytesRead).trim();
-  } finally {
-    await handle.close();
-  }
-}
-
-async function findDirty(path: string, env: Record<string, string>): Promise<boolean | undefined> {
-  try {
-    const args = ["--no-optional-locks", "-c", "core.fsmonitor=false", "-C", path, "status", "--porcelain"];
-    const { stdout } = await run("git", args, {
-      env,
-      timeout: GIT_TIMEOUT_MS,
-      maxBuffer: 16 * 1024 * 1024,
-    });
-    return stdout !== "";
-  } catch {
-    return undefined; // no git here, or too slow: not known
-  }
 }
