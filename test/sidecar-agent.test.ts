@@ -34,9 +34,9 @@ test("the first message begins a conversation, the next ones resume it: argument
   const session = first?.[2] ?? "";
   expect(session).toMatch(UUID);
   const mode = ["--permission-mode", "acceptEdits"];
-  expect(first).toEqual(["-p", "--session-id", session, ...mode, "--", "Make it so"]);
-  expect(second).toEqual(["-p", "--resume", session, ...mode, "--", "and more"]);
-  expect(third).toEqual(["-p", "--resume", session, ...mode, "--", "and again"]);
+  expect(first).toEqual(["-p", "--session-id", session, ...mode]);
+  expect(second).toEqual(["-p", "--resume", session, ...mode]);
+  expect(third).toEqual(["-p", "--resume", session, ...mode]);
   expect((await readAll(client, "argv")).output).toBe(
     [
       "message 1 of my conversation: Make it so",

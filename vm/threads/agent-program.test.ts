@@ -34,27 +34,10 @@ describe("AGENT_ARGS is split", () => {
 
 test("a turn's arguments: a new conversation or the same one", () => {
   const agent = { program: "agent", args: ["--mode", "x"] };
-  const turn = { file: "/bin/agent", session: "id", text: "--text;" };
-  expect(turnArgv(agent, { ...turn, isFirst: true })).toEqual([
-    "/bin/agent",
-    "-p",
-    "--session-id",
-    "id",
-    "--mode",
-    "x",
-    "--",
-    "--text;",
-  ]);
-  expect(turnArgv(agent, { ...turn, isFirst: false })).toEqual([
-    "/bin/agent",
-    "-p",
-    "--resume",
-    "id",
-    "--mode",
-    "x",
-    "--",
-    "--text;",
-  ]);
+  const turn = { file: "/bin/agent", session: "id" };
+  const more = ["id", "--mode", "x"];
+  expect(turnArgv(agent, { ...turn, isFirst: true })).toEqual(["/bin/agent", "-p", "--session-id", ...more]);
+  expect(turnArgv(agent, { ...turn, isFirst: false })).toEqual(["/bin/agent", "-p", "--resume", ...more]);
 });
 
 describe("a program is found", () => {

@@ -26,20 +26,15 @@ export function findProgram(program: string, path: string): string | undefined {
   });
 }
 
-/** The argument vector of one turn: it begins a conversation of that id, or goes on with it. */
+/**
+ * The argument vector of one turn: it begins a conversation of that id, or goes on with it. The message itself is the
+ * program's standard input: everybody on the machine can read arguments.
+ */
 export function turnArgv(
   agent: AgentConfig,
-  turn: { file: string; session: string; isFirst: boolean; text: string },
+  turn: { file: string; session: string; isFirst: boolean },
 ): string[] {
-  return [
-    turn.file,
-    "-p",
-    turn.isFirst ? "--session-id" : "--resume",
-    turn.session,
-    ...agent.args,
-    "--",
-    turn.text,
-  ];
+  return [turn.file, "-p", turn.isFirst ? "--session-id" : "--resume", turn.session, ...agent.args];
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Starts programs in panes: a terminal's command, an agent's turns. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { AppError } from "../../shared/errors.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
 import type { Store } from "../store/store.ts";
@@ -64,13 +65,13 @@ export class Runner {
     const { store, tmux, files } = this.#options;
     const { threadId } = row;
     const turn = row.type === "agent" ? this.#takeTurn(row) : undefined;
-    const words = turn ? this.#agentWords(row, turn) : this.#commandWords(row);
+    const argv = turn ? this.#agentArgv(row, turn) : this.#terminalArgv(row);
     const [name = "", value = ""] = row.marker.split("=");
     const pane = await tmux.createSession({
       name: sessionName(threadId),
       cols: row.cols,
       rows: row.rows,
-      argv: this.#wrapped(row, turn?.seq ?? TERMINAL_RUN, words),
+      argv: this.#wrapped(row, turn?.seq ?? TERMINAL_RUN, argv),
       env: { [name]: value },
       logPath: files.logForTmux(threadId),
       sinkPidPath: files.sinkPidForTmux(threadId),
@@ -88,13 +89,14 @@ export class Runner {
   async startWaitingTurn(threadId: string): Promise<void> {
     const { store, tmux, files } = this.#options;
     const row = store.threads.find(threadId);
-    if (row?.status !== "idle" || !store.turns.find(threadId, "waiting")) return;
+    const waiting = store.turns.find(threadId, "waiting");
+    if (row?.status !== "idle" || !waiting) return;
+    const argv = this.#agentArgv(row, waiting); // on a full disk this fails, and the message waits on
     const turn = this.#takeTurn(row);
     const newSink = files.isSinkAlive(threadId)
       ? undefined
       : { logPath: files.logForTmux(threadId), sinkPidPath: files.sinkPidForTmux(threadId) };
-    const words = this.#wrapped(row, turn.seq, this.#agentWords(row, turn));
-    const pane = await tmux.respawn(row.paneId, words, newSink);
+    const pane = await tmux.respawn(row.paneId, this.#wrapped(row, turn.seq, argv), newSink);
     this.#nowRunning(row, turn, pane);
   }
 
@@ -126,11 +128,12 @@ export class Runner {
     });
   }
 
-  #commandWords(row: StoredThread): string[] {
+  #terminalArgv(row: StoredThread): Argv {
     const configured = this.#options.threadEnv["SHELL"];
     const shell =
       [configured, "/bin/bash"].find((file) => file !== undefined && existsSync(file)) ?? "/bin/sh";
-    return [shell, "-c", row.command];
+    const file = this.#options.files.writeProgram(row.threadId, row.command);
+    return { words: shellWords(shell, file), input: "" };
   }
 
   #takeTurn({ threadId }: StoredThread): Turn {
@@ -144,20 +147,37 @@ export class Runner {
     return turn;
   }
 
-  #agentWords({ threadId, agentSession }: StoredThread, turn: Turn): string[] {
-    const { store, agent, threadEnv } = this.#options;
+  #agentArgv({ threadId, agentSession }: StoredThread, turn: Turn): Argv {
+    const { store, files, agent, threadEnv } = this.#options;
     if (agentSession === null) throw new Error(`thread ${threadId} is no agent`);
-    return turnArgv(agent, {
+    const words = turnArgv(agent, {
       file: findProgram(agent.program, threadEnv["PATH"] ?? "") ?? agent.program,
       session: agentSession,
       isFirst: !store.turns.hasRun(threadId),
-      text: turn.text,
     });
+    return { words, input: files.writeProgram(threadId, turn.text) };
   }
 
-  #wrapped(row: StoredThread, runNumber: number, words: readonly string[]): string[] {
+  #wrapped(row: StoredThread, runNumber: number, { words, input }: Argv): string[] {
     const { files, cgroups, wrapper } = this.#options;
     const group = cgroups?.make(row.marker) ?? "";
-    return ["/bin/sh", wrapper, files.runEnd(row.threadId, runNumber), row.path, group, ...words];
+    return ["/bin/sh", wrapper, files.runEnd(row.threadId, runNumber), row.path, group, input, ...words];
   }
+}
+
+/** A program with its arguments. */
+interface Argv {
+  words: string[];
+  /** The file that it reads; empty where it reads the terminal. */
+  input: string;
+}
+
+/** Shells that know `eval` and `shift` as POSIX has them. */
+const POSIX_SHELL = /^(?:ba|da|a|z|k|mk|pdk|ya)?sh$/;
+/** The command sees no argument, and its errors name the shell, as with `sh -c COMMAND`. */
+const EVAL_FILE = 'eval "shift; $(cat -- "$1" || echo exit 126)"';
+
+/** A shell that runs the command in a file. */
+function shellWords(shell: string, file: string): string[] {
+  return POSIX_SHELL.test(basename(shell)) ? [shell, "-c", EVAL_FILE, shell, file] : [shell, file];
 }

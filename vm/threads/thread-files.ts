@@ -1,4 +1,4 @@
-/** Where a thread's files lie: its log, and one file a run that the wrapper leaves with the exit code. */
+/** Where a thread's files lie: its log, what its program is told, and one file a run with the exit code. */
 import {
   closeSync,
   mkdirSync,
@@ -8,9 +8,11 @@ import {
   readSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../../shared/lifecycle.ts";
+import { diskFull } from "../streams/disk.ts";
 import { type LogSize, sizeOfLog } from "../streams/log-file.ts";
 
 export interface RunEnd {
@@ -138,6 +140,23 @@ export class ThreadFiles {
 
   runEnd(threadId: string, runNumber: number): string {
     return join(this.runsFolder, `${threadId}.${runNumber}`);
+  }
+
+  /**
+   * Keeps what a run is told, a command or a prompt, where its program reads it: arguments are in the list of
+   * processes, which everybody on the machine can read. It stays until the next run, or until the thread is removed.
+   * @returns the file, readable by nobody else.
+   * @throws AppError `unavailable` where the disk is full.
+   */
+  writeProgram(threadId: string, text: string): string {
+    const file = join(this.runsFolder, `${threadId}.program`);
+    rmSync(file, { force: true }); // what an earlier run reads stays what it was
+    try {
+      writeFileSync(file, text, { mode: 0o600, flag: "wx" });
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
+    }
+    return file;
   }
 
   /** How a run ended by its wrapper's word; undefined while it has not, or where the wrapper itself was killed. */
