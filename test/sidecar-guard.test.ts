@@ -5,13 +5,14 @@ import { Writable } from "node:stream";
 import { text as readText } from "node:stream/consumers";
 import fc from "fast-check";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createOpenApi } from "../shared/openapi.ts";
 import { ROUTES } from "../shared/routes.ts";
 import { VERSION } from "../shared/version.ts";
 import { inFull } from "./support/faults.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
 const REQUESTS = inFull(10_000, 2_000);
@@ -32,12 +33,16 @@ const get = (path: string, headers: Record<string, string> = { authorization: `B
   fetch(`${sidecar.url}${path}`, { headers });
 
 /** What the sidecar answers to these bytes, until it closes. */
-async function say(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(sidecar.url);
+async function say(bytes: string, url = sidecar.url): Promise<string> {
+  const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(bytes);
   return readText(socket);
 }
+
+/** The console's page, asked for by a name that is not this machine's. */
+const rebound = (url: string) =>
+  say("GET /console HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n", url);
 
 test("the version is package.json's", () => {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -130,6 +135,74 @@ test("20 wrong tokens within a minute slow their address down; the right one nev
   expect(performance.now() - startedAt).toBeLessThan(1_900);
   expect((await slow).at(-1)?.status).toBe(401);
   expect(performance.now() - startedAt).toBeGreaterThan(1_900);
+});
+
+describe("refusals", () => {
+  let own: TestSidecar;
+  let lines: string[];
+  beforeEach(async () => {
+    lines = [];
+    const stream = new Writable({
+      write(chunk, _encoding, done) {
+        lines.push(String(chunk));
+        done();
+      },
+    });
+    own = await startSidecar({}, { log: pino({ level: "info" }, stream) });
+  });
+  afterEach(() => own.close());
+
+  const wrong = () => fetch(`${own.url}/threads`, { headers: { authorization: "Bearer wrong" } });
+  const refusals = () =>
+    lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith("requests refused"));
+
+  test("in parallel do not come faster: an address gets one answer in 2 s, the rest is cut off", async () => {
+    await Promise.all(Array.from({ length: 20 }, wrong));
+    const startedAt = performance.now();
+    const answers: number[] = [];
+    let cut = 0;
+    const all = Array.from({ length: 200 }, () =>
+      wrong().then(
+        () => answers.push(performance.now() - startedAt),
+        () => (cut += 1),
+      ),
+    );
+    await until("most of them to be cut off", () => cut >= 180);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    const askedAt = performance.now();
+    expect(
+      (await fetch(`${own.url}/threads`, { headers: { authorization: `Bearer ${own.token}` } })).status,
+    ).toBe(200);
+    expect(performance.now() - askedAt).toBeLessThan(1_000); // the right one never waits
+    await until("three slow answers", () => answers.length >= 3);
+    answers.sort((one, other) => one - other);
+    for (const [i, ms] of answers.entries()) expect(ms).toBeGreaterThan((i + 1) * 1_900);
+    await own.stop();
+    await Promise.all(all);
+    expect(answers.length).toBeLessThan(20);
+  });
+
+  test("are counted: the log has one line a minute for an address, whatever was refused", async () => {
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(`${own.url}${path}`, init).catch(() => undefined);
+    const knock = `GET /thread/a/attach HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n`;
+    for (let i = 0; i < 100; i++) {
+      await Promise.all([ask("/healthz", { method: "HEAD" }), ask("/console", { method: "HEAD" })]);
+    }
+    expect(lines.filter((line) => line.includes('"request"'))).toEqual([]);
+    await Promise.all(
+      [
+        ...Array.from({ length: 6 }, wrong),
+        ...Array.from({ length: 6 }, () => ask("/console", { method: "POST" })),
+        ...Array.from({ length: 6 }, () => ask("/nowhere")),
+        ...Array.from({ length: 10 }, () => rebound(own.url)),
+      ].map((reply) => reply.catch(() => undefined)),
+    );
+    await say(knock, own.url);
+    await own.stop();
+    expect(refusals()).toEqual([expect.objectContaining({ level: 40, address: "127.0.0.1", refused: 29 })]);
+    expect(lines.filter((line) => line.includes('"request"'))).toEqual([]);
+  });
 });
 
 test("input that comes faster than anybody types is refused with a clear answer", async () => {

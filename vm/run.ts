@@ -24,6 +24,7 @@ import { Viewers, type ViewersLimits } from "./console/viewers.ts";
 import { createApp } from "./http/app.ts";
 import { WrongTokens } from "./http/guard.ts";
 import { Metrics } from "./http/metrics.ts";
+import { RefusalLog } from "./http/refusal-log.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createTokenCheck } from "./http/token.ts";
 import { Cgroups } from "./processes/cgroups.ts";
@@ -156,6 +157,8 @@ export async function runSidecar(
     });
     const checkToken = createTokenCheck(token);
     const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
+    const refusalLog = new RefusalLog(log);
+    releasers.add("log of refusals", () => refusalLog.close());
     const sessions = new Sessions(now);
     const console = createConsole({ sessions, checkToken, isLoopback: isLoopback(config.host) });
     const viewers = new Viewers({
@@ -164,7 +167,10 @@ export async function runSidecar(
       findThread: (threadId) => store.threads.find(threadId),
       sessionName,
       admit: console.admit,
-      onRefused: ({ socket }) => wrongTokens.count(socket.remoteAddress),
+      mayRefuse: ({ socket }) => {
+        refusalLog.note(socket.remoteAddress);
+        return wrongTokens.mayAnswer(socket.remoteAddress);
+      },
       log,
       limits: viewersLimits,
     });
@@ -191,6 +197,7 @@ export async function runSidecar(
       outputs,
       checkToken,
       wrongTokens,
+      refusalLog,
       console,
       reposDir,
       threadEnv,

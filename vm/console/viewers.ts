@@ -38,8 +38,8 @@ export interface ViewersOptions {
   sessionName: (threadId: string) => string;
   /** Whether the request may attach; `isStillOpen` is asked for as long as it is attached. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
-  /** A request was not admitted; the refusal is sent when this resolves. */
-  onRefused?: (request: IncomingMessage) => Promise<void>;
+  /** A request was not admitted: resolves when it may be told so; false: its connection is cut. */
+  mayRefuse: (request: IncomingMessage) => Promise<boolean>;
   log: Log;
   limits?: Partial<ViewersLimits>;
 }
@@ -113,7 +113,7 @@ export class Viewers {
 
   async #turnAway(request: IncomingMessage, socket: Duplex): Promise<void> {
     const sentence = "A valid token is needed, or the console's session with an Origin of this host.";
-    await this.#options.onRefused?.(request);
+    if (!(await this.#options.mayRefuse(request))) return void socket.destroy();
     refuseUpgrade(socket, new AppError("unauthorized", sentence));
   }
 

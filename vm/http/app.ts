@@ -29,6 +29,7 @@ import { Repos } from "../threads/repos.ts";
 import type { Threads } from "../threads/threads.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
+import type { RefusalLog } from "./refusal-log.ts";
 import type { TokenCheck } from "./token.ts";
 
 const LOG_CHUNK_BYTES = 256 * 1024;
@@ -38,6 +39,7 @@ export interface AppOptions {
   outputs: Outputs;
   checkToken: TokenCheck;
   wrongTokens: WrongTokens;
+  refusalLog: RefusalLog;
   console: Console;
   reposDir: string;
   /** The environment of the threads' programs. */
@@ -52,6 +54,7 @@ export function createApp({
   outputs,
   checkToken,
   wrongTokens,
+  refusalLog,
   console,
   reposDir,
   threadEnv,
@@ -63,7 +66,7 @@ export function createApp({
   app.disable("x-powered-by");
   app.set("etag", false);
 
-  app.use(metrics.measureRequests(), logRequests(log));
+  app.use(metrics.measureRequests(), logRequests(log, refusalLog));
   app.get("/healthz", (_req, res) => {
     const health = getHealth();
     answer(res, health, health.ok ? 200 : 503);

@@ -4,21 +4,25 @@ import type { Request, RequestHandler } from "express";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { Addresses } from "./addresses.ts";
 import { routeOf } from "./metrics.ts";
+import type { RefusalLog } from "./refusal-log.ts";
 import type { TokenCheck } from "./token.ts";
 
 const GUESSES_PER_MINUTE = 20;
 const SLOW_ANSWER_MS = 2_000;
 const MINUTE_MS = 60_000;
-/** Addresses that are remembered at once; beyond it the oldest is forgotten. */
+/** A refusal that would wait longer is not answered: each holds a connection while it waits. */
+const LONGEST_WAIT_MS = 20_000;
 const MAX_ADDRESSES = 10_000;
 
 /**
- * Counts wrong tokens by address. After 20 within a minute, each further refusal of that address takes 2 s; one with
- * the right token never waits.
+ * Slows guessing down, by address and over all its connections: after 20 wrong tokens within a minute it gets one
+ * refusal in 2 s. A request with the right token never waits, so that nobody who shares an address with a guesser
+ * (behind a proxy everybody does) is locked out.
  */
 export class WrongTokens {
-  readonly #guesses = new Map<string, { count: number; since: number }>();
+  readonly #guesses = new Addresses(MAX_ADDRESSES, () => ({ count: 0, since: 0, lastAnswerAt: 0 }));
   readonly #now: () => number;
   readonly #onWrong: () => void;
 
@@ -27,20 +31,24 @@ export class WrongTokens {
     this.#onWrong = onWrong;
   }
 
-  /** Resolves when the refusal may be answered. */
-  async count(address = ""): Promise<void> {
+  /** Resolves when the refusal may be answered; false: never, its connection is to be cut. */
+  async mayAnswer(address: string | undefined): Promise<boolean> {
     this.#onWrong();
-    const known = this.#guesses.get(address);
+    const guesses = this.#guesses.get(address);
     const now = this.#now();
-    const guess = known && now - known.since < MINUTE_MS ? known : { count: 0, since: now };
-    guess.count += 1;
-    this.#guesses.delete(address);
-    this.#guesses.set(address, guess);
-    const [oldest] = this.#guesses.keys();
-    if (this.#guesses.size > MAX_ADDRESSES && oldest !== undefined) this.#guesses.delete(oldest);
-    if (guess.count > GUESSES_PER_MINUTE) await pause(SLOW_ANSWER_MS);
+    if (now - guesses.since >= MINUTE_MS) Object.assign(guesses, { count: 0, since: now });
+    guesses.count += 1;
+    if (guesses.count <= GUESSES_PER_MINUTE) return true;
+    const answerAt = Math.max(guesses.lastAnswerAt, now) + SLOW_ANSWER_MS;
+    if (answerAt - now > LONGEST_WAIT_MS) return false;
+    guesses.lastAnswerAt = answerAt;
+    await pause(answerAt - now);
+    return true;
   }
 }
+
+/** In a response's `locals`: who sent the request has the token, or a session of the console. */
+const IS_KNOWN = "isKnown";
 
 export interface TokenGuardOptions {
   checkToken: TokenCheck;
@@ -51,26 +59,33 @@ export interface TokenGuardOptions {
 
 /** Lets in who has the token. */
 export function requireToken({ checkToken, mayPass, wrongTokens }: TokenGuardOptions): RequestHandler {
-  return async (req, _res, next) => {
-    if (mayPass(req) || checkToken(req.headers.authorization)) return next();
-    await wrongTokens.count(req.socket.remoteAddress);
+  return async (req, res, next) => {
+    if (mayPass(req) || checkToken(req.headers.authorization)) {
+      res.locals[IS_KNOWN] = true;
+      return next();
+    }
+    if (!(await wrongTokens.mayAnswer(req.socket.remoteAddress))) return void req.socket.destroy();
     throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
   };
 }
 
 /**
  * One line a request with its id (also in the answer, as `x-request-id`); never a query, a body or a header. Reads
- * that went well are many and stay on level debug.
+ * that went well are many and stay on level debug. What anybody may send has no line above debug: refusals are
+ * counted.
  */
-export function logRequests(log: Log): RequestHandler {
+export function logRequests(log: Log, refusalLog: RefusalLog): RequestHandler {
   return (req, res, next) => {
     const requestId = randomUUID();
     const startedAt = performance.now();
+    const { remoteAddress } = req.socket; // gone when the connection is
     res.setHeader("x-request-id", requestId);
     res.on("close", () => {
       const { statusCode: status } = res;
       const isRead = req.method === "GET" || req.path === "/threads/output" || req.method === "PUT";
-      const level = status >= 500 ? "warn" : isRead && status < 400 ? "debug" : "info";
+      const isKnown = res.locals[IS_KNOWN] === true;
+      if (!isKnown && (status >= 400 || !res.writableFinished)) return refusalLog.note(remoteAddress);
+      const level = status >= 500 ? "warn" : !isKnown || (isRead && status < 400) ? "debug" : "info";
       const threadId: unknown = req.params?.["id"];
       log[level](
         {
