@@ -12,9 +12,12 @@ import {
   inputReplySchema,
   type KillReply,
   killReplySchema,
+  type LedgerRow,
   type ListQuery,
   type LogQuery,
+  ledgersReplySchema,
   listReplySchema,
+  type MessageRequest,
   type OutputQuery,
   type OutputReply,
   type OutputsRequest,
@@ -118,6 +121,17 @@ export class SidecarClient {
   /** Keeps the relay's mark of a thread; it comes back as `delivery` of the thread. */
   async putDelivery(threadId: string, mark: Delivery): Promise<void> {
     await this.#call("PUT", `${threadPath(threadId)}/delivery`, z.undefined(), { body: mark });
+  }
+
+  /** Notes in the ledger what is about to be sent to Discord, or what was sent. */
+  async putMessage(threadId: string, key: string, note: MessageRequest): Promise<void> {
+    const path = `${threadPath(threadId)}/messages/${encodeURIComponent(key)}`;
+    await this.#call("PUT", path, z.undefined(), { body: note });
+  }
+
+  /** The ledgers of many threads; a thread without rows is missing. */
+  async listLedgers(query: ListQuery = {}): Promise<Record<string, LedgerRow[]>> {
+    return (await this.#call("GET", "/threads/messages", ledgersReplySchema, { query })).threads;
   }
 
   /** Ends the thread and its whole process tree; TERM, then KILL after 2 s, so this can take some seconds. */

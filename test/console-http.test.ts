@@ -149,6 +149,8 @@ describe("a session", () => {
     ["POST", "/thread/a/kill"],
     ["POST", "/threads/output"],
     ["PUT", "/thread/a/delivery"],
+    ["PUT", "/thread/a/messages/page.0"],
+    ["GET", "/threads/messages"],
     ["GET", "/thread/a/output"],
     ["GET", "/thread/a/log"],
     ["GET", "/thread/a/screen"],

@@ -25,6 +25,8 @@ const ROUTES: [Method, string][] = [
   ["post", "/threads/output"],
   ["get", "/thread/open/log"],
   ["put", "/thread/open/delivery"],
+  ["put", "/thread/open/messages/page.1"],
+  ["get", "/threads/messages"],
   ["post", "/thread/open/kill"],
   ["get", "/threads"],
   ["get", "/thread/open"],
@@ -241,6 +243,58 @@ test("the relay's mark is kept and comes back", async () => {
   });
   expect(tooDeep.status).toBe(400);
   expect(await refusal(client.putDelivery("nobody", { offset: 1 }))).toMatchObject({ code: "not_found" });
+});
+
+test("the relay's ledger is kept: one intent at a time, ids, and what it forgets", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "ledger", "cat");
+  const rows = async () => (await client.listLedgers())["ledger"];
+  expect(await rows()).toBeUndefined();
+  await client.putMessage("ledger", "page.0", { after: "100", nonce: "n0" });
+  expect(await rows()).toEqual([{ key: "page.0", messageId: null, after: "100", nonce: "n0" }]);
+  await client.putMessage("ledger", "page.0", { messageId: "101" });
+  await client.putMessage("ledger", "page.1", { after: "101", nonce: "n1" });
+  // Another intent: the message of the one before was looked for and not found.
+  await client.putMessage("ledger", "bell.1", { after: "101", nonce: "n2" });
+  await sidecar.restart();
+  const sent = { key: "page.0", messageId: "101", after: null, nonce: null };
+  expect(await rows()).toEqual([sent, { key: "bell.1", messageId: null, after: "101", nonce: "n2" }]);
+  // A message that was deleted is sent anew: until it has an id, the row is an intent again.
+  await client.putMessage("ledger", "page.0", { after: "102", nonce: "n3", forget: ["bell.1", "unknown"] });
+  expect(await rows()).toEqual([{ key: "page.0", messageId: null, after: "102", nonce: "n3" }]);
+  expect(await refusal(client.putMessage("nobody", "page.0", { messageId: "1" }))).toMatchObject({
+    code: "not_found",
+  });
+  for (const [key, note, field] of [
+    ["no/slash", { messageId: "1" }, "key"],
+    ["page.0", { messageId: "x" }, "messageId"],
+    ["page.0", { after: "1", nonce: "y".repeat(26) }, "nonce"],
+    ["page.0", { messageId: "1", forget: ["a b"] }, "forget.0"],
+  ] as const) {
+    const { code, message } = await refusal(
+      client.putMessage("ledger", key, { ...note, forget: [...("forget" in note ? note.forget : [])] }),
+    );
+    expect(code).toBe("invalid_request");
+    expect(message).toContain(field);
+  }
+  await client.killThread("ledger");
+  expect(await rows()).toBeUndefined();
+  expect((await client.listLedgers({ status: "all" }))["ledger"]).toHaveLength(1);
+});
+
+test("a ledger is bounded", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "ledgers", "cat");
+  await sidecar.stop();
+  const db = new Database(join(sidecar.stateDir, "threadmux.db"));
+  const insert = db.prepare("INSERT INTO messages (thread_id, key, message_id) VALUES ('ledgers', ?, '1')");
+  for (let i = 0; i < 1_000; i++) insert.run(`page.${i}`);
+  db.close();
+  await sidecar.restart();
+  const full = await refusal(client.putMessage("ledgers", "page.1000", { messageId: "2" }));
+  expect(full).toMatchObject({ code: "too_large", message: expect.stringContaining("1,000 messages") });
+  await client.putMessage("ledgers", "page.999", { messageId: "2" });
+  await client.putMessage("ledgers", "page.1000", { messageId: "3", forget: ["page.0"] });
 });
 
 test("an inputId goes in once, however often it is sent, also over a restart", async () => {

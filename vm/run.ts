@@ -34,6 +34,7 @@ import { freeDiskBytes, LOW_BYTES } from "./streams/disk.ts";
 import { sizeOfLog } from "./streams/log-file.ts";
 import { LogKeeper } from "./streams/log-keeper.ts";
 import { LogWatch } from "./streams/log-watch.ts";
+import { Ledgers } from "./threads/ledgers.ts";
 import { Outputs } from "./threads/outputs.ts";
 import { Runner, sessionName } from "./threads/runner.ts";
 import { ThreadFiles } from "./threads/thread-files.ts";
@@ -195,6 +196,7 @@ export async function runSidecar(
     const app = createApp({
       threads,
       outputs,
+      ledgers: new Ledgers(store),
       checkToken,
       wrongTokens,
       refusalLog,

@@ -11,6 +11,8 @@ import {
   listQuerySchema,
   logQuerySchema,
   MAX_BODY_BYTES,
+  messageKeySchema,
+  messageRequestSchema,
   outputQuerySchema,
   outputsRequestSchema,
   reposQuerySchema,
@@ -24,6 +26,7 @@ import { createOpenApi } from "../../shared/openapi.ts";
 import type { Console } from "../console/routes.ts";
 import { diskFull } from "../streams/disk.ts";
 import { plainText } from "../streams/plain-text.ts";
+import type { Ledgers } from "../threads/ledgers.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { Repos } from "../threads/repos.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -37,6 +40,7 @@ const LOG_CHUNK_BYTES = 256 * 1024;
 export interface AppOptions {
   threads: Threads;
   outputs: Outputs;
+  ledgers: Ledgers;
   checkToken: TokenCheck;
   wrongTokens: WrongTokens;
   refusalLog: RefusalLog;
@@ -52,6 +56,7 @@ export interface AppOptions {
 export function createApp({
   threads,
   outputs,
+  ledgers,
   checkToken,
   wrongTokens,
   refusalLog,
@@ -138,6 +143,14 @@ export function createApp({
   app.put("/thread/:id/delivery", (req, res) => {
     threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
     res.status(204).end();
+  });
+  app.put("/thread/:id/messages/:key", (req, res) => {
+    const key = parse(messageKeySchema, req.params.key, "key");
+    ledgers.put(req.params.id, key, parse(messageRequestSchema, req.body));
+    res.status(204).end();
+  });
+  app.get("/threads/messages", (req, res) => {
+    answer(res, { threads: ledgers.list(parse(listQuerySchema, req.query).status) });
   });
   app.get("/thread/:id/screen", async (req, res) => {
     answer(res, await threads.getScreen(req.params.id, parse(screenQuerySchema, req.query).format));

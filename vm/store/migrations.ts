@@ -52,6 +52,17 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE threads ADD COLUMN log_base INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE threads ADD COLUMN first_offset INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  CREATE TABLE messages (
+    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    key        TEXT NOT NULL,
+    message_id TEXT,
+    after      TEXT,
+    nonce      TEXT,
+    PRIMARY KEY (thread_id, key),
+    CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
+  ) STRICT;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -63,12 +63,14 @@ test("the same id again replaces the thread and everything of it", () => {
   store.turns.add("a", "older", 6);
   store.deliveries.set("a", { offset: 3 });
   store.inputs.set("a", "id", "sent");
+  store.messages.setSent("a", "page.0", "1");
   store.threads.insert(thread("a", { type: "agent", agentSession: "t", command: "new" }));
   store.turns.add("a", "new", 7);
   expect(store.turns.countWaiting("a")).toBe(1);
   expect(store.turns.find("a", "waiting")).toEqual({ seq: 1, text: "new" });
   expect(store.deliveries.find("a")).toBeUndefined();
   expect(store.inputs.find("a", "id")).toBeUndefined();
+  expect(store.messages.list()).toEqual([]);
 });
 
 describe("turns", () => {

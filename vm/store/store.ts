@@ -5,6 +5,7 @@
 import { Database } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { InputTable } from "./inputs.ts";
+import { MessageTable } from "./messages.ts";
 import { ThreadTable } from "./threads.ts";
 import { TurnTable } from "./turns.ts";
 
@@ -13,6 +14,7 @@ export interface Store {
   readonly turns: TurnTable;
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
+  readonly messages: MessageTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -31,6 +33,7 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       turns: new TurnTable(db),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
+      messages: new MessageTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };
