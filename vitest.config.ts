@@ -17,7 +17,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ["{shared,vm,relay,local-discord,cli,test}/**/*.test.ts"],
+    include: ["{shared,vm,relay,local-discord,cli,agent,test}/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Most of the end-to-end tests wait (for tmux, for Discord's pace) rather than work: one more than two cores.

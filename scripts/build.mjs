@@ -42,6 +42,7 @@ for (const asset of assets) {
 }
 await bundleConsole(join(fresh, "vm/console/bundle"));
 chmodSync(join(fresh, "cli/main.js"), 0o755); // package.json's bin
+chmodSync(join(fresh, "agent/engines/demo/main.js"), 0o755);
 // As old as the start: what changed during the build is newer, and built the next time.
 writeFileSync(join(fresh, ".built"), "");
 utimesSync(join(fresh, ".built"), startedAt, startedAt);

@@ -85,7 +85,7 @@ install_dependencies() {
 build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay local-discord cli scripts/build.mjs scripts/console-bundle.mjs package.json \
+    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/console-bundle.mjs package.json \
       package-lock.json tsconfig.json tsconfig.build.json -path vm/console/bundle -prune \
       -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return

@@ -1,0 +1,112 @@
+/** The flags of the engine's command line that the stand-in obeys; it refuses those that it does not know. */
+import { z } from "zod";
+
+export const MODES = [
+  "default",
+  "manual",
+  "acceptEdits",
+  "plan",
+  "auto",
+  "bypassPermissions",
+  "dontAsk",
+] as const;
+export const Mode = z.enum(MODES).transform((mode) => (mode === "manual" ? "default" : mode));
+export type Mode = z.infer<typeof Mode>;
+
+export interface Args {
+  sessionId: string;
+  isResumed: boolean;
+  mode: Mode;
+  model: string;
+  /** `Bash`, `Bash(npm test:*)`, `mcp__threadmux`. */
+  allowed: string[];
+  disallowed: string[];
+}
+
+/** Flags with one value. */
+const VALUED = new Set([
+  "--input-format",
+  "--output-format",
+  "--permission-prompt-tool",
+  "--session-id",
+  "--resume",
+  "--permission-mode",
+  "--model",
+  "--append-system-prompt",
+  "--append-system-prompt-file",
+  "--mcp-config",
+  "--settings",
+  "--setting-sources",
+  "--max-turns",
+  "--max-budget-usd",
+  "--json-schema",
+  "--resume-session-at",
+]);
+/** Flags with values up to the next flag. */
+const LISTED = new Set(["--allowedTools", "--disallowedTools", "--add-dir"]);
+const BARE = new Set([
+  "-p",
+  "--print",
+  "--verbose",
+  "--replay-user-messages",
+  "--include-partial-messages",
+  "--fork-session",
+  "--strict-mcp-config",
+  "--dangerously-skip-permissions",
+]);
+
+/** @throws Error that names the argument. */
+export function parseArgs(argv: readonly string[]): Args {
+  const given = collect(argv);
+  const one = (flag: string) => given.get(flag)?.at(-1);
+  for (const [flag, wanted] of [
+    ["--input-format", "stream-json"],
+    ["--output-format", "stream-json"],
+  ] as const) {
+    if (one(flag) !== wanted) throw new Error(`${flag} must be ${wanted}: the stand-in speaks nothing else`);
+  }
+  const resumed = one("--resume");
+  const sessionId = z.uuid().safeParse(resumed ?? one("--session-id") ?? "");
+  if (!sessionId.success) throw new Error("Invalid session ID. Must be a valid UUID.");
+  const mode = Mode.safeParse(one("--permission-mode") ?? "default");
+  if (!mode.success) {
+    const choices = MODES.map((name) => `"${name}"`).join(", ");
+    throw new Error(`option '--permission-mode <mode>' argument is invalid. Allowed choices are ${choices}.`);
+  }
+  return {
+    sessionId: sessionId.data,
+    isResumed: resumed !== undefined,
+    mode: given.has("--dangerously-skip-permissions") ? "bypassPermissions" : mode.data,
+    model: one("--model") ?? "demo",
+    allowed: splitRules(given.get("--allowedTools") ?? []),
+    disallowed: splitRules(given.get("--disallowedTools") ?? []),
+  };
+}
+
+function collect(argv: readonly string[]): Map<string, string[]> {
+  const given = new Map<string, string[]>();
+  for (let at = 0; at < argv.length; at++) {
+    const [flag = "", joined] = splitFlag(argv[at] ?? "");
+    const values = given.get(flag) ?? [];
+    given.set(flag, values);
+    if (joined !== undefined) values.push(joined);
+    else if (VALUED.has(flag)) {
+      const value = argv[++at];
+      if (value === undefined) throw new Error(`option '${flag}' argument missing`);
+      values.push(value);
+    } else if (LISTED.has(flag)) {
+      while (at + 1 < argv.length && !argv[at + 1]?.startsWith("-")) values.push(argv[++at] ?? "");
+    } else if (!BARE.has(flag)) throw new Error(`unknown option '${flag}'`);
+  }
+  return given;
+}
+
+function splitFlag(arg: string): [string, string?] {
+  const at = arg.indexOf("=");
+  return arg.startsWith("--") && at > 0 ? [arg.slice(0, at), arg.slice(at + 1)] : [arg];
+}
+
+/** `Bash(a, b),Write` → `Bash(a, b)` and `Write`. */
+function splitRules(values: readonly string[]): string[] {
+  return values.flatMap((value) => value.match(/[^,\s(]+(\([^)]*\))?/g) ?? []);
+}

@@ -1,0 +1,158 @@
+/** Whether a call runs, is asked about or is refused: pure, by permission mode and rules. */
+import { basename, dirname, resolve } from "node:path";
+import type { Mode } from "./args.ts";
+import type { Call } from "./script.ts";
+
+export type Verdict =
+  | { kind: "run"; reason: "mode" | "rule" | "subcommandResults" | undefined }
+  | { kind: "refuse"; message: string }
+  /** `fields` go into the request to the person. */
+  | { kind: "ask"; fields: Record<string, unknown> };
+
+export interface Policy {
+  mode: Mode;
+  cwd: string;
+  /** `Bash(npm test:*)`: what runs without a question. */
+  rules: readonly string[];
+  disallowed: readonly string[];
+}
+
+const READING = new Set([
+  "ls",
+  "pwd",
+  "cat",
+  "head",
+  "tail",
+  "true",
+  "false",
+  "wc",
+  "grep",
+  "whoami",
+  "which",
+]);
+const FILING = new Set(["touch", "mkdir", "rm", "rmdir", "mv", "cp", "sed"]);
+const INTERACTIVE = new Set(["AskUserQuestion", "ExitPlanMode"]);
+
+export function judge(call: Call, policy: Policy): Verdict {
+  const { mode, cwd } = policy;
+  if (policy.disallowed.includes(call.name)) {
+    return { kind: "refuse", message: `Permission to use ${call.name} has been denied.` };
+  }
+  if (mode === "dontAsk" && INTERACTIVE.has(call.name)) return refused(call, mode);
+  if (INTERACTIVE.has(call.name)) return { kind: "ask", fields: { requires_user_interaction: true } };
+  if (mode === "bypassPermissions" || mode === "auto") return { kind: "run", reason: "mode" };
+  if (isGranted(call, policy.rules)) {
+    // A rule with a pattern is matched command by command, a rule without one by the tool.
+    return { kind: "run", reason: policy.rules.includes(call.name) ? "rule" : "subcommandResults" };
+  }
+  const wish = wished(call, mode, cwd);
+  if (wish.kind === "ask" && mode === "dontAsk") return refused(call, mode);
+  return wish;
+}
+
+function refused(call: Call, mode: Mode): Verdict {
+  return {
+    kind: "refuse",
+    message: `Permission to use ${call.name} was denied: permission mode is ${mode}.`,
+  };
+}
+
+function wished(call: Call, mode: Mode, cwd: string): Verdict {
+  switch (call.name) {
+    case "Read": {
+      const path = String(call.input["file_path"]);
+      return isBelow(path, cwd) ? { kind: "run", reason: undefined } : askToRead(path);
+    }
+    case "Write":
+    case "Edit":
+      if (mode === "acceptEdits") return { kind: "run", reason: "mode" };
+      return askToEdit(String(call.input["file_path"]), mode);
+    case "Bash":
+      return wishedCommand(call, mode, cwd);
+    default:
+      return { kind: "run", reason: undefined };
+  }
+}
+
+function wishedCommand({ input }: Call, mode: Mode, cwd: string): Verdict {
+  const command = String(input["command"]);
+  const programs = programsOf(command);
+  if (programs?.every((name) => READING.has(name))) return { kind: "run", reason: undefined };
+  if (mode === "plan") {
+    return { kind: "refuse", message: "Auto mode is unavailable, so this command can't run in plan mode." };
+  }
+  const isFiling = programs?.every((name) => READING.has(name) || FILING.has(name)) ?? false;
+  if (isFiling && mode === "acceptEdits") return { kind: "run", reason: "subcommandResults" };
+  const description = input["description"];
+  const rule = { toolName: "Bash", ruleContent: isFiling ? `${command} *` : command };
+  const suggestions: object[] = [
+    { type: "addRules", rules: [rule], behavior: "allow", destination: "localSettings" },
+  ];
+  if (!isFiling) {
+    return ask({
+      ...(description === undefined ? {} : { description }),
+      permission_suggestions: suggestions,
+      decision_reason: "This command requires approval",
+      decision_reason_type: "other",
+    });
+  }
+  suggestions.push(
+    { type: "addDirectories", directories: [cwd], destination: "session" },
+    { type: "setMode", mode: "acceptEdits", destination: "session" },
+  );
+  const path = resolve(cwd, command.split(/\s+/).at(-1) ?? "");
+  return ask({
+    ...(description === undefined ? {} : { description }),
+    permission_suggestions: suggestions,
+    blocked_path: path,
+  });
+}
+
+/** The programs that a plain command line runs; undefined if it does more than run them one after the other. */
+function programsOf(command: string): string[] | undefined {
+  if (/[<>|&$`(){}\n"'\\*?]/.test(command.replaceAll("&&", ";"))) return undefined;
+  const parts = command.replaceAll("&&", ";").split(";");
+  return parts.map((part) => part.trim().split(/\s+/)[0] ?? "").filter(Boolean);
+}
+
+function askToRead(path: string): Verdict {
+  const rules = [{ toolName: "Read", ruleContent: `/${dirname(path)}/**` }];
+  return ask({
+    description: path,
+    permission_suggestions: [{ type: "addRules", rules, behavior: "allow", destination: "session" }],
+    decision_reason: "Path is outside allowed working directories",
+    decision_reason_type: "workingDir",
+  });
+}
+
+function askToEdit(path: string, mode: Mode): Verdict {
+  if (mode === "plan") return ask({ description: basename(path), decision_reason_type: "mode" });
+  return ask({
+    description: basename(path),
+    permission_suggestions: [{ type: "setMode", mode: "acceptEdits", destination: "session" }],
+  });
+}
+
+const ask = (fields: Record<string, unknown>): Verdict => ({ kind: "ask", fields });
+
+const isBelow = (path: string, folder: string) => resolve(folder, path).startsWith(`${folder}/`);
+
+function isGranted(call: Call, rules: readonly string[]): boolean {
+  return rules.some((rule) => {
+    const [, name, pattern] = /^([^(]+)(?:\((.*)\))?$/s.exec(rule) ?? [];
+    if (name !== call.name) return false;
+    if (pattern === undefined) return true;
+    const subject = String(call.input[call.name === "Bash" ? "command" : "file_path"] ?? "");
+    if (call.name === "Bash" && programsOf(subject) === undefined) return false;
+    const parts = call.name === "Bash" ? subject.replaceAll("&&", ";").split(";") : [subject];
+    return parts.every((part) => matches(part.trim(), pattern));
+  });
+}
+
+/** `npm test:*` and `npm test *` are prefixes, `npm*` matches as a shell would. */
+function matches(text: string, pattern: string): boolean {
+  const prefix = /^(.*?)(?::\*| \*)$/s.exec(pattern)?.[1];
+  if (prefix !== undefined) return text === prefix || text.startsWith(`${prefix} `);
+  const source = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${source.join(".*")}$`, "s").test(text);
+}

@@ -1,0 +1,196 @@
+/**
+ * The conversation on disk, where the engine keeps it and with the field names that a runner looks for after a kill:
+ * `uuid` of a user line, `attachment.source_uuid` of a message in mid-turn, `mergedSendUuids` of several taken as one.
+ */
+import { randomUUID } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Spoken } from "./script.ts";
+
+export interface Block {
+  type: string;
+  text?: string;
+  id?: string;
+  name?: string;
+  input?: Record<string, unknown>;
+  tool_use_id?: string;
+  [field: string]: unknown;
+}
+
+interface Entry {
+  type: string;
+  uuid?: string;
+  message?: { role: "user" | "assistant"; id?: string; content: string | Block[] };
+  attachment?: { type: string; source_uuid?: string; prompt?: Block[]; text?: string };
+  mergedSendUuids?: string[];
+  isMeta?: boolean;
+  isApiErrorMessage?: boolean;
+  totalCostUSD?: number;
+}
+
+export class SessionFile {
+  readonly path: string;
+  readonly #common: Record<string, unknown>;
+  readonly #entries: Entry[] = [];
+
+  private constructor(path: string, sessionId: string, cwd: string, version: string) {
+    this.path = path;
+    this.#common = {
+      isSidechain: false,
+      userType: "external",
+      entrypoint: "sdk-cli",
+      cwd,
+      sessionId,
+      version,
+    };
+    if (!existsSync(path)) return;
+    const text = readFileSync(path, "utf8");
+    for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
+      if (line !== "") this.#entries.push(JSON.parse(line) as Entry);
+    }
+    // A line that a kill cut off would swallow the next one.
+    if (text !== "" && !text.endsWith("\n")) appendFileSync(path, "\n");
+  }
+
+  /** Undefined if a conversation that is to be resumed does not exist, or a new one's id is taken. */
+  static open(place: Place): SessionFile | undefined {
+    const projects = join(place.home, ".claude/projects");
+    const own = join(projects, place.cwd.replace(/[^a-zA-Z0-9]/g, "-"), `${place.sessionId}.jsonl`);
+    const found = findIn(projects, `${place.sessionId}.jsonl`);
+    if ((found !== undefined) !== place.isResumed) return undefined;
+    mkdirSync(dirname(own), { recursive: true });
+    return new SessionFile(found ?? own, place.sessionId, place.cwd, place.version);
+  }
+
+  add(entry: Record<string, unknown>): string {
+    const uuid = (entry["uuid"] as string | undefined) ?? randomUUID();
+    const parentUuid = this.#entries.findLast((one) => one.uuid !== undefined)?.uuid ?? null;
+    const timestamp = new Date().toISOString();
+    const line = { parentUuid, ...entry, uuid, timestamp, ...this.#common };
+    appendFileSync(this.path, `${JSON.stringify(line)}\n`);
+    this.#entries.push(line as unknown as Entry);
+    return uuid;
+  }
+
+  addMessage(
+    content: Block[],
+    { uuid, merged, isMeta }: { uuid: string; merged?: string[]; isMeta?: boolean },
+  ): void {
+    this.add({
+      type: "user",
+      message: { role: "user", content },
+      uuid,
+      ...(merged?.length ? { mergedSendUuids: merged } : {}),
+      ...(isMeta ? { isMeta } : {}),
+    });
+  }
+
+  /** A message that was taken in mid-turn. */
+  addQueued(prompt: Block[], source_uuid: string): void {
+    this.add({
+      type: "attachment",
+      attachment: { type: "queued_command", prompt, source_uuid, commandMode: "prompt" },
+    });
+  }
+
+  addContext(text: string): void {
+    this.add({ type: "attachment", attachment: { type: "hook_additional_context", text } });
+  }
+
+  addCost(totalCostUSD: number): void {
+    this.#entries.push({ type: "cost-state", totalCostUSD });
+    appendFileSync(this.path, `${JSON.stringify({ type: "cost-state", totalCostUSD })}\n`);
+  }
+
+  /** What the earlier processes of this conversation have cost. */
+  cost(): number {
+    return this.#entries.findLast(({ type }) => type === "cost-state")?.totalCostUSD ?? 0;
+  }
+
+  has(uuid: string): boolean {
+    return this.#entries.some(
+      (entry) =>
+        entry.uuid === uuid ||
+        entry.attachment?.source_uuid === uuid ||
+        entry.mergedSendUuids?.includes(uuid),
+    );
+  }
+
+  /** What the model is given: everything since the last compaction. */
+  conversation(): Spoken[] {
+    const from = this.#entries.findLastIndex(({ type }) => type === "compact");
+    return joinAnswers(this.#entries.slice(from + 1));
+  }
+
+  /** Calls of the last answer that have no result. */
+  openCalls(): Block[] {
+    const calls = new Map<string, Block>();
+    for (const { message } of this.#entries) {
+      if (!message || typeof message.content === "string") continue;
+      for (const block of message.content) {
+        if (block.type === "tool_use" && block.id) calls.set(block.id, block);
+        if (block.type === "tool_result" && block.tool_use_id) calls.delete(block.tool_use_id);
+      }
+    }
+    return [...calls.values()];
+  }
+
+  /** The uuid of the message whose turn was cut off; undefined if the last turn had ended. */
+  cutOff(): string | undefined {
+    const spoken = this.#entries.filter(
+      ({ message, attachment }) => message || attachment?.type === "queued_command",
+    );
+    const last = spoken.at(-1);
+    if (!last) return undefined;
+    const content = last.message?.content ?? last.attachment?.prompt ?? [];
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const isAnswered = last.message?.role === "assistant" && !blocks.some(({ type }) => type === "tool_use");
+    const isStopped = blocks.some(({ text }) => text?.startsWith("[Request interrupted by user"));
+    if (isAnswered || isStopped) return undefined;
+    const asked = spoken.findLast(
+      ({ message, isMeta }) => message?.role === "user" && !isMeta && hasText(message.content),
+    );
+    return asked?.uuid ?? last.uuid;
+  }
+}
+
+export interface Place {
+  home: string;
+  cwd: string;
+  sessionId: string;
+  isResumed: boolean;
+  version: string;
+}
+
+function findIn(projects: string, name: string): string | undefined {
+  if (!existsSync(projects)) return undefined;
+  const folder = readdirSync(projects).find((one) => existsSync(join(projects, one, name)));
+  return folder === undefined ? undefined : join(projects, folder, name);
+}
+
+const hasText = (content: string | Block[]) =>
+  typeof content === "string" || content.some(({ type }) => type === "text");
+
+/** One answer's blocks are entries of their own with one message id; as spoken they are one. */
+function joinAnswers(entries: readonly Entry[]): Spoken[] {
+  const spoken: Spoken[] = [];
+  let lastId: string | undefined;
+  for (const { message, attachment, isApiErrorMessage } of entries) {
+    if (attachment) {
+      for (const { text } of attachment.prompt ?? []) if (text) spoken.push({ role: "user", text });
+      if (attachment.text) spoken.push({ role: "user", text: attachment.text });
+      continue;
+    }
+    if (!message || isApiErrorMessage) continue;
+    const { role, id, content } = message;
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const texts = blocks.flatMap(({ type, text }) => (type === "text" && text ? [text] : []));
+    if (role === "user") spoken.push(...texts.map((text) => ({ role, text })));
+    else if (id !== undefined && id === lastId) {
+      const last = spoken.findLast((one) => one.role === "assistant");
+      if (last) last.text = [last.text, ...texts].filter(Boolean).join("\n");
+    } else spoken.push({ role, text: texts.join("\n") });
+    lastId = role === "assistant" ? id : lastId;
+  }
+  return spoken;
+}

@@ -1,0 +1,279 @@
+/** One turn: answers and calls until an answer calls nothing more, an error, or an interrupt. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { appears, printAnswer, tokensOf } from "./answer.ts";
+import { Calls, type Context, type Denial, Stopped } from "./calls.ts";
+import type { Usage } from "./output.ts";
+import type { Round } from "./script.ts";
+import type { Block } from "./session-file.ts";
+
+export interface Message {
+  uuid: string;
+  content: Block[];
+}
+
+export type Cause =
+  | { kind: "message"; messages: Message[] }
+  /** A turn that a kill cut off goes on; `uuid` is the line that says so, `of` the message that began it. */
+  | { kind: "resume"; uuid: string; of: string }
+  | { kind: "task"; runId: string };
+
+export interface TurnOptions {
+  context: Context;
+  cause: Cause;
+  signal: AbortSignal;
+  /** Takes what was sent in mid-turn. */
+  takeQueued: () => Message[];
+  /** What the model says to this conversation. */
+  answer: (conversation: ReturnType<Context["session"]["conversation"]>) => Round;
+}
+
+export interface TurnEnd {
+  fields: Record<string, unknown>;
+  usage: Usage;
+  /** Messages that were taken in mid-turn. */
+  absorbed: string[];
+}
+
+const MAX_RETRIES = 10;
+const ERROR_TYPES: Record<number, string> = {
+  400: "invalid_request_error",
+  429: "rate_limit_error",
+  529: "overloaded_error",
+};
+const isRetried = (status: number) => status === 429 || status >= 500;
+
+export class Turn {
+  readonly #options: TurnOptions;
+  readonly #startedAt = performance.now();
+  readonly #begun: string[] = [];
+  readonly #denials: Denial[] = [];
+  readonly #absorbed: string[] = [];
+  readonly #usage: Usage = {
+    input_tokens: 0,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 0,
+  };
+  #rounds = 0;
+  #isEchoed = false;
+  #attempts = 0;
+
+  constructor(options: TurnOptions) {
+    this.#options = options;
+  }
+
+  async run(): Promise<TurnEnd> {
+    const { output, settings, cwd } = this.#options.context;
+    output.init({ cwd, model: settings.model, permissionMode: settings.mode });
+    let isInTools = false;
+    try {
+      for (;;) {
+        isInTools = false;
+        const { text, calls, error } = await this.#answer();
+        if (error) return this.#failed(error.status, text);
+        isInTools = true;
+        if (calls.count === 0) return this.#completed(text);
+        try {
+          for (const context of await calls.finish()) this.#options.context.session.addContext(context);
+        } catch (reason) {
+          calls.abort();
+          throw reason;
+        } finally {
+          this.#denials.push(...calls.denials);
+        }
+        this.#absorb();
+      }
+    } catch (reason) {
+      if (!(reason instanceof Stopped) && !this.#options.signal.aborted) throw reason;
+      return this.#interrupted(isInTools);
+    }
+  }
+
+  get #uuids(): string[] {
+    const { cause } = this.#options;
+    const first =
+      cause.kind === "message"
+        ? cause.messages.map(({ uuid }) => uuid)
+        : cause.kind === "resume"
+          ? [cause.of]
+          : [];
+    return [...first, ...this.#absorbed];
+  }
+
+  /** What ties a line to the messages that began the turn. */
+  #origin(): Record<string, unknown> {
+    const [first] = this.#uuids;
+    return {
+      ...(first === undefined ? {} : { user_message_uuid: first, user_message_uuids: this.#uuids }),
+      ...(this.#options.cause.kind === "resume" ? { resume_reason: "interrupted_turn" } : {}),
+    };
+  }
+
+  async #answer(): Promise<{ text: string; calls: Calls; error?: NonNullable<Round["error"]> }> {
+    const { context, signal } = this.#options;
+    const { output, session, settings } = context;
+    const uuids = this.#uuids;
+    output.system("status", {
+      status: "requesting",
+      ...(uuids.length > 0 ? { user_message_uuids: uuids } : {}),
+    });
+    const conversation = session.conversation();
+    const round = this.#options.answer(conversation);
+    const calls = new Calls(context, signal);
+    if (round.waitFor) await appears(round.waitFor, signal);
+    if (round.delayMs) await sleep(round.delayMs, undefined, { signal });
+    const isRefused = round.error !== undefined && (await this.#isRefusedForGood(round.error));
+    this.#echo();
+    if (isRefused && round.error) return { text: this.#printError(round.error), calls, error: round.error };
+    this.#attempts = 0;
+    const messageId = `msg_${randomUUID()}`;
+    this.#begun.push(messageId);
+    let text = "";
+    const usage = await printAnswer(
+      output,
+      round,
+      {
+        messageId,
+        model: settings.model,
+        inputTokens: tokensOf(JSON.stringify(conversation)),
+        first: this.#rounds++ === 0 ? this.#origin() : {},
+        onBlock: (block, uuid, message) => {
+          if (block.type === "text") text = block.text ?? "";
+          session.add({ type: "assistant", message: { ...message, content: [block] }, uuid });
+          if (block.type === "tool_use") calls.add(block);
+        },
+      },
+      signal,
+    );
+    this.#usage.input_tokens += usage.input_tokens;
+    this.#usage.output_tokens += usage.output_tokens;
+    return { text, calls };
+  }
+
+  /** The program says that it has taken the messages when the model begins to answer. */
+  #echo(): void {
+    const { cause, context } = this.#options;
+    if (this.#isEchoed) return;
+    this.#isEchoed = true;
+    if (cause.kind !== "message") return;
+    for (const { content, uuid } of cause.messages) context.output.user(content, uuid, { isReplay: true });
+  }
+
+  /** Tries again as often as the script refuses, or as the engine would. */
+  async #isRefusedForGood({ status, times }: NonNullable<Round["error"]>): Promise<boolean> {
+    while (this.#attempts < (times ?? Number.POSITIVE_INFINITY)) {
+      if (!isRetried(status) || this.#attempts >= MAX_RETRIES) return true;
+      this.#attempts++;
+      const retry_delay_ms = Math.min(500 * 2 ** (this.#attempts - 1), 4_000);
+      this.#options.context.output.system("api_retry", {
+        attempt: this.#attempts,
+        max_retries: MAX_RETRIES,
+        retry_delay_ms,
+        error_status: status,
+        error: status === 529 ? "overloaded" : "rate_limit",
+      });
+      await sleep(retry_delay_ms, undefined, { signal: this.#options.signal });
+    }
+    return false;
+  }
+
+  #printError({ status, message }: NonNullable<Round["error"]>): string {
+    const { output, session } = this.#options.context;
+    const text = `API Error: ${status} ${message ?? `refused with ${status}`}`;
+    const body = {
+      diagnostics: null,
+      id: randomUUID(),
+      container: null,
+      model: "<synthetic>",
+      role: "assistant",
+      stop_details: null,
+      stop_reason: "stop_sequence",
+      stop_sequence: "",
+      type: "message",
+      usage: { ...this.#usage },
+      content: [{ type: "text", text }],
+    };
+    const uuid = output.assistant(body, {
+      error: "unknown",
+      is_api_error_message: true,
+      api_error_status: status,
+      api_error_type: ERROR_TYPES[status] ?? "api_error",
+      ...this.#origin(),
+    });
+    session.add({ type: "assistant", message: body, uuid, isApiErrorMessage: true });
+    return text;
+  }
+
+  #absorb(): void {
+    const { output, session } = this.#options.context;
+    for (const { uuid, content } of this.#options.takeQueued()) {
+      session.addQueued(content, uuid);
+      output.user(content, uuid, { isReplay: true });
+      output.lifecycle(uuid, "started");
+      this.#absorbed.push(uuid);
+    }
+  }
+
+  #completed(text: string): TurnEnd {
+    return this.#end({
+      subtype: "success",
+      is_error: false,
+      stop_reason: "end_turn",
+      terminal_reason: "completed",
+      api_error_status: null,
+      result: text,
+      ttft_ms: 1,
+    });
+  }
+
+  #failed(status: number, text: string): TurnEnd {
+    return this.#end({
+      subtype: "success",
+      is_error: true,
+      stop_reason: "stop_sequence",
+      terminal_reason: "api_error",
+      api_error_status: status,
+      api_error_type: ERROR_TYPES[status] ?? "api_error",
+      result: text,
+    });
+  }
+
+  #interrupted(isInTools: boolean): TurnEnd {
+    const { output, session } = this.#options.context;
+    this.#echo();
+    const content = [
+      { type: "text", text: `[Request interrupted by user${isInTools ? " for tool use" : ""}]` },
+    ];
+    const uuid = randomUUID();
+    output.user(content, uuid);
+    session.add({ type: "user", message: { role: "user", content }, uuid });
+    const stop_reason = isInTools ? "tool_use" : null;
+    return this.#end({
+      subtype: "error_during_execution",
+      is_error: true,
+      stop_reason,
+      terminal_reason: isInTools ? "aborted_tools" : "aborted_streaming",
+      errors: [`[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=${stop_reason}`],
+    });
+  }
+
+  #end(fields: Record<string, unknown>): TurnEnd {
+    const { cause } = this.#options;
+    const origin = { kind: "task-notification", producer: "session-task" };
+    return {
+      usage: this.#usage,
+      absorbed: this.#absorbed,
+      fields: {
+        ...fields,
+        ...this.#origin(),
+        ...(cause.kind === "task" ? { origin: { ...origin, runId: cause.runId } } : {}),
+        num_turns: Math.max(1, this.#rounds),
+        duration_ms: Math.round(performance.now() - this.#startedAt),
+        duration_api_ms: 0,
+        begun_message_ids: this.#begun,
+        permission_denials: this.#denials,
+      },
+    };
+  }
+}
