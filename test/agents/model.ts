@@ -1,0 +1,239 @@
+/**
+ * A stand-in for the model's HTTP API (Anthropic Messages with server-sent events) on 127.0.0.1. It answers by the
+ * script that the conversation carries (agent/engines/demo/script.ts) and keeps every request.
+ */
+import { existsSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { nextRound, type Round, type Spoken } from "../../agent/engines/demo/script.ts";
+import { until } from "../support/wait.ts";
+
+interface Block {
+  type: string;
+  text?: string;
+  id?: string;
+  [field: string]: unknown;
+}
+
+/** A message as the API has it; system texts that came in mid-conversation have the role `system`. */
+export interface ApiMessage {
+  role: "user" | "assistant" | "system";
+  content: string | Block[];
+}
+
+export interface ModelRequest {
+  at: number;
+  model: string;
+  messages: ApiMessage[];
+  system?: unknown;
+  tools?: { name: string }[];
+}
+
+export interface Model {
+  url: string;
+  /** Every request for an answer, in order; counting of tokens is none. */
+  requests: ModelRequest[];
+  /** How often this text stands in the messages of the newest request. */
+  timesInContext(text: string): number;
+  close(): Promise<void>;
+}
+
+export interface ModelOptions {
+  /** Whether the model calls again what a restart asks it to. */
+  callsAgain?: boolean;
+}
+
+export async function startModel(options: ModelOptions = {}): Promise<Model> {
+  const requests: ModelRequest[] = [];
+  const attempts = new Map<string, number>();
+  const faults: unknown[] = [];
+  const closing = new AbortController();
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      if (!closing.signal.aborted && !request.destroyed && !response.destroyed) faults.push(error);
+      response.destroy();
+    });
+  });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? "/", "http://model").pathname;
+    const text = await bodyOf(request);
+    if (path.endsWith("/count_tokens")) return sendJson(response, 200, { input_tokens: tokensOf(text) });
+    if (!path.endsWith("/v1/messages")) return sendJson(response, 404, {});
+    const body = JSON.parse(text) as ModelRequest & { stream?: boolean };
+    requests.push({ ...body, at: Date.now() });
+    const round = roundFor(body, options);
+    if (round.waitFor) await appears(round.waitFor, closing.signal);
+    if (round.delayMs) await sleep(round.delayMs, undefined, { signal: closing.signal });
+    if (round.error && isRefused(round, body, attempts)) return refuse(response, round.error);
+    const message = messageOf(round, body, tokensOf(text));
+    if (!body.stream) return sendJson(response, 200, message);
+    await stream(response, message, round, closing.signal);
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    timesInContext: (text) => (requests.length === 0 ? 0 : timesIn(requests[requests.length - 1]!, text)),
+    close: async () => {
+      closing.abort();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      if (faults.length > 0) throw new AggregateError(faults, "the loopback model failed");
+    },
+  };
+}
+
+/** How often this text stands in the request's messages, tool results included. */
+export function timesIn({ messages }: ModelRequest, text: string): number {
+  return strings(messages).reduce((sum, one) => sum + one.split(text).length - 1, 0);
+}
+
+function strings(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (value === null || typeof value !== "object") return [];
+  return Object.values(value).flatMap(strings);
+}
+
+function roundFor({ messages, tools }: ModelRequest, { callsAgain }: ModelOptions): Round {
+  const conversation = messages.flatMap(spoken);
+  const last = conversation[conversation.length - 1]?.text ?? "";
+  if (/create a detailed summary/i.test(last)) return { text: "<summary>The conversation so far.</summary>" };
+  // A request without tools is one beside the conversation, such as for a title.
+  if (!tools?.length) return { text: "A title" };
+  return nextRound(conversation, callsAgain === undefined ? {} : { callsAgain }) ?? { text: "All said." };
+}
+
+/** What was said; the engine's own remarks are left out, but for the one that carries a message of the user's. */
+function spoken({ role, content }: ApiMessage): Spoken[] {
+  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  const texts = blocks.flatMap(({ type, text }) => (type === "text" && text ? [text] : []));
+  if (role === "assistant") return [{ role, text: texts.join("\n") }];
+  const isRemark = (text: string) => role === "system" || text.startsWith("<system-reminder>");
+  const isSaid = (text: string) => !isRemark(text) || text.includes("The user sent a new message");
+  return texts.filter(isSaid).map((text) => ({ role: "user", text }));
+}
+
+function isRefused({ error }: Round, { messages }: ModelRequest, attempts: Map<string, number>): boolean {
+  const key = JSON.stringify(messages.flatMap(spoken));
+  const attempt = (attempts.get(key) ?? 0) + 1;
+  attempts.set(key, attempt);
+  return attempt <= (error?.times ?? Number.POSITIVE_INFINITY);
+}
+
+const ERROR_TYPES: Record<number, string> = {
+  400: "invalid_request_error",
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error",
+  529: "overloaded_error",
+};
+
+function refuse(response: ServerResponse, { status, message }: NonNullable<Round["error"]>): void {
+  const type = ERROR_TYPES[status] ?? "api_error";
+  sendJson(response, status, {
+    type: "error",
+    error: { type, message: message ?? `refused with ${status}` },
+  });
+}
+
+let lastId = 0;
+
+function messageOf(round: Round, { model }: ModelRequest, inputTokens: number) {
+  const content: Block[] = [];
+  if (round.thinking) content.push({ type: "thinking", thinking: round.thinking, signature: "c2ln" });
+  if (round.text) content.push({ type: "text", text: round.text });
+  for (const { name, input } of round.tools ?? []) {
+    content.push({ type: "tool_use", id: `toolu_${process.pid}_${++lastId}`, name, input });
+  }
+  return {
+    id: `msg_${process.pid}_${++lastId}`,
+    type: "message" as const,
+    role: "assistant" as const,
+    model,
+    content,
+    stop_reason: round.tools?.length ? "tool_use" : "end_turn",
+    stop_sequence: null,
+    usage: {
+      input_tokens: round.inputTokens ?? inputTokens,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: round.outputTokens ?? tokensOf(JSON.stringify(content)),
+    },
+  };
+}
+
+const tokensOf = (text: string): number => Math.ceil(text.length / 4);
+
+async function stream(
+  response: ServerResponse,
+  message: ReturnType<typeof messageOf>,
+  round: Round,
+  signal: AbortSignal,
+): Promise<void> {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+  const send = (type: string, fields: object) =>
+    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
+  const { content, stop_reason, stop_sequence, usage } = message;
+  send("message_start", {
+    message: { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
+  });
+  for (const [index, block] of content.entries()) {
+    const { start, deltas } = pieces(block);
+    send("content_block_start", { index, content_block: start });
+    for (const [at, delta] of deltas.entries()) {
+      if (at > 0 && round.pieceMs) await sleep(round.pieceMs, undefined, { signal });
+      send("content_block_delta", { index, delta });
+      if (at === 0 && block.type === "text" && round.pauseFor) await appears(round.pauseFor, signal);
+    }
+    send("content_block_stop", { index });
+  }
+  send("message_delta", { delta: { stop_reason, stop_sequence }, usage });
+  send("message_stop", {});
+  response.end();
+}
+
+/** A block as it begins, and the deltas that complete it. */
+function pieces(block: Block): { start: object; deltas: object[] } {
+  if (block.type === "thinking") {
+    const deltas = [
+      ...cut(String(block["thinking"])).map((thinking) => ({ type: "thinking_delta", thinking })),
+      { type: "signature_delta", signature: block["signature"] },
+    ];
+    return { start: { type: "thinking", thinking: "", signature: "" }, deltas };
+  }
+  if (block.type === "text") {
+    const deltas = cut(block.text ?? "").map((text) => ({ type: "text_delta", text }));
+    return { start: { type: "text", text: "" }, deltas };
+  }
+  const deltas = cut(JSON.stringify(block["input"])).map((partial_json) => ({
+    type: "input_json_delta",
+    partial_json,
+  }));
+  return { start: { ...block, input: {} }, deltas };
+}
+
+/** Words by tens, or characters by thousands, whichever is longer: a long input is not a hundred thousand lines. */
+function cut(text: string): string[] {
+  const length = Math.max(40, Math.ceil(text.length / 100));
+  const count = Math.ceil(text.length / length);
+  return Array.from({ length: count }, (_, index) => text.slice(index * length, (index + 1) * length));
+}
+
+async function appears(file: string, signal: AbortSignal): Promise<void> {
+  await until(`the file ${file}`, () => signal.aborted || existsSync(file), { timeoutMs: 600_000 });
+  signal.throwIfAborted();
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}

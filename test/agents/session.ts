@@ -1,0 +1,142 @@
+/** One conversation with an engine's program, over as many starts as it takes. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { Round } from "../../agent/engines/demo/script.ts";
+import { type Line, Program } from "./program.ts";
+
+export interface Engine {
+  /** The executable and what stands before the protocol's flags. */
+  command: readonly [string, ...string[]];
+  /** Added to the clean environment. */
+  env: Record<string, string>;
+}
+
+export const says = (text: string, ...rounds: Round[]): string =>
+  rounds.length === 0 ? text : `${text} @@${JSON.stringify(rounds)}`;
+
+export interface Ask extends Line {
+  request_id: string;
+  request: { subtype: string; tool_name: string; input: Record<string, unknown>; tool_use_id: string };
+}
+
+export class Session {
+  readonly id = randomUUID();
+  readonly cwd: string;
+  readonly home: string;
+  readonly #engine: Engine;
+  readonly #folder: string;
+  readonly #ended: Program[] = [];
+  #program: Program | undefined;
+  #next = 0;
+  #controls = 0;
+
+  constructor(engine: Engine, folder: string) {
+    this.#engine = engine;
+    this.#folder = join(realpathSync(folder), "thread");
+    this.cwd = join(realpathSync(folder), "work");
+    this.home = join(realpathSync(folder), "home");
+    for (const path of [this.cwd, this.home]) mkdirSync(path, { recursive: true });
+  }
+
+  get program(): Program {
+    if (!this.#program) throw new Error("the program has not been started");
+    return this.#program;
+  }
+
+  /** Starts the program and sends `initialize`; lines are waited for from the newest start on. */
+  async start(
+    args: readonly string[] = [],
+    { initialize = {}, env = {}, resume = false }: Start = {},
+  ): Promise<Line> {
+    if (this.#program) this.#ended.push(this.#program);
+    this.#next = 0;
+    this.#program = new Program({
+      command: this.#engine.command,
+      folder: this.#folder,
+      cwd: this.cwd,
+      env: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8", HOME: this.home, ...this.#engine.env, ...env },
+      args: [resume ? "--resume" : "--session-id", this.id, ...args],
+    });
+    return this.control("initialize", initialize);
+  }
+
+  /** All lines of all starts. */
+  lines(): Line[] {
+    return [...this.#ended, this.program].flatMap((program) => program.lines());
+  }
+
+  send(
+    content: string | object[],
+    { uuid = randomUUID() as string, ...fields }: Record<string, unknown> = {},
+  ): string {
+    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const message = { role: "user", content: blocks };
+    this.program.send({ type: "user", message, parent_tool_use_id: null, session_id: "", uuid, ...fields });
+    return uuid as string;
+  }
+
+  /** Sends a control request and waits for its reply. */
+  async control(subtype: string, fields: object = {}): Promise<Line> {
+    const id = `${subtype}-${++this.#controls}`;
+    this.program.send({ type: "control_request", request_id: id, request: { subtype, ...fields } });
+    const isReply = (line: Line) =>
+      (line["response"] as { request_id?: string } | undefined)?.request_id === id;
+    return (await this.program.line(`the reply to ${subtype}`, isReply)).line;
+  }
+
+  answer(ask: Line, response: object): void {
+    const { request_id } = ask as Ask;
+    this.program.send({ type: "control_response", response: { subtype: "success", request_id, response } });
+  }
+
+  allow(ask: Line, fields: object = {}): void {
+    this.answer(ask, { behavior: "allow", updatedInput: (ask as Ask).request.input, ...fields });
+  }
+
+  /** The next line of this type, and subtype if given. */
+  async next(type: string, subtype?: string): Promise<Line> {
+    return this.until(
+      `${type} ${subtype ?? ""}`,
+      (line) => line.type === type && (!subtype || subtypeOf(line) === subtype),
+    );
+  }
+
+  async until(what: string, test: (line: Line) => boolean): Promise<Line> {
+    const { line, next } = await this.program.line(what, test, this.#next);
+    this.#next = next;
+    return line;
+  }
+
+  async ask(): Promise<Ask> {
+    return (await this.next("control_request", "can_use_tool")) as Ask;
+  }
+
+  async result(): Promise<Line> {
+    return this.next("result");
+  }
+
+  async end(): Promise<number | string> {
+    this.program.send({ type: "control_request", request_id: "end", request: { subtype: "end_session" } });
+    return this.program.ended;
+  }
+
+  /** Ends what still runs; always to be called. */
+  async close(): Promise<void> {
+    for (const program of [...this.#ended, ...(this.#program ? [this.#program] : [])]) {
+      await program.kill();
+      program.close();
+    }
+  }
+}
+
+interface Start {
+  initialize?: object;
+  env?: Record<string, string>;
+  resume?: boolean;
+}
+
+export function subtypeOf(line: Line): string | undefined {
+  const request = line["request"] as { subtype?: string } | undefined;
+  return (line["subtype"] ?? request?.subtype) as string | undefined;
+}
