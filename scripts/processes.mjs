@@ -1,11 +1,26 @@
 // Child programs with a log each, waiting for them, and knowing whether another scripts/run is alive.
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** A failure that is told in one go, without a stack. */
 export class Problem extends Error {}
+
+/** Of a log; the older half of what is kept is in a second file. */
+const LOG_MAX_BYTES = 8 * 1024 * 1024;
+const LOG_CHECK_MS = 2_000;
 
 export class Program {
   #child;
@@ -15,12 +30,24 @@ export class Program {
    * @param name for people, such as "the sidecar"
    * @param flags Node's own
    * @param onEnd called when it ends and was not told to
+   * @param logMaxBytes beyond it the log starts anew, and what was in it is in `<log>.1`
    */
-  constructor({ name, script, flags = [], env, cwd, log, onEnd = () => {} }) {
+  constructor({
+    name,
+    script,
+    flags = [],
+    env,
+    cwd,
+    log,
+    onEnd = () => {},
+    logMaxBytes = LOG_MAX_BYTES,
+    logCheckMs = LOG_CHECK_MS,
+  }) {
     this.name = name;
     this.log = log;
     if (existsSync(log)) renameSync(log, `${log}.1`);
-    const fd = openSync(log, "w", 0o600);
+    // Appending, so that the program goes on at the start of a log that was emptied.
+    const fd = openSync(log, "a", 0o600);
     // A process group of its own: Ctrl-C reaches scripts/run alone, which then ends its programs in order.
     const [command, ...args] = [...dieWithUs(), process.execPath, ...flags, script];
     this.#child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", fd, fd] });
@@ -30,8 +57,10 @@ export class Program {
       this.#child.once("exit", (code, signal) => resolve(signal ? `signal ${signal}` : `exit code ${code}`));
     });
     this.how = undefined;
+    const rotation = setInterval(() => rotate(log, logMaxBytes), logCheckMs).unref();
     this.ended.then((how) => {
       this.how = how;
+      clearInterval(rotation);
       if (!this.#isEnding) onEnd(this);
     });
   }
@@ -74,6 +103,19 @@ export class Program {
   kill() {
     this.#isEnding = true;
     if (!this.how) this.#child.kill("SIGKILL");
+  }
+}
+
+/** The program keeps the file open, so that it is copied and emptied; lines that it writes in between are lost. */
+function rotate(log, maxBytes) {
+  try {
+    if (statSync(log).size <= maxBytes) return;
+    copyFileSync(log, `${log}.1`);
+    truncateSync(log);
+  } catch (error) {
+    // Deleted by hand, or no room for a copy: then the log itself must not take more.
+    if (error.code === "ENOSPC") truncateSync(log);
+    else if (error.code !== "ENOENT") throw error;
   }
 }
 

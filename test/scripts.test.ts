@@ -1,6 +1,6 @@
 /** scripts/run, scripts/test and the container's supervisor as the programs that people start. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -189,6 +189,43 @@ test("when the sidecar dies it says so, ends the rest, and the thread goes on", 
   expect(run.text()).toContain("1 thread goes on in tmux");
   expect(programsOf(dir)).toEqual([]);
   expect(await startRun(dir, "stop").code).toBe(0);
+});
+
+test("a program's log is bounded however much it prints, and what it prints last is in it", async () => {
+  const dir = folder();
+  const log = join(dir, "program.log");
+  const printer = join(dir, "printer.mjs");
+  const total = 2_000;
+  writeFileSync(
+    printer,
+    `let i = 0;
+    const timer = setInterval(() => {
+      process.stderr.write("line " + ++i + " " + "x".repeat(500) + "\\n");
+      if (i === ${total}) clearInterval(timer);
+    }, 2);`,
+  );
+  const runner = join(dir, "runner.mjs");
+  const options = `{ name: "the printer", script: ${JSON.stringify(printer)}, log: ${JSON.stringify(log)}, env: process.env, cwd: "/", logMaxBytes: 100_000, logCheckMs: 50 }`;
+  writeFileSync(
+    runner,
+    `import { Program } from ${JSON.stringify(script("processes.mjs"))};
+    await new Program(${options}).ended;`,
+  );
+  const run = start(process.execPath, [runner]);
+  let largest = 0;
+  const isOver = run.code.then(() => true);
+  await until("the printer to end", async () => {
+    largest = Math.max(largest, statSync(log, { throwIfNoEntry: false })?.size ?? 0);
+    return Promise.race([isOver, Promise.resolve(false)]);
+  });
+  expect(await run.code).toBe(0);
+  expect(largest).toBeLessThan(500_000); // of 1 MB: how much is printed between two looks is the machine's affair
+  expect(statSync(`${log}.1`).size).toBeLessThan(500_000);
+  for (const file of [log, `${log}.1`]) expect(statSync(file).mode & 0o777).toBe(0o600);
+  const lines = [`${log}.1`, log].flatMap((file) => readFileSync(file, "utf8").trimEnd().split("\n"));
+  const numbers = lines.map((line) => Number(/^line (\d+) x{500}$/.exec(line)?.[1]));
+  expect(numbers).toEqual([...numbers].sort((one, other) => one - other)); // whole lines in their order, no hole
+  expect(numbers.at(-1)).toBe(total);
 });
 
 test("the supervisor starts a crashed program again and ends it with TERM", async () => {
