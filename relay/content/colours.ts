@@ -1,5 +1,5 @@
 /** A row's colours, reduced to what Discord's `ansi` code blocks can show: eight colours, bold, underline. */
-import type { CellRow } from "./emulator.ts";
+import type { CellRow } from "./rows.ts";
 
 /** From `start` (UTF-16 units into the row's text) on, the text is shown with this SGR; "" is plain. */
 export interface ColourRun {

@@ -1,9 +1,12 @@
 /** A thread's log as the pages that Discord shows: the state machine behind one streamed thread. Pure. */
 import { type Candidate, Checkpoints } from "./checkpoints.ts";
+import { isHighSurrogate } from "./emulator.ts";
 import { decodeMark, encodeMark, type LogEvent, type Mark } from "./mark.ts";
 import { Pager } from "./pager.ts";
 import { fitScreen, gapNotice, wrapRows } from "./pages.ts";
+import { findPlainEnd } from "./plain-lines.ts";
 import { Screen } from "./screen.ts";
+import { turns } from "./turns.ts";
 
 export interface DocumentOptions {
   readonly cols: number;
@@ -34,9 +37,10 @@ export interface PageView {
 /** Where a forced page begins: below the row where a person types, or with the screen's first row. */
 export type BreakPlace = "cursor" | "screen";
 
-const MAX_SLICE_UNITS = 65_536;
-const MIN_SLICE_UNITS = 1024;
-const MAX_BLOCKING_MS = 10;
+/** So much plain text is taken at once: most of it never reaches the emulator. */
+const PLAIN_SLICE_UNITS = 65_536;
+/** So much of anything else: at its worst this takes some milliseconds. */
+const SLICE_UNITS = 1024;
 
 /**
  * Fed with a thread's log from the start (or from a mark), it always knows the pages that are not delivered yet.
@@ -52,8 +56,6 @@ export class Document {
   readonly #toReplay: LogEvent[];
   #offset: number;
   #confirmed: number;
-  #pausedMs = 0;
-  #sliceUnits = 8192;
 
   constructor(options: DocumentOptions, from?: Mark) {
     const state = from === undefined ? undefined : decodeMark(from);
@@ -107,30 +109,33 @@ export class Document {
     this.#checkpoints.add(this.#candidate());
   }
 
-  /** {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. */
-  async feedLong(text: string, endOffset: number): Promise<void> {
-    let start = 0;
+  /**
+   * {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. Once `signal`
+   * fires it takes no more of the text: {@link offset} says where it stopped.
+   */
+  async feedLong(text: string, endOffset: number, signal?: AbortSignal): Promise<void> {
     let offset = endOffset - Buffer.byteLength(text);
-    while (start < text.length) {
-      let end = Math.min(text.length, start + this.#sliceUnits);
-      if (end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800) end++;
+    for (let start = 0; start < text.length; ) {
+      if (turns.isOver) await turns.next();
+      if (signal?.aborted) return;
+      const end = this.#endOfSlice(text, start);
       const slice = text.slice(start, end);
       offset += Buffer.byteLength(slice);
-      const beginMs = performance.now();
       this.#write(slice, offset);
       start = end;
-      // Some output is a hundred times as slow as plain lines: the slices follow it.
-      const isSlow = performance.now() - beginMs > MAX_BLOCKING_MS / 2;
-      this.#sliceUnits = isSlow
-        ? Math.max(MIN_SLICE_UNITS, this.#sliceUnits >> 2)
-        : Math.min(MAX_SLICE_UNITS, this.#sliceUnits << 1);
-      // Short calls in a row must not block together either, so the time counts from the last pause of any call.
-      if (performance.now() - this.#pausedMs > MAX_BLOCKING_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
-        this.#pausedMs = performance.now();
-      }
     }
+    if (turns.isOver) await turns.next();
+    if (signal?.aborted) return;
     this.#checkpoints.add(this.#candidate());
+  }
+
+  /** As much as takes no longer than the event loop may stand still. */
+  #endOfSlice(text: string, start: number): number {
+    let end = Math.min(text.length, start + SLICE_UNITS);
+    if (this.#screen.takesPlainText) {
+      end = Math.max(end, findPlainEnd(text, start, Math.min(text.length, start + PLAIN_SLICE_UNITS)));
+    }
+    return end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
   }
 
   #write(text: string, endOffset: number): void {

@@ -5,7 +5,7 @@ import { Emulator } from "./emulator.ts";
 const nothing = (): void => {};
 const listener = {
   rowLeaves: nothing,
-  screenErased: nothing,
+  screenErased: () => 0,
   alternateEntered: nothing,
   bell: nothing,
   titleChanged: nothing,

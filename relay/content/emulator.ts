@@ -5,38 +5,21 @@
  */
 import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
-import { trimEndSpaces } from "./text.ts";
+import { CostAccount } from "./cost-account.ts";
+import { type Attributes, type CellRow, tameRows } from "./rows.ts";
+import { type Identifier, type Params, tameSequences } from "./sequences.ts";
 
 const { Terminal } = xtermHeadless;
 const { Unicode11Addon } = unicode11;
 
-/** One row of cells. */
-export interface CellRow {
-  readonly length: number;
-  /** Three numbers a cell; the first: 21 bits of code point, a flag for combined text, two bits of width. */
-  readonly _data: Uint32Array;
-  isWrapped: boolean;
-  getWidth(column: number): number;
-  getString(column: number): string;
-  getFg(column: number): number;
-  getBg(column: number): number;
-  getTrimmedLength(): number;
-  translateToString(trimRight: boolean): string;
-  resize(cols: number, fill: unknown): void;
-  setCellFromCodepoint(column: number, codePoint: number, width: number, attributes: Attributes): void;
-  addCodepointToCell(column: number, codePoint: number, width: number): void;
-}
-
-/** A cell's colours and flags as the emulator packs them. */
-export interface Attributes {
-  fg: number;
-  bg: number;
-  extended: unknown;
-}
-
 /** A screen: `lines` holds exactly the visible rows, since scrollback is off. */
 export interface ScreenBuffer {
-  readonly lines: { readonly length: number; maxLength: number; get(row: number): CellRow | undefined };
+  readonly lines: {
+    readonly length: number;
+    maxLength: number;
+    get(row: number): CellRow | undefined;
+    set(row: number, value: CellRow): void;
+  };
   x: number;
   y: number;
   readonly ybase: number;
@@ -51,11 +34,6 @@ export interface ScreenBuffer {
 }
 
 type Addon = Parameters<InstanceType<typeof Terminal>["loadAddon"]>[0];
-
-interface Params {
-  length: number;
-  params: ArrayLike<number> & { [index: number]: number };
-}
 
 interface Core {
   readonly _bufferService: {
@@ -83,68 +61,34 @@ interface Core {
     };
     parse(data: string): void;
     print(data: Uint32Array, start: number, end: number): void;
+    _eraseAttrData(): Attributes;
+    _restrictCursor(): void;
     registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
     registerEscHandler(id: Identifier, handler: () => boolean): void;
     registerOscHandler(id: number, handler: () => boolean): void;
   };
 }
 
-interface Identifier {
-  prefix?: string;
-  intermediates?: string;
-  final: string;
-}
-
 /** What the screen wants to hear while a piece of text is being parsed. */
 export interface EmulatorListener {
   /** A row leaves the normal screen at the top of its scroll region, just before it is gone. */
   rowLeaves(row: CellRow): void;
-  /** The normal screen is about to be erased as a whole. */
-  screenErased(): void;
+  /** The normal screen is about to be erased as a whole. @returns how many cells of text were on it. */
+  screenErased(): number;
   alternateEntered(): void;
   bell(): void;
   titleChanged(title: string): void;
 }
 
-/** A row can be 500 cells of combining marks; what no font can draw is not kept (tmux keeps 21 bytes a cell). */
-const MAX_CELL_UNITS = 32;
-/** More than any screen: a program that asks for two billion repetitions must not stop the relay. */
-const MAX_PARAM = 1000;
-const SPACE = 32;
 const GROUND = 0;
 const ESCAPE = 1;
 const STRING_IGNORED = 7;
 
-const CELL_NUMBERS = 3;
-const CODE_POINT = 0x1fffff;
-const HAS_TEXT = 0x3fffff;
-const IS_COMBINED = 0x200000;
-const WIDTH_SHIFT = 22;
-const codeUnits: number[] = [];
-
-/** A row's text without the spaces and empty cells at its end. Twice as fast as asking the row for it. */
-export function readRow(row: CellRow): string {
-  const data = row._data;
-  let end = row.length * CELL_NUMBERS - CELL_NUMBERS;
-  for (; end >= 0; end -= CELL_NUMBERS) {
-    const text = (data[end] as number) & HAS_TEXT;
-    if (text !== 0 && text !== SPACE) break;
-  }
-  codeUnits.length = 0;
-  for (let index = 0; index <= end; index += CELL_NUMBERS) {
-    const content = data[index] as number;
-    const codePoint = content & CODE_POINT;
-    if (content & IS_COMBINED || codePoint > 0xffff) return trimEndSpaces(row.translateToString(true));
-    if (codePoint !== 0) codeUnits.push(codePoint);
-    // An empty cell shows as a space; the stub behind a wide character has no width and shows nothing.
-    else if (content >>> WIDTH_SHIFT !== 0) codeUnits.push(SPACE);
-  }
-  return String.fromCharCode.apply(undefined, codeUnits);
-}
-
 /** The emulator with `scrollback` 0: rows that leave are told to `listener` and kept nowhere. */
 export class Emulator {
   readonly core: Core;
+  /** What the sequences so far have left to spend. */
+  readonly account = new CostAccount();
   readonly #terminal: InstanceType<typeof Terminal>;
 
   constructor(cols: number, rows: number, listener: EmulatorListener) {
@@ -152,11 +96,10 @@ export class Emulator {
     this.#terminal.loadAddon(new Unicode11Addon() as unknown as Addon);
     this.#terminal.unicode.activeVersion = "11";
     this.core = (this.#terminal as unknown as { _core: Core })._core;
-    capCombinedCells(this.normal.lines.get(0));
+    tameRows(this.normal.lines.get(0) as CellRow, this.normal);
     this.#hearScrolls(listener);
-    this.#tameSequences(listener);
+    tameSequences(this, this.account, listener);
     this.#ignoreScreenTitles();
-    this.#printAlike();
     this.core._bufferService.buffers.onBufferActivate(() => {
       if (this.isAlternate) listener.alternateEntered();
     });
@@ -190,7 +133,16 @@ export class Emulator {
   }
 
   parse(text: string): void {
-    this.core._inputHandler.parse(text);
+    const parser = this.core._inputHandler;
+    let start = 0;
+    while (start < text.length) {
+      // The account is filled up between two pieces of text that are the same however the text was cut.
+      let end = Math.min(text.length, start + this.account.room);
+      if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end++;
+      parser.parse(text.slice(start, end));
+      this.account.wrote(end - start);
+      start = end;
+    }
   }
 
   /** Rows that fall off the top through the new size are told to `rowLeaves`, as if they had scrolled. */
@@ -223,64 +175,6 @@ export class Emulator {
     };
   }
 
-  #tameSequences(listener: EmulatorListener): void {
-    const input = this.core._inputHandler;
-    const onCsi = (id: Identifier, handler: (params: Params) => boolean): void =>
-      input.registerCsiHandler(id, handler);
-
-    // Counts: each of these loops or allocates as often as the program says.
-    for (const final of "@LMPTXIZ") onCsi({ final }, clampParams);
-    for (const final of "@A") onCsi({ intermediates: " ", final }, clampParams);
-    for (const final of "}~") onCsi({ intermediates: "'", final }, clampParams);
-    // REP stays inside the row, as in tmux.
-    onCsi({ final: "b" }, (params) => {
-      const room = this.cols - this.active.x;
-      params.params[0] = Math.min(params.params[0] || 1, room);
-      return room <= 0;
-    });
-    // SU puts the rows it pushes out into the history, as in tmux.
-    onCsi({ final: "S" }, (params) => {
-      const { scrollTop, scrollBottom, lines } = this.active;
-      const count = Math.min(params.params[0] || 1, scrollBottom - scrollTop + 1);
-      params.params[0] = count;
-      for (let row = 0; !this.isAlternate && row < count; row++) {
-        const line = lines.get(scrollTop + row);
-        if (line !== undefined) listener.rowLeaves(line);
-      }
-      return false;
-    });
-    // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 has nothing
-    // to erase, since rows that left are already told.
-    onCsi({ final: "J" }, (params) => {
-      const mode = params.params[0];
-      const isWhole = mode === 2 || (mode === 0 && this.active.x === 0 && this.active.y === 0);
-      if (isWhole && !this.isAlternate) listener.screenErased();
-      return false;
-    });
-    input.registerEscHandler({ final: "c" }, () => {
-      listener.screenErased();
-      return false;
-    });
-    // Selective erase, protected cells and newline mode do not exist in tmux; hyperlinks would only use memory.
-    for (const final of "JK") onCsi({ prefix: "?", final }, () => true);
-    onCsi({ intermediates: '"', final: "q" }, () => true);
-    for (const final of "hl") onCsi({ final }, dropNewlineMode);
-    input.registerOscHandler(8, () => true);
-  }
-
-  /**
-   * Without wraparound, what becomes of a wide character at the right edge depends in the emulator on where the
-   * text was cut; printed one by one, it does not.
-   */
-  #printAlike(): void {
-    const input = this.core._inputHandler;
-    const print = input.print;
-    input.print = (data, start, end) => {
-      if (this.core.coreService.decPrivateModes.wraparound) return print.call(input, data, start, end);
-      for (let position = start; position < end; position++) print.call(input, data, position, position + 1);
-    };
-  }
-
   /** `ESC k title ESC \`, which shells send to TERM=tmux-*, is a string to ignore; the emulator knows nothing of it. */
   #ignoreScreenTitles(): void {
     const parser = this.core._inputHandler._parser;
@@ -292,29 +186,7 @@ export class Emulator {
   }
 }
 
-function clampParams(params: Params): boolean {
-  for (let index = 0; index < params.length; index++) {
-    params.params[index] = Math.min(params.params[index] ?? 0, MAX_PARAM);
-  }
-  return false;
-}
-
-function dropNewlineMode(params: Params): boolean {
-  for (let index = 0; index < params.length; index++) {
-    if (params.params[index] === 20) params.params[index] = 0;
-  }
-  return false;
-}
-
-let isCapped = false;
-
-/** A program may stack marks on one cell for ever. The class of rows is shared by all terminals: once is enough. */
-function capCombinedCells(row: CellRow | undefined): void {
-  if (isCapped || row === undefined) return;
-  isCapped = true;
-  const prototype = Object.getPrototypeOf(row) as CellRow;
-  const add = prototype.addCodepointToCell;
-  prototype.addCodepointToCell = function (this: CellRow, column, codePoint, width) {
-    if (this.getString(column).length < MAX_CELL_UNITS) add.call(this, column, codePoint, width);
-  };
+/** Of a pair, the first half. */
+export function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }

@@ -64,6 +64,19 @@ export function findPlainBlock(
   };
 }
 
+/** Where the run of text that {@link findPlainBlock} would look at ends, at `end` at the latest. */
+export function findPlainEnd(text: string, from: number, end: number): number {
+  for (let index = from; index < end; index++) {
+    const unit = text.charCodeAt(index);
+    if ((unit >= SPACE && unit <= 0x7e) || unit === CARRIAGE_RETURN || unit === NEWLINE) continue;
+    if (unit !== ESCAPE) return index;
+    const last = skipSgr(text, index);
+    if (last < 0) return index;
+    index = last;
+  }
+  return end;
+}
+
 /** The place of the `m` that ends the SGR sequence at `index`; -1 when it is another sequence or cut. */
 function skipSgr(text: string, index: number): number {
   if (text.charCodeAt(index + 1) !== BRACKET) return -1;

@@ -1,7 +1,8 @@
 /** A terminal's screen as a log of bytes draws it, and the rows that left it for good. */
 import { type ColourRun, colourRuns } from "./colours.ts";
-import { type CellRow, Emulator, readRow, type ScreenBuffer } from "./emulator.ts";
+import { Emulator, isHighSurrogate, type ScreenBuffer } from "./emulator.ts";
 import { findPlainBlock, forEachRow } from "./plain-lines.ts";
+import { type CellRow, readRow } from "./rows.ts";
 import { restoreScreen, type ScreenSnapshot, takeSnapshot } from "./snapshot.ts";
 
 /** One row of the terminal, without the spaces at its end. */
@@ -186,7 +187,7 @@ export class Screen {
    * which is ten times as fast. Returns `from` when the text or the screen is not that plain.
    */
   #writePlainBlock(text: string, from: number): number {
-    if (this.#colours || !this.#isPlainBottom()) return from;
+    if (!this.#isPlainBottom()) return from;
     const block = findPlainBlock(text, from, this.cols, this.rows);
     if (block === undefined) return from;
     for (let row = 0; row < this.rows - 1; row++) {
@@ -197,19 +198,26 @@ export class Screen {
     if (block.isOneRowEach && listener.onPlainRows !== undefined) listener.onPlainRows(block.settled);
     else forEachRow(block.settled, this.cols, (text, wrapped) => listener.onSettled({ text, wrapped }));
     this.#muted = this.rows - 1;
+    this.#emulator.account.wrote(block.end - from - block.tail.length);
     this.#emulator.parse(block.tail);
     return block.end;
   }
 
-  /** The cursor stands at the start of a blank last row and nothing changes what plain text does there. */
-  #isPlainBottom(): boolean {
+  /** The cursor stands in the last row and nothing changes what plain text does there: most of it costs little. */
+  get takesPlainText(): boolean {
     const emulator = this.#emulator;
     const { normal, core } = emulator;
-    if (normal.x !== 0 || normal.y !== emulator.rows - 1 || emulator.isAlternate || !emulator.isGround)
+    if (this.#colours || normal.y !== emulator.rows - 1 || emulator.isAlternate || !emulator.isGround)
       return false;
     if (normal.scrollTop !== 0 || normal.scrollBottom !== emulator.rows - 1) return false;
     if (core._charsetService.charset !== undefined) return false;
-    if (core.coreService.modes.insertMode || !core.coreService.decPrivateModes.wraparound) return false;
+    return !core.coreService.modes.insertMode && core.coreService.decPrivateModes.wraparound;
+  }
+
+  /** It also stands at the start of that row, and the row is blank. */
+  #isPlainBottom(): boolean {
+    const { normal } = this.#emulator;
+    if (normal.x !== 0 || !this.takesPlainText) return false;
     const row = normal.lines.get(normal.y);
     return row !== undefined && !row.isWrapped && row.getTrimmedLength() === 0;
   }
@@ -220,7 +228,7 @@ export class Screen {
   }
 
   /** An erased screen goes to the log, down to its last row that holds anything, as tmux's scroll-on-clear does. */
-  #settleScreen(): void {
+  #settleScreen(): number {
     const { lines } = this.#emulator.normal;
     let count = this.rows;
     while (count > 0 && (lines.get(count - 1)?.getTrimmedLength() ?? 0) === 0) count--;
@@ -229,6 +237,7 @@ export class Screen {
       if (row !== undefined) this.#settle(row);
     }
     this.#listener.onErased?.();
+    return count * this.cols;
   }
 
   #read(buffer: ScreenBuffer): Line[] {
@@ -253,8 +262,4 @@ const PARSE_UNITS = 4096;
 
 function clampSize(size: number, max: number): number {
   return Math.max(2, Math.min(max, Math.trunc(size) || 2));
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
 }

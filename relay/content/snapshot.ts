@@ -1,5 +1,7 @@
 /** A screen's whole state as plain JSON, and back: what the rest of a log can depend on and nothing else. */
-import { type Attributes, type CellRow, Emulator, type ScreenBuffer } from "./emulator.ts";
+import type { AccountSnapshot } from "./cost-account.ts";
+import { Emulator, type ScreenBuffer } from "./emulator.ts";
+import type { Attributes, CellRow } from "./rows.ts";
 
 /** Everything a `Screen` needs to go on; made of strings, numbers and arrays only. */
 export interface ScreenSnapshot extends EmulatorSnapshot {
@@ -21,6 +23,8 @@ interface EmulatorSnapshot {
   readonly pen: readonly [fg: number, bg: number];
   /** What the last printed character can still be joined with. */
   readonly join: number;
+  /** Missing in marks of versions that had no account: it is full then. */
+  readonly account?: AccountSnapshot;
 }
 
 interface BufferSnapshot {
@@ -69,6 +73,7 @@ export function takeSnapshot(emulator: Emulator, colours: boolean): EmulatorSnap
     ],
     pen: penOf(core._inputHandler._curAttrData, colours),
     join: core._inputHandler._parser.precedingJoinState,
+    account: emulator.account.snapshot(),
   };
 }
 
@@ -90,6 +95,7 @@ export function restoreScreen(emulator: Emulator, snapshot: EmulatorSnapshot): v
   const [fg, bg] = snapshot.pen;
   Object.assign(core._inputHandler._curAttrData, { fg, bg });
   core._inputHandler._parser.precedingJoinState = snapshot.join;
+  if (snapshot.account !== undefined) emulator.account.restore(snapshot.account);
 }
 
 function takeBuffer(emulator: Emulator, buffer: ScreenBuffer, colours: boolean): BufferSnapshot {
@@ -253,7 +259,7 @@ function charsets(): Map<string, unknown> {
   const nothing = (): void => {};
   const probe = new Emulator(2, 2, {
     rowLeaves: nothing,
-    screenErased: nothing,
+    screenErased: () => 0,
     alternateEntered: nothing,
     bell: nothing,
     titleChanged: nothing,

@@ -62,22 +62,22 @@ export function trimEndSpaces(text: string): string {
  * alone is longer than `max`, and never inside a surrogate pair (`max` ≥ 2).
  */
 export function splitText(text: string, max: number): string[] {
-  if (text.length <= max) return [text];
   const pieces: string[] = [];
-  let piece = "";
-  const add = (part: string): void => {
-    if (piece.length + part.length > max) {
-      pieces.push(piece);
-      piece = "";
-    }
-    piece += part;
-  };
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    if (segment.length <= max) add(segment);
-    else for (const codePoint of segment) add(codePoint);
+  let rest = text;
+  while (rest.length > max) {
+    // Looks at what is around the cut only: a row of marks can be long, and to take it apart as a whole is slow.
+    const cluster = GRAPHEMES.segment(rest).containing(max);
+    let end = cluster?.index ?? max;
+    if (end === 0) end = isLowSurrogate(rest.charCodeAt(max)) ? max - 1 : max;
+    pieces.push(rest.slice(0, end));
+    rest = rest.slice(end);
   }
-  if (piece !== "") pieces.push(piece);
+  if (rest !== "") pieces.push(rest);
   return pieces;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
 /** `48210` → `48,210`. */

@@ -1,0 +1,137 @@
+/** The emulator's rows of cells: how they are read, and filled in one step instead of cell by cell. */
+import { trimEndSpaces } from "./text.ts";
+
+/** One row of cells. */
+export interface CellRow {
+  length: number;
+  /** Three numbers a cell; the first: 21 bits of code point, a flag for combined text, two bits of width. */
+  _data: Uint32Array;
+  _combined: Record<number, string>;
+  _extendedAttrs: Record<number, unknown>;
+  isWrapped: boolean;
+  getWidth(column: number): number;
+  getString(column: number): string;
+  getFg(column: number): number;
+  getBg(column: number): number;
+  getTrimmedLength(): number;
+  translateToString(trimRight: boolean): string;
+  resize(cols: number, fill: unknown): void;
+  fill(cell: Cell, respectProtect?: boolean): void;
+  setCellFromCodepoint(column: number, codePoint: number, width: number, attributes: Attributes): void;
+  addCodepointToCell(column: number, codePoint: number, width: number): void;
+}
+
+/** A cell's colours and flags as the emulator packs them. */
+export interface Attributes {
+  fg: number;
+  bg: number;
+  extended: unknown;
+}
+
+/** A cell on its own. */
+export interface Cell extends Attributes {
+  content: number;
+}
+
+interface RowMaker {
+  readonly _bufferService: { readonly cols: number };
+  getNullCell(attributes: Attributes): Cell;
+  getBlankLine(attributes: Attributes, isWrapped?: boolean): CellRow;
+}
+
+const SPACE = 32;
+const CELL_NUMBERS = 3;
+const CODE_POINT = 0x1fffff;
+const HAS_TEXT = 0x3fffff;
+const IS_COMBINED = 0x200000;
+const WIDTH_SHIFT = 22;
+/** Extended attributes (underline styles, links) show nowhere: a row that is filled has none. */
+const WITHOUT_EXTENDED = ~0x10000000;
+/** What no font can draw is not kept (tmux keeps 21 bytes a cell). */
+const MAX_CELL_UNITS = 32;
+/** A row that holds more marks than this many units a cell takes no third one in any cell. */
+const MAX_MEAN_UNITS = 4;
+const codeUnits: number[] = [];
+
+/** A row's text without the spaces and empty cells at its end. Twice as fast as asking the row for it. */
+export function readRow(row: CellRow): string {
+  const data = row._data;
+  let end = row.length * CELL_NUMBERS - CELL_NUMBERS;
+  for (; end >= 0; end -= CELL_NUMBERS) {
+    const text = (data[end] as number) & HAS_TEXT;
+    if (text !== 0 && text !== SPACE) break;
+  }
+  codeUnits.length = 0;
+  for (let index = 0; index <= end; index += CELL_NUMBERS) {
+    const content = data[index] as number;
+    const codePoint = content & CODE_POINT;
+    if (content & IS_COMBINED || codePoint > 0xffff) return trimEndSpaces(row.translateToString(true));
+    if (codePoint !== 0) codeUnits.push(codePoint);
+    // An empty cell shows as a space; the stub behind a wide character has no width and shows nothing.
+    else if (content >>> WIDTH_SHIFT !== 0) codeUnits.push(SPACE);
+  }
+  return String.fromCharCode.apply(undefined, codeUnits);
+}
+
+let isTamed = false;
+
+/** Rows of this class and those that `maker`'s class makes cost little. All terminals share both: once is enough. */
+export function tameRows(row: CellRow, maker: object): void {
+  if (isTamed) return;
+  isTamed = true;
+  const rows = Object.getPrototypeOf(row) as CellRow;
+  const makers = Object.getPrototypeOf(maker) as RowMaker;
+  const Row = row.constructor as new (cols: number) => CellRow;
+  const fillSlowly = rows.fill;
+  rows.fill = function (this: CellRow, cell, respectProtect) {
+    if (respectProtect || cell.content & IS_COMBINED) fillSlowly.call(this, cell, respectProtect);
+    else {
+      this._combined = {};
+      this._extendedAttrs = {};
+      this._data.set(cellsOf(this.length, cell));
+    }
+  };
+  makers.getBlankLine = function (this: RowMaker, attributes, isWrapped) {
+    const blank = new Row(0);
+    blank.length = this._bufferService.cols;
+    blank._data = cellsOf(blank.length, this.getNullCell(attributes)).slice();
+    blank.isWrapped = isWrapped ?? false;
+    return blank;
+  };
+  // A program may stack marks on one cell for ever.
+  const add = rows.addCodepointToCell;
+  rows.addCodepointToCell = function (this: CellRow, column, codePoint, width) {
+    const { length } = this.getString(column);
+    const isFull =
+      length >= MAX_CELL_UNITS || (length > 2 && countUnits(this) >= MAX_MEAN_UNITS * this.length);
+    if (!isFull) add.call(this, column, codePoint, width);
+  };
+}
+
+let template = { cols: 0, content: 0, fg: 0, bg: 0, cells: new Uint32Array() };
+
+/** The numbers of a row of such cells. Do not write to it. */
+function cellsOf(cols: number, cell: Cell): Uint32Array {
+  const { content, fg } = cell;
+  const bg = cell.bg & WITHOUT_EXTENDED;
+  if (template.cols !== cols || template.content !== content || template.fg !== fg || template.bg !== bg) {
+    const cells = new Uint32Array(cols * CELL_NUMBERS);
+    for (let index = 0; index < cells.length; index += CELL_NUMBERS) {
+      cells[index] = content;
+      cells[index + 1] = fg;
+      cells[index + 2] = bg;
+    }
+    template = { cols, content, fg, bg, cells };
+  }
+  return template.cells;
+}
+
+/** The units of a row's text, that of cells with marks in full. */
+function countUnits(row: CellRow): number {
+  let units = row.length;
+  for (let column = 0; column < row.length; column++) {
+    if ((row._data[column * CELL_NUMBERS] as number) & IS_COMBINED)
+      units += (row._combined[column]?.length ?? 1) - 1;
+  }
+  return units;
+}

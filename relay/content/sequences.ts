@@ -1,0 +1,221 @@
+/** How the emulator takes sequences that tmux takes otherwise, or that would cost out of proportion to their bytes. */
+import type { Cost, CostAccount } from "./cost-account.ts";
+import type { Attributes, Cell, CellRow } from "./rows.ts";
+
+export interface Params {
+  length: number;
+  params: ArrayLike<number> & { [index: number]: number };
+}
+
+export interface Identifier {
+  prefix?: string;
+  intermediates?: string;
+  final: string;
+}
+
+/** What the handlers of sequences work on. */
+export interface Taming {
+  readonly cols: number;
+  readonly rows: number;
+  readonly isAlternate: boolean;
+  readonly active: {
+    readonly lines: { get(row: number): CellRow | undefined; set(row: number, value: CellRow): void };
+    x: number;
+    readonly y: number;
+    readonly scrollTop: number;
+    readonly scrollBottom: number;
+    getNullCell(attributes: Attributes): unknown;
+  };
+  readonly core: {
+    readonly coreService: {
+      readonly modes: { insertMode: boolean };
+      readonly decPrivateModes: { readonly wraparound: boolean };
+    };
+    readonly _inputHandler: {
+      print(data: Uint32Array, start: number, end: number): void;
+      _eraseAttrData(): Attributes;
+      _restrictCursor(): void;
+      registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
+      registerEscHandler(id: Identifier, handler: () => boolean): void;
+      registerOscHandler(id: number, handler: () => boolean): void;
+    };
+  };
+}
+
+export interface ErasureListener {
+  rowLeaves(row: CellRow): void;
+  /** @returns how many cells of text were on it. */
+  screenErased(): number;
+}
+
+// What each takes beside a cell that is filled, which is 1.
+const MOVED_ROW: Cost = 20;
+const SETTLED_CELL: Cost = 20;
+const ERASED_CELL: Cost = 4;
+const MADE_CELL: Cost = 8;
+const RESET: Cost = 100_000;
+const PRINTED_CELL: Cost = 60;
+const SHIFTED_CELL: Cost = 40;
+const COUNTED_CELL: Cost = 4;
+
+/** Registers the handlers. A handler that returns true has dealt with the sequence. */
+export function tameSequences(screen: Taming, account: CostAccount, listener: ErasureListener): void {
+  const input = screen.core._inputHandler;
+  const onCsi = (id: Identifier, handler: (params: Params) => boolean): void =>
+    input.registerCsiHandler(id, handler);
+  const onEsc = (id: Identifier, handler: () => boolean): void => input.registerEscHandler(id, handler);
+
+  // Counts: each of these loops as often as the program says, within one row.
+  for (const final of "@PXIZ") {
+    onCsi({ final }, (params) => {
+      params.params[0] = Math.min(params.params[0] ?? 0, screen.cols);
+      return false;
+    });
+  }
+  // Columns that scroll, selective erase, protected cells and newline mode do not exist in tmux; hyperlinks would
+  // only use memory.
+  for (const final of "@A") onCsi({ intermediates: " ", final }, () => true);
+  for (const final of "}~") onCsi({ intermediates: "'", final }, () => true);
+  for (const final of "JK") onCsi({ prefix: "?", final }, () => true);
+  onCsi({ intermediates: '"', final: "q" }, () => true);
+  for (const final of "hl") onCsi({ final }, dropNewlineMode);
+  input.registerOscHandler(8, () => true);
+
+  // REP stays inside the row, as in tmux.
+  onCsi({ final: "b" }, (params) => {
+    const room = screen.cols - screen.active.x;
+    const count = Math.min(params.params[0] || 1, room);
+    params.params[0] = count;
+    if (room <= 0) return true;
+    // Marks are repeated with their character, and each looks at the whole row.
+    const { y, lines, x } = screen.active;
+    const units = lines.get(y)?.getString(Math.max(0, x - 1)).length ?? 0;
+    return !account.pay(count * (PRINTED_CELL + (units > 1 ? units * screen.cols * COUNTED_CELL : 0)));
+  });
+  tameScrolling(screen, account, listener, onCsi);
+  tameErasing(screen, account, listener, onCsi, onEsc);
+  tamePrinting(screen, account);
+}
+
+/** SU, SD, IL and DL move their rows once, however many they scroll by, and use those that fall out again. */
+function tameScrolling(
+  screen: Taming,
+  account: CostAccount,
+  listener: ErasureListener,
+  onCsi: (id: Identifier, handler: (params: Params) => boolean) => void,
+): void {
+  const input = screen.core._inputHandler;
+  const scroll = (top: number, bottom: number, by: number, attributes: Attributes): void => {
+    const { lines } = screen.active;
+    const height = bottom - top + 1;
+    const rows = Array.from({ length: height }, (_, index) => lines.get(top + index) as CellRow);
+    for (const [index, row] of rows.entries()) {
+      const place = index - by;
+      if (place < 0 || place >= height) {
+        row.fill(screen.active.getNullCell(attributes) as Cell);
+        row.isWrapped = false;
+      }
+      lines.set(top + ((place + height) % height), row);
+    }
+  };
+  const countOf = (params: Params, height: number): number => Math.min(params.params[0] || 1, height);
+  const pay = (count: number, height: number): boolean =>
+    account.pay(count * screen.cols + height * MOVED_ROW);
+
+  // SU puts the rows it pushes out into the history, as in tmux.
+  onCsi({ final: "S" }, (params) => {
+    const { scrollTop, scrollBottom, lines } = screen.active;
+    const count = countOf(params, scrollBottom - scrollTop + 1);
+    if (!pay(count, scrollBottom - scrollTop + 1)) return true;
+    for (let row = 0; !screen.isAlternate && row < count; row++) {
+      const line = lines.get(scrollTop + row) as CellRow;
+      account.owe(line.getTrimmedLength() * SETTLED_CELL);
+      listener.rowLeaves(line);
+    }
+    scroll(scrollTop, scrollBottom, count, input._eraseAttrData());
+    return true;
+  });
+  onCsi({ final: "T" }, (params) => {
+    const { scrollTop, scrollBottom } = screen.active;
+    const count = countOf(params, scrollBottom - scrollTop + 1);
+    if (pay(count, scrollBottom - scrollTop + 1)) scroll(scrollTop, scrollBottom, -count, DEFAULT_ATTRIBUTES);
+    return true;
+  });
+  for (const [final, direction] of [
+    ["L", -1],
+    ["M", 1],
+  ] as const) {
+    onCsi({ final }, (params) => {
+      input._restrictCursor();
+      const { y, scrollTop, scrollBottom } = screen.active;
+      if (y < scrollTop || y > scrollBottom) return true;
+      const count = countOf(params, scrollBottom - y + 1);
+      if (!pay(count, scrollBottom - y + 1)) return true;
+      scroll(y, scrollBottom, direction * count, input._eraseAttrData());
+      screen.active.x = 0;
+      return true;
+    });
+  }
+}
+
+/** What fills or makes a whole screen: ED, DECALN, RIS, the alternate screen. */
+function tameErasing(
+  screen: Taming,
+  account: CostAccount,
+  listener: ErasureListener,
+  onCsi: (id: Identifier, handler: (params: Params) => boolean) => void,
+  onEsc: (id: Identifier, handler: () => boolean) => void,
+): void {
+  const cells = (): number => screen.cols * screen.rows;
+  const erase = (): void => account.owe(listener.screenErased() * SETTLED_CELL);
+  // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 has nothing to
+  // erase, since rows that left are already told.
+  onCsi({ final: "J" }, (params) => {
+    const mode = params.params[0];
+    if (!account.pay(cells() * ERASED_CELL)) return true;
+    const isWhole = mode === 2 || (mode === 0 && screen.active.x === 0 && screen.active.y === 0);
+    if (isWhole && !screen.isAlternate) erase();
+    return false;
+  });
+  onEsc({ final: "c" }, () => {
+    if (!account.pay(RESET + cells() * MADE_CELL)) return true;
+    erase();
+    return false;
+  });
+  onEsc({ intermediates: "#", final: "8" }, () => !account.pay(cells()));
+  // To leave the alternate screen costs little, and is never left out: a program must not seem to be on it for ever.
+  onCsi({ prefix: "?", final: "h" }, (params) => {
+    for (let index = 0; index < params.length; index++) {
+      const isAlternate = ALTERNATE_MODES.has(params.params[index] ?? 0);
+      if (isAlternate && !account.pay(cells() * MADE_CELL)) params.params[index] = 0;
+    }
+    return false;
+  });
+}
+
+const ALTERNATE_MODES = new Set([47, 1047, 1049]);
+const DEFAULT_ATTRIBUTES: Attributes = { fg: 0, bg: 0, extended: undefined };
+
+/** Printing is told to the emulator character by character where it would depend on how the text was cut. */
+function tamePrinting(screen: Taming, account: CostAccount): void {
+  const input = screen.core._inputHandler;
+  const print = input.print;
+  input.print = (data, start, end) => {
+    const { modes, decPrivateModes } = screen.core.coreService;
+    // Without wraparound, what becomes of a wide character at the right edge depends on where the text was cut.
+    if (decPrivateModes.wraparound && !modes.insertMode) return print.call(input, data, start, end);
+    const isInserting = modes.insertMode;
+    for (let position = start; position < end; position++) {
+      modes.insertMode = isInserting && account.pay((screen.cols - screen.active.x) * SHIFTED_CELL);
+      print.call(input, data, position, position + 1);
+    }
+    modes.insertMode = isInserting;
+  };
+}
+
+function dropNewlineMode(params: Params): boolean {
+  for (let index = 0; index < params.length; index++) {
+    if (params.params[index] === 20) params.params[index] = 0;
+  }
+  return false;
+}
