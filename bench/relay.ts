@@ -11,11 +11,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Fault, randomFaults, seededRandom } from "../local-discord/faults.ts";
 import { type LocalDiscord, runLocalDiscord } from "../local-discord/run.ts";
+import { printed } from "../relay/content/testing/hostile.ts";
 import { bundlePrograms } from "../test/support/programs.ts";
 import { makeRelayProcess, type RelayProcess } from "../test/support/relay-process.ts";
 import { spawnSidecar } from "../test/support/sidecar.ts";
 import { findDifference, rowsOfLog, rowsShown, typedLines } from "../test/support/streaming.ts";
 import { until } from "../test/support/wait.ts";
+import { measureHostile } from "./hostile.ts";
 import { cpuSeconds, percentile, rssMib } from "./measure.ts";
 
 interface Figure {
@@ -265,6 +267,43 @@ const flood = async (): Promise<Figure[]> => {
   });
 };
 
+/** The worst of many generated programs, again and again, on the largest screen. */
+const hostile = async (): Promise<Figure[]> => {
+  const row = `worst of ${pick(1_000, 20)} programs`;
+  const {
+    holdMs,
+    holdCpuMs,
+    cpuSeconds: cpu,
+    worst,
+  } = await measureHostile(pick(1_000, 20), pick(20_000, 4_000));
+  const command = "while [ ! -e hostile ]; do sleep 0.1; done; while :; do cat hostile; done";
+  const beside = `${row} beside 9`;
+  return withLoad([...Array.from({ length: 9 }, (_, i) => printer(i)), command], async (load) => {
+    const { sidecar, threadIds, latencies } = load;
+    // Its text is no one's to compare.
+    const id = threadIds.pop() ?? "";
+    await sidecar.client.resizeThread(id, { cols: 500, rows: 200 });
+    const seconds = pick(40, 3);
+    await stream(load, seconds);
+    const quiet = overall(latencies, 95);
+    const text = worst.map((program) => printed(program, 100_000)).join("");
+    writeFileSync(join(sidecar.reposDir, "hostile"), text);
+    const used = await stream(load, seconds);
+    const p95 = overall(latencies, 95);
+    const { different } = await load.finish();
+    return [
+      atMost(row, "event loop held, ms", holdMs, 50),
+      told(row, "in CPU time, ms", holdCpuMs),
+      atMost(row, "CPU for 100 KB, s", cpu, 1.5),
+      told(beside, "p95 of the 9 before, ms", quiet),
+      atMost(beside, "p95 of the 9 : before", p95 / quiet, 1.5),
+      told(beside, "the relay's CPU, %", used),
+      ...requests(beside, load),
+      equality(beside, different),
+    ];
+  });
+};
+
 /** A person writes a line here and there; returns what each thread was told, once they stop. */
 function startTyping({ discord, threadIds }: Load): () => Promise<string[][]> {
   const random = seededRandom(SEED + 1);
@@ -406,9 +445,9 @@ const memory = async (): Promise<Figure[]> => {
   );
 };
 
-const all = { ten: tenThreads, sixty: sixtyThreads, flood, kills, faults, restart, memory };
+const all = { ten: tenThreads, sixty: sixtyThreads, flood, hostile, kills, faults, restart, memory };
 /** Under a minute; kills and faults have short forms of their own among the tests. */
-const smoke = ["ten", "sixty", "flood", "restart", "memory"];
+const smoke = ["ten", "sixty", "flood", "hostile", "restart", "memory"];
 
 await bundlePrograms();
 /** As people run it: `npm run bench:relay` has built it. */

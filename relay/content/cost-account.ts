@@ -15,8 +15,8 @@ export interface AccountSnapshot {
   readonly units: number;
 }
 
-/** What a program may have at once: as much as erasing the largest screen 60 times. Some 10 ms of work. */
-const CAPACITY: Cost = 25_000_000;
+/** What a program may have at once: as much as erasing the largest screen 30 times. Some 5 ms of work. */
+const CAPACITY: Cost = 12_000_000;
 /** The account is filled up each time so many UTF-16 units were written. */
 const BLOCK_UNITS = 256;
 /** For each unit. A full screen that is erased into the log has paid for that twice over by being printed. */

@@ -73,7 +73,7 @@ interface Core {
 export interface EmulatorListener {
   /** A row leaves the normal screen at the top of its scroll region, just before it is gone. */
   rowLeaves(row: CellRow): void;
-  /** The normal screen is about to be erased as a whole. @returns how many cells of text were on it. */
+  /** The normal screen is about to be erased as a whole. @returns how many of its rows went into the log. */
   screenErased(): number;
   alternateEntered(): void;
   bell(): void;

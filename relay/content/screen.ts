@@ -237,7 +237,7 @@ export class Screen {
       if (row !== undefined) this.#settle(row);
     }
     this.#listener.onErased?.();
-    return count * this.cols;
+    return count;
   }
 
   #read(buffer: ScreenBuffer): Line[] {

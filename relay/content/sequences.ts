@@ -44,18 +44,20 @@ export interface Taming {
 
 export interface ErasureListener {
   rowLeaves(row: CellRow): void;
-  /** @returns how many cells of text were on it. */
+  /** @returns how many of its rows went into the log. */
   screenErased(): number;
 }
 
 // What each takes beside a cell that is filled, which is 1.
 const MOVED_ROW: Cost = 20;
 const SETTLED_CELL: Cost = 20;
+const SETTLED_ROW: Cost = 1_000;
 const ERASED_CELL: Cost = 4;
 const MADE_CELL: Cost = 8;
 const RESET: Cost = 100_000;
 const PRINTED_CELL: Cost = 60;
 const SHIFTED_CELL: Cost = 40;
+const SCANNED_CELL: Cost = 8;
 const COUNTED_CELL: Cost = 4;
 
 /** Registers the handlers. A handler that returns true has dealt with the sequence. */
@@ -129,7 +131,8 @@ function tameScrolling(
     if (!pay(count, scrollBottom - scrollTop + 1)) return true;
     for (let row = 0; !screen.isAlternate && row < count; row++) {
       const line = lines.get(scrollTop + row) as CellRow;
-      account.owe(line.getTrimmedLength() * SETTLED_CELL);
+      const length = line.getTrimmedLength();
+      account.owe(SETTLED_ROW + screen.cols * SCANNED_CELL + length * SETTLED_CELL);
       listener.rowLeaves(line);
     }
     scroll(scrollTop, scrollBottom, count, input._eraseAttrData());
@@ -167,7 +170,7 @@ function tameErasing(
   onEsc: (id: Identifier, handler: () => boolean) => void,
 ): void {
   const cells = (): number => screen.cols * screen.rows;
-  const erase = (): void => account.owe(listener.screenErased() * SETTLED_CELL);
+  const erase = (): void => account.owe(listener.screenErased() * (SETTLED_ROW + screen.cols * SETTLED_CELL));
   // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 has nothing to
   // erase, since rows that left are already told.
   onCsi({ final: "J" }, (params) => {

@@ -223,7 +223,8 @@ export class ThreadStream {
       // Before the first byte: which pages have messages decides what a flood may leave out.
       await this.#adopt();
       if (reply.firstOffset > this.offset) this.#lost = { from: this.offset, to: reply.firstOffset };
-      await document.feedLong(reply.output, reply.offset);
+      await document.feedLong(reply.output, reply.offset, this.#stop.signal);
+      if (this.#stop.signal.aborted) return;
       this.#breakAtPicture();
       this.#wake();
     }

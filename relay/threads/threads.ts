@@ -45,6 +45,8 @@ interface Session {
 
 /** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
 const FLUSH_MS = 12_000;
+/** Of that, for the messages alone. */
+const MIN_FLUSH_MS = 4_000;
 /** While all is quiet the sidecar holds the request so long. */
 const QUIET_WAIT_MS = 20_000;
 /** What one reply may hold of a thread, and of all that have much to say: it is held in memory several times. */
@@ -305,14 +307,16 @@ export class Sessions {
   async #finishStream(threadId: string): Promise<void> {
     const stream = this.findStream(threadId);
     if (!stream) return;
-    for (let hasMore = true; hasMore; ) {
-      while (stream.isAccepting) await pause(20);
+    const untilMs = performance.now() + FLUSH_MS;
+    // What is slow to take or without end is not waited for: the log has it, and the session is over.
+    for (let hasMore = true; hasMore && performance.now() < untilMs; ) {
+      while (stream.isAccepting && performance.now() < untilMs) await pause(20);
       const since = { [threadId]: stream.offset };
       const reply = (await this.#options.client.readOutputs({ since, limit: READ_BYTES }))[threadId];
       if (reply && !stream.isAccepting) await stream.accept(reply);
       hasMore = reply?.more ?? false;
     }
-    await stream.flush(FLUSH_MS);
+    await stream.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
   }
 
   async #endAndArchive(threadId: string): Promise<void> {
