@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pause } from "../shared/lifecycle.ts";
@@ -71,6 +71,12 @@ const TREES: Record<string, [command: string, sleeps: number]> = {
   "a tmux of the user's own": ["tmux -L user -f /dev/null new-session -d 'sleep NAP'; sleep NAP", 2],
 };
 
+/** Orphans in a session of their own, without the thread's environment. */
+const ORPHANS = [
+  ["", 199, "(setsid env -i sh -c 'sleep NAP & sleep NAP &' <&- >/dev/null 2>&1 &); sleep 1000"],
+  [" but the terminal", 197, "(setsid env -i sh -c 'sleep NAP & sleep NAP &' &); sleep 1000"],
+] as const;
+
 /** Starts a tree of {@link TREES}, or another, and kills it. */
 async function killAll({ client, folders }: TestSidecar, id: number, command: string, sleeps: number) {
   const nap = `1000.0${process.pid}${String(id).padStart(3, "0")}`;
@@ -92,9 +98,19 @@ describe.concurrent("the whole tree is gone when kill answers:", () => {
     killAll(withoutGroups, 100 + id, ...tree),
   );
 
-  test.runIf(hasGroups)("an orphan that only its control group ties to us", async () => {
-    const command = "(setsid env -i sh -c 'sleep NAP & sleep NAP &' <&- >/dev/null 2>&1 &); sleep 1000";
-    await killAll(sidecar, 99, command, 2);
+  test.each(ORPHANS)("an orphan that has left everything%s", (_with, id, command) =>
+    killAll(withoutGroups, id, command, 2),
+  );
+
+  test.runIf(hasGroups).each(ORPHANS)(
+    "an orphan in a control group that has left all else%s",
+    (_with, id, command) => killAll(sidecar, id + 1, command, 2),
+  );
+
+  test.runIf(hasGroups)("an orphan that has left its control group too", async () => {
+    const group = dirname(groups?.pathOf("=x") ?? "");
+    const flee = `setsid env -i sh -c 'echo 0 >${dirname(group)}/cgroup.procs; sleep NAP & sleep NAP' <&- >/dev/null 2>&1`;
+    await killAll(sidecar, 196, `(${flee} &); sleep 1000`, 2);
   });
 
   test("what an ended program left behind", async () => {
@@ -177,7 +193,7 @@ describe.concurrent("a kill", () => {
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, async (_, i) => {
         const threadId = `early-${i}`;
-        const creating = openTerminal(client, threadId, "exec sleep 1000.77");
+        const creating = openTerminal(client, threadId, `exec sleep 1000.77${process.pid}`);
         const killing = client.killThread(threadId).catch((error: { code: string }) => error.code);
         await creating;
         const result = await killing;
@@ -185,7 +201,7 @@ describe.concurrent("a kill", () => {
       }),
     );
     expect(outcomes).toEqual(Array(20).fill(expect.objectContaining({ killed: true, survivors: 0 })));
-    expect(alive("sleep 1000.77")).toEqual([]);
+    expect(alive(`sleep 1000.77${process.pid}`)).toEqual([]);
   });
 
   test("while output floods ends the flood", async () => {
@@ -277,7 +293,7 @@ test("200 threads made and killed leave no file open and no process", { timeout:
   const round = async (name: string, count: number) => {
     for (let i = 0; i < count; i += 20) {
       const ids = Array.from({ length: 20 }, (_, j) => `${name}-${i + j}`);
-      await Promise.all(ids.map((id) => openTerminal(client, id, "exec sleep 1000.88")));
+      await Promise.all(ids.map((id) => openTerminal(client, id, `exec sleep 1000.88${process.pid}`)));
       await Promise.all(ids.map((id) => client.killThread(id)));
     }
   };
@@ -288,7 +304,7 @@ test("200 threads made and killed leave no file open and no process", { timeout:
     "all files to be closed",
     () => openFiles(tmuxPid) <= before.tmux && openFiles("self") <= before.own + 12,
   );
-  expect(alive("sleep 1000.88")).toEqual([]);
+  expect(alive(`sleep 1000.88${process.pid}`)).toEqual([]);
   const sinks = listProcesses().filter((p) => p.command === "cat" && p.ppid === tmuxPid);
   const open = (await client.listThreads()).length;
   expect(sinks.length).toBeLessThanOrEqual(open);

@@ -20,7 +20,7 @@ async function start(env: Record<string, string> = {}): Promise<number> {
   children.push(child);
   await once(child, "spawn");
   const pid = child.pid ?? 0;
-  await until("exec to be done", () => findTree({ panePid: pid, tty: "", marker: undefined }).length === 1);
+  await until("exec to be done", () => findTree({ panePid: pid, marker: undefined }).length === 1);
   return pid;
 }
 
@@ -31,24 +31,24 @@ test("a thread's processes are known by their marker", async () => {
   await start({ MARKER: "one-and-more" });
   await start({ XMARKER: "one" });
   await start({ MARKER: "" });
-  expect(pids({ panePid: 0, tty: "", marker: "MARKER=one" })).toEqual([ours]);
-  expect(await killTree({ panePid: 0, tty: "", marker: "MARKER=one" })).toBe(0);
+  expect(pids({ panePid: 0, marker: "MARKER=one" })).toEqual([ours]);
+  expect(await killTree({ panePid: 0, marker: "MARKER=one" })).toBe(0);
   expect(isAlive(ours)).toBe(false);
 });
 
 test("a process that has the number of a long-ended pane is not taken for it", async () => {
   const stranger = await start();
-  expect(pids({ panePid: stranger, tty: "", marker: "MARKER=one" })).toEqual([]);
-  expect(await killTree({ panePid: stranger, tty: "/dev/pts/0", marker: "MARKER=one" })).toBe(0);
+  expect(pids({ panePid: stranger, marker: "MARKER=one" })).toEqual([]);
+  expect(await killTree({ panePid: stranger, marker: "MARKER=one" })).toBe(0);
   expect(isAlive(stranger)).toBe(true);
 });
 
 test("without a marker nobody is known by it, whatever their environment", async () => {
   const stranger = await start({ "": "" });
-  expect(pids({ panePid: 0, tty: "", marker: undefined })).toEqual([]);
+  expect(pids({ panePid: 0, marker: undefined })).toEqual([]);
   expect(isAlive(stranger)).toBe(true);
 });
 
 test("no tree is ever this process's own", () => {
-  expect(pids({ panePid: process.pid, tty: "", marker: undefined })).not.toContain(process.pid);
+  expect(pids({ panePid: process.pid, marker: undefined })).not.toContain(process.pid);
 });

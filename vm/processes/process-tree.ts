@@ -2,10 +2,11 @@
 import { pause } from "../../shared/lifecycle.ts";
 import { isPopulated, killGroup, listGroup, removeGroup } from "./cgroups.ts";
 import {
+  hasLimit,
   hasMarker,
-  hasOpen,
   identity,
   ignoresTerm,
+  limitOf,
   listProcesses,
   type Process,
   readProc,
@@ -18,9 +19,10 @@ export interface TreeSeed {
    * its number be another process's by now: without the marker it is not taken for ours.
    */
   panePid: number;
-  /** The pane's terminal, such as /dev/pts/4; empty when not known. */
-  tty: string;
-  /** A unique `NAME=value` in the environment of everything started in the pane; undefined when not known. */
+  /**
+   * A unique `NAME=uuid` in the environment of everything started in the pane, whose programs have the limit that
+   * belongs to it; undefined when not known.
+   */
   marker: string | undefined;
   /** The program's control group; undefined where it has none. The wrapper is not in it. */
   group?: string | undefined;
@@ -41,9 +43,9 @@ function newMemory(): Memory {
 }
 
 /**
- * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker,
- * whatever has the pane's terminal open, and all their descendants. What double-forks, leaves the session, clears
- * its environment and closes the terminal, all of it, is found by its control group alone.
+ * Everything alive that belongs to the thread: its control group, the pane's session, whatever carries the marker or
+ * its limit, and all their descendants. To have the pane's terminal open makes nobody a member: another thread's
+ * program can, or a person's own tmux server that a client inside handed it to.
  */
 export function findTree(seed: TreeSeed, memory: Memory = newMemory()): Process[] {
   const all = listProcesses();
@@ -61,11 +63,11 @@ export function findTree(seed: TreeSeed, memory: Memory = newMemory()): Process[
   const isTied = (process: Process) => {
     const environment = readProc(process.pid, "environ");
     if (environment !== "") looked.push(process); // in the middle of exec there is none for a moment
-    if (seed.marker !== undefined && environment?.split("\0").includes(seed.marker)) return true;
-    return leader !== undefined && process.startedAt >= leader.startedAt && hasOpen(process.pid, seed.tty);
+    if (seed.marker === undefined) return false;
+    return environment?.split("\0").includes(seed.marker) || hasLimit(process.pid, limitOf(seed.marker));
   };
-  // While anything is left of a session, no other process gets its number.
-  const session = leader || !namesake ? seed.panePid : 0;
+  // A session whose leader has ended may be another's: its number is free again once nothing is left of it.
+  const session = leader ? seed.panePid : 0;
   const members = new Set<number>();
   for (const process of all) {
     const isMember =
@@ -110,17 +112,21 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
     await pause(10); // what was in the middle of exec has its environment now
     tree = findTree(seed, memory);
   };
-  await look();
   const programs = () => tree.filter((p) => p.pid !== panePid);
-  signal(programs(), "SIGTERM");
-  // An interactive shell ignores TERM and goes at HUP. Others get no HUP: it would end them while they tidy up.
-  signal(programs().filter(ignoresTerm), "SIGHUP");
-  signal(programs(), "SIGCONT"); // what is stopped sees neither before it goes on
+  let isTold = false;
+  const tell = () => {
+    // Once: what the programs start while they tidy up is part of that.
+    if (!isTold) askToEnd(programs());
+    isTold ||= programs().length > 0;
+  };
+  await look();
+  tell();
   for (let waitedMs = 0, stepMs = 10; (tree.length > 0 || isGroupAlive()) && waitedMs < graceMs; ) {
     await pause(stepMs);
     waitedMs += stepMs;
     stepMs = Math.min(stepMs * 2, 100);
     await look();
+    tell(); // a wrapper that was only just made may not have started its program before
   }
   for (let round = 0; round < 25 && (programs().length > 0 || isGroupAlive()); round++) {
     if (group !== undefined) killGroup(group);
@@ -145,6 +151,13 @@ export async function killTree(seed: TreeSeed, graceMs = 2_000): Promise<number>
   removeGroup(group);
   const alive = new Set([...tree.map(({ pid }) => pid), ...listGroup(group)]);
   return Math.max(alive.size, isGroupAlive() ? 1 : 0);
+}
+
+function askToEnd(programs: readonly Process[]): void {
+  signal(programs, "SIGTERM");
+  // An interactive shell ignores TERM and goes at HUP. Others get no HUP: it would end them while they tidy up.
+  signal(programs.filter(ignoresTerm), "SIGHUP");
+  signal(programs, "SIGCONT"); // what is stopped sees neither before it goes on
 }
 
 /** Kills what runs with exactly these arguments (the program's name aside) and was not started by this process. */

@@ -1,5 +1,5 @@
 /** What runs on this machine, read from /proc. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 
 export interface Process {
@@ -74,21 +74,19 @@ export function hasMarker(pid: number, marker: string): boolean {
   return readProc(pid, "environ")?.split("\0").includes(marker) ?? false;
 }
 
-export function hasOpen(pid: number, path: string): boolean {
-  if (path === "") return false;
-  try {
-    return readdirSync(`/proc/${pid}/fd`).some((fd) => findLink(`/proc/${pid}/fd/${fd}`) === path);
-  } catch {
-    return false; // gone meanwhile, or another user's
-  }
+/**
+ * The limit on resident memory that all of a thread's processes have, in KiB. Linux does nothing with that limit, but
+ * keeps it through fork, exec, a new session, a cleared environment and another control group: a process loses it only
+ * if it sets it anew. It is far above what any machine has.
+ * @param marker `NAME=uuid`
+ */
+export function limitOf(marker: string): number {
+  return 2 ** 40 + Number.parseInt(marker.slice(-10), 16);
 }
 
-function findLink(file: string): string | undefined {
-  try {
-    return readlinkSync(file);
-  } catch {
-    return undefined; // closed meanwhile: the others still count
-  }
+export function hasLimit(pid: number, limitKib: number): boolean {
+  const limits = readProc(pid, "limits") ?? "";
+  return /^Max resident set +\S+ +(\d+) /m.exec(limits)?.[1] === String(limitKib * 1_024);
 }
 
 export function readProc(pid: number, file: string): string | undefined {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { AppError } from "../../shared/errors.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
+import { limitOf } from "../processes/processes.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Turn } from "../store/turns.ts";
@@ -160,8 +161,10 @@ export class Runner {
 
   #wrapped(row: StoredThread, runNumber: number, { words, input }: Argv): string[] {
     const { files, cgroups, wrapper } = this.#options;
+    const status = files.runEnd(row.threadId, runNumber);
     const group = cgroups?.make(row.marker) ?? "";
-    return ["/bin/sh", wrapper, files.runEnd(row.threadId, runNumber), row.path, group, input, ...words];
+    const limit = String(limitOf(row.marker));
+    return ["/bin/sh", wrapper, status, row.path, group, limit, input, ...words];
   }
 }
 

@@ -156,7 +156,7 @@ export class Watcher {
     const row = store.threads.find(threadId);
     if (!row || row.isMade || creating.has(threadId)) return;
     log.warn({ threadId }, "removing a thread whose creation was interrupted");
-    await this.#killTree({ panePid: 0, tty: "", marker: row.marker });
+    await this.#killTree({ panePid: 0, marker: row.marker });
     await tmux.killSession(sessionName(threadId));
     store.threads.delete(threadId);
     files.remove(threadId);
@@ -170,7 +170,7 @@ export class Watcher {
     if (panes.some((pane) => pane.session === sessionName(threadId))) return;
     // Whatever outlived the terminal runs where nobody sees it. Only the marker is safe to go by: pids start anew
     // with the machine.
-    const survivors = await this.#killTree({ panePid: 0, tty: "", marker: row.marker });
+    const survivors = await this.#killTree({ panePid: 0, marker: row.marker });
     const end = row.type === "terminal" ? files.findRunEnd(threadId, TERMINAL_RUN) : undefined;
     log.warn(
       { threadId, survivors },
@@ -190,9 +190,9 @@ export class Watcher {
     const row = store.threads.find(threadId);
     if (creating.has(threadId) || (row && isOpen(row.status))) return;
     log.warn({ session: pane.session }, "ending a session that no thread has");
-    const { pid, tty, isDead } = pane;
+    const { pid, isDead } = pane;
     const marker = findMarker(pid) ?? row?.marker;
-    await this.#killTree({ panePid: isDead && marker === undefined ? 0 : pid, tty, marker });
+    await this.#killTree({ panePid: isDead && marker === undefined ? 0 : pid, marker });
     await tmux.killSession(pane.session);
   }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Runs a thread's program in its pane: wrap.sh STATUS_FILE DIRECTORY GROUP INPUT PROGRAM [ARGUMENT...]
+# Runs a thread's program in its pane: wrap.sh STATUS_FILE DIRECTORY GROUP LIMIT INPUT PROGRAM [ARGUMENT...]
 #
 # DIRECTORY has no link in it. If it leads elsewhere by now (it was swapped for a link after the sidecar had looked),
 # nothing is started.
 # GROUP is the control group that the program goes into, empty where there is none.
+# LIMIT is a limit on resident memory in KiB. It limits nothing: all that the program starts is known by it.
 # INPUT is the file that the program reads, empty where it reads the terminal.
 # The wrapper keeps the exit code in STATUS_FILE (tmux can lose it: a SIGCHLD swallowed by utempter before 3.6), and it
 # outlives the program by a moment, since tmux discards what it has not read when the pane's process is gone.
@@ -12,20 +13,21 @@ trap : INT QUIT
 status=$1
 dir=$2
 group=$3
-input=$4
-shift 4
+limit=$4
+input=$5
+shift 5
 unset TMUX TMUX_PANE
 rc=126
-if ! cd -- "$dir"; then
+if ! cd -P -- "$dir"; then
 	printf 'threadmux: %s could not be started in %s.\n' "$1" "$dir"
-elif [ "$(pwd -P && echo .)" != "$dir
-." ]; then # the dot keeps a line break at the name's end
+elif [ "$PWD" != "$dir" ]; then # -P has made PWD the true path
 	printf 'threadmux: %s leads elsewhere now; nothing was started.\n' "$dir"
 else
 	# In a shell of its own, so that this one's remarks ("Terminated") stay out of the program's output.
 	exec 3>&2 2>/dev/null
 	(
 		[ -z "$group" ] || echo 0 >"$group/cgroup.procs" # 0 is this shell, not the one around it
+		ulimit -m "$limit" # fails if somebody has set a lower one: then the program is known by all else
 		[ -z "$input" ] || exec <"$input"
 		exec "$@" 2>&3 3>&-
 	)
