@@ -107,7 +107,12 @@ export const inputReplySchema = z.object({
 });
 export type InputReply = z.infer<typeof inputReplySchema>;
 
-const wholeNumber = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+/** In a query, where everything is text: digits alone. */
+const wholeNumber = (min: number, max: number) =>
+  z.preprocess(
+    (text) => (typeof text === "string" && /^\d+$/.test(text) ? Number(text) : Number.NaN),
+    z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max),
+  );
 
 export const outputQuerySchema = z.strictObject({
   since: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
