@@ -1,6 +1,7 @@
 /** Logs that lose their writer, grow too large, or lie on a file system that gives nothing back. */
 import {
   copyFileSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,7 +14,7 @@ import { afterEach, expect, test } from "vitest";
 import type { SidecarClient } from "../shared/client.ts";
 import { inFull } from "./support/faults.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
-import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
+import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar | undefined;
@@ -123,6 +124,51 @@ test("a log that was being written anew when the sidecar died is whole, whatever
   await sidecar.restart();
   expect((await readAll(client, "cut")).output).toBe(whole);
   expect(readdirSync(logs)).toEqual(["cut.log"]);
+});
+
+test("a directory in a log's place: the log is unavailable by name, what runs gets it back, nothing is deleted", async () => {
+  sidecar = await startSidecar();
+  const { client, stateDir, token, url } = sidecar;
+  const logs = join(stateDir, "logs");
+  await openTerminal(client, "over", "echo over");
+  await untilEnded(client, "over");
+  await openTerminal(client, "runs", "echo up; cat");
+  await untilOutput(client, "runs", "up");
+  const replace = () => {
+    for (const name of ["over", "runs"]) {
+      rmSync(join(logs, `${name}.log`));
+      mkdirSync(join(logs, `${name}.log`));
+      writeFileSync(join(logs, `${name}.log`, "kept"), "somebody's");
+    }
+  };
+  replace();
+  const expected = { code: "unavailable", message: expect.stringContaining("logs/over.log") };
+  expect(await refusal(client.readOutput("over"))).toEqual(expected);
+  const download = await fetch(`${url}/thread/over/log`, { headers: { authorization: `Bearer ${token}` } });
+  expect([download.status, await download.text()]).toEqual([503, expect.stringContaining("logs/over.log")]);
+  // Refused as long as it is not there.
+  const isBack = async () => (await readAll(client, "runs")).output;
+  expect(await until("the log to be back", isBack)).toMatch(/^up\r\n/);
+  await sidecar.stop();
+  rmSync(join(logs, "runs.log"));
+  mkdirSync(join(logs, "runs.log"));
+  writeFileSync(join(logs, "runs.from.0"), "as a crash leaves it\r\n");
+  await sidecar.restart();
+  await client.sendInput("runs", { text: "again" });
+  await untilOutput(client, "runs", "again\r\nagain");
+  for (const name of ["over", "runs"]) {
+    await client.killThread(name);
+    await client.createThread({
+      threadId: name,
+      type: "terminal",
+      dir: ".",
+      command: "echo new",
+      createdBy: "1",
+    });
+    await untilOutput(client, name, "new");
+    const aside = readdirSync(logs).filter((entry) => entry.startsWith(`${name}.log.`));
+    expect(aside.flatMap((entry) => readdirSync(join(logs, entry)))).toEqual(["kept"]);
+  }
 });
 
 const DELETED = "[threadmux: the log was deleted and has been written back;";

@@ -128,7 +128,7 @@ describe("readLog", () => {
       output: "",
       end: 0,
     });
-    expect(sizeOfLog(none)).toEqual({ end: 0, diskBytes: 0, inode: 0 });
+    expect(sizeOfLog(none)).toEqual({ end: 0, diskBytes: 0, inode: 0, isFile: false });
     expect(readLogTail(none, 5)).toBe("");
   });
 

@@ -1,6 +1,8 @@
 /** A thread's log: the raw bytes that its pane printed, read by offset. tmux's sink is the only writer. */
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { basename } from "node:path";
+import { AppError } from "../../shared/errors.ts";
 
 /** So near its end a log is read at once, without the event loop. */
 const FRESH_BYTES = 64 * 1024;
@@ -19,26 +21,45 @@ export interface LogSlice {
 
 /** Makes the empty file that the sink appends to, readable by nobody else. */
 export function makeLog(file: string): void {
+  clearPlace(file);
   closeSync(openSync(file, "w", 0o600));
 }
 
+/**
+ * What stands in a log's place and is no file is moved aside, never deleted: somebody has put it there.
+ */
+export function clearPlace(file: string): void {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat && !stat.isFile()) renameSync(file, `${file}.aside.${stat.ino}`);
+}
+
 export function removeLog(file: string): void {
+  clearPlace(file);
   rmSync(file, { force: true });
 }
 
 export interface LogSize {
   end: number;
   diskBytes: number;
-  /** 0 where there is no file. */
+  /** 0 if there is nothing. */
   inode: number;
+  isFile: boolean;
 }
 
-/** Its length and what it takes on disk; a log that is not there is empty. */
+/** Its length and what it takes on disk; a log that is not there, or is no file, is empty. */
 export function sizeOfLog(file: string): LogSize {
   const stat = statSync(file, { throwIfNoEntry: false });
-  return stat
-    ? { end: stat.size, diskBytes: stat.blocks * 512, inode: stat.ino }
-    : { end: 0, diskBytes: 0, inode: 0 };
+  if (!stat) return { end: 0, diskBytes: 0, inode: 0, isFile: false };
+  if (!stat.isFile()) return { end: 0, diskBytes: 0, inode: stat.ino, isFile: false };
+  return { end: stat.size, diskBytes: stat.blocks * 512, inode: stat.ino, isFile: true };
+}
+
+/** @throws AppError `unavailable` if something else is in the log's place. */
+export function sizeOfReadableLog(file: string): LogSize {
+  const size = sizeOfLog(file);
+  if (size.inode === 0 || size.isFile) return size;
+  const name = `logs/${basename(file)}`;
+  throw new AppError("unavailable", `${name} in the state folder is no file: move it away.`);
 }
 
 /**
@@ -49,7 +70,7 @@ export async function readLog(
   file: string,
   { since, limit, isComplete }: { since: number; limit: number; isComplete: boolean },
 ): Promise<LogSlice> {
-  const { end } = sizeOfLog(file);
+  const { end } = sizeOfReadableLog(file);
   const wanted = Math.max(0, Math.min(Math.max(limit, 4), end - since));
   const bytes = await readBytes(file, since, wanted, end).catch(noneWhereGone);
   const isTail = since + bytes.length === end;

@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { TmuxServer } from "../tmux/server.ts";
-import { copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
+import { clearPlace, copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
 
 const run = promisify(execFile);
 const BLOCK_BYTES = 4_096;
@@ -125,6 +125,7 @@ export class LogKeeper {
     try {
       copyWhole(output, firstOffset - logBase, files.rewrite(threadId, firstOffset));
       store.threads.update(threadId, { logBase: firstOffset });
+      clearPlace(files.log(threadId));
       renameSync(files.rewrite(threadId, firstOffset), files.log(threadId));
     } catch (error) {
       if (!this.#failing.has(threadId))
@@ -237,6 +238,7 @@ export class LogKeeper {
   /** In place: the writer has this very file open, and appends. */
   #copyBack({ threadId, logBase }: StoredThread): void {
     const { files } = this.#options;
+    clearPlace(files.log(threadId));
     if (existsSync(files.log(threadId))) truncateSync(files.log(threadId), 0);
     copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
   }

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { pause } from "../../shared/lifecycle.ts";
 import { diskFull } from "../streams/disk.ts";
-import { type LogSize, sizeOfLog } from "../streams/log-file.ts";
+import { type LogSize, removeLog, sizeOfLog } from "../streams/log-file.ts";
 
 export interface RunEnd {
   exitCode: number;
@@ -170,7 +170,7 @@ export class ThreadFiles {
   remove(threadId: string): void {
     this.#sinks.delete(threadId);
     this.#inodes.delete(threadId);
-    rmSync(this.log(threadId), { force: true });
+    removeLog(this.log(threadId));
     this.removeRewrites(threadId);
     for (const name of readdirSync(this.runsFolder)) {
       if (name.startsWith(`${threadId}.`)) rmSync(join(this.runsFolder, name), { force: true });

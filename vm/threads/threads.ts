@@ -30,7 +30,7 @@ import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { diskFull, FULL_BYTES } from "../streams/disk.ts";
 import { drain } from "../streams/drain.ts";
-import { makeLog, readLog, readLogTail, sizeOfLog } from "../streams/log-file.ts";
+import { makeLog, readLog, readLogTail, sizeOfLog, sizeOfReadableLog } from "../streams/log-file.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { resolveDirectory } from "./directory.ts";
 import { InputLimit } from "./input-limit.ts";
@@ -360,7 +360,7 @@ export class Threads {
       const row = store.threads.find(threadId);
       return row?.logBase === logBase && row.firstOffset - logBase <= position;
     };
-    return { file, start, end: Math.max(start, sizeOfLog(file).end), firstOffset, isStillThere };
+    return { file, start, end: Math.max(start, sizeOfReadableLog(file).end), firstOffset, isStillThere };
   }
 
   #get(threadId: string): StoredThread {

@@ -408,7 +408,7 @@ function pipeCommand(target: string, paths: { logPath: string; sinkPidPath: stri
   for (const path of [paths.logPath, paths.sinkPidPath]) {
     if (!/^[A-Za-z0-9/_.-]+$/.test(path)) throw new Error(`unsafe path: ${path}`);
   }
-  const sink = `echo $$ > ${paths.sinkPidPath}; exec cat >> ${paths.logPath}`;
+  const sink = `umask 077; echo $$ > ${paths.sinkPidPath}; exec cat >> ${paths.logPath}`;
   return quoteCommand(["pipe-pane", "-t", target, sink]);
 }
 
