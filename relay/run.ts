@@ -11,6 +11,7 @@ import { findStartProblem } from "./discord/refusals.ts";
 import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
+import { Screenshots } from "./screenshot/screenshot.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { recover } from "./threads/recovery.ts";
 import { Sessions } from "./threads/threads.ts";
@@ -84,7 +85,9 @@ export async function runRelay(
     const findAll = () => recover({ api, client, sessions, inputs, channelId, guildId, botId, log });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
-    const context = { sessions, client, allowedUserIds, now };
+    const screenshots = new Screenshots();
+    releasers.add("screenshots", () => screenshots.close());
+    const context = { sessions, client, screenshots, allowedUserIds, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, context, threadMaker, onReconnected, log });

@@ -9,7 +9,7 @@ import {
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { exportLog } from "../content/export.ts";
-import { renderScreenshot } from "../screenshot/screenshot.ts";
+import type { Screenshots } from "../screenshot/screenshot.ts";
 import { clip, killedText, statusText } from "../texts.ts";
 import type { Sessions } from "../threads/threads.ts";
 import { completeKey, toTmuxKey } from "./keys.ts";
@@ -27,6 +27,7 @@ const EXPORT_TIMEOUT_MS = 10 * 60_000;
 export interface CommandContext {
   sessions: Sessions;
   client: SidecarClient;
+  screenshots: Screenshots;
   allowedUserIds: ReadonlySet<string>;
   now: () => number;
 }
@@ -195,9 +196,9 @@ const screenshot: Command = {
     .setDescription("Show this thread's terminal as a picture, with its colours")
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions, client }) => {
+  run: async (interaction, { sessions, client, screenshots }) => {
     const screen = await client.getScreen(sessionHere(interaction, sessions), { format: "ansi" });
-    const attachment = await renderScreenshot(screen);
+    const attachment = await screenshots.render(screen);
     await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
   },
 };

@@ -1,6 +1,8 @@
-/** Screenshots as PNG, made in a worker thread: an image takes longer than the event loop may stand still. */
+/** Screenshots as PNG, made in a process of their own: a thread can't be stopped while native code runs in it. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
 import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
 import type { ScreenReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { WorkerReply } from "./worker.ts";
@@ -13,8 +15,10 @@ export interface ScreenshotsOptions {
   /** What may wait for the one that is being made. */
   maxWaiting?: number;
   /** Starts the worker; tests have others. */
-  startWorker?: () => Worker;
+  startWorker?: () => ChildProcess;
 }
+
+const MAX_HEAP_MIB = 512;
 
 interface Job {
   screen: ScreenReply;
@@ -24,23 +28,25 @@ interface Job {
 }
 
 /**
- * Makes one screenshot after the other in one worker, which is started when it is needed and ended when it is idle.
+ * Makes one screenshot after the other in one process, the worker, which is started when it is needed and ended when
+ * it is idle.
  * A worker that hangs or dies costs only the screenshot it was making; the next one gets a new worker.
  */
 export class Screenshots {
   readonly #deadlineMs: number;
   readonly #idleMs: number;
   readonly #maxWaiting: number;
-  readonly #startWorker: () => Worker;
+  readonly #startWorker: () => ChildProcess;
   readonly #waiting: Job[] = [];
   #current: Job | undefined;
-  #worker: Worker | undefined;
+  #worker: ChildProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: ScreenshotsOptions = {}) {
-    this.#deadlineMs = options.deadlineMs ?? 10_000;
+    this.#deadlineMs = options.deadlineMs ?? 15_000;
     this.#idleMs = options.idleMs ?? 30_000;
-    this.#maxWaiting = options.maxWaiting ?? 20;
+    this.#maxWaiting = options.maxWaiting ?? 8;
     this.#startWorker = options.startWorker ?? startWorker;
   }
 
@@ -51,6 +57,7 @@ export class Screenshots {
    */
   render(screen: ScreenReply): Promise<Buffer> {
     return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new AppError("unavailable", "The relay is being stopped.");
       if (this.#waiting.length >= this.#maxWaiting) {
         throw new AppError("unavailable", "Too many screenshots are being made; try again in a moment.");
       }
@@ -63,6 +70,7 @@ export class Screenshots {
 
   /** Ends the worker; what is being made or waits is rejected. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const jobs = [...(this.#current ? [this.#current] : []), ...this.#waiting.splice(0)];
     this.#current = undefined;
     for (const job of jobs) settle(job, new AppError("unavailable", "The relay is being stopped."));
@@ -76,6 +84,7 @@ export class Screenshots {
     if (job === undefined) {
       // An idle worker keeps nobody alive.
       this.#worker?.unref();
+      this.#worker?.channel?.unref();
       this.#idleTimer = setTimeout(() => void this.#dropWorker(), this.#idleMs).unref();
       return;
     }
@@ -83,13 +92,15 @@ export class Screenshots {
     try {
       this.#worker ??= this.#start();
       this.#worker.ref();
-      this.#worker.postMessage(job.screen);
+      this.#worker.channel?.ref();
+      // What can't be sent is told by the worker's end.
+      this.#worker.send(job.screen, () => undefined);
     } catch (cause) {
       this.#finish(new Error("the screenshots' worker can't be started", { cause }));
     }
   }
 
-  #start(): Worker {
+  #start(): ChildProcess {
     const worker = this.#startWorker();
     const end = (result: Buffer | Error) => {
       if (worker === this.#worker) this.#finish(result);
@@ -100,10 +111,12 @@ export class Screenshots {
       this.#finish(error);
     };
     worker.on("message", (reply: WorkerReply) =>
-      end("png" in reply ? Buffer.from(reply.png.buffer) : new Error(`no screenshot: ${reply.error}`)),
+      end("png" in reply ? Buffer.from(reply.png) : new Error(`no screenshot: ${reply.error}`)),
     );
     worker.on("error", (cause) => die(new Error("the screenshots' worker failed", { cause })));
-    worker.on("exit", (code) => die(new Error(`the screenshots' worker ended with ${code}`)));
+    worker.on("exit", (code, signal) =>
+      die(new Error(`the screenshots' worker ended with ${code ?? signal}`)),
+    );
     return worker;
   }
 
@@ -115,7 +128,10 @@ export class Screenshots {
   }
 
   #expire(job: Job): void {
-    const error = new AppError("unavailable", `The screenshot took more than ${this.#deadlineMs} ms.`);
+    const error = new AppError(
+      "unavailable",
+      `The picture was not made within ${this.#deadlineMs / 1_000} s; try again in a moment.`,
+    );
     if (job === this.#current) {
       void this.#dropWorker();
       this.#finish(error);
@@ -125,22 +141,15 @@ export class Screenshots {
     }
   }
 
+  /** Resolves when the process is gone. */
   async #dropWorker(): Promise<void> {
     clearTimeout(this.#idleTimer);
     const worker = this.#worker;
     this.#worker = undefined;
-    await worker?.terminate();
+    if (worker === undefined || worker.exitCode !== null || worker.signalCode !== null) return;
+    const gone = once(worker, "exit");
+    if (worker.kill("SIGKILL")) await gone;
   }
-}
-
-const screenshots = new Screenshots();
-
-/**
- * A PNG of what `GET /thread/:id/screen?format=ansi` gives; see {@link Screenshots.render}. Of the one renderer of
- * this process, which needs no closing.
- */
-export function renderScreenshot(screen: ScreenReply): Promise<Buffer> {
-  return screenshots.render(screen);
 }
 
 function settle(job: Job, result: Buffer | Error): void {
@@ -150,11 +159,13 @@ function settle(job: Job, result: Buffer | Error): void {
 }
 
 /** The worker's file has this file's extension: `.js` where it was built, `.ts` where it runs from the source. */
-function startWorker(): Worker {
+function startWorker(): ChildProcess {
   const file = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
-  if (file.pathname.endsWith(".js")) return new Worker(file, { execArgv: [] });
-  // A worker does not inherit tsx, whatever its parent was started with.
-  const tsx = import.meta.resolve("tsx/esm/api");
-  const boot = `import(${JSON.stringify(tsx)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(file.href)}); });`;
-  return new Worker(boot, { eval: true, execArgv: [] });
+  const loader = file.pathname.endsWith(".js") ? [] : ["--import", import.meta.resolve("tsx")];
+  return fork(fileURLToPath(file), {
+    execArgv: [...loader, `--max-old-space-size=${MAX_HEAP_MIB}`],
+    serialization: "advanced",
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    env: {}, // a picture needs none of the relay's secrets
+  });
 }

@@ -1,0 +1,72 @@
+/** Pixels → PNG. */
+import { crc32, deflateSync } from "node:zlib";
+import type { Picture } from "./canvas.ts";
+
+const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
+/** Fast, and hardly larger than the best: most of a terminal repeats. */
+const LEVEL = 3;
+/** Discord takes 10 MB; a screen on which every cell has colours of its own would be more. */
+const MAX_BYTES = 8_000_000;
+/** Of a palette: so many steps of red, green and blue each. */
+const STEPS = 6;
+
+/** A PNG of 24 bits a pixel, or of 216 colours if that would be too large to be sent. */
+export function encodePng(picture: Picture, maxBytes = MAX_BYTES): Buffer {
+  const png = assemble(picture, 2, [], fullColour(picture));
+  if (png.length <= maxBytes) return png;
+  const levels = Array.from({ length: STEPS ** 3 }, (_, index) => [
+    Math.floor(index / STEPS ** 2),
+    Math.floor(index / STEPS) % STEPS,
+    index % STEPS,
+  ]);
+  const palette = Buffer.from(levels.flat().map((step) => (step * 255) / (STEPS - 1)));
+  return assemble(picture, 3, [chunk("PLTE", palette)], fewColours(picture));
+}
+
+function assemble({ width, height }: Picture, type: number, more: readonly Buffer[], rows: Buffer): Buffer {
+  const header = Buffer.alloc(13);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  // 8 bits a channel, neither filtered nor interlaced.
+  header.set([8, type, 0, 0, 0], 8);
+  const data = deflateSync(rows, { level: LEVEL });
+  const chunks = [chunk("IHDR", header), ...more, chunk("IDAT", data), chunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([SIGNATURE, ...chunks]);
+}
+
+/** The rows, each behind a byte that says: no filter. */
+function fullColour({ width, height, pixels }: Picture): Buffer {
+  const rows = Buffer.alloc(height * (width * 3 + 1));
+  for (let y = 0, to = 0, from = 0; y < height; y++) {
+    to++;
+    for (let x = 0; x < width; x++, from += 4) {
+      rows[to++] = pixels[from] as number;
+      rows[to++] = pixels[from + 1] as number;
+      rows[to++] = pixels[from + 2] as number;
+    }
+  }
+  return rows;
+}
+
+function fewColours({ width, height, pixels }: Picture): Buffer {
+  const rows = Buffer.alloc(height * (width + 1));
+  const step = Uint8Array.from({ length: 256 }, (_, value) => Math.round((value * (STEPS - 1)) / 255));
+  for (let y = 0, to = 0, from = 0; y < height; y++) {
+    to++;
+    for (let x = 0; x < width; x++, from += 4) {
+      const red = step[pixels[from] as number] as number;
+      const green = step[pixels[from + 1] as number] as number;
+      rows[to++] = (red * STEPS + green) * STEPS + (step[pixels[from + 2] as number] as number);
+    }
+  }
+  return rows;
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), data]);
+  const whole = Buffer.alloc(body.length + 8);
+  whole.writeUInt32BE(data.length, 0);
+  whole.set(body, 4);
+  whole.writeUInt32BE(crc32(body), body.length + 4);
+  return whole;
+}
