@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
-import { type AgentConfig, splitArgs } from "./threads/agent-program.ts";
+import { type AgentConfig, splitArgs } from "./threads/kinds/agent-program.ts";
 
 const whole = (min: number, max: number) =>
   z.coerce.number(`must be a whole number from ${min} to ${max}`).int().min(min).max(max);

@@ -36,7 +36,7 @@ import { LogKeeper } from "./streams/log-keeper.ts";
 import { LogWatch } from "./streams/log-watch.ts";
 import { Ledgers } from "./threads/ledgers.ts";
 import { Outputs } from "./threads/outputs.ts";
-import { Runner, sessionName } from "./threads/runner.ts";
+import { Runner, sessionName } from "./threads/programs.ts";
 import { ThreadFiles } from "./threads/thread-files.ts";
 import { Threads } from "./threads/threads.ts";
 import { Watcher } from "./threads/watcher.ts";

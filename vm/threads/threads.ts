@@ -34,7 +34,7 @@ import { makeLog, readLog, readLogTail, sizeOfLog, sizeOfReadableLog } from "../
 import type { TmuxServer } from "../tmux/server.ts";
 import { resolveDirectory } from "./directory.ts";
 import { InputLimit } from "./input-limit.ts";
-import { newMarker, type Runner, sessionName, TERMINAL_RUN } from "./runner.ts";
+import { newMarker, type Runner, sessionName, TERMINAL_RUN } from "./programs.ts";
 import type { RunEnd, ThreadFiles } from "./thread-files.ts";
 import { describeEnd } from "./watcher.ts";
 

@@ -13,7 +13,7 @@ import { FolderWatch } from "../streams/folder-watch.ts";
 import type { LogKeeper } from "../streams/log-keeper.ts";
 import type { Pane, TmuxServer } from "../tmux/server.ts";
 import { Alarm } from "./alarm.ts";
-import { type Runner, sessionName, TERMINAL_RUN, threadIdOf } from "./runner.ts";
+import { type Runner, sessionName, TERMINAL_RUN, threadIdOf } from "./programs.ts";
 import { isRunEnd, type ThreadFiles } from "./thread-files.ts";
 
 /** How often ended processes are looked for while any runs, when nothing says that one is about to end. */

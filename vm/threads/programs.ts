@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Turn } from "../store/turns.ts";
 import type { Pane, TmuxServer } from "../tmux/server.ts";
-import { type AgentConfig, findProgram, turnArgv } from "./agent-program.ts";
+import { type AgentConfig, findProgram, turnArgv } from "./kinds/agent-program.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 
 const MARKER_NAME = "THREADMUX_THREAD";

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { makeFolder } from "../../test/support/folders.ts";
+import { makeFolder } from "../../../test/support/folders.ts";
 import { findProgram, splitArgs, turnArgv } from "./agent-program.ts";
 
 describe("AGENT_ARGS is split", () => {
