@@ -34,11 +34,19 @@ import { freeDiskBytes, LOW_BYTES } from "./streams/disk.ts";
 import { sizeOfLog } from "./streams/log-file.ts";
 import { LogKeeper } from "./streams/log-keeper.ts";
 import { LogWatch } from "./streams/log-watch.ts";
+import { Creation } from "./threads/creation.ts";
+import { Finisher } from "./threads/finisher.ts";
+import { Inputs } from "./threads/inputs.ts";
+import { killThread } from "./threads/kill.ts";
+import { createKinds } from "./threads/kinds/kinds.ts";
 import { Ledgers } from "./threads/ledgers.ts";
+import { sessionName } from "./threads/names.ts";
 import { Outputs } from "./threads/outputs.ts";
-import { Runner, sessionName } from "./threads/programs.ts";
+import { Programs } from "./threads/programs.ts";
+import { Reconciler } from "./threads/reconciler.ts";
 import { ThreadFiles } from "./threads/thread-files.ts";
 import { Threads } from "./threads/threads.ts";
+import { Typing } from "./threads/typing.ts";
 import { Watcher } from "./threads/watcher.ts";
 import { TmuxServer } from "./tmux/server.ts";
 
@@ -101,7 +109,7 @@ export async function runSidecar(
       stateDir,
       env: config.threadEnv,
       log,
-      onConnected: () => watcher.reconcile(),
+      onConnected: () => reconciler.reconcile(),
       onChange: () => watcher.noticeChange(),
       onLost: () => metrics.tmuxRestarts.inc(),
       onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),
@@ -109,7 +117,10 @@ export async function runSidecar(
     const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
     releasers.add("control groups", () => cgroups?.close());
     const { agent, threadEnv } = config;
-    const runner = new Runner({ store, tmux, files, cgroups, agent, threadEnv, wrapper: WRAPPER });
+    const programs = new Programs({ tmux, files, cgroups, wrapper: WRAPPER });
+    const typing = new Typing({ store, tmux });
+    const kinds = createKinds({ store, files, programs, typing, agent, threadEnv, log, now });
+    const threads = new Threads({ store, tmux, files, kinds, queue });
     const keeper = new LogKeeper({
       store,
       tmux,
@@ -118,20 +129,22 @@ export async function runSidecar(
       logMaxBytes: config.logMaxBytes,
       stateMaxBytes: config.stateMaxBytes,
       canPunch: canPunchLogs,
+      removeThread: (threadId) => threads.remove(threadId),
       onGap: () => metrics.gaps.inc(),
       log,
       now,
     });
     keeper.recover();
+    const reconciler = new Reconciler({ store, tmux, threads, programs, kinds, queue, creating, log });
     const watcher: Watcher = new Watcher({
-      keeper,
       store,
       tmux,
       files,
-      runner,
-      cgroups,
+      threads,
+      reconciler,
+      finisher: new Finisher({ store, tmux, files, kinds, log, now }),
+      keeper,
       queue,
-      creating,
       logRetentionHours: config.logRetentionHours,
       log,
       now,
@@ -142,11 +155,12 @@ export async function runSidecar(
     watcher.start();
     releasers.add("watcher", () => watcher.close());
 
-    const threads = new Threads({
+    const creation = new Creation({
       store,
       tmux,
       files,
-      runner,
+      threads,
+      kinds,
       cgroups,
       queue,
       creating,
@@ -175,7 +189,10 @@ export async function runSidecar(
       log,
       limits: viewersLimits,
     });
-    const outputs = new Outputs(threads, logWatch, (seconds) => metrics.outputSeconds.observe(seconds));
+    const inputs = new Inputs({ threads, kinds, queue, now });
+    const onRead = (seconds: number) => metrics.outputSeconds.observe(seconds);
+    const outputs = new Outputs({ store, files, threads, logWatch, onRead });
+    const killOptions = { store, tmux, files, threads, programs, kinds, queue, log, now };
     const startedAt = now();
     const getHealth = (): HealthReply => {
       const downMs = tmux.downForMs();
@@ -195,8 +212,11 @@ export async function runSidecar(
     };
     const app = createApp({
       threads,
+      creation,
+      inputs,
       outputs,
       ledgers: new Ledgers(store),
+      kill: (threadId) => killThread(killOptions, threadId),
       checkToken,
       wrongTokens,
       refusalLog,

@@ -8,6 +8,7 @@ import {
   deliverySchema,
   type HealthReply,
   inputRequestSchema,
+  type KillReply,
   listQuerySchema,
   logQuerySchema,
   MAX_BODY_BYTES,
@@ -26,6 +27,8 @@ import { createOpenApi } from "../../shared/openapi.ts";
 import type { Console } from "../console/routes.ts";
 import { diskFull } from "../streams/disk.ts";
 import { plainText } from "../streams/plain-text.ts";
+import type { Creation } from "../threads/creation.ts";
+import type { Inputs } from "../threads/inputs.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { Repos } from "../threads/repos.ts";
@@ -39,8 +42,12 @@ const LOG_CHUNK_BYTES = 256 * 1024;
 
 export interface AppOptions {
   threads: Threads;
+  creation: Creation;
+  inputs: Inputs;
   outputs: Outputs;
   ledgers: Ledgers;
+  /** As `killThread`. */
+  kill: (threadId: string) => Promise<KillReply>;
   checkToken: TokenCheck;
   wrongTokens: WrongTokens;
   refusalLog: RefusalLog;
@@ -55,8 +62,11 @@ export interface AppOptions {
 
 export function createApp({
   threads,
+  creation,
+  inputs,
   outputs,
   ledgers,
+  kill,
   checkToken,
   wrongTokens,
   refusalLog,
@@ -87,13 +97,13 @@ export function createApp({
   });
 
   app.post("/thread/create", async (req, res) => {
-    const { tmuxSession } = await threads.create(parse(createRequestSchema, req.body));
+    const { tmuxSession } = await creation.create(parse(createRequestSchema, req.body));
     answer(res, { created: true, tmuxSession }, 201);
   });
   app.post("/thread/:id/input", async (req, res) => {
     const input = parse(inputRequestSchema, req.body);
     const endTimer = metrics.inputSeconds.startTimer();
-    const { isDuplicate } = await threads.sendInput(req.params.id, input);
+    const { isDuplicate } = await inputs.send(req.params.id, input);
     endTimer();
     metrics.inputBytes.inc("text" in input ? Buffer.byteLength(input.text) : 1);
     answer(res, isDuplicate ? { sent: true, duplicate: true } : { sent: true });
@@ -160,14 +170,14 @@ export function createApp({
     answer(res, { resized: true });
   });
   app.post("/thread/:id/kill", async (req, res) => {
-    answer(res, await threads.kill(req.params.id));
+    answer(res, await kill(req.params.id));
   });
   app.get("/threads", (req, res) => {
     const { status } = parse(listQuerySchema, req.query);
     answer(res, { threads: threads.list(status) });
   });
   app.get("/thread/:id", (req, res) => {
-    answer(res, threads.getThread(req.params.id));
+    answer(res, threads.get(req.params.id));
   });
   const repos = new Repos(reposDir, threadEnv);
   app.get("/repos", async (req, res) => {

@@ -31,6 +31,8 @@ export interface LogKeeperOptions {
   stateMaxBytes: number;
   /** False where the file system can't give back the start of a file: then the file is written anew. */
   canPunch?: boolean;
+  /** Removes an ended thread with all that is kept of it. */
+  removeThread: (threadId: string) => void;
   log: Log;
   now: () => number;
   /** A writer was replaced. */
@@ -245,7 +247,7 @@ export class LogKeeper {
 
   /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
   async #boundTotal(): Promise<void> {
-    const { store, files, queue, stateMaxBytes, log } = this.#options;
+    const { store, files, queue, stateMaxBytes, removeThread, log } = this.#options;
     const sized = store.threads
       .list("all")
       .map((row) => ({ row, bytes: sizeOfLog(files.log(row.threadId)).diskBytes }));
@@ -255,8 +257,7 @@ export class LogKeeper {
       .sort((a, b) => (a.row.endedAt ?? 0) - (b.row.endedAt ?? 0));
     for (const { row, bytes } of ended) {
       if (total <= stateMaxBytes) return;
-      store.threads.delete(row.threadId);
-      files.remove(row.threadId);
+      removeThread(row.threadId);
       total -= bytes;
       log.warn({ threadId: row.threadId }, "removed an ended thread: all logs together are too large");
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeEnd } from "./watcher.ts";
+import { describeEnd } from "./ending.ts";
 
 test.each([
   [0, undefined, 0, null],

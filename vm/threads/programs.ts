@@ -1,186 +1,98 @@
-/** Starts programs in panes: a terminal's command, an agent's turns. */
-import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
-import { basename } from "node:path";
-import { AppError } from "../../shared/errors.ts";
+/** Starts programs in threads' panes, and ends what is left of them. */
 import type { Cgroups } from "../processes/cgroups.ts";
+import { killTree, type TreeSeed } from "../processes/process-tree.ts";
 import { limitOf } from "../processes/processes.ts";
-import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
-import type { Turn } from "../store/turns.ts";
-import type { Pane, TmuxServer } from "../tmux/server.ts";
-import { type AgentConfig, findProgram, turnArgv } from "./kinds/agent-program.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import { sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 
-const MARKER_NAME = "THREADMUX_THREAD";
-
-export interface RunnerOptions {
-  store: Store;
+export interface ProgramsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   cgroups: Cgroups | undefined;
-  agent: AgentConfig;
-  /** The environment of the threads' programs; an agent's program is looked up on its PATH. */
-  threadEnv: Record<string, string>;
   /** The file of tmux/wrap.sh, in which every program runs. */
   wrapper: string;
 }
 
-/** tmux's name for a thread's session. */
-export function sessionName(threadId: string): string {
-  return `thread-${threadId}`;
+/** A program with its arguments. */
+export interface Program {
+  argv: readonly string[];
+  /** The file that it reads; empty if it reads the terminal. */
+  input: string;
 }
 
-/** Of one of our sessions. */
-export function threadIdOf(session: string): string {
-  return session.replace(/^thread-/, "");
+/** A program in its pane. */
+export interface RunningProgram {
+  paneId: string;
+  panePid: number;
+  tty: string;
 }
-
-export function newMarker(): string {
-  return `${MARKER_NAME}=${randomUUID()}`;
-}
-
-/** A terminal runs once, as number 1; an agent's runs have the numbers of its turns. */
-export const TERMINAL_RUN = 1;
 
 /** The callers hold the thread's queue. */
-export class Runner {
-  readonly #options: RunnerOptions;
+export class Programs {
+  readonly #options: ProgramsOptions;
 
-  constructor(options: RunnerOptions) {
+  constructor(options: ProgramsOptions) {
     this.#options = options;
   }
 
-  /** @throws AppError `unavailable` where the agent's program is not on the machine. */
-  checkAgentProgram(): void {
-    const { agent, threadEnv } = this.#options;
-    if (findProgram(agent.program, threadEnv["PATH"] ?? "")) return;
-    throw new AppError(
-      "unavailable",
-      `The agent program ${JSON.stringify(agent.program)} is not installed on the VM. Install it, or set AGENT_PROGRAM to one that is.`,
-    );
-  }
-
-  /** Makes the session with the first program in it. */
-  async open(row: StoredThread): Promise<void> {
-    const { store, tmux, files } = this.#options;
-    const { threadId } = row;
-    const turn = row.type === "agent" ? this.#takeTurn(row) : undefined;
-    const argv = turn ? this.#agentArgv(row, turn) : this.#terminalArgv(row);
-    const [name = "", value = ""] = row.marker.split("=");
-    const pane = await tmux.createSession({
+  /**
+   * Makes the thread's session with its first program in it.
+   * @param runNumber names the file in which the wrapper leaves how this run ended; no two runs of a thread share it.
+   * @throws AppError `unavailable`
+   */
+  open(thread: StoredThread, runNumber: number, program: Program): Promise<RunningProgram> {
+    const { tmux, files } = this.#options;
+    const { threadId, cols, rows, marker } = thread;
+    const [name = "", value = ""] = marker.split("=");
+    return tmux.createSession({
       name: sessionName(threadId),
-      cols: row.cols,
-      rows: row.rows,
-      argv: this.#wrapped(row, turn?.seq ?? TERMINAL_RUN, argv),
+      cols,
+      rows,
+      argv: this.#wrapped(thread, runNumber, program),
       env: { [name]: value },
       logPath: files.logForTmux(threadId),
       sinkPidPath: files.sinkPidForTmux(threadId),
     });
-    store.transaction(() => {
-      store.threads.update(threadId, { ...pane, isMade: true });
-      if (turn) store.turns.set(threadId, turn.seq, "running");
-    });
   }
 
   /**
-   * Starts an idle agent's next waiting message; with none it stays idle. Where tmux does not answer, the turn is
-   * left `starting`, for {@link settleStartingTurn}.
+   * Runs another program in the pane of one that has ended. The log goes on, with a new writer if it has none.
+   * @throws AppError `unavailable`
    */
-  async startWaitingTurn(threadId: string): Promise<void> {
-    const { store, tmux, files } = this.#options;
-    const row = store.threads.find(threadId);
-    const waiting = store.turns.find(threadId, "waiting");
-    if (row?.status !== "idle" || !waiting) return;
-    const argv = this.#agentArgv(row, waiting); // on a full disk this fails, and the message waits on
-    const turn = this.#takeTurn(row);
+  async openNext(
+    thread: StoredThread,
+    runNumber: number,
+    program: Program,
+  ): Promise<Omit<RunningProgram, "paneId">> {
+    const { tmux, files } = this.#options;
+    const { threadId, paneId } = thread;
     const newSink = files.isSinkAlive(threadId)
       ? undefined
       : { logPath: files.logForTmux(threadId), sinkPidPath: files.sinkPidForTmux(threadId) };
-    const pane = await tmux.respawn(row.paneId, this.#wrapped(row, turn.seq, argv), newSink);
-    this.#nowRunning(row, turn, pane);
+    return tmux.respawn(paneId, this.#wrapped(thread, runNumber, program), newSink);
   }
 
   /**
-   * Finds out whether a turn that was being started when the sidecar died or tmux hung did start: then the pane
-   * has another process than before. If it did not, it is started now; it never runs twice.
+   * Ends what outlived its terminal: it runs where nobody sees it. Only the marker is safe to go by, because process
+   * ids start anew with the machine.
+   * @returns how many processes could not be ended.
    */
-  async settleStartingTurn(threadId: string, pane: Pane): Promise<void> {
-    const { store, files } = this.#options;
-    const row = store.threads.find(threadId);
-    const turn = store.turns.find(threadId, "starting");
-    if (row?.status !== "running" || !turn) return;
-    if (pane.pid !== row.panePid || files.findRunEnd(threadId, turn.seq)) {
-      this.#nowRunning(row, turn, { panePid: pane.pid, tty: pane.tty });
-      return;
-    }
-    store.transaction(() => {
-      store.turns.set(threadId, turn.seq, "waiting");
-      store.threads.update(threadId, { status: "idle" });
-    });
-    await this.startWaitingTurn(threadId);
+  endOrphans({ marker }: Pick<StoredThread, "marker">): Promise<number> {
+    return this.endTree({ panePid: 0, marker });
   }
 
-  #nowRunning({ threadId }: StoredThread, turn: Turn, pane: { panePid: number; tty: string }): void {
-    const { store } = this.#options;
-    store.transaction(() => {
-      store.threads.update(threadId, pane);
-      store.turns.set(threadId, turn.seq, "running");
-    });
+  /** Ends a thread's whole process tree. @returns how many processes could not be ended. */
+  endTree(seed: Omit<TreeSeed, "group">): Promise<number> {
+    const group = seed.marker === undefined ? undefined : this.#options.cgroups?.pathOf(seed.marker);
+    return killTree({ ...seed, group });
   }
 
-  #terminalArgv(row: StoredThread): Argv {
-    const configured = this.#options.threadEnv["SHELL"];
-    const shell =
-      [configured, "/bin/bash"].find((file) => file !== undefined && existsSync(file)) ?? "/bin/sh";
-    const file = this.#options.files.writeProgram(row.threadId, row.command);
-    return { words: shellWords(shell, file), input: "" };
-  }
-
-  #takeTurn({ threadId }: StoredThread): Turn {
-    const { store } = this.#options;
-    const turn = store.turns.find(threadId, "waiting");
-    if (!turn) throw new Error(`thread ${threadId} has no message to start`);
-    store.transaction(() => {
-      store.turns.set(threadId, turn.seq, "starting");
-      store.threads.update(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
-    });
-    return turn;
-  }
-
-  #agentArgv({ threadId, agentSession }: StoredThread, turn: Turn): Argv {
-    const { store, files, agent, threadEnv } = this.#options;
-    if (agentSession === null) throw new Error(`thread ${threadId} is no agent`);
-    const words = turnArgv(agent, {
-      file: findProgram(agent.program, threadEnv["PATH"] ?? "") ?? agent.program,
-      session: agentSession,
-      isFirst: !store.turns.hasRun(threadId),
-    });
-    return { words, input: files.writeProgram(threadId, turn.text) };
-  }
-
-  #wrapped(row: StoredThread, runNumber: number, { words, input }: Argv): string[] {
+  #wrapped({ threadId, path, marker }: StoredThread, runNumber: number, { argv, input }: Program): string[] {
     const { files, cgroups, wrapper } = this.#options;
-    const status = files.runEnd(row.threadId, runNumber);
-    const group = cgroups?.make(row.marker) ?? "";
-    const limit = String(limitOf(row.marker));
-    return ["/bin/sh", wrapper, status, row.path, group, limit, input, ...words];
+    const group = cgroups?.make(marker) ?? "";
+    const limit = String(limitOf(marker));
+    return ["/bin/sh", wrapper, files.runEnd(threadId, runNumber), path, group, limit, input, ...argv];
   }
-}
-
-/** A program with its arguments. */
-interface Argv {
-  words: string[];
-  /** The file that it reads; empty where it reads the terminal. */
-  input: string;
-}
-
-/** Shells that know `eval` and `shift` as POSIX has them. */
-const POSIX_SHELL = /^(?:ba|da|a|z|k|mk|pdk|ya)?sh$/;
-/** The command sees no argument, and its errors name the shell, as with `sh -c COMMAND`. */
-const EVAL_FILE = 'eval "shift; $(cat -- "$1" || echo exit 126)"';
-
-/** A shell that runs the command in a file. */
-function shellWords(shell: string, file: string): string[] {
-  return POSIX_SHELL.test(basename(shell)) ? [shell, "-c", EVAL_FILE, shell, file] : [shell, file];
 }

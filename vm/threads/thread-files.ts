@@ -14,12 +14,7 @@ import { join } from "node:path";
 import { pause } from "../../shared/lifecycle.ts";
 import { diskFull } from "../streams/disk.ts";
 import { type LogSize, removeLog, sizeOfLog } from "../streams/log-file.ts";
-
-export interface RunEnd {
-  exitCode: number;
-  /** Milliseconds since 1970. */
-  endedAt: number;
-}
+import type { RunEnd } from "./ending.ts";
 
 export class ThreadFiles {
   readonly #stateDir: string;

@@ -1,0 +1,93 @@
+/** Makes threads. */
+import { isOpen } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Cgroups } from "../processes/cgroups.ts";
+import type { Store } from "../store/store.ts";
+import { diskFull, FULL_BYTES } from "../streams/disk.ts";
+import { makeLog } from "../streams/log-file.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import { resolveDirectory } from "./directory.ts";
+import type { CreateRequest } from "./kinds/kind.ts";
+import type { Kinds } from "./kinds/kinds.ts";
+import { newMarker, sessionName } from "./names.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import type { Threads } from "./threads.ts";
+
+export interface CreationOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  threads: Threads;
+  kinds: Kinds;
+  cgroups: Cgroups | undefined;
+  queue: KeyedQueue;
+  /** Ids that are being made right now. */
+  creating: Set<string>;
+  /** A real path. */
+  reposDir: string;
+  maxThreads: number;
+  /** On the disk that holds the logs. */
+  freeDiskBytes: () => number;
+  log: Log;
+  now: () => number;
+}
+
+export class Creation {
+  readonly #options: CreationOptions;
+
+  constructor(options: CreationOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `unavailable` */
+  async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
+    const { store, queue, kinds, creating, files, threads, cgroups, reposDir, now, log } = this.#options;
+    const { threadId, type } = request;
+    const marker = newMarker();
+    return queue.run(threadId, async () => {
+      const { path, dir } = await resolveDirectory(reposDir, request.dir);
+      const existing = store.threads.find(threadId);
+      if (existing && isOpen(existing.status)) {
+        throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
+      }
+      this.#checkTmux();
+      kinds[type].checkCreation(request);
+      this.#checkRoom();
+      creating.add(threadId);
+      try {
+        files.remove(threadId);
+        makeLog(files.log(threadId));
+        store.transaction(() => kinds[type].store({ ...request, dir, path, createdAt: now(), marker }));
+        await kinds[type].open(threads.getStored(threadId));
+      } catch (error) {
+        threads.remove(threadId);
+        cgroups?.remove(marker);
+        throw error;
+      } finally {
+        creating.delete(threadId);
+      }
+      log.info({ threadId, type }, "thread created");
+      return { tmuxSession: sessionName(threadId) };
+    });
+  }
+
+  #checkTmux(): void {
+    const downMs = this.#options.tmux.downForMs();
+    if (downMs === null) return;
+    throw new AppError("unavailable", `tmux has not answered for ${Math.ceil(downMs / 1_000)} s; try again.`);
+  }
+
+  #checkRoom(): void {
+    const { store, maxThreads, freeDiskBytes } = this.#options;
+    const open = store.threads.countOpen();
+    if (open >= maxThreads) {
+      throw new AppError(
+        "max_threads",
+        `${open} of ${maxThreads} threads are open; end one before you start another.`,
+      );
+    }
+    if (freeDiskBytes() < FULL_BYTES) throw diskFull();
+  }
+}

@@ -1,0 +1,70 @@
+/** Ends threads on request. */
+import stripAnsi from "strip-ansi";
+import { isOpen, type KillReply } from "../../shared/api.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { drain } from "../streams/drain.ts";
+import { readLogTail } from "../streams/log-file.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import { endingOf, threadEnded } from "./ending.ts";
+import type { Kinds } from "./kinds/kinds.ts";
+import { sessionName } from "./names.ts";
+import type { Programs } from "./programs.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import type { Threads } from "./threads.ts";
+import { unlessAway } from "./tmux-replies.ts";
+
+const SUMMARY_LINES = 10;
+const SUMMARY_HISTORY_LINES = 200;
+const SUMMARY_LOG_BYTES = 16_384;
+const DRAIN_TIMEOUT_MS = 3_000;
+
+export interface KillOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  threads: Threads;
+  programs: Programs;
+  kinds: Kinds;
+  queue: KeyedQueue;
+  log: Log;
+  now: () => number;
+}
+
+/**
+ * Ends the whole process tree and then the thread. Works while tmux is away too: the session is ended when it is back.
+ * @throws AppError `not_found`, `thread_ended`
+ */
+export async function killThread(options: KillOptions, threadId: string): Promise<KillReply> {
+  const { queue, store, tmux, threads, programs, kinds, log, now } = options;
+  threads.getStored(threadId);
+  return queue.run(threadId, async () => {
+    const thread = threads.getStored(threadId);
+    const kind = kinds[thread.type];
+    if (!isOpen(thread.status)) throw threadEnded(threadId, kind.whyNoInput(thread.status));
+    const survivors = await programs.endTree(thread);
+    // The session's end would drop what tmux has not handed to the log yet.
+    await unlessAway(drain(options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
+    const summary = await summarize(options, thread);
+    const ending =
+      thread.status === "running"
+        ? endingOf(kind.findEnd(thread), undefined, now())
+        : { exitCode: thread.exitCode, signal: thread.signal, endedAt: thread.endedAt ?? now() };
+    await unlessAway(tmux.killSession(sessionName(threadId)));
+    store.threads.update(threadId, { status: "killed", ...ending });
+    kind.forget(threadId);
+    log.info({ threadId, survivors }, "thread killed");
+    return { killed: true, summary, exitCode: ending.exitCode, survivors };
+  });
+}
+
+/** The last lines as tmux shows them; if tmux can't be asked, from the log without its escape sequences. */
+async function summarize({ tmux, files }: KillOptions, thread: StoredThread): Promise<string> {
+  const shown = await unlessAway(tmux.captureText(thread.paneId, SUMMARY_HISTORY_LINES));
+  const text =
+    shown ??
+    stripAnsi(readLogTail(files.log(thread.threadId), SUMMARY_LOG_BYTES)).replace(/(?<!\r)\r+\n/g, "\n");
+  return text.trimEnd().split("\n").slice(-SUMMARY_LINES).join("\n");
+}

@@ -1,0 +1,76 @@
+/**
+ * What a kind of thread (a terminal, an agent) does in its own way. All other code treats threads alike: it asks
+ * `kinds[thread.type]` and never looks at the type itself.
+ *
+ * Every thread has a row, a session in tmux, a log and a queue. What else a kind has (turns, files, a conversation) is
+ * its own: it keeps it, brings it in step with the world after a restart, and tells of it in {@link Kind.describe}.
+ */
+import type { z } from "zod";
+import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { NewThread, StoredThread } from "../../store/threads.ts";
+import type { Pane } from "../../tmux/server.ts";
+import type { Ending, RunEnd } from "../ending.ts";
+
+export type CreateRequest = z.output<typeof createRequestSchema>;
+export type Input = z.output<typeof inputRequestSchema>;
+
+/** A thread as the request and the house know it; the kind adds what is its own. */
+export type ThreadToStore = Omit<NewThread, "agentSession">;
+
+/** Where nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
+export interface Kind {
+  /**
+   * Looks whether such a thread can be begun, before anything of it is made.
+   * @throws AppError that says why not.
+   */
+  checkCreation(request: CreateRequest): void;
+
+  /** Stores the thread and what the kind keeps of it from its first moment; runs within a transaction. */
+  store(thread: ThreadToStore): void;
+
+  /**
+   * Makes the session with the first program in it, and stores that the thread is made.
+   * @throws AppError `unavailable`
+   */
+  open(thread: StoredThread): Promise<void>;
+
+  /** Whether an input of this id has gone in before. */
+  hasTaken(thread: StoredThread, inputId: string): Promise<boolean>;
+
+  /**
+   * Takes an input of an open thread, in the way of the kind: types it, stores it, starts something for it.
+   * @throws AppError `thread_ended`, `too_large`, `invalid_request`, `unavailable`
+   */
+  takeInput(thread: StoredThread, input: Input): Promise<void>;
+
+  /** Half a sentence for one whose input a thread of this status does not take. */
+  whyNoInput(status: ThreadStatus): string;
+
+  /** How the program that runs now, or ran last, ended; undefined while it goes on, or if its wrapper was killed. */
+  findEnd(thread: StoredThread): RunEnd | undefined;
+
+  /**
+   * Finds out whether a program that was being started, when the sidecar died or tmux hung, did start; starts it now
+   * if it did not. It never runs twice.
+   * @returns false if none was being started.
+   */
+  settleStart(thread: StoredThread, pane: Pane): Promise<boolean>;
+
+  /** The program in the pane has ended and all of its output is in the log. */
+  takeEnd(thread: StoredThread, ending: Ending): Promise<void>;
+
+  /**
+   * Whether {@link reconcile} has something to do; asked without the queue, for every open thread after each
+   * connection to tmux and whenever sessions came or went.
+   */
+  isOutOfStep(thread: StoredThread, hasSession: boolean): boolean;
+
+  /** Brings the thread in step with tmux: its session is gone (`pane` undefined), or something waits to be started. */
+  reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void>;
+
+  /** The kind's own part of what the API says of a thread. */
+  describe(thread: StoredThread): Pick<Thread, "waiting">;
+
+  /** The thread is over: what is kept of it in memory may go. */
+  forget(threadId: string): void;
+}

@@ -1,0 +1,104 @@
+/** A terminal: one shell command line, which runs once; what is sent is typed. */
+import type { Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { Log } from "../../../shared/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { StoredThread } from "../../store/threads.ts";
+import type { Pane } from "../../tmux/server.ts";
+import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../ending.ts";
+import type { Programs } from "../programs.ts";
+import type { ThreadFiles } from "../thread-files.ts";
+import type { Typing } from "../typing.ts";
+import type { Input, Kind, ThreadToStore } from "./kind.ts";
+import { findShell, shellArgv } from "./shell-command.ts";
+
+export interface TerminalKindOptions {
+  store: Store;
+  files: ThreadFiles;
+  programs: Programs;
+  typing: Typing;
+  /** The environment of the threads' programs; its SHELL runs the command. */
+  threadEnv: Record<string, string>;
+  log: Log;
+  now: () => number;
+}
+
+const ONLY_RUN = 1;
+
+export class TerminalKind implements Kind {
+  readonly #options: TerminalKindOptions;
+
+  constructor(options: TerminalKindOptions) {
+    this.#options = options;
+  }
+
+  checkCreation(): void {
+    // Any command line can be tried: the shell says what is wrong with it.
+  }
+
+  store(thread: ThreadToStore): void {
+    this.#options.store.threads.insert({ ...thread, agentSession: null });
+  }
+
+  async open(thread: StoredThread): Promise<void> {
+    const { store, files, programs, threadEnv } = this.#options;
+    const { threadId, command } = thread;
+    const argv = shellArgv(findShell(threadEnv["SHELL"]), files.writeProgram(threadId, command));
+    const running = await programs.open(thread, ONLY_RUN, { argv, input: "" });
+    store.threads.update(threadId, { ...running, isMade: true });
+  }
+
+  hasTaken(thread: StoredThread, inputId: string): Promise<boolean> {
+    return this.#options.typing.hasTyped(thread, inputId);
+  }
+
+  async takeInput(thread: StoredThread, input: Input): Promise<void> {
+    const { typing } = this.#options;
+    const { threadId, status } = thread;
+    if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
+    if (this.findEnd(thread)) throw threadEnded(threadId, this.whyNoInput("exited")); // about to be noticed
+    if ("key" in input) await typing.pressKey(thread, input.key);
+    else await typing.type(thread, input.enter ? `${input.text}\r` : input.text, input.inputId);
+  }
+
+  whyNoInput(status: ThreadStatus): string {
+    return whyOver(status);
+  }
+
+  findEnd({ threadId }: StoredThread): RunEnd | undefined {
+    return this.#options.files.findRunEnd(threadId, ONLY_RUN);
+  }
+
+  async settleStart(): Promise<boolean> {
+    return false; // a creation that did not end well leaves no thread
+  }
+
+  async takeEnd({ threadId }: StoredThread, ending: Ending): Promise<void> {
+    this.#options.store.threads.update(threadId, { status: "exited", ...ending });
+  }
+
+  isOutOfStep({ status }: StoredThread, hasSession: boolean): boolean {
+    return !hasSession && status === "running";
+  }
+
+  /** Without its session the terminal is lost, unless its command had ended before. */
+  async reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void> {
+    const { store, programs, log, now } = this.#options;
+    const { threadId, status } = thread;
+    if (pane || status !== "running") return;
+    const survivors = await programs.endOrphans(thread);
+    const end = this.findEnd(thread);
+    const what = end ? "a thread's session is gone" : "a thread is lost: its session is gone";
+    log.warn({ threadId, survivors }, what);
+    if (end) store.threads.update(threadId, { status: "exited", ...endingOf(end, undefined, now()) });
+    else store.threads.update(threadId, { status: "lost", endedAt: now() });
+    this.forget(threadId);
+  }
+
+  describe(): Pick<Thread, "waiting"> {
+    return { waiting: 0 };
+  }
+
+  forget(threadId: string): void {
+    this.#options.typing.forget(threadId);
+  }
+}

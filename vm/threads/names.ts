@@ -1,0 +1,25 @@
+/** What a thread's session in tmux and its processes are called. */
+import { randomUUID } from "node:crypto";
+
+const MARKER_NAME = "THREADMUX_THREAD";
+const PREFIX = "thread-";
+
+/** tmux's name for a thread's session. */
+export function sessionName(threadId: string): string {
+  return `${PREFIX}${threadId}`;
+}
+
+/** Of one of our sessions. */
+export function threadIdOf(session: string): string {
+  return session.startsWith(PREFIX) ? session.slice(PREFIX.length) : session;
+}
+
+/** A new `NAME=value` for the environment of everything that one thread starts: by it its processes are known. */
+export function newMarker(): string {
+  return `${MARKER_NAME}=${randomUUID()}`;
+}
+
+/** The marker in a process's environment, as `/proc/<pid>/environ` has it. */
+export function findMarkerIn(environ: string): string | undefined {
+  return new RegExp(`(?:^|\\0)(${MARKER_NAME}=[^\\0]+)`).exec(environ)?.[1];
+}

@@ -1,0 +1,124 @@
+/** Brings database and tmux together: after each connection to tmux, and whenever sessions came or went. */
+import { readFileSync } from "node:fs";
+import { isOpen } from "../../shared/api.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import type { Pane, TmuxServer } from "../tmux/server.ts";
+import type { Kinds } from "./kinds/kinds.ts";
+import { findMarkerIn, sessionName, threadIdOf } from "./names.ts";
+import type { Programs } from "./programs.ts";
+import type { Threads } from "./threads.ts";
+
+export interface ReconcilerOptions {
+  store: Store;
+  tmux: TmuxServer;
+  threads: Threads;
+  programs: Programs;
+  kinds: Kinds;
+  queue: KeyedQueue;
+  /** Ids that are being made right now: their threads have no session yet, and that is fine. */
+  creating: ReadonlySet<string>;
+  log: Log;
+}
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  #running: Promise<void> | undefined;
+  #isDue = false;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+  }
+
+  /** Something may have happened that nobody here was told. */
+  get isDue(): boolean {
+    return this.#isDue;
+  }
+
+  noteDue(): void {
+    this.#isDue = true;
+  }
+
+  /** Resolves once no reconciliation is under way. Whoever began it has its error. */
+  async settled(): Promise<void> {
+    while (this.#running) await this.#running.catch(() => undefined);
+  }
+
+  /**
+   * Removes threads whose creation was cut off, lets each kind deal with its threads that are out of step, and ends
+   * sessions that no open thread has. One at a time.
+   * @throws AppError `unavailable`
+   */
+  async reconcile(): Promise<void> {
+    await this.settled();
+    this.#running = this.#reconcile();
+    try {
+      await this.#running;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    const { store, tmux } = this.#options;
+    this.#isDue = false;
+    const panes = await tmux.listPanes("all");
+    const sessions = new Set(panes.map((pane) => pane.session));
+    const open = store.threads.list("open");
+    await Promise.all(open.map((thread) => this.#look(thread, sessions.has(sessionName(thread.threadId)))));
+    const known = new Set(open.map(({ threadId }) => sessionName(threadId)));
+    for (const pane of panes.filter(({ session }) => !known.has(session))) await this.#endUnknown(pane);
+  }
+
+  async #look(thread: StoredThread, hasSession: boolean): Promise<void> {
+    const { queue, creating, kinds } = this.#options;
+    const { threadId, isMade, type } = thread;
+    if (!isMade) {
+      if (!creating.has(threadId)) await queue.run(threadId, () => this.#removeHalfMade(threadId));
+    } else if (kinds[type].isOutOfStep(thread, hasSession)) {
+      await queue.run(threadId, () => this.#bringInStep(threadId));
+    }
+  }
+
+  /** Looks again: while this waited for the thread's queue, everything may have changed. */
+  async #bringInStep(threadId: string): Promise<void> {
+    const { store, tmux, kinds } = this.#options;
+    const panes = await tmux.listPanes("all");
+    const pane = panes.find(({ session }) => session === sessionName(threadId));
+    const thread = store.threads.find(threadId);
+    if (!thread || !isOpen(thread.status)) return;
+    const kind = kinds[thread.type];
+    if (kind.isOutOfStep(thread, pane !== undefined)) await kind.reconcile(thread, pane);
+  }
+
+  async #removeHalfMade(threadId: string): Promise<void> {
+    const { store, tmux, threads, programs, log, creating } = this.#options;
+    const thread = store.threads.find(threadId);
+    if (!thread || thread.isMade || creating.has(threadId)) return;
+    log.warn({ threadId }, "removing a thread whose creation was interrupted");
+    await programs.endOrphans(thread);
+    await tmux.killSession(sessionName(threadId));
+    threads.remove(threadId);
+  }
+
+  async #endUnknown({ session, pid, isDead }: Pane): Promise<void> {
+    const { store, tmux, programs, log, creating } = this.#options;
+    const threadId = threadIdOf(session);
+    const thread = store.threads.find(threadId);
+    if (creating.has(threadId) || (thread && isOpen(thread.status))) return;
+    log.warn({ session }, "ending a session that no thread has");
+    const marker = findMarker(pid) ?? thread?.marker;
+    await programs.endTree({ panePid: isDead && marker === undefined ? 0 : pid, marker });
+    await tmux.killSession(session);
+  }
+}
+
+function findMarker(pid: number): string | undefined {
+  try {
+    return findMarkerIn(readFileSync(`/proc/${pid}/environ`, "latin1"));
+  } catch {
+    return undefined; // gone meanwhile
+  }
+}
