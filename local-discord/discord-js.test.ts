@@ -106,7 +106,7 @@ describe("discord.js against local Discord", () => {
     const reply = await use.reply();
     expect(reply.content).toBe("dir app");
     expect(reply.editedAt).toBeNull();
-    expect(reply.command).toEqual({ user: "You", name: "terminal" });
+    expect(reply.interaction).toEqual({ user: "You", name: "terminal", kind: "slash command" });
     await driver.until(() => use.followUps().length === 1, { what: "the follow-up" });
     expect(driver.ephemerals(you.id).map((message) => message.content)).toEqual(["only you"]);
     expect(driver.messages(channelId).map((message) => message.content)).toEqual(["dir app"]);

@@ -19,30 +19,24 @@
 import type { FaultHook } from "./faults.ts";
 import type { Gateway } from "./gateway.ts";
 import { failUnanswered } from "./interactions.ts";
+import { Invocation } from "./invocation.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";
 import { bits, type PermissionName } from "./permissions.ts";
-import {
-  askAutocomplete,
-  commandsFor,
-  type ModalInput,
-  modalInputs,
-  operateComponent,
-  runCommand,
-  submitModal,
-} from "./person-actions.ts";
-import { type SeenMessage, type SeenThread, seenMessage, seenMessages, seenThread } from "./person-view.ts";
+import { askAutocomplete, commandsFor, runCommand, runMessageCommand } from "./person-commands.ts";
+import { operateComponent } from "./person-components.ts";
+import { seenMessage, seenMessages, seenThread } from "./person-view.ts";
 import { addReaction } from "./reactions.ts";
+import type { SeenMessage, SeenThread } from "./seen.ts";
 import { type Interaction, makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
-import { type Command, isThread, type Message, type Snowflake, type Thread } from "./types.ts";
+import { type Command, isThread, type Snowflake, type Thread } from "./types.ts";
 import { messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
+import { untilWorld, type WaitOptions } from "./waiting.ts";
 
 /** A file that a person attaches. */
 export type PersonFile = { name: string; data: string | Uint8Array; type?: string };
-
-const DEFAULT_TIMEOUT_MS = 10_000;
 
 export class Driver {
   readonly stats: Stats;
@@ -139,6 +133,11 @@ export class Driver {
     return this.#watch(runCommand(this.#world, { userId, channelId, name, options }));
   }
 
+  /** Uses a message command on a message, as the menu of a message does. @throws PersonError */
+  messageCommand(userId: Snowflake, channelId: Snowflake, messageId: Snowflake, name: string): Invocation {
+    return this.#watch(runMessageCommand(this.#world, { userId, channelId, messageId, name }));
+  }
+
   /** The completions of option `focused`; rejects when the bot does not answer. */
   async autocomplete(
     userId: Snowflake,
@@ -219,35 +218,8 @@ export class Driver {
    * The first value of `check` that is neither undefined, null nor false; looked at again after every change.
    * @throws Error naming `what` after `timeoutMs` (10 s); whatever `check` throws
    */
-  until<T>(
-    check: () => T,
-    options: { what: string; timeoutMs?: number },
-  ): Promise<Exclude<T, undefined | null | false>> {
-    return new Promise((resolve, reject) => {
-      const finish = (act: () => void) => {
-        clearInterval(poll);
-        clearTimeout(deadline);
-        unsubscribe();
-        act();
-      };
-      const look = () => {
-        try {
-          const value = check();
-          if (value === undefined || value === null || value === false) return;
-          finish(() => resolve(value as Exclude<T, undefined | null | false>));
-        } catch (error) {
-          finish(() => reject(error));
-        }
-      };
-      const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-      const unsubscribe = this.#world.onEvent(() => queueMicrotask(look));
-      const poll = setInterval(look, 25);
-      const deadline = setTimeout(
-        () => finish(() => reject(new Error(`did not happen within ${timeoutMs} ms: ${options.what}`))),
-        timeoutMs,
-      );
-      look();
-    });
+  until<T>(check: () => T, options: WaitOptions): Promise<Exclude<T, undefined | null | false>> {
+    return untilWorld(this.#world, check, options);
   }
 
   /** Every change as it happens; returns what ends it. */
@@ -304,72 +276,6 @@ export class Driver {
   }
 
   #watch(interaction: Interaction): Invocation {
-    return new Invocation(this, this.#world, interaction);
-  }
-}
-
-/** A command or component that a person used, and what came of it. */
-export class Invocation {
-  readonly id: Snowflake;
-  readonly #driver: Driver;
-  readonly #world: World;
-  readonly #interaction: Interaction;
-
-  constructor(driver: Driver, world: World, interaction: Interaction) {
-    this.id = interaction.id;
-    this.#driver = driver;
-    this.#world = world;
-    this.#interaction = interaction;
-  }
-
-  /** Answered within 3 seconds: `acknowledged`; not so: `failed`. */
-  get state(): "waiting" | "acknowledged" | "failed" {
-    if (this.#interaction.ackType !== undefined) return "acknowledged";
-    return this.#interaction.hasFailed ? "failed" : "waiting";
-  }
-
-  /** Callback type of the first answer: 4 message, 5 deferred, 6 deferred update, 7 update, 9 form. */
-  get answerType(): number | undefined {
-    return this.#interaction.ackType;
-  }
-
-  /** The answer as it is now, "thinking" or not. */
-  find(): SeenMessage | undefined {
-    const id = this.#interaction.responseId;
-    const message = id === undefined ? undefined : this.#findMessage(id);
-    return message && seenMessage(this.#world, message);
-  }
-
-  /** The answer once the bot has stopped thinking. @throws Error "The application did not respond" */
-  reply(options: { timeoutMs?: number } = {}): Promise<SeenMessage> {
-    return this.#driver.until(
-      () => {
-        if (this.state === "failed") throw new Error("The application did not respond");
-        const message = this.find();
-        return message?.isLoading ? undefined : message;
-      },
-      { what: "an answer to the interaction", ...options },
-    );
-  }
-
-  followUps(): SeenMessage[] {
-    return this.#interaction.followUpIds.flatMap((id) => {
-      const message = this.#findMessage(id);
-      return message ? [seenMessage(this.#world, message)] : [];
-    });
-  }
-
-  /** The form that the bot answered with. */
-  form(): { title: string; inputs: ModalInput[] } | undefined {
-    const modal = this.#interaction.modal;
-    return modal && { title: String(modal["title"]), inputs: modalInputs(modal) };
-  }
-
-  submit(values: Record<string, string>): Invocation {
-    return new Invocation(this.#driver, this.#world, submitModal(this.#world, this.#interaction, values));
-  }
-
-  #findMessage(id: Snowflake): Message | undefined {
-    return this.#world.ephemerals.get(id) ?? this.#world.findMessage(this.#interaction.channelId, id);
+    return new Invocation(this.#world, interaction);
   }
 }

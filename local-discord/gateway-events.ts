@@ -7,6 +7,7 @@ import {
   channelWire,
   gatewayMessageWire,
   memberWithUserWire,
+  nonceWire,
   roleWire,
   threadMemberWire,
   userWire,
@@ -19,7 +20,6 @@ export const Intent = {
   guildPresences: 1 << 8,
   guildMessages: 1 << 9,
   guildMessageReactions: 1 << 10,
-  guildMessageTyping: 1 << 11,
   messageContent: 1 << 15,
 } as const;
 
@@ -35,24 +35,26 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
   const plain = (name: string, intent: number, data: Wire): Dispatch[] => [
     { name, intent, data: () => data },
   ];
-  const message = (name: string, entry: Message): Dispatch[] =>
+  const message = (name: string, entry: Message, extra: Wire = {}): Dispatch[] =>
     seesChannel(world, entry.channel_id)
       ? [
           {
             name,
             intent: Intent.guildMessages,
-            data: (intents) =>
-              gatewayMessageWire(world, entry, {
+            data: (intents) => ({
+              ...gatewayMessageWire(world, entry, {
                 userId: botId,
                 mayReadContent: (intents & Intent.messageContent) !== 0,
               }),
+              ...extra,
+            }),
           },
         ]
       : [];
 
   switch (event.type) {
     case "message-create":
-      return message("MESSAGE_CREATE", event.message);
+      return message("MESSAGE_CREATE", event.message, nonceWire(event.message));
     case "message-update":
       return message("MESSAGE_UPDATE", event.message);
     case "message-delete": {
@@ -87,14 +89,6 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     case "channel-update":
       if (!canView(world, botId, event.channel)) return [];
       return plain("CHANNEL_UPDATE", Intent.guilds, channelWire(world, event.channel));
-    case "typing":
-      return plain("TYPING_START", Intent.guildMessageTyping, {
-        channel_id: event.channelId,
-        guild_id,
-        user_id: event.userId,
-        timestamp: Math.floor(world.now() / 1000),
-        member: memberWithUserWire(world, event.userId),
-      });
     case "reaction-add":
     case "reaction-remove":
       return plain(

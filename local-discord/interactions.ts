@@ -5,7 +5,15 @@ import { assertNever } from "../shared/errors.ts";
 import { invalidForm, refuse } from "./discord-error.ts";
 import { editMessage, removeMessage, sendMessage } from "./messages.ts";
 import type { Interaction, World } from "./state.ts";
-import { isThread, type Message, MessageFlag, type Snowflake, type UploadedFile } from "./types.ts";
+import {
+  isThread,
+  type Message,
+  MessageFlag,
+  type MessageInteraction,
+  OptionType,
+  type Snowflake,
+  type UploadedFile,
+} from "./types.ts";
 import { list, messageCreateSchema, messageEditSchema, oneOf, parseBody, text } from "./validate.ts";
 import { autocompleteSchema } from "./validate-commands.ts";
 import { channelWire, memberWithUserWire, messageWire, permissionString, type Wire } from "./wire.ts";
@@ -29,10 +37,10 @@ const modalSchema = z.object({
   components: list(z.looseObject({ type: z.number().int() }), 5, 1),
 });
 
-/** Records it and tells the gateway. Nothing is checked here: `person-commands.ts` did, as a client does. */
+/** Records it and tells the gateway. Nothing is checked here: the person's side did, as a client does. */
 export function createInteraction(
   world: World,
-  input: Pick<Interaction, "type" | "userId" | "channelId" | "data"> & { messageId?: Snowflake },
+  input: Pick<Interaction, "type" | "userId" | "channelId" | "data" | "messageId" | "triggeredBy">,
 ): Interaction {
   forgetExpired(world);
   const interaction: Interaction = {
@@ -223,23 +231,54 @@ function reply(
 ): Message {
   const input = parseBody(messageCreateSchema, body);
   const isEphemeral = ((input.flags ?? 0) & MessageFlag.ephemeral) !== 0;
-  const name = interaction.type === InteractionKind.command ? interaction.data["name"] : undefined;
   return sendMessage(world, {
     userId: world.data.applicationId,
     channel: world.getChannel(interaction.channelId),
     input,
     files,
     reply: {
-      interaction: {
-        id: interaction.id,
-        type: interaction.type,
-        user_id: interaction.userId,
-        ...(typeof name === "string" ? { name } : {}),
-      },
+      interaction: messageInteraction(interaction),
       ...(isEphemeral ? { ephemeralFor: interaction.userId } : {}),
       isLoading,
     },
   });
+}
+
+/** What a message keeps of the interaction that it answers. */
+export function messageInteraction(interaction: Interaction): MessageInteraction {
+  const { id, type, userId, data, messageId, triggeredBy, responseId } = interaction;
+  const commandType = data["type"];
+  const target = data["target_id"];
+  return {
+    id,
+    type,
+    user_id: userId,
+    ...(type === InteractionKind.command ? { name: commandName(data) } : {}),
+    ...(type === InteractionKind.command && typeof commandType === "number"
+      ? { command_type: commandType }
+      : {}),
+    ...(typeof target === "string" ? { target_message_id: target } : {}),
+    ...(type === InteractionKind.component && messageId !== undefined
+      ? { interacted_message_id: messageId }
+      : {}),
+    ...(responseId === undefined ? {} : { original_response_message_id: responseId }),
+    ...(triggeredBy ? { triggered_by: triggeredBy } : {}),
+  };
+}
+
+/** "thread list": the command with its sub-commands. */
+export function commandName(data: Record<string, unknown>): string {
+  const names = [String(data["name"])];
+  let options = data["options"];
+  while (Array.isArray(options)) {
+    const inner: unknown = options.find(
+      (option: { type: number }) => option.type <= OptionType.subCommandGroup,
+    );
+    if (inner === undefined) break;
+    names.push(String(Reflect.get(Object(inner), "name")));
+    options = Reflect.get(Object(inner), "options");
+  }
+  return names.join(" ");
 }
 
 function findReply(world: World, interaction: Interaction, id: Snowflake): Message | undefined {

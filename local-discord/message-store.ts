@@ -3,7 +3,7 @@ import type { World } from "./state.ts";
 import { type Channel, isThread, type Message, type MessageReference, type Snowflake } from "./types.ts";
 
 /** Discord does not count the starter and other system messages in threads' counters. */
-const COUNTED_TYPES = [0, 19, 20];
+const COUNTED_TYPES = [0, 19, 20, 23];
 
 export function insertMessage(world: World, channel: Channel, message: Message): void {
   if (message.ephemeral_for !== undefined) world.ephemerals.set(message.id, message);

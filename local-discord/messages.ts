@@ -9,9 +9,11 @@ import type { World } from "./state.ts";
 import { joinThread, unarchiveForMessage } from "./threads.ts";
 import {
   type Channel,
+  CommandType,
   isThread,
   type Message,
   MessageFlag,
+  type MessageInteraction,
   MessageType,
   type Snowflake,
   type UploadedFile,
@@ -33,7 +35,7 @@ export type SendOptions = {
   files: readonly UploadedFile[];
   /** Interaction replies: no channel permissions, no nonce, other default mentions, other flags. */
   reply?: {
-    interaction: NonNullable<Message["interaction"]>;
+    interaction: MessageInteraction;
     ephemeralFor?: Snowflake;
     isLoading?: boolean;
   };
@@ -62,7 +64,7 @@ export function sendMessage(world: World, options: SendOptions): Message {
   if (isThread(channel) && channel.thread_metadata.archived) unarchiveForMessage(world, channel);
   const message: Message = {
     ...blankMessage(world, channel.id, userId),
-    type: reply?.interaction.type === 2 ? MessageType.chatInputCommand : target ? MessageType.reply : 0,
+    type: typeOf(reply?.interaction, target),
     content,
     embeds,
     components,
@@ -92,6 +94,9 @@ export function sendMessage(world: World, options: SendOptions): Message {
       channelId: channel.id,
       at: world.now(),
     });
+  }
+  if (message.ephemeral_for === undefined && (message.flags & MessageFlag.suppressNotifications) === 0) {
+    message.notified = message.mentions.filter((id) => id !== userId);
   }
   insertMessage(world, channel, message);
   if (isThread(channel) && message.ephemeral_for === undefined) {
@@ -206,6 +211,15 @@ export function listMessages(
   return older.slice(-limit).reverse();
 }
 
+function typeOf(interaction: MessageInteraction | undefined, target: Message | undefined): number {
+  if (interaction?.type === 2) {
+    return interaction.command_type === CommandType.message
+      ? MessageType.contextMenuCommand
+      : MessageType.chatInputCommand;
+  }
+  return target ? MessageType.reply : MessageType.default;
+}
+
 function checkMaySend(
   world: World,
   userId: Snowflake,
@@ -274,7 +288,7 @@ function findReplyTarget(
 }
 
 /**
- * `enforce_nonce`: the same author and nonce within a few minutes is the same message, and 404 once that
+ * `enforce_nonce`: the same author and nonce within five minutes is the same message, and 404 once that
  * message is deleted.
  */
 function findByNonce(world: World, userId: Snowflake, input: MessageInput): Message | undefined {

@@ -1,11 +1,13 @@
 /** Nobody types into a terminal without the key: no other page, no other user, no rebound name. */
 import { request } from "node:http";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { buildPages } from "../test/support/console.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
 
 type Answer = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
 
 let discord: LocalDiscord;
+beforeAll(buildPages);
 beforeEach(async () => {
   discord = await runLocalDiscord();
 });
@@ -54,8 +56,8 @@ const post = (headers: Record<string, string>) =>
 
 const READ_PATHS = [
   "/",
-  "/app.js",
-  "/style.css",
+  "/page.js",
+  "/page.css",
   "/icon.svg",
   "/page/events",
   "/page/messages?channel=1",
@@ -140,7 +142,7 @@ describe("once in", () => {
 
   it("reads only for its own origin: no other site's script, frame or picture", async () => {
     const cookie = await enter();
-    for (const path of ["/page/events", "/page/messages?channel=1", "/app.js"]) {
+    for (const path of ["/page/events", "/page/messages?channel=1", "/page.js"]) {
       for (const headers of [
         { "sec-fetch-site": "cross-site" },
         { "sec-fetch-site": "same-site" },

@@ -1,15 +1,18 @@
 /** What the page can do, as the one person it acts for. */
 import { z } from "zod";
-import { deleteMessage, sendMessage } from "./messages.ts";
+import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";
-import { type PageInteraction, pageInteraction } from "./page-events.ts";
-import { askAutocomplete, operateComponent, runCommand, submitModal } from "./person-actions.ts";
-import { type SeenMessage, seenMessage, seenMessages } from "./person-view.ts";
+import { seenUse } from "./page-events.ts";
+import { askAutocomplete, runCommand, runMessageCommand } from "./person-commands.ts";
+import { operateComponent, submitModal } from "./person-components.ts";
+import { seenMessage, seenMessages } from "./person-view.ts";
+import { addReaction, removeReaction } from "./reactions.ts";
+import type { SeenMessage, SeenUse } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
 import type { Interaction, World } from "./state.ts";
 import { deleteThread, patchThread } from "./threads.ts";
 import { isThread, type Snowflake, type Thread, type UploadedFile } from "./types.ts";
-import { messageCreateSchema, parseBody } from "./validate.ts";
+import { channelPatchSchema, messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
 import { canView } from "./wire.ts";
 
 type Action = (body: unknown, files: readonly UploadedFile[], signal: AbortSignal) => unknown;
@@ -21,10 +24,14 @@ const optionValues = z.record(z.string(), z.union([z.string(), z.number(), z.boo
 const schemas = {
   send: z.object({ channelId: id, content: z.string().default(""), replyTo: id.nullish() }),
   message: z.object({ channelId: id, messageId: id }),
+  edit: z.object({ channelId: id, messageId: id, content: z.string() }),
+  reaction: z.object({ channelId: id, messageId: id, emoji: z.string(), isAdded: z.boolean() }),
   thread: z.object({
     threadId: id,
-    action: z.enum(["archive", "unarchive", "lock", "unlock", "delete"]),
+    action: z.enum(["archive", "unarchive", "lock", "unlock", "rename", "delete"]),
+    name: z.string().optional(),
   }),
+  messageCommand: z.object({ channelId: id, messageId: id, name: z.string() }),
   command: z.object({ channelId: id, name: z.string(), options: optionValues.default({}) }),
   autocomplete: z.object({ channelId: id, name: z.string(), options: optionValues, focused: z.string() }),
   component: z.object({ messageId: id, customId: z.string(), values: z.array(z.string()).optional() }),
@@ -41,6 +48,9 @@ export class PageApi {
     this.actions = {
       "/page/messages": (body, files) => this.#send(body, files),
       "/page/messages/delete": (body) => this.#delete(body),
+      "/page/messages/edit": (body) => this.#edit(body),
+      "/page/reactions": (body) => this.#react(body),
+      "/page/message-commands": (body) => this.#messageCommand(body),
       "/page/threads": (body) => this.#changeThread(body),
       "/page/commands": (body, files) => this.#command(body, files),
       "/page/autocomplete": (body, _files, signal) => this.#autocomplete(body, signal),
@@ -90,19 +100,43 @@ export class PageApi {
     deleteMessage(this.#world, this.#world.getMessage(channelId, messageId), this.#you);
   }
 
+  #edit(body: unknown): void {
+    const { channelId, messageId, content } = parseBody(schemas.edit, body);
+    const message = this.#world.getMessage(channelId, messageId);
+    if (message.author_id !== this.#you) throw new PersonError("You can edit only what you wrote.");
+    editMessage(this.#world, message, {
+      userId: this.#you,
+      patch: parseBody(messageEditSchema, { content }),
+      files: [],
+    });
+  }
+
+  #react(body: unknown): void {
+    const { channelId, messageId, emoji, isAdded } = parseBody(schemas.reaction, body);
+    const change = isAdded ? addReaction : removeReaction;
+    change(this.#world, this.#world.getMessage(channelId, messageId), this.#you, emoji);
+  }
+
+  #messageCommand(body: unknown): SeenUse {
+    const use = parseBody(schemas.messageCommand, body);
+    return seenUse(runMessageCommand(this.#world, { userId: this.#you, ...use }));
+  }
+
   #changeThread(body: unknown): void {
-    const { threadId, action } = parseBody(schemas.thread, body);
+    const { threadId, action, name } = parseBody(schemas.thread, body);
     const thread = this.#world.getChannel(threadId);
     if (!isThread(thread)) throw new PersonError("That is no thread.");
     if (action === "delete") deleteThread(this.#world, thread, this.#you);
-    else patchThread(this.#world, thread, this.#you, threadPatch(thread, action));
+    else if (action === "rename") {
+      patchThread(this.#world, thread, this.#you, parseBody(channelPatchSchema, { name: name ?? "" }));
+    } else patchThread(this.#world, thread, this.#you, threadPatch(thread, action));
   }
 
-  #command(body: unknown, files: readonly UploadedFile[]): PageInteraction {
+  #command(body: unknown, files: readonly UploadedFile[]): SeenUse {
     const { channelId, name, options } = parseBody(schemas.command, body);
     const values: OptionValues = { ...options };
     for (const file of files) values[file.field] = file;
-    return pageInteraction(runCommand(this.#world, { userId: this.#you, channelId, name, options: values }));
+    return seenUse(runCommand(this.#world, { userId: this.#you, channelId, name, options: values }));
   }
 
   /** Waits for the bot, at most the three seconds that it has. */
@@ -126,9 +160,9 @@ export class PageApi {
     return { choices: interaction.choices };
   }
 
-  #component(body: unknown): PageInteraction {
+  #component(body: unknown): SeenUse {
     const { messageId, customId, values } = parseBody(schemas.component, body);
-    return pageInteraction(
+    return seenUse(
       operateComponent(this.#world, {
         userId: this.#you,
         messageId,
@@ -138,11 +172,11 @@ export class PageApi {
     );
   }
 
-  #form(body: unknown): PageInteraction {
+  #form(body: unknown): SeenUse {
     const { interactionId, values } = parseBody(schemas.form, body);
     const interaction = this.#world.interactions.get(interactionId);
     if (interaction?.userId !== this.#you) throw new PersonError("There is no form to send.");
-    return pageInteraction(submitModal(this.#world, interaction, values));
+    return seenUse(submitModal(this.#world, interaction, values));
   }
 }
 

@@ -1,47 +1,18 @@
 /** What happens, as server-sent events: first everything there is, then every change, without a gap. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { assertNever } from "../shared/errors.ts";
-import { commandsFor, type ModalInput, modalInputs } from "./person-actions.ts";
-import { personName, type SeenMessage, type SeenThread, seenMessage, seenThread } from "./person-view.ts";
+import { commandName } from "./interactions.ts";
+import { commandsFor } from "./person-commands.ts";
+import { formInputs } from "./person-components.ts";
+import { personName, seenMessage, seenThread } from "./person-view.ts";
+import type { PageEvent, SeenCommand, SeenUse } from "./seen.ts";
 import type { Interaction, World, WorldEvent } from "./state.ts";
-import type { CommandOption, Snowflake } from "./types.ts";
+import { type CommandOption, CommandType, OptionType, type Snowflake } from "./types.ts";
 import { canView } from "./wire.ts";
 
 const KEEP_ALIVE_MS = 20_000;
 /** A page that does not read is let go; it comes back and starts from a fresh snapshot. */
 const MAX_BACKLOG_BYTES = 8 * 1024 * 1024;
-
-export type PageCommand = { name: string; description: string; options: CommandOption[] };
-
-export type PageInteraction = {
-  id: Snowflake;
-  channelId: Snowflake;
-  /** The command used, or nothing for a button. */
-  name: string | undefined;
-  state: "waiting" | "acknowledged" | "failed";
-  form: { title: string; inputs: ModalInput[] } | undefined;
-};
-
-export type PageEvent =
-  | {
-      type: "hello";
-      me: Snowflake;
-      guildName: string;
-      botName: string;
-      channel: { id: Snowflake; name: string; lastMessageId: Snowflake | null };
-      users: { id: Snowflake; name: string; isBot: boolean }[];
-      threads: SeenThread[];
-      commands: PageCommand[];
-      isBotOnline: boolean;
-    }
-  | { type: "message"; message: SeenMessage; isNew: boolean }
-  | { type: "message-delete"; id: Snowflake; channelId: Snowflake }
-  | { type: "thread"; thread: SeenThread }
-  | { type: "thread-delete"; id: Snowflake }
-  | { type: "commands"; commands: PageCommand[] }
-  | { type: "presence"; isBotOnline: boolean }
-  | { type: "typing"; channelId: Snowflake; name: string }
-  | { type: "interaction"; interaction: PageInteraction };
 
 export class PageEvents {
   readonly #world: World;
@@ -53,7 +24,8 @@ export class PageEvents {
     this.#world = world;
     this.#unsubscribe = world.onEvent((event) => {
       if (this.#responses.size === 0) return;
-      for (const pageEvent of pageEventsOf(world, event)) this.#send(pageEvent);
+      const pageEvent = findPageEvent(world, event);
+      if (pageEvent) this.#write(frame(pageEvent));
     });
     this.#keepAlive = setInterval(() => this.#write(": still here\n\n"), KEEP_ALIVE_MS);
     this.#keepAlive.unref();
@@ -71,10 +43,6 @@ export class PageEvents {
     clearInterval(this.#keepAlive);
     for (const response of this.#responses) response.destroy();
     this.#responses.clear();
-  }
-
-  #send(event: PageEvent): void {
-    this.#write(frame(event));
   }
 
   #write(text: string): void {
@@ -112,77 +80,80 @@ function hello(world: World): PageEvent {
   };
 }
 
-function pageEventsOf(world: World, event: WorldEvent): PageEvent[] {
+/** What the page is told of it; nothing, if it is not for this person's eyes. */
+function findPageEvent(world: World, event: WorldEvent): PageEvent | undefined {
   const you = world.data.youId;
   switch (event.type) {
     case "message-create":
-    case "message-update": {
-      if (isOthers(event.message.ephemeral_for, you)) return [];
-      return [
-        {
-          type: "message",
-          message: seenMessage(world, event.message),
-          isNew: event.type === "message-create",
-        },
-      ];
-    }
+    case "message-update":
     case "reaction-add":
-    case "reaction-remove":
-      return [{ type: "message", message: seenMessage(world, event.message), isNew: false }];
+    case "reaction-remove": {
+      if (isOthers(event.message.ephemeral_for, you)) return undefined;
+      const isNew = event.type === "message-create";
+      return { type: "message", message: seenMessage(world, event.message), isNew };
+    }
     case "message-delete":
-      if (isOthers(event.message.ephemeral_for, you)) return [];
-      return [{ type: "message-delete", id: event.message.id, channelId: event.message.channel_id }];
+      if (isOthers(event.message.ephemeral_for, you)) return undefined;
+      return { type: "message-delete", id: event.message.id, channelId: event.message.channel_id };
     case "thread-create":
     case "thread-update":
     case "thread-members-update":
-      if (!canView(world, you, event.thread)) return [];
-      return [{ type: "thread", thread: seenThread(event.thread) }];
+      if (!canView(world, you, event.thread)) return undefined;
+      return { type: "thread", thread: seenThread(event.thread) };
     case "thread-delete":
-      return [{ type: "thread-delete", id: event.thread.id }];
+      return { type: "thread-delete", id: event.thread.id };
     case "commands-update":
-      return [{ type: "commands", commands: pageCommands(world) }];
+      return { type: "commands", commands: pageCommands(world) };
     case "presence":
-      return [{ type: "presence", isBotOnline: event.isOnline }];
-    case "typing":
-      return [{ type: "typing", channelId: event.channelId, name: personName(world, event.userId) }];
+      return { type: "presence", isBotOnline: event.isOnline };
     case "interaction-create":
     case "interaction-update":
-      if (event.interaction.userId !== you || event.interaction.type === 4) return [];
-      return [{ type: "interaction", interaction: pageInteraction(event.interaction) }];
+      if (event.interaction.userId !== you || event.interaction.type === 4) return undefined;
+      return { type: "interaction", interaction: seenUse(event.interaction) };
     case "thread-member-update":
     case "channel-update":
-      return [];
+      return undefined;
     default:
       return assertNever(event);
   }
 }
 
-export function pageInteraction(interaction: Interaction): PageInteraction {
-  const name = interaction.type === 2 ? interaction.data["name"] : undefined;
+export function seenUse(interaction: Interaction): SeenUse {
   return {
     id: interaction.id,
     channelId: interaction.channelId,
-    name: typeof name === "string" ? name : undefined,
+    name: interaction.type === 2 ? nameOf(interaction) : undefined,
     state: interaction.ackType !== undefined ? "acknowledged" : interaction.hasFailed ? "failed" : "waiting",
     form: interaction.modal && {
       title: String(interaction.modal["title"]),
-      inputs: modalInputs(interaction.modal),
+      inputs: formInputs(interaction.modal),
     },
   };
 }
 
+function nameOf({ data }: Interaction): string {
+  const name = commandName(data);
+  return data["type"] === CommandType.message ? name : `/${name}`;
+}
+
 /** Commands with sub-commands are listed once for each, under their full name. */
-function pageCommands(world: World): PageCommand[] {
-  const flatten = (name: string, description: string, options: CommandOption[]): PageCommand[] => {
-    const inner = options.filter((option) => option.type === 1 || option.type === 2);
-    if (inner.length === 0) return [{ name, description, options }];
+function pageCommands(world: World): SeenCommand[] {
+  const flatten = (name: string, description: string, options: CommandOption[]): SeenCommand[] => {
+    const inner = options.filter((option) => option.type <= OptionType.subCommandGroup);
+    if (inner.length === 0) return [{ kind: "slash", name, description, options }];
     return inner.flatMap((option) =>
       flatten(`${name} ${option.name}`, option.description, option.options ?? []),
     );
   };
-  return commandsFor(world, world.data.youId).flatMap((command) =>
-    flatten(command.name, command.description, command.options),
-  );
+  const you = world.data.youId;
+  return [
+    ...commandsFor(world, you).flatMap((command) =>
+      flatten(command.name, command.description, command.options),
+    ),
+    ...commandsFor(world, you, CommandType.message).map(
+      ({ name }): SeenCommand => ({ kind: "message", name, description: "", options: [] }),
+    ),
+  ];
 }
 
 function isOthers(ephemeralFor: Snowflake | undefined, you: Snowflake): boolean {

@@ -3,7 +3,7 @@
  * key was exchanged for, and only to requests from the page itself: whoever writes here types into a terminal.
  */
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { findCookie, isOwnRead, isOwnWrite, isSameSecret, type PageRequest } from "./access.ts";
 import { sendFile } from "./cdn.ts";
@@ -14,26 +14,17 @@ import { PageApi } from "./page-api.ts";
 import { PageEvents } from "./page-events.ts";
 import type { World } from "./state.ts";
 
-/** What is served of the folder `page/`, by path; it lies beside this file in the sources and in dist. */
-const STATIC: Record<string, { file: string; type: string }> = Object.fromEntries([
-  ["/", { file: "index.html", type: "text/html; charset=utf-8" }],
-  ["/style.css", { file: "style.css", type: "text/css; charset=utf-8" }],
-  ["/icon.svg", { file: "icon.svg", type: "image/svg+xml" }],
-  ...[
-    "app",
-    "api",
-    "ansi",
-    "composer",
-    "command-form",
-    "dialogs",
-    "dom",
-    "icons",
-    "listbox",
-    "markdown",
-    "messages",
-    "sidebar",
-  ].map((name) => [`/${name}.js`, { file: `${name}.js`, type: "text/javascript; charset=utf-8" }]),
-]);
+/** Made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
+const BUNDLE = new URL("./bundle/", import.meta.url);
+
+/** What is served of it, by path. */
+const STATIC: Record<string, { file: string; type: string }> = {
+  "/": { file: "index.html", type: "text/html; charset=utf-8" },
+  "/page.css": { file: "page.css", type: "text/css; charset=utf-8" },
+  "/page.js": { file: "page.js", type: "text/javascript; charset=utf-8" },
+  "/icon.svg": { file: "icon.svg", type: "image/svg+xml" },
+  "/emoji.ttf": { file: "NotoEmoji_400Regular.ttf", type: "font/ttf" },
+};
 
 const HEADERS = {
   "cache-control": "no-store",
@@ -43,6 +34,7 @@ const HEADERS = {
     "style-src 'self'",
     "connect-src 'self'",
     "img-src 'self'",
+    "font-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -125,8 +117,7 @@ export class PageServer {
   #get(request: IncomingMessage, response: ServerResponse, url: URL): void {
     const file = STATIC[url.pathname];
     if (file) {
-      const text = readFileSync(new URL(`./page/${file.file}`, import.meta.url));
-      response.writeHead(200, { ...HEADERS, "content-type": file.type }).end(text);
+      sendStatic(response, file);
     } else if (url.pathname === "/page/events") {
       response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" });
       this.#events.add(request, response);
@@ -163,6 +154,15 @@ export class PageServer {
       } else reply(response, 500, { error: error instanceof Error ? error.message : String(error) });
     }
   }
+}
+
+function sendStatic(response: ServerResponse, { file, type }: { file: string; type: string }): void {
+  const path = new URL(file, BUNDLE);
+  if (!existsSync(path)) {
+    reply(response, 503, { error: "The page is not built: run `npm run build`." });
+    return;
+  }
+  response.writeHead(200, { ...HEADERS, "content-type": type }).end(readFileSync(path));
 }
 
 function pageRequest(request: IncomingMessage): PageRequest {

@@ -15,7 +15,6 @@ export const Permission = {
   useApplicationCommands: 1n << 31n,
   manageThreads: 1n << 34n,
   createPublicThreads: 1n << 35n,
-  createPrivateThreads: 1n << 36n,
   sendMessagesInThreads: 1n << 38n,
 } as const;
 
@@ -35,7 +34,6 @@ export const EVERYONE_PERMISSIONS =
   Permission.embedLinks |
   Permission.attachFiles |
   Permission.createPublicThreads |
-  Permission.createPrivateThreads |
   Permission.useApplicationCommands;
 
 /** What a relay bot is invited with: the least it needs, neither MENTION_EVERYONE nor ADMINISTRATOR. */

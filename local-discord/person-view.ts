@@ -1,69 +1,17 @@
 /** What a person sees: messages and threads as the page and the tests read them. */
+import type { SeenButton, SeenInteraction, SeenMessage, SeenThread } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
 import type { World } from "./state.ts";
 import {
+  CommandType,
   type Component,
-  type Embed,
-  isThread,
   type Message,
   MessageFlag,
+  type MessageInteraction,
+  MessageType,
   type Snowflake,
   type Thread,
 } from "./types.ts";
-
-export type SeenAttachment = { id: Snowflake; name: string; contentType: string; size: number };
-export type SeenButton = {
-  customId: string | undefined;
-  label: string;
-  style: number;
-  isDisabled: boolean;
-  url: string | undefined;
-};
-
-export type SeenMessage = {
-  id: Snowflake;
-  channelId: Snowflake;
-  /** Discord's message type: 0 normal, 19 reply, 20 command reply, 4, 18 and 21 system. */
-  type: number;
-  author: { id: Snowflake; name: string; isBot: boolean };
-  content: string;
-  /** Milliseconds since 1970. */
-  createdAt: number;
-  editedAt: number | null;
-  embeds: Embed[];
-  attachments: SeenAttachment[];
-  /** All buttons in reading order; `components` holds the whole tree. */
-  buttons: SeenButton[];
-  components: Component[];
-  reactions: { emoji: string; users: Snowflake[] }[];
-  /** Who is pinged. */
-  mentions: Snowflake[];
-  isEveryonePinged: boolean;
-  isEphemeral: boolean;
-  /** "… is thinking" */
-  isLoading: boolean;
-  replyTo: { id: Snowflake; author: string; content: string } | undefined;
-  /** Of command replies: who used which command. */
-  command: { user: string; name: string | undefined } | undefined;
-  /** The thread that a system message speaks of. */
-  threadId: Snowflake | undefined;
-  nonce: string | number | undefined;
-  rev: number;
-};
-
-export type SeenThread = {
-  id: Snowflake;
-  name: string;
-  parentId: Snowflake;
-  ownerId: Snowflake;
-  isPrivate: boolean;
-  isArchived: boolean;
-  isLocked: boolean;
-  archivedAt: number;
-  autoArchiveMinutes: number;
-  messageCount: number;
-  lastMessageId: Snowflake | null;
-};
 
 export function seenMessage(world: World, message: Message): SeenMessage {
   const author = world.getUser(message.author_id);
@@ -92,6 +40,8 @@ export function seenMessage(world: World, message: Message): SeenMessage {
     reactions: message.reactions.map((entry) => ({ emoji: entry.emoji.name, users: [...entry.users] })),
     mentions: [...message.mentions],
     isEveryonePinged: message.mention_everyone,
+    isSilent: (message.flags & MessageFlag.suppressNotifications) !== 0,
+    notified: [...(message.notified ?? [])],
     isEphemeral: message.ephemeral_for !== undefined,
     isLoading: (message.flags & MessageFlag.loading) !== 0,
     replyTo: target && {
@@ -99,19 +49,25 @@ export function seenMessage(world: World, message: Message): SeenMessage {
       author: personName(world, target.author_id),
       content: target.content,
     },
-    command: message.interaction && {
-      user: personName(world, message.interaction.user_id),
-      name: message.interaction.name,
-    },
+    isReplyToDeleted: message.type === MessageType.reply && target === undefined,
+    interaction: message.interaction && seenInteraction(world, message.interaction),
     threadId:
       (message.flags & MessageFlag.hasThread) !== 0
         ? message.id
         : message.type === 18
           ? reference?.channel_id
           : undefined,
-    nonce: message.nonce,
     rev: message.rev,
   };
+}
+
+function seenInteraction(world: World, interaction: MessageInteraction): SeenInteraction {
+  const { type, name, command_type: commandType } = interaction;
+  const user = personName(world, interaction.user_id);
+  if (type === 2) {
+    return { user, name, kind: commandType === CommandType.message ? "message command" : "slash command" };
+  }
+  return { user, name: undefined, kind: type === 3 ? "component" : "form" };
 }
 
 export function seenThread(thread: Thread): SeenThread {
@@ -121,7 +77,6 @@ export function seenThread(thread: Thread): SeenThread {
     name: thread.name,
     parentId: thread.parent_id,
     ownerId: thread.owner_id,
-    isPrivate: thread.type === 12,
     isArchived: meta.archived,
     isLocked: meta.locked,
     archivedAt: Date.parse(meta.archive_timestamp),
@@ -145,11 +100,6 @@ export function seenMessages(world: World, channelId: Snowflake, userId?: Snowfl
 export function personName(world: World, userId: Snowflake): string {
   const user = world.data.users.get(userId);
   return user?.global_name ?? user?.username ?? userId;
-}
-
-export function isSeenThread(world: World, channelId: Snowflake): boolean {
-  const channel = world.findChannel(channelId);
-  return channel !== undefined && isThread(channel);
 }
 
 function findButtons(components: readonly Component[]): SeenButton[] {

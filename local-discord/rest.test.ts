@@ -155,12 +155,38 @@ describe("messages", () => {
     await api("DELETE", `${messages()}/${first.body["id"]}`);
     const third = await send(body);
     expect([third.status, third.body["code"]]).toEqual([404, 10008]);
-    clock.advance(200_000);
+    clock.advance(299_000);
+    expect((await send(body)).status).toBe(404);
+    clock.advance(2_000); // five minutes after the first
     expect((await send(body)).status).toBe(200);
     // Without enforce_nonce a nonce is only echoed.
     await send({ content: "a", nonce: "n2" });
     await send({ content: "b", nonce: "n2" });
     expect(discord.driver.messages(discord.channelId)).toHaveLength(3);
+  });
+
+  it("tells the nonce to who sent it, and to nobody who reads", async () => {
+    const sent = await send({ content: "a", nonce: "n3" });
+    expect(sent.body["nonce"]).toBe("n3");
+    const path = `${messages()}/${sent.body["id"]}`;
+    expect((await api("GET", path)).body).not.toHaveProperty("nonce");
+    expect((await api("PATCH", path, { content: "b" })).body).not.toHaveProperty("nonce");
+    const [listed] = (await api("GET", messages())).body as unknown as object[];
+    expect(listed).toMatchObject({ content: "b" });
+    expect(listed).not.toHaveProperty("nonce");
+  });
+
+  it("remembers whom a message notified: not who wrote it, nobody by an edit or a silent one", async () => {
+    const robin = discord.users[1]?.id ?? "";
+    const content = `<@${discord.you.id}>`;
+    const plain = await send({ content: "x" });
+    await api("PATCH", `${messages()}/${plain.body["id"]}`, { content });
+    await send({ content, flags: 4096 });
+    await send({ content });
+    discord.driver.post(discord.you.id, discord.channelId, `<@${discord.you.id}> <@${robin}>`);
+    const seen = discord.driver.messages(discord.channelId);
+    expect(seen.map((message) => message.notified)).toEqual([[], [], [discord.you.id], [robin]]);
+    expect(seen.map((message) => message.isSilent)).toEqual([false, true, false, false]);
   });
 
   it("pings only whom allowed_mentions allows", async () => {
@@ -208,13 +234,15 @@ describe("messages", () => {
 });
 
 describe("threads", () => {
-  it("are private unless said otherwise, with a checked name and duration", async () => {
-    expect((await api("GET", `/channels/${await makeThread({ name: "p" })}`)).body["type"]).toBe(12);
+  it("are public ones, said so, with a checked name and duration", async () => {
+    expect((await api("GET", `/channels/${await makeThread()}`)).body["type"]).toBe(11);
     for (const body of [
-      { name: "" },
-      { name: "x".repeat(101) },
-      { name: "x", auto_archive_duration: 61 },
-      {},
+      { name: "x" }, // a private one at Discord
+      { name: "x", type: 12 },
+      { name: "", type: 11 },
+      { name: "x".repeat(101), type: 11 },
+      { name: "x", type: 11, auto_archive_duration: 61 },
+      { type: 11 },
     ]) {
       expect((await api("POST", `/channels/${discord.channelId}/threads`, body)).body["code"]).toBe(50035);
     }

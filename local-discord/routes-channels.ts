@@ -4,14 +4,7 @@ import { has, Permission } from "./permissions.ts";
 import { getId, getLimit, getVisibleChannel, parse, type Route, type RouteContext } from "./route.ts";
 import { compareIds } from "./snowflake.ts";
 import { createThread, deleteThread, joinThread, leaveThread, patchThread } from "./threads.ts";
-import {
-  type Channel,
-  ChannelType,
-  isThread,
-  type Snowflake,
-  type TextChannel,
-  type Thread,
-} from "./types.ts";
+import { type Channel, isThread, type Snowflake, type TextChannel, type Thread } from "./types.ts";
 import { type ChannelPatch, channelPatchSchema, threadCreateSchema } from "./validate.ts";
 import { canView, channelWire, threadMemberWire, type Wire } from "./wire.ts";
 
@@ -80,17 +73,7 @@ export const channelRoutes: Route[] = [
     method: "GET",
     path: "/channels/:channel/threads/archived/public",
     auth: "bot",
-    handle: (context) => archivedList(context, [ChannelType.publicThread, ChannelType.announcementThread]),
-  },
-  {
-    method: "GET",
-    path: "/channels/:channel/threads/archived/private",
-    auth: "bot",
-    handle: (context) => {
-      const permissions = context.world.permissions(context.botId, getVisibleChannel(context));
-      if (!has(permissions, Permission.manageThreads)) throw refuse(50013);
-      return archivedList(context, [ChannelType.privateThread]);
-    },
+    handle: (context) => archivedList(context),
   },
   {
     method: "GET",
@@ -171,7 +154,7 @@ function changeMember(
 }
 
 /** Newest archive first; `before` is the archive time of the last one of the page before. */
-function archivedList(context: RouteContext, types: readonly number[]): { status: number; body: unknown } {
+function archivedList(context: RouteContext): { status: number; body: unknown } {
   const parent = getVisibleChannel(context);
   const limit = getLimit(context, { min: 2, max: 100, usual: 50 });
   const before = context.query.get("before");
@@ -186,7 +169,7 @@ function archivedList(context: RouteContext, types: readonly number[]): { status
   const all = context.world
     .threads()
     .filter((thread) => thread.parent_id === parent.id && thread.thread_metadata.archived)
-    .filter((thread) => types.includes(thread.type) && archiveMs(thread) < beforeMs)
+    .filter((thread) => archiveMs(thread) < beforeMs)
     .sort((a, b) => archiveMs(b) - archiveMs(a) || compareIds(b.id, a.id));
   const page = all.slice(0, limit);
   return {

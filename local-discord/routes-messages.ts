@@ -1,4 +1,4 @@
-/** REST: messages, reactions, typing. */
+/** REST: messages and reactions. */
 import { rateLimited, refuse } from "./discord-error.ts";
 import { deleteMessage, editMessage, listMessages, sendMessage } from "./messages.ts";
 import { has, Permission } from "./permissions.ts";
@@ -7,7 +7,7 @@ import { getId, getLimit, getVisibleChannel, parse, type Route, type RouteContex
 import { snowflakeTime } from "./snowflake.ts";
 import { isThread, type Message, MessageFlag } from "./types.ts";
 import { messageCreateSchema, messageEditSchema } from "./validate.ts";
-import { messageWire, type Wire } from "./wire.ts";
+import { messageWire, nonceWire, type Wire } from "./wire.ts";
 
 const REACTION = "/channels/:channel/messages/:message/reactions/:emoji/@me";
 
@@ -43,7 +43,7 @@ export const messageRoutes: Route[] = [
         input: parse(context, messageCreateSchema),
         files: context.files,
       });
-      return { status: 200, body: toWire(context, message) };
+      return { status: 200, body: { ...toWire(context, message), ...nonceWire(message) } };
     },
   },
   {
@@ -78,7 +78,7 @@ export const messageRoutes: Route[] = [
         context.world.emit({ type: "message-update", message });
         return { status: 200, body: toWire(context, message) };
       }
-      if (![0, 19, 20].includes(message.type)) throw refuse(50021);
+      if (![0, 19, 20, 23].includes(message.type)) throw refuse(50021);
       if (isThread(channel) && channel.thread_metadata.archived) throw refuse(50083);
       checkOldEdit(context, message);
       editMessage(context.world, message, { userId: context.botId, patch, files: context.files });
@@ -112,18 +112,6 @@ export const messageRoutes: Route[] = [
     handle: (context) => {
       getVisibleChannel(context);
       removeReaction(context.world, getMessage(context), context.botId, context.params["emoji"] ?? "");
-      return { status: 204 };
-    },
-  },
-  {
-    method: "POST",
-    path: "/channels/:channel/typing",
-    auth: "bot",
-    handle: (context) => {
-      const channel = getVisibleChannel(context);
-      const needed = isThread(channel) ? Permission.sendMessagesInThreads : Permission.sendMessages;
-      if (!has(context.world.permissions(context.botId, channel), needed)) throw refuse(50013);
-      context.world.emit({ type: "typing", channelId: channel.id, userId: context.botId });
       return { status: 204 };
     },
   },

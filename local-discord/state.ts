@@ -12,6 +12,7 @@ import {
   isThread,
   type Member,
   type Message,
+  type MessageInteraction,
   type Role,
   type Snowflake,
   type Thread,
@@ -52,6 +53,8 @@ export type Interaction = {
   data: Record<string, unknown>;
   /** The message whose component was used. */
   messageId?: Snowflake;
+  /** Of a form that was sent: the interaction that it was the answer to. */
+  triggeredBy?: MessageInteraction;
   /** Callback type of the first answer. */
   ackType?: number;
   responseId?: Snowflake;
@@ -69,7 +72,6 @@ export type WorldEvent =
   | { type: "thread-member-update"; thread: Thread; userId: Snowflake }
   | { type: "thread-members-update"; thread: Thread; added: Snowflake[]; removed: Snowflake[] }
   | { type: "channel-update"; channel: Channel }
-  | { type: "typing"; channelId: Snowflake; userId: Snowflake }
   | {
       type: "reaction-add" | "reaction-remove";
       message: Message;

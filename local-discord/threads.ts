@@ -29,23 +29,20 @@ export function createThread(
 ): Thread {
   const { userId, parent, body, source } = input;
   if (isThread(parent)) throw refuse(50024);
-  // Private is what Discord makes when nothing is said, unless the thread hangs on a message.
-  const type = source ? ChannelType.publicThread : (body.type ?? ChannelType.privateThread);
-  if (type === ChannelType.announcementThread) {
-    throw invalidForm(["type"], "BASE_TYPE_CHOICES", "Value must be one of (11, 12).");
+  // Discord makes a private thread if no type is said; there are none here, so that it must be said.
+  if (!source && body.type !== ChannelType.publicThread) {
+    throw invalidForm(["type"], "BASE_TYPE_CHOICES", "Value must be one of (11).");
   }
   const permissions = world.permissions(userId, parent);
   if (!has(permissions, Permission.viewChannel)) throw refuse(50001);
-  const needed =
-    type === ChannelType.publicThread ? Permission.createPublicThreads : Permission.createPrivateThreads;
-  if (!has(permissions, needed)) throw refuse(50013);
+  if (!has(permissions, Permission.createPublicThreads)) throw refuse(50013);
   if (source && (source.flags & MessageFlag.hasThread) !== 0) throw refuse(160004);
   checkActiveCap(world);
 
   const at = world.isoNow();
   const thread: Thread = {
     id: source?.id ?? world.nextId(),
-    type,
+    type: ChannelType.publicThread,
     name: body.name,
     parent_id: parent.id,
     owner_id: userId,
@@ -54,7 +51,6 @@ export function createThread(
       archive_timestamp: at,
       auto_archive_duration: body.auto_archive_duration ?? DEFAULT_AUTO_ARCHIVE_MINUTES,
       locked: false,
-      ...(type === ChannelType.privateThread ? { invitable: body.invitable ?? true } : {}),
       create_timestamp: at,
     },
     message_count: 0,
@@ -75,7 +71,7 @@ export function createThread(
       content: "",
       reference: { message_id: source.id, channel_id: parent.id },
     });
-  } else if (type === ChannelType.publicThread) {
+  } else {
     // "… started a thread" in the parent.
     postSystemMessage(world, parent, {
       type: MessageType.threadCreated,
@@ -116,9 +112,6 @@ export function patchThread(world: World, thread: Thread, userId: Snowflake, pat
   let movesTimestamp = false;
   if (patch.name !== undefined) thread.name = patch.name;
   if (patch.locked !== undefined) meta.locked = patch.locked;
-  if (patch.invitable !== undefined && thread.type === ChannelType.privateThread) {
-    meta.invitable = patch.invitable;
-  }
   if (patch.rate_limit_per_user != null) thread.rate_limit_per_user = patch.rate_limit_per_user;
   if (
     patch.auto_archive_duration !== undefined &&

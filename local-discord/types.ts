@@ -9,7 +9,7 @@ export type Member = { user_id: Snowflake; roles: Snowflake[]; joined_at: string
 /** `type` 0 is a role's overwrite, 1 a member's. */
 export type Overwrite = { id: Snowflake; type: 0 | 1; allow: string; deny: string };
 
-export const ChannelType = { text: 0, announcementThread: 10, publicThread: 11, privateThread: 12 } as const;
+export const ChannelType = { text: 0, announcementThread: 10, publicThread: 11 } as const;
 
 export type TextChannel = {
   id: Snowflake;
@@ -27,7 +27,6 @@ export type ThreadMetadata = {
   archive_timestamp: string;
   auto_archive_duration: number;
   locked: boolean;
-  invitable?: boolean;
   create_timestamp: string;
 };
 
@@ -35,7 +34,7 @@ export type ThreadMember = { user_id: Snowflake; join_timestamp: string };
 
 export type Thread = {
   id: Snowflake;
-  type: 10 | 11 | 12;
+  type: 10 | 11;
   name: string;
   parent_id: Snowflake;
   owner_id: Snowflake;
@@ -60,6 +59,7 @@ export const MessageType = {
   reply: 19,
   chatInputCommand: 20,
   threadStarter: 21,
+  contextMenuCommand: 23,
 } as const;
 
 export const MessageFlag = {
@@ -123,11 +123,32 @@ export type Message = {
   message_reference?: MessageReference;
   /** Set on interaction replies: Discord sends them as webhook messages of the application. */
   webhook_id?: Snowflake;
-  interaction?: { id: Snowflake; type: number; user_id: Snowflake; name?: string };
+  interaction?: MessageInteraction;
+  /** Whom it notified when it was posted. */
+  notified?: Snowflake[];
   /** Only this person sees it; never part of a channel's history. */
   ephemeral_for?: Snowflake;
   /** Grows with every change: lets the page tell an old copy from a new one. */
   rev: number;
+};
+
+/** The interaction that a message answers. */
+export type MessageInteraction = {
+  id: Snowflake;
+  /** 2 command, 3 component, 5 modal. */
+  type: number;
+  user_id: Snowflake;
+  /** Of commands, with the sub-commands. */
+  name?: string;
+  command_type?: number;
+  /** What a message command was used on. */
+  target_message_id?: Snowflake;
+  /** The message whose component was used. */
+  interacted_message_id?: Snowflake;
+  /** Of follow-ups: the first answer. */
+  original_response_message_id?: Snowflake;
+  /** Of forms: what opened them. */
+  triggered_by?: MessageInteraction;
 };
 
 export type CommandChoice = { name: string; value: string | number };
@@ -158,6 +179,8 @@ export type Command = {
   nsfw: boolean;
   version: Snowflake;
 };
+
+export const CommandType = { slash: 1, user: 2, message: 3 } as const;
 
 export const OptionType = {
   subCommand: 1,

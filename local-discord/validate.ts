@@ -226,7 +226,6 @@ export const threadCreateSchema = z.object({
   name: text(100, 1),
   type: oneOf([10, 11, 12]).optional(),
   auto_archive_duration: oneOf(AUTO_ARCHIVE_MINUTES).nullish(),
-  invitable: z.boolean().nullish(),
   rate_limit_per_user: z.number().int().min(0).max(21600).nullish(),
 });
 
@@ -235,7 +234,6 @@ export const channelPatchSchema = z.object({
   topic: text(1024).nullish(),
   archived: z.boolean().optional(),
   locked: z.boolean().optional(),
-  invitable: z.boolean().optional(),
   auto_archive_duration: oneOf(AUTO_ARCHIVE_MINUTES).optional(),
   rate_limit_per_user: z.number().int().min(0).max(21600).nullish(),
 });

@@ -11,6 +11,7 @@ import {
   type Member,
   type Message,
   MessageFlag,
+  type MessageInteraction,
   type Reaction,
   type Role,
   type Snowflake,
@@ -134,7 +135,6 @@ export function messageWire(
     ...(message.reactions.length > 0
       ? { reactions: message.reactions.map((entry) => reactionWire(entry, viewer.userId)) }
       : {}),
-    ...(message.nonce === undefined ? {} : { nonce: message.nonce }),
     ...(message.webhook_id === undefined
       ? {}
       : { webhook_id: message.webhook_id, application_id: message.webhook_id }),
@@ -145,9 +145,14 @@ export function messageWire(
           referenced_message:
             referenced === null ? null : messageWire(world, referenced, { ...viewer, isNested: true }),
         }),
-    ...(message.interaction ? { interaction_metadata: interactionMetadata(world, message) } : {}),
+    ...(message.interaction ? { interaction_metadata: interactionMetadata(world, message.interaction) } : {}),
     ...(thread ? { thread: channelWire(world, thread, viewer.userId) } : {}),
   };
+}
+
+/** Only the answer to a send and MESSAGE_CREATE carry the nonce: what is read later has none. */
+export function nonceWire(message: Message): Wire {
+  return message.nonce === undefined ? {} : { nonce: message.nonce };
 }
 
 /** The extras of gateway messages; ephemeral ones come without them. */
@@ -199,13 +204,7 @@ export function permissionString(world: World, userId: Snowflake, channel: Chann
 }
 
 export function canView(world: World, userId: Snowflake, channel: Channel): boolean {
-  const permissions = world.permissions(userId, channel);
-  if (!has(permissions, Permission.viewChannel)) return false;
-  if (!isThread(channel) || channel.type !== 12) return true;
-  // Private threads: members, and whoever may manage threads.
-  return (
-    has(permissions, Permission.manageThreads) || channel.members.some((member) => member.user_id === userId)
-  );
+  return has(world.permissions(userId, channel), Permission.viewChannel);
 }
 
 function reactionWire(reaction: Reaction, viewerId: Snowflake): Wire {
@@ -219,14 +218,13 @@ function reactionWire(reaction: Reaction, viewerId: Snowflake): Wire {
   };
 }
 
-function interactionMetadata(world: World, message: Message): Wire {
-  const source = message.interaction;
-  if (!source) return {};
+function interactionMetadata(world: World, source: MessageInteraction): Wire {
+  const { user_id, triggered_by, ...fields } = source;
   return {
-    id: source.id,
-    type: source.type,
-    user: userWire(world.getUser(source.user_id)),
+    ...fields,
+    user: userWire(world.getUser(user_id)),
     authorizing_integration_owners: { "0": world.data.guildId },
+    ...(triggered_by ? { triggering_interaction_metadata: interactionMetadata(world, triggered_by) } : {}),
   };
 }
 

@@ -1,17 +1,17 @@
 // Compiles the TypeScript to dist/ and copies what is not TypeScript beside it. The new dist/ takes the old one's
 // place only when it is complete. Types are checked by `npm run check`, not here: that takes twice as long again.
-// --console: only the console's page, beside its sources, for programs that run from them.
+// --pages: only the pages for browsers, beside their sources, for programs that run from them.
 import { execFileSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleConsole } from "./console-bundle.mjs";
+import { bundlePages } from "./page-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const assets = ["vm/tmux/wrap.sh", "local-discord/page"];
+const assets = ["vm/tmux/wrap.sh"];
 
-if (process.argv.includes("--console")) {
-  await bundleConsole(join(root, "vm/console/bundle"));
+if (process.argv.includes("--pages")) {
+  await bundlePages(root);
   process.exit(0);
 }
 
@@ -36,11 +36,8 @@ try {
 } catch {
   process.exit(1); // tsc has said why
 }
-for (const asset of assets) {
-  if (!existsSync(join(root, asset)) && asset.endsWith("/page")) continue;
-  cpSync(join(root, asset), join(fresh, asset), { recursive: true });
-}
-await bundleConsole(join(fresh, "vm/console/bundle"));
+for (const asset of assets) cpSync(join(root, asset), join(fresh, asset), { recursive: true });
+await bundlePages(fresh);
 chmodSync(join(fresh, "cli/main.js"), 0o755); // package.json's bin
 chmodSync(join(fresh, "agent/engines/demo/main.js"), 0o755);
 // As old as the start: what changed during the build is newer, and built the next time.

@@ -1,32 +1,58 @@
-// Bundles the console's page (vm/console/page) into one script and one style sheet.
+// Bundles the pages for browsers, each into one script and one style sheet: the console and the local Discord.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const page = join(root, "vm/console/page");
+const emojiFont = "node_modules/@expo-google-fonts/noto-emoji/400Regular/NotoEmoji_400Regular.ttf";
 
-/** Leaves `target` alone where it is newer than everything that goes into it. Safe to run side by side. */
-export async function bundleConsole(target) {
-  if (isCurrent(target)) return;
+/** `index.html` is the last to be put in place: isCurrent() goes by it. */
+const pages = [
+  {
+    folder: "vm/console",
+    script: "page/main.ts",
+    style: "page/console.css",
+    name: "console",
+    sources: ["vm/console/page", "shared"],
+    files: ["vm/console/page/icon.svg", "vm/console/page/index.html"],
+  },
+  {
+    folder: "local-discord",
+    script: "page/main.ts",
+    style: "page/page.css",
+    name: "page",
+    sources: ["local-discord/page"],
+    files: [emojiFont, "local-discord/page/icon.svg", "local-discord/page/index.html"],
+  },
+];
+
+/**
+ * Puts each page's files into `<target>/<its folder>/bundle`. Leaves a bundle alone that is newer than everything
+ * that goes into it. Safe to run side by side.
+ */
+export async function bundlePages(target) {
+  for (const page of pages) await bundlePage(page, join(target, page.folder, "bundle"));
+}
+
+async function bundlePage({ folder, script, style, name, sources, files }, target) {
+  if (isCurrent(target, [...sources, ...files])) return;
   mkdirSync(target, { recursive: true });
   const fresh = join(target, `.new-${process.pid}`);
   await build({
-    entryPoints: ["main.ts", "console.css"].map((name) => ({ in: join(page, name), out: "console" })),
+    entryPoints: [script, style].map((entry) => ({ in: join(root, folder, entry), out: name })),
     outdir: fresh,
     bundle: true,
     minify: true,
     format: "esm",
     target: ["es2022", "safari16"],
     legalComments: "eof",
-    plugins: [withoutLocales],
+    plugins: [withoutLocales, ownAddresses],
     logLevel: "warning",
   });
-  for (const name of ["index.html", "icon.svg"]) copyFileSync(join(page, name), join(fresh, name));
-  // One by one and the page last: it is what isCurrent() goes by.
-  for (const name of ["console.js", "console.css", "icon.svg", "index.html"]) {
-    renameSync(join(fresh, name), join(target, name));
+  for (const file of files) copyFileSync(join(root, file), join(fresh, basename(file)));
+  for (const made of [`${name}.js`, `${name}.css`, ...files.map((file) => basename(file))]) {
+    renameSync(join(fresh, made), join(target, made));
   }
   rmSync(fresh, { recursive: true, force: true });
 }
@@ -41,13 +67,26 @@ const withoutLocales = {
   },
 };
 
-function isCurrent(target) {
+/** `url("/emoji.ttf")` is an address of the page's own server. */
+const ownAddresses = {
+  name: "own-addresses",
+  setup(build) {
+    build.onResolve({ filter: /^\// }, ({ path, kind }) =>
+      kind === "url-token" ? { path, external: true } : undefined,
+    );
+  },
+};
+
+function isCurrent(target, sources) {
   const last = join(target, "index.html");
   if (!existsSync(last)) return false;
   const builtAt = statSync(last).mtimeMs;
-  const sources = [page, join(root, "shared")].flatMap((folder) =>
-    readdirSync(folder).map((name) => join(folder, name)),
-  );
-  const others = ["package-lock.json", "scripts/console-bundle.mjs"].map((name) => join(root, name));
-  return [...sources, ...others].every((file) => statSync(file).mtimeMs < builtAt);
+  return [...sources, "package-lock.json", "scripts/page-bundle.mjs"]
+    .flatMap((source) => filesOf(join(root, source)))
+    .every((file) => statSync(file).mtimeMs < builtAt);
+}
+
+function filesOf(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true }).map((name) => join(path, name));
 }

@@ -85,8 +85,8 @@ install_dependencies() {
 build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/console-bundle.mjs package.json \
-      package-lock.json tsconfig.json tsconfig.build.json -path vm/console/bundle -prune \
+    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs package.json \
+      package-lock.json tsconfig.json tsconfig.build.json -path "*/bundle" -prune \
       -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { attach, buildConsole, protocolsOf, type Signed, signIn } from "./support/console.ts";
+import { attach, buildPages, protocolsOf, type Signed, signIn } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
 
@@ -11,7 +11,7 @@ let sidecar: TestSidecar;
 let signed: Signed;
 let skippedMs = 0;
 beforeAll(async () => {
-  buildConsole();
+  buildPages();
   sidecar = await startSidecar({}, { now: () => Date.now() + skippedMs });
   await openTerminal(sidecar.client, "a", "echo up; sleep 60");
   signed = await signIn(sidecar.url, sidecar.token);

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, connect as netConnect, type Server, type Socket } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { attach, buildConsole, refusedWith, startBrowser } from "./support/console.ts";
+import { attach, buildPages, refusedWith, startBrowser } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
 import { untilValue } from "./support/wait.ts";
@@ -20,7 +20,7 @@ let context: BrowserContext;
 const problems: string[] = [];
 
 beforeAll(async () => {
-  buildConsole();
+  buildPages();
   sidecar = await startSidecar({ maxThreads: 100 });
   line = await startLine(Number(new URL(sidecar.url).port));
   browser = await startBrowser();

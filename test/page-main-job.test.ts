@@ -3,14 +3,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBrowser } from "./support/console.ts";
-import { untilPageIsTrue } from "./support/page.ts";
+import { buildPages, startBrowser } from "./support/console.ts";
+import { type OpenPage, openPage, untilPageIsTrue } from "./support/page.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 
 const COMMAND = String.raw`printf 'Your name? '; read -r name; echo "Hello, $name."; for i in 1 2 3; do printf "\rstep $i"; sleep 0.3; done; echo; trap 'echo caught' INT; while :; do read -r line; done`;
 
 let browser: Browser;
 beforeAll(async () => {
+  buildPages();
   browser = await startBrowser();
 });
 afterAll(() => browser?.close());
@@ -21,26 +22,17 @@ describe.each([
 ])("the page on $name", ({ width, height }) => {
   let all: Everything;
   let page: Page;
-  const problems: string[] = [];
+  let open: OpenPage;
   const isPhone = width < 700;
 
   beforeAll(async () => {
     all = await startEverything();
     mkdirSync(join(all.sidecar.reposDir, "example"));
-    const context = await browser.newContext({
-      viewport: { width, height },
-      isMobile: isPhone,
-      hasTouch: isPhone,
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    page.on("pageerror", (error) => problems.push(error.message));
-    page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
-    await page.goto(all.discord.pageUrl);
-    await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+    open = await openPage(browser, all.discord, { width, height });
+    page = open.page;
   });
   afterAll(async () => {
-    await page?.context().close();
+    await open?.close();
     await all?.close();
   });
 
@@ -114,7 +106,7 @@ describe.each([
     await isTrue(channelId);
     driver.deleteThread(you, thread.id);
     await isTrue(channelId);
-    expect(problems).toEqual([]);
+    expect(open.problems).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
   }, 60_000);
 });

@@ -1,41 +1,50 @@
 /** ```ansi blocks as Discord shows them: bold, underline, eight colours each way, nothing else. */
-import { el } from "./dom.js";
+import { el } from "./dom.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
 const SGR = /\u001b\[([\d;]*)m/g;
 
-export function renderAnsi(text) {
+interface Style {
+  isBold: boolean;
+  isUnderlined: boolean;
+  colour: number | undefined;
+  background: number | undefined;
+}
+
+const PLAIN: Style = { isBold: false, isUnderlined: false, colour: undefined, background: undefined };
+
+export function renderAnsi(text: string): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  let style = { bold: false, underline: false, color: undefined, background: undefined };
+  let style = PLAIN;
   let from = 0;
   for (const match of text.matchAll(SGR)) {
-    append(fragment, text.slice(from, match.index), style);
-    style = applyCodes(style, match[1]);
+    appendRun(fragment, text.slice(from, match.index), style);
+    style = applyCodes(style, match[1] ?? "");
     from = match.index + match[0].length;
   }
-  append(fragment, text.slice(from), style);
+  appendRun(fragment, text.slice(from), style);
   return fragment;
 }
 
-function applyCodes(style, codes) {
+function applyCodes(style: Style, codes: string): Style {
   let next = { ...style };
   for (const code of codes.split(";").map(Number)) {
-    if (code === 0) next = { bold: false, underline: false, color: undefined, background: undefined };
-    else if (code === 1) next.bold = true;
-    else if (code === 4) next.underline = true;
-    else if (code >= 30 && code <= 37) next.color = code;
+    if (code === 0) next = { ...PLAIN };
+    else if (code === 1) next.isBold = true;
+    else if (code === 4) next.isUnderlined = true;
+    else if (code >= 30 && code <= 37) next.colour = code;
     else if (code >= 40 && code <= 47) next.background = code;
   }
   return next;
 }
 
-function append(fragment, text, style) {
+function appendRun(parent: DocumentFragment, text: string, style: Style): void {
   if (text === "") return;
   const classes = [
-    style.bold && "ansi-bold",
-    style.underline && "ansi-underline",
-    style.color && `ansi-${style.color}`,
-    style.background && `ansi-${style.background}`,
+    style.isBold && "ansi-bold",
+    style.isUnderlined && "ansi-underline",
+    style.colour !== undefined && `ansi-${style.colour}`,
+    style.background !== undefined && `ansi-${style.background}`,
   ].filter(Boolean);
-  fragment.append(classes.length === 0 ? text : el("span", { class: classes.join(" ") }, text));
+  parent.append(classes.length === 0 ? text : el("span", { class: classes.join(" ") }, text));
 }

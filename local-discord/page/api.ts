@@ -1,8 +1,15 @@
 /** Calls to local Discord's page routes. A refusal is an Error whose message is a sentence for the person. */
 
-/** POST of JSON, or of a form when files go with it: `files` are `[field, File]` pairs. */
-export async function post(path, body, { files = [], signal } = {}) {
-  const options = { method: "POST", signal };
+/** The name of the form's field, and the file. */
+export type FileField = readonly [string, File];
+
+/** POST of JSON, or of a form if files go with it. */
+export async function post<Answer = unknown>(
+  path: string,
+  body: unknown,
+  { files = [], signal }: { files?: readonly FileField[]; signal?: AbortSignal } = {},
+): Promise<Answer> {
+  const options: RequestInit = { method: "POST", ...(signal ? { signal } : {}) };
   if (files.length === 0) {
     options.headers = { "content-type": "application/json" };
     options.body = JSON.stringify(body);
@@ -12,21 +19,24 @@ export async function post(path, body, { files = [], signal } = {}) {
     for (const [field, file] of files) form.append(field, file, file.name);
     options.body = form;
   }
-  return answer(await fetch(path, options));
+  return answer<Answer>(await fetch(path, options));
 }
 
-export async function get(path) {
-  return answer(await fetch(path));
+export async function get<Answer>(path: string): Promise<Answer> {
+  return answer<Answer>(await fetch(path));
 }
 
-async function answer(response) {
+async function answer<Answer>(response: Response): Promise<Answer> {
   const text = await response.text();
-  let body;
+  let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    body = { error: text.trim() }; // a plain refusal
+    body = { error: text.trim() }; // a refusal in plain text
   }
-  if (response.ok) return body;
-  throw new Error(body.error || `Local Discord answered ${response.status}.`);
+  if (response.ok) return body as Answer;
+  const sentence = Reflect.get(Object(body), "error");
+  throw new Error(
+    typeof sentence === "string" && sentence !== "" ? sentence : `Local Discord answered ${response.status}.`,
+  );
 }

@@ -1,66 +1,53 @@
 /** A slash command being filled in: one labelled field an option, the required ones first. */
-import { post } from "./api.js";
-import { el } from "./dom.js";
-import { icon } from "./icons.js";
+import type { SeenCommand } from "../seen.ts";
+import type { CommandChoice } from "../types.ts";
+import { type FileField, post } from "./api.ts";
+import {
+  type CommandField,
+  drawField,
+  type FieldLists,
+  fieldValue,
+  fileOf,
+  isEmpty,
+  markProblem,
+} from "./command-field.ts";
+import { el, errorText } from "./dom.ts";
+import { icon } from "./icons.ts";
+import type { Listbox } from "./listbox.ts";
 
-const Type = {
-  string: 3,
-  integer: 4,
-  boolean: 5,
-  user: 6,
-  channel: 7,
-  mentionable: 9,
-  number: 10,
-  attachment: 11,
-};
 const TYPING_PAUSE_MS = 120;
 
-export class CommandForm {
-  #context;
-  #command;
-  #listbox;
-  #fields = [];
-  #error;
-  #asking;
+export interface CommandFormContext extends FieldLists {
+  listbox: Listbox;
+  channelId: string;
+  onSend: (body: { name: string; options: object }, files: readonly FileField[]) => Promise<void>;
+  onCancel: () => void;
+}
 
-  /** `context`: `{ listbox, channelId(), users(), channels(), onSend(body, files), onCancel() }` */
-  constructor(command, context) {
+export class CommandForm {
+  readonly element: HTMLElement;
+  readonly #context: CommandFormContext;
+  readonly #command: SeenCommand;
+  readonly #fields: CommandField[] = [];
+  readonly #rows = el("div", { class: "command-fields" });
+  readonly #error = el("p", { class: "form-error", role: "alert" });
+  #asking: AbortController | undefined;
+
+  constructor(command: SeenCommand, context: CommandFormContext) {
     this.#command = command;
     this.#context = context;
-    this.#listbox = context.listbox;
     this.element = this.#draw();
   }
 
-  focus() {
-    (this.#fields[0]?.control ?? this.element.querySelector(".send"))?.focus();
+  focus(): void {
+    const target = this.#fields[0]?.control ?? this.element.querySelector<HTMLElement>(".send");
+    target?.focus();
   }
 
-  #draw() {
-    const { options, name, description } = this.#command;
-    const rows = el("div", { class: "command-fields" });
-    const more = el("div", { class: "command-more" });
-    const add = (option) => {
-      const field = this.#field(option);
-      this.#fields.push(field);
-      rows.append(field.row);
-      return field;
-    };
-    for (const option of options) {
-      if (option.required) add(option);
-      else {
-        const chip = el(
-          "button",
-          { type: "button", class: "chip", title: option.description },
-          `+ ${option.name}`,
-        );
-        chip.addEventListener("click", () => {
-          chip.remove();
-          add(option).control.focus();
-        });
-        more.append(chip);
-      }
-    }
-    this.#error = el("p", { class: "form-error", role: "alert" });
+  #draw(): HTMLElement {
+    const { name, description } = this.#command;
+    const more = this.#drawOptions();
+    const cancel = { "aria-label": "Cancel the command", onclick: () => this.#context.onCancel() };
     const form = el(
       "form",
       { class: "command-form", "aria-label": `/${name}`, novalidate: true },
@@ -69,18 +56,9 @@ export class CommandForm {
         { class: "command-head" },
         el("strong", { class: "command-name" }, `/${name}`),
         el("span", { class: "command-about" }, description),
-        el(
-          "button",
-          {
-            type: "button",
-            class: "icon-button",
-            "aria-label": "Cancel the command",
-            onclick: () => this.#context.onCancel(),
-          },
-          icon("close"),
-        ),
+        el("button", { type: "button", class: "icon-button", ...cancel }, icon("close")),
       ),
-      rows,
+      this.#rows,
       more.childElementCount > 0 && more,
       this.#error,
       el(
@@ -100,178 +78,136 @@ export class CommandForm {
     return form;
   }
 
-  #field(option) {
-    const id = `option-field-${option.name}`;
-    const control = this.#control(option, id);
-    const problem = el("small", { class: "field-problem", id: `${id}-problem` });
-    const row = el(
-      "div",
-      { class: "command-row" },
-      el(
-        "label",
-        { for: id, title: option.description },
-        option.name,
-        option.required && el("span", { class: "needed", "aria-hidden": "true" }, "*"),
-      ),
-      control,
-      problem,
-    );
-    const field = { option, control, problem, row, chosen: undefined };
+  /** Required options stand there at once; the others come when their chip is pressed. */
+  #drawOptions(): HTMLElement {
+    const more = el("div", { class: "command-more" });
+    for (const option of this.#command.options) {
+      if (option.required) this.#add(drawField(option, this.#context));
+      else {
+        const chip = el(
+          "button",
+          { type: "button", class: "chip", title: option.description },
+          `+ ${option.name}`,
+        );
+        chip.addEventListener("click", () => {
+          chip.remove();
+          this.#add(drawField(option, this.#context)).control.focus();
+        });
+        more.append(chip);
+      }
+    }
+    return more;
+  }
+
+  #add(field: CommandField): CommandField {
+    const { control } = field;
     control.addEventListener("focus", () => this.#suggest(field, 0));
     control.addEventListener("input", () => {
       field.chosen = undefined;
-      this.#mark(field, "");
+      markProblem(field, "");
       this.#suggest(field, TYPING_PAUSE_MS);
     });
     control.addEventListener("blur", () => {
       this.#asking?.abort();
-      this.#listbox.close();
+      this.#context.listbox.close();
     });
-    control.addEventListener("keydown", (event) => this.#key(event, field));
+    control.addEventListener("keydown", (event) => this.#key(event as KeyboardEvent, field));
+    this.#fields.push(field);
+    this.#rows.append(field.row);
     return field;
   }
 
-  #control(option, id) {
-    const shared = {
-      id,
-      "aria-required": option.required ? "true" : undefined,
-      "aria-describedby": `${id}-problem`,
-    };
-    const choose = (entries) =>
-      el(
-        "select",
-        { ...shared, class: "field" },
-        el("option", { value: "" }, option.description),
-        entries.map(([value, label]) => el("option", { value }, label)),
-      );
-    if (option.type === Type.boolean)
-      return choose([
-        ["true", "True"],
-        ["false", "False"],
-      ]);
-    if (option.type === Type.user || option.type === Type.mentionable) return choose(this.#context.users());
-    if (option.type === Type.channel) return choose(this.#context.channels());
-    if (option.type === Type.attachment) return el("input", { ...shared, class: "field", type: "file" });
-    const isNumber = option.type === Type.integer || option.type === Type.number;
-    return el("input", {
-      ...shared,
-      class: "field",
-      type: "text",
-      inputmode: isNumber ? "decimal" : undefined,
-      placeholder: option.description,
-      autocomplete: "off",
-      autocapitalize: "off",
-      autocorrect: "off",
-      spellcheck: "false",
-      enterkeyhint: "next",
-      role: hasSuggestions(option) ? "combobox" : undefined,
-      "aria-autocomplete": hasSuggestions(option) ? "list" : undefined,
-      "aria-expanded": hasSuggestions(option) ? "false" : undefined,
-    });
-  }
-
-  #key(event, field) {
-    if (this.#listbox.handleKey(event)) return;
+  #key(event: KeyboardEvent, field: CommandField): void {
+    if (this.#context.listbox.handleKey(event)) return;
     if (event.key !== "Enter" || event.isComposing || field.control.tagName === "SELECT") return;
     event.preventDefault();
-    const next = this.#fields.find((entry) => entry !== field && entry.option.required && isEmpty(entry));
+    const next = this.#nextEmpty(field);
     if (next) next.control.focus();
     else void this.#send();
   }
 
+  #nextEmpty(field: CommandField): CommandField | undefined {
+    return this.#fields.find((entry) => entry !== field && entry.option.required && isEmpty(entry));
+  }
+
   /** Fixed choices are filtered here, completions come from the bot, at every key stroke anew. */
-  #suggest(field, delayMs) {
+  #suggest(field: CommandField, delayMs: number): void {
     const { option, control } = field;
-    if (option.choices?.length > 0 && !option.autocomplete) {
+    const choices = option.choices ?? [];
+    if (!option.autocomplete && choices.length > 0) {
       const typed = control.value.toLowerCase();
-      const fitting = option.choices.filter((choice) => choice.name.toLowerCase().includes(typed));
-      this.#offer(field, field.chosen === undefined ? fitting : option.choices);
+      const fitting = choices.filter((choice) => choice.name.toLowerCase().includes(typed));
+      this.#offer(field, field.chosen === undefined ? fitting : choices, "None of the choices fits.");
       return;
     }
     if (!option.autocomplete) return;
     this.#asking?.abort();
     const asking = new AbortController();
     this.#asking = asking;
-    setTimeout(async () => {
-      if (asking.signal.aborted) return;
-      const body = {
-        channelId: this.#context.channelId(),
-        name: this.#command.name,
-        options: { ...this.#values(), [option.name]: control.value },
-        focused: option.name,
-      };
-      try {
-        const { choices } = await post("/page/autocomplete", body, { signal: asking.signal });
-        if (!asking.signal.aborted) this.#offer(field, choices);
-      } catch (error) {
-        if (!asking.signal.aborted) this.#offer(field, [], error.message);
-      }
-    }, delayMs);
+    setTimeout(() => void this.#complete(field, asking.signal), delayMs);
   }
 
-  #offer(field, choices, note = "No completions. What you typed is sent as it is.") {
+  async #complete(field: CommandField, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
     const { option, control } = field;
-    this.#listbox.show(control, {
+    const body = {
+      channelId: this.#context.channelId,
+      name: this.#command.name,
+      options: { ...this.#values(), [option.name]: control.value },
+      focused: option.name,
+    };
+    try {
+      const { choices } = await post<{ choices: CommandChoice[] }>("/page/autocomplete", body, { signal });
+      if (signal.aborted) return;
+      this.#offer(field, choices, "No completions. What you typed is sent as it is.");
+    } catch (error) {
+      if (!signal.aborted) this.#offer(field, [], errorText(error));
+    }
+  }
+
+  #offer(field: CommandField, choices: readonly CommandChoice[], note: string): void {
+    const { option, control } = field;
+    this.#context.listbox.show(control, {
       title: option.description,
-      items: choices.map((choice) => ({ label: choice.name, value: choice })),
-      note: option.autocomplete ? note : "None of the choices fits.",
+      note,
       // Typed text counts as it stands unless a completion is picked on purpose.
       selects: !option.autocomplete || choices[0]?.name.startsWith(control.value) === true,
-      onChoose: ({ value: choice }) => {
-        control.value = choice.name;
-        field.chosen = choice.value;
-        this.#mark(field, "");
-        const next = this.#fields.find((entry) => entry !== field && entry.option.required && isEmpty(entry));
-        next?.control.focus();
-      },
+      items: choices.map((choice) => ({
+        label: choice.name,
+        choose: () => {
+          control.value = choice.name;
+          field.chosen = choice.value;
+          markProblem(field, "");
+          this.#nextEmpty(field)?.control.focus();
+        },
+      })),
     });
   }
 
-  /** What is filled in, in each option's type. */
-  #values() {
-    const values = {};
+  #values(): Record<string, string | number | boolean> {
+    const values: Record<string, string | number | boolean> = {};
     for (const field of this.#fields) {
-      const { option, control, chosen } = field;
-      if (isEmpty(field) || option.type === Type.attachment) continue;
-      if (chosen !== undefined) values[option.name] = chosen;
-      else if (option.type === Type.boolean) values[option.name] = control.value === "true";
-      else if (option.type === Type.integer || option.type === Type.number) {
-        values[option.name] = Number(control.value);
-      } else {
-        const fixed = option.choices?.find((choice) => choice.name === control.value);
-        values[option.name] = fixed ? fixed.value : control.value;
-      }
+      const value = fieldValue(field);
+      if (value !== undefined) values[field.option.name] = value;
     }
     return values;
   }
 
-  async #send() {
+  async #send(): Promise<void> {
     const missing = this.#fields.filter((field) => field.option.required && isEmpty(field));
-    for (const field of missing) this.#mark(field, "This is needed.");
-    if (missing.length > 0) {
+    for (const field of missing) markProblem(field, "This is needed.");
+    if (missing[0]) {
       missing[0].control.focus();
       return;
     }
-    const files = this.#fields
-      .filter((field) => field.option.type === Type.attachment && !isEmpty(field))
-      .map((field) => [field.option.name, field.control.files[0]]);
+    const files = this.#fields.flatMap((field): FileField[] => {
+      const file = fileOf(field);
+      return file ? [[field.option.name, file]] : [];
+    });
     try {
       await this.#context.onSend({ name: this.#command.name, options: this.#values() }, files);
     } catch (error) {
-      this.#error.textContent = error.message;
+      this.#error.textContent = errorText(error);
     }
   }
-
-  #mark(field, problem) {
-    field.problem.textContent = problem;
-    field.control.setAttribute("aria-invalid", problem === "" ? "false" : "true");
-  }
-}
-
-function hasSuggestions(option) {
-  return option.autocomplete === true || option.choices?.length > 0;
-}
-
-function isEmpty({ control }) {
-  return control.type === "file" ? control.files.length === 0 : control.value.trim() === "";
 }

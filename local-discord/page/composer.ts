@@ -1,86 +1,48 @@
 /** The box at the bottom: messages, replies, files, and slash commands. */
-import { post } from "./api.js";
-import { CommandForm } from "./command-form.js";
-import { byId, el, fileSize } from "./dom.js";
-import { icon } from "./icons.js";
-import { Listbox } from "./listbox.js";
+import type { SeenCommand, SeenMessage } from "../seen.ts";
+import { post } from "./api.ts";
+import { CommandForm } from "./command-form.ts";
+import { drawComposer } from "./composer-box.ts";
+import { byId, el, errorText, fileSize } from "./dom.ts";
+import { icon } from "./icons.ts";
+import { Listbox } from "./listbox.ts";
+import type { PageChannel } from "./state.ts";
 
 const MAX_HEIGHT_PX = 240;
+const MAX_FILES = 10;
+
+export interface ComposerContext {
+  commands: () => SeenCommand[];
+  /** Ids with names. */
+  users: () => [string, string][];
+  channels: () => [string, string][];
+  onSent: () => void;
+}
 
 export class Composer {
-  #context;
-  #channel;
-  #drafts = new Map();
-  #reply;
-  #files = [];
-  #form;
-  #listbox;
-  #parts;
+  readonly #context: ComposerContext;
+  readonly #drafts = new Map<string, string>();
+  readonly #listbox: Listbox;
+  readonly #parts = drawComposer();
+  #channel: PageChannel | undefined;
+  #reply: SeenMessage | undefined;
+  #files: readonly File[] = [];
 
-  /** `context`: `{ commands(), users(), channels(), onSent() }` */
-  constructor(context) {
+  constructor(context: ComposerContext) {
     this.#context = context;
-    const listRoot = el("div", { id: "suggestions", class: "listbox", hidden: true });
+    const { listRoot, error, replyBar, fileBar, formPlace, box, input, picker, attach } = this.#parts;
     this.#listbox = new Listbox(listRoot);
-    const input = el("textarea", {
-      id: "composer-input",
-      rows: "1",
-      role: "combobox",
-      "aria-expanded": "false",
-      "aria-autocomplete": "list",
-      "aria-haspopup": "listbox",
-      enterkeyhint: "send",
-      maxlength: "4000",
-    });
-    const picker = el("input", {
-      type: "file",
-      multiple: true,
-      class: "visually-hidden",
-      tabindex: "-1",
-      "aria-hidden": "true",
-    });
-    this.#parts = {
-      input,
-      picker,
-      replyBar: el("div", { class: "reply-bar", hidden: true }),
-      fileBar: el("div", { class: "file-bar", hidden: true }),
-      error: el("p", { class: "form-error", role: "alert" }),
-      box: el(
-        "form",
-        { class: "composer-box" },
-        el(
-          "button",
-          {
-            type: "button",
-            class: "icon-button",
-            "aria-label": "Attach files",
-            title: "Attach files",
-            onclick: () => picker.click(),
-          },
-          icon("attach"),
-        ),
-        picker,
-        input,
-        el(
-          "button",
-          { type: "submit", class: "icon-button send", "aria-label": "Send", title: "Send" },
-          icon("send"),
-        ),
-      ),
-      formPlace: el("div", {}),
-    };
-    const { replyBar, fileBar, error, box, formPlace } = this.#parts;
     byId("composer").append(listRoot, error, replyBar, fileBar, formPlace, box);
-
     box.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#send();
     });
+    attach.addEventListener("click", () => picker.click());
     input.addEventListener("input", () => this.#changed());
     input.addEventListener("keydown", (event) => this.#key(event));
     input.addEventListener("blur", () => this.#listbox.close());
     input.addEventListener("focus", () => this.#suggest());
-    input.addEventListener("paste", (event) => this.#addFiles(event.clipboardData?.files ?? []));
+    input.addEventListener("paste", (event) => this.#addFiles(event.clipboardData?.files));
     picker.addEventListener("change", () => {
       this.#addFiles(picker.files);
       picker.value = "";
@@ -88,69 +50,68 @@ export class Composer {
   }
 
   /** Each channel keeps its own unsent text. */
-  setChannel(channel) {
-    const { input, box } = this.#parts;
+  setChannel(channel: PageChannel): void {
+    const { input, box, error } = this.#parts;
     if (this.#channel?.id !== channel.id) {
       if (this.#channel) this.#drafts.set(this.#channel.id, input.value);
       input.value = this.#drafts.get(channel.id) ?? "";
       this.#setReply(undefined);
       this.#setFiles([]);
       this.#closeForm();
-      this.#parts.error.textContent = "";
+      error.textContent = "";
     }
     this.#channel = channel;
     const isClosed = channel.isArchived && channel.isLocked;
     const name = channel.isThread ? channel.name : `#${channel.name}`;
     input.placeholder = isClosed ? "This thread is closed" : `Message ${name}`;
     input.setAttribute("aria-label", `Message ${name}`);
-    for (const control of box.elements) control.disabled = isClosed;
+    for (const control of box.elements) control.toggleAttribute("disabled", isClosed);
     this.#grow();
   }
 
-  focus() {
+  focus(): void {
     this.#parts.input.focus();
   }
 
-  replyTo(message) {
+  replyTo(message: SeenMessage): void {
     this.#setReply(message);
     this.focus();
   }
 
-  #changed() {
+  #changed(): void {
     this.#parts.error.textContent = "";
     this.#grow();
     this.#suggest();
   }
 
-  #grow() {
+  #grow(): void {
     const { input } = this.#parts;
     input.style.height = "auto";
     input.style.height = `${Math.min(input.scrollHeight, MAX_HEIGHT_PX)}px`;
   }
 
   /** While the text is "/" and a beginning of a name, the commands that fit are listed. */
-  #suggest() {
+  #suggest(): void {
     const { input } = this.#parts;
-    const match = /^\/([\w -]*)$/.exec(input.value);
+    const match = /^\/([\p{L}\p{N}_ -]*)$/u.exec(input.value);
     if (!match || !this.#channel || this.#channel.isArchived) {
       this.#listbox.close();
       return;
     }
-    const typed = match[1].toLowerCase();
-    const fitting = this.#context.commands().filter((command) => command.name.startsWith(typed.trimEnd()));
+    const typed = (match[1] ?? "").toLowerCase().replace(/\s+/g, " ");
+    const fitting = this.#context.commands().filter((command) => `${command.name} `.startsWith(typed));
     this.#listbox.show(input, {
       title: "Commands",
       items: fitting.map((command) => ({
         label: `/${command.name}`,
         detail: command.description,
-        value: command,
+        choose: () => this.#openForm(command),
       })),
       note: "There is no such command; it would be sent as text.",
-      onChoose: ({ value }) => this.#openForm(value),
     });
   }
 
-  #key(event) {
+  #key(event: KeyboardEvent): void {
     if (this.#listbox.handleKey(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
@@ -158,7 +119,7 @@ export class Composer {
     } else if (event.key === "Escape" && this.#reply) this.#setReply(undefined);
   }
 
-  async #send() {
+  async #send(): Promise<void> {
     const { input, error } = this.#parts;
     const content = input.value;
     const files = this.#files;
@@ -171,7 +132,8 @@ export class Composer {
     this.#changed();
     try {
       const body = { channelId, content, replyTo: reply?.id };
-      await post("/page/messages", body, { files: files.map((file, index) => [`files[${index}]`, file]) });
+      const fields = files.map((file, index) => [`files[${index}]`, file] as const);
+      await post("/page/messages", body, { files: fields });
       this.#context.onSent();
     } catch (failure) {
       // Nothing written is lost.
@@ -181,88 +143,72 @@ export class Composer {
         this.#setReply(reply);
         this.#grow();
       }
-      error.textContent = `Not sent: ${failure.message}`;
+      error.textContent = `Not sent: ${errorText(failure)}`;
     }
   }
 
-  #openForm(command) {
+  #openForm(command: SeenCommand): void {
     const { input, box, formPlace } = this.#parts;
+    const channelId = this.#channel?.id;
+    if (channelId === undefined) return;
     input.value = "";
     this.#changed();
-    this.#form = new CommandForm(command, {
+    const leave = () => {
+      this.#closeForm();
+      this.focus();
+    };
+    const form = new CommandForm(command, {
       listbox: this.#listbox,
-      channelId: () => this.#channel.id,
-      users: () => this.#context.users(),
-      channels: () => this.#context.channels(),
-      onCancel: () => {
-        this.#closeForm();
-        this.focus();
-      },
+      channelId,
+      users: this.#context.users,
+      channels: this.#context.channels,
+      onCancel: leave,
       onSend: async (body, files) => {
-        await post("/page/commands", { channelId: this.#channel.id, ...body }, { files });
-        this.#closeForm();
-        this.focus();
+        await post("/page/commands", { channelId, ...body }, { files });
+        leave();
         this.#context.onSent();
       },
     });
-    formPlace.replaceChildren(this.#form.element);
+    formPlace.replaceChildren(form.element);
     box.hidden = true;
-    this.#form.focus();
+    form.focus();
   }
 
-  #closeForm() {
+  #closeForm(): void {
     this.#listbox.close();
-    this.#form = undefined;
     this.#parts.formPlace.replaceChildren();
     this.#parts.box.hidden = false;
   }
 
-  #setReply(message) {
+  #setReply(message: SeenMessage | undefined): void {
     this.#reply = message;
     const { replyBar } = this.#parts;
     replyBar.hidden = !message;
     if (!message) return;
     replyBar.replaceChildren(
       el("span", {}, "Replying to ", el("strong", {}, message.author.name)),
-      el(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          "aria-label": "Do not reply",
-          onclick: () => this.#setReply(undefined),
-        },
-        icon("close"),
-      ),
+      closeButton("Do not reply", () => this.#setReply(undefined)),
     );
   }
 
-  #addFiles(files) {
-    if (files.length > 0) this.#setFiles([...this.#files, ...files].slice(0, 10));
+  #addFiles(files: FileList | null | undefined): void {
+    if (files && files.length > 0) this.#setFiles([...this.#files, ...files].slice(0, MAX_FILES));
   }
 
-  #setFiles(files) {
+  #setFiles(files: readonly File[]): void {
     this.#files = files;
     const { fileBar } = this.#parts;
     fileBar.hidden = files.length === 0;
     fileBar.replaceChildren(
-      ...files.map((file) =>
-        el(
-          "span",
-          { class: "chip" },
-          `${file.name} (${fileSize(file.size)}) `,
-          el(
-            "button",
-            {
-              type: "button",
-              class: "icon-button",
-              "aria-label": `Do not attach ${file.name}`,
-              onclick: () => this.#setFiles(this.#files.filter((entry) => entry !== file)),
-            },
-            icon("close"),
-          ),
-        ),
-      ),
+      ...files.map((file) => {
+        const drop = () => this.#setFiles(this.#files.filter((entry) => entry !== file));
+        const label = `${file.name} (${fileSize(file.size)}) `;
+        return el("span", { class: "chip" }, label, closeButton(`Do not attach ${file.name}`, drop));
+      }),
     );
   }
+}
+
+function closeButton(label: string, onclick: () => void): HTMLElement {
+  return el("button", { type: "button", class: "icon-button", "aria-label": label, onclick }, icon("close"));
 }

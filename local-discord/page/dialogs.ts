@@ -1,9 +1,10 @@
 /** Questions and forms on top of the page. */
-import { el } from "./dom.js";
+import type { FormInput } from "../seen.ts";
+import { el } from "./dom.ts";
 
 /** Resolves to whether the person said yes. */
-export function confirmDialog(title, text, yes) {
-  return open((dialog, close) => {
+export function confirmDialog(title: string, text: string, yes: string): Promise<boolean> {
+  return open<boolean>((dialog, close) => {
     dialog.append(
       el("h2", {}, title),
       el("p", {}, text),
@@ -17,43 +18,71 @@ export function confirmDialog(title, text, yes) {
   }, false);
 }
 
-/** A bot's form; resolves to the values by custom_id, or to undefined when it was closed. */
-export function formDialog({ title, inputs }) {
-  return open((dialog, close) => {
-    const fields = inputs.map((input) => {
-      const control = el(input.isLong ? "textarea" : "input", {
-        id: `form-${input.customId}`,
-        required: input.isRequired,
-        maxlength: "4000",
-        rows: input.isLong ? "4" : undefined,
-        value: input.value,
-      });
-      return { input, control };
-    });
-    const form = el(
-      "form",
-      {
-        onsubmit: (event) => {
-          event.preventDefault();
-          close(Object.fromEntries(fields.map(({ input, control }) => [input.customId, control.value])));
-        },
-      },
-      el("h2", {}, title),
-      fields.map(({ input, control }) =>
-        el("label", { class: "form-row", for: control.id }, input.label, input.isRequired && " *", control),
-      ),
+/** A form; resolves to the values by custom_id, or to undefined if it was closed. */
+export function formDialog(form: {
+  title: string;
+  inputs: readonly FormInput[];
+}): Promise<Record<string, string> | undefined> {
+  return open<Record<string, string> | undefined>((dialog, close) => {
+    const fields = form.inputs.map((input) => ({ input, control: drawField(input) }));
+    dialog.append(
       el(
-        "div",
-        { class: "dialog-buttons" },
-        el("button", { type: "button", class: "button plain", onclick: () => close(undefined) }, "Cancel"),
-        el("button", { type: "submit", class: "button primary" }, "Send"),
+        "form",
+        {
+          onsubmit: (event: SubmitEvent) => {
+            event.preventDefault();
+            close(Object.fromEntries(fields.map(({ input, control }) => [input.customId, control.value])));
+          },
+        },
+        el("h2", {}, form.title),
+        fields.map(({ input, control }) =>
+          el("label", { class: "form-row", for: control.id }, input.label, input.isRequired && " *", control),
+        ),
+        el(
+          "div",
+          { class: "dialog-buttons" },
+          el("button", { type: "button", class: "button plain", onclick: () => close(undefined) }, "Cancel"),
+          el("button", { type: "submit", class: "button primary" }, "Send"),
+        ),
       ),
     );
-    dialog.append(form);
   }, undefined);
 }
 
-function open(fill, dismissed) {
+/** One question with one line of text for an answer. */
+export async function askDialog(
+  title: string,
+  field: { label: string; value: string; isLong?: boolean; maxLength: number },
+): Promise<string | undefined> {
+  const input: FormInput = {
+    customId: "answer",
+    label: field.label,
+    isLong: field.isLong ?? false,
+    isRequired: true,
+    value: field.value,
+    placeholder: "",
+    minLength: 1,
+    maxLength: field.maxLength,
+  };
+  return (await formDialog({ title, inputs: [input] }))?.["answer"];
+}
+
+function drawField(input: FormInput): HTMLInputElement | HTMLTextAreaElement {
+  return el(input.isLong ? "textarea" : "input", {
+    id: `form-${input.customId}`,
+    required: input.isRequired,
+    minlength: input.minLength,
+    maxlength: input.maxLength,
+    placeholder: input.placeholder === "" ? undefined : input.placeholder,
+    rows: input.isLong ? 4 : undefined,
+    value: input.value,
+  });
+}
+
+function open<Result>(
+  fill: (dialog: HTMLDialogElement, close: (result: Result) => void) => void,
+  dismissed: Result,
+): Promise<Result> {
   return new Promise((resolve) => {
     const dialog = el("dialog", { class: "dialog" });
     let result = dismissed;

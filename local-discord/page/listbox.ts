@@ -1,30 +1,38 @@
 /** A list of suggestions under keyboard and finger, tied to the field that it belongs to. */
-import { el } from "./dom.js";
+import { el } from "./dom.ts";
+
+export interface Suggestion {
+  label: string;
+  detail?: string;
+  choose: () => void;
+}
 
 export class Listbox {
-  #root;
-  #input;
-  #items = [];
+  readonly #root: HTMLElement;
+  #input: HTMLElement | undefined;
+  #items: readonly Suggestion[] = [];
   #active = -1;
-  #onChoose;
 
-  constructor(root) {
+  constructor(root: HTMLElement) {
     this.#root = root;
     root.setAttribute("role", "listbox");
     // The field keeps the focus, so that a phone keeps its keyboard.
     root.addEventListener("pointerdown", (event) => event.preventDefault());
   }
 
-  get isOpen() {
+  get isOpen(): boolean {
     return !this.#root.hidden && this.#items.length > 0;
   }
 
-  /** Shows `items` (`{ label, detail?, value }`) for `input`; `note` stands in their place when there are none. */
-  show(input, { title, items, note, onChoose, selects = true }) {
+  /** Shows `items` for `input`; `note` stands in their place if there are none. */
+  show(
+    input: HTMLElement,
+    list: { title: string; items: readonly Suggestion[]; note?: string; selects?: boolean },
+  ): void {
     this.#untie();
+    const { title, items, note = "Nothing fits.", selects = true } = list;
     this.#input = input;
     this.#items = items;
-    this.#onChoose = onChoose;
     this.#root.setAttribute("aria-label", title);
     const options = items.map((item, index) =>
       el(
@@ -38,12 +46,12 @@ export class Listbox {
           onpointermove: () => this.#activate(index, false),
         },
         el("span", { class: "option-label" }, item.label),
-        item.detail && el("span", { class: "option-detail" }, item.detail),
+        item.detail !== undefined && el("span", { class: "option-detail" }, item.detail),
       ),
     );
     this.#root.replaceChildren(
       el("div", { class: "listbox-title", "aria-hidden": "true" }, title),
-      ...(items.length > 0 ? options : [el("div", { class: "listbox-note" }, note ?? "Nothing fits.")]),
+      ...(items.length > 0 ? options : [el("div", { class: "listbox-note" }, note)]),
     );
     this.#root.hidden = false;
     input.setAttribute("aria-expanded", "true");
@@ -52,7 +60,7 @@ export class Listbox {
     if (selects && items.length > 0) this.#activate(0, true);
   }
 
-  close() {
+  close(): void {
     this.#untie();
     this.#root.hidden = true;
     this.#items = [];
@@ -60,7 +68,7 @@ export class Listbox {
   }
 
   /** Whether the key was for the list. */
-  handleKey(event) {
+  handleKey(event: KeyboardEvent): boolean {
     if (!this.isOpen || event.isComposing) return false;
     const count = this.#items.length;
     if (event.key === "ArrowDown") this.#activate((this.#active + 1) % count, true);
@@ -74,24 +82,24 @@ export class Listbox {
     return true;
   }
 
-  #activate(index, scrolls) {
+  #activate(index: number, scrolls: boolean): void {
     const options = this.#root.querySelectorAll(".option");
     options[this.#active]?.setAttribute("aria-selected", "false");
     this.#active = index;
     const option = options[index];
-    option?.setAttribute("aria-selected", "true");
-    if (scrolls) option?.scrollIntoView({ block: "nearest" });
-    if (option) this.#input.setAttribute("aria-activedescendant", option.id);
+    if (!option) return;
+    option.setAttribute("aria-selected", "true");
+    if (scrolls) option.scrollIntoView({ block: "nearest" });
+    this.#input?.setAttribute("aria-activedescendant", option.id);
   }
 
-  #choose(index) {
+  #choose(index: number): void {
     const item = this.#items[index];
-    const onChoose = this.#onChoose;
     this.close();
-    if (item) onChoose(item);
+    item?.choose();
   }
 
-  #untie() {
+  #untie(): void {
     this.#input?.removeAttribute("aria-activedescendant");
     this.#input?.setAttribute("aria-expanded", "false");
   }

@@ -1,341 +1,171 @@
 /** Puts the page together: the stream of events, what is shown, and what pressing things does. */
-import { get, post } from "./api.js";
-import { Composer } from "./composer.js";
-import { confirmDialog, formDialog } from "./dialogs.js";
-import { byId, compareIds, el, hueOf } from "./dom.js";
-import { icon } from "./icons.js";
-import { MessageList } from "./messages.js";
-import { renderSidebar } from "./sidebar.js";
+import type { PageEvent, SeenMessage } from "../seen.ts";
+import { get, post } from "./api.ts";
+import { Composer } from "./composer.ts";
+import { askDialog, confirmDialog } from "./dialogs.ts";
+import { byId } from "./dom.ts";
+import { Frame } from "./frame.ts";
+import { MessageList } from "./message-list.ts";
+import type { MessageActions } from "./message-tools.ts";
+import type { Names } from "./names.ts";
+import { drawSidebar } from "./sidebar.ts";
+import { PageState } from "./state.ts";
+import { startTicking } from "./timestamps.ts";
+import { Uses } from "./uses.ts";
 
-const READ_KEY = "local-discord-read";
-const TYPING_MS = 10_000;
+const MAX_CONTENT_CHARACTERS = 2000;
 
-const state = {
-  me: undefined,
-  botName: "The bot",
-  isBotOnline: false,
-  isConnected: false,
-  channel: undefined,
-  users: new Map(),
-  threads: new Map(),
-  commands: [],
-  currentId: undefined,
-  /** Newest id read, by channel. */
-  read: loadRead(),
-  pings: new Map(),
-  /** Interactions that nothing has come of yet. */
-  pending: new Map(),
-};
-
-const context = {
-  get me() {
-    return state.me;
-  },
-  nameOfUser: (id) => state.users.get(id)?.name,
-  channelOf: findChannel,
+const state = new PageState();
+const frame = new Frame(state);
+const names: Names = {
+  me: () => state.me,
+  ofUser: (id) => state.users.get(id),
+  findChannel: (id) => state.findChannel(id),
   openChannel,
-  press,
-  dismiss: async (message) => {
+};
+const actions: MessageActions = {
+  operate: (...use) => void uses.operate(...use),
+  dismiss: (message) => {
     list.remove(message.id);
-    await post("/page/messages/delete", { channelId: message.channelId, messageId: message.id }).catch(
-      showProblem,
-    );
+    void act("/page/messages/delete", addressOf(message));
   },
   replyTo: (message) => composer.replyTo(message),
-  remove: async (message) => {
-    if (!(await confirmDialog("Delete message", "It goes for everybody.", "Delete"))) return;
-    await post("/page/messages/delete", { channelId: message.channelId, messageId: message.id }).catch(
-      showProblem,
-    );
-  },
+  remove: (message) => void remove(message),
+  edit: (message) => void edit(message),
+  react: (message, emoji, isAdded) => void act("/page/reactions", { ...addressOf(message), emoji, isAdded }),
+  goTo: (id) => list.goTo(id),
+  messageCommands: () => state.commands.filter((command) => command.kind === "message"),
+  runMessageCommand: (message, name) => void uses.runMessageCommand(message, name),
 };
-
-const list = new MessageList(context);
+const list = new MessageList({ names, actions });
+const uses = new Uses({
+  currentId: () => state.currentId,
+  keepView: (change) => list.keepView(change),
+  showProblem: (error) => frame.showProblem(error),
+});
 const composer = new Composer({
-  commands: () => state.commands,
-  users: () => [...state.users.values()].map((user) => [user.id, user.name]),
-  channels: () => [state.channel, ...state.threads.values()].map((channel) => [channel.id, channel.name]),
+  commands: () => state.commands.filter((command) => command.kind === "slash"),
+  users: () => [...state.users],
+  channels: () => state.channels.map((channel) => [channel.id, channel.name]),
   onSent: () => list.toBottom(),
 });
 
 // --- events -----------------------------------------------------------------------------------------------
 
-const handlers = {
-  hello(event) {
-    const isFirst = state.me === undefined;
-    state.me = event.me;
-    state.botName = event.botName;
-    state.channel = event.channel;
-    state.commands = event.commands;
-    state.users = new Map(event.users.map((user) => [user.id, user]));
-    state.threads = new Map(event.threads.map((thread) => [thread.id, { ...thread, isThread: true }]));
-    state.pending.clear();
-    byId("guild-name").textContent = event.guildName;
-    byId("self-name").textContent = state.users.get(event.me)?.name ?? "You";
-    byId("self-avatar").className = `avatar small hue-${hueOf(event.me)}`;
-    if (isFirst && Object.keys(state.read).length === 0) {
-      for (const channel of [state.channel, ...state.threads.values()]) markRead(channel.id);
-    }
-    setPresence(event.isBotOnline);
-    void show(location.hash.slice(1) || state.channel.id);
-  },
-
-  message({ message, isNew }) {
-    const channel = findChannel(message.channelId);
-    const isCurrent = message.channelId === state.currentId;
-    if (isNew && channel && !message.isEphemeral) {
-      channel.lastMessageId = message.id;
-      if (message.author.id === state.me) state.read[message.channelId] = message.id;
-      else if (message.mentions.includes(state.me) && !(isCurrent && isWatched())) {
-        state.pings.set(message.channelId, (state.pings.get(message.channelId) ?? 0) + 1);
-      }
-    }
-    if (isNew && typing.get(message.channelId)?.name === message.author.name)
-      typing.delete(message.channelId);
-    if (isCurrent) {
-      list.upsert([message]);
-      if (isNew && message.author.id !== state.me) announce(message);
-      if (isWatched()) markRead(message.channelId);
-      drawTyping();
-    }
-    if (isNew) drawSidebar();
-  },
-
-  "message-delete"({ id, channelId }) {
-    if (channelId === state.currentId) list.remove(id);
-  },
-
-  thread({ thread }) {
-    const known = state.threads.get(thread.id);
-    state.threads.set(thread.id, { ...thread, isThread: true });
-    drawSidebar();
-    if (thread.id === state.currentId) drawTopbar();
-    // Messages that speak of the thread show its name.
-    if (!known || known.name !== thread.name) list.redraw();
-  },
-
-  "thread-delete"({ id }) {
-    state.threads.delete(id);
-    list.redraw();
-    if (id === state.currentId) openChannel(state.channel.id);
-    drawSidebar();
-  },
-
-  commands({ commands }) {
-    state.commands = commands;
-  },
-
-  presence({ isBotOnline }) {
-    setPresence(isBotOnline);
-  },
-
-  typing({ channelId, name }) {
-    typing.set(channelId, { name, until: Date.now() + TYPING_MS });
-    drawTyping();
-    setTimeout(drawTyping, TYPING_MS + 100);
-  },
-
-  interaction({ interaction }) {
-    if (interaction.state === "acknowledged") {
-      state.pending.delete(interaction.id);
-      if (interaction.form) void answerForm(interaction);
-    } else state.pending.set(interaction.id, interaction);
-    drawPending();
-    busy.get(interaction.id)?.(interaction.state);
-  },
-};
-
-function connect() {
+function connect(): void {
   const source = new EventSource("/page/events");
-  source.onopen = () => setConnected(true);
-  source.onmessage = ({ data }) => {
-    const event = JSON.parse(data);
-    handlers[event.type]?.(event);
-  };
+  source.onopen = () => frame.setConnected(true);
+  source.onmessage = ({ data }) => handle(JSON.parse(data) as PageEvent);
   source.onerror = () => {
-    setConnected(false);
-    if (source.readyState !== EventSource.CLOSED) return;
-    showBanner("Local Discord was started anew. Open the address that it printed this time.");
+    frame.setConnected(false);
+    if (source.readyState === EventSource.CLOSED) frame.setOver();
   };
+}
+
+function handle(event: PageEvent): void {
+  switch (event.type) {
+    case "hello":
+      state.start(event);
+      uses.clear();
+      frame.start(event);
+      list.namesChanged();
+      void show(location.hash.slice(1));
+      break;
+    case "message":
+      showMessage(event.message, event.isNew);
+      break;
+    case "message-delete":
+      if (event.channelId === state.currentId) list.remove(event.id);
+      break;
+    case "thread":
+      if (state.setThread(event.thread)) list.namesChanged();
+      drawSidebar(state);
+      if (event.thread.id === state.currentId) drawTop();
+      break;
+    case "thread-delete":
+      state.deleteThread(event.id);
+      list.namesChanged();
+      if (event.id === state.currentId && state.channel) openChannel(state.channel.id);
+      drawSidebar(state);
+      break;
+    case "commands":
+      state.commands = event.commands;
+      break;
+    case "presence":
+      frame.setBotOnline(event.isBotOnline);
+      break;
+    case "interaction":
+      uses.note(event.interaction);
+      break;
+  }
+}
+
+function showMessage(message: SeenMessage, isNew: boolean): void {
+  const isCurrent = message.channelId === state.currentId;
+  if (isNew) state.noteMessage(message, isCurrent && isWatched());
+  if (isCurrent) {
+    list.upsert([message]);
+    if (isNew && message.author.id !== state.me) announce(message);
+    if (isWatched()) state.markRead(message.channelId);
+  }
+  if (isNew) drawSidebar(state);
 }
 
 // --- showing ----------------------------------------------------------------------------------------------
 
-function findChannel(id) {
-  return id === state.channel?.id ? state.channel : state.threads.get(id);
-}
-
-function openChannel(id) {
+function openChannel(id: string): void {
   if (location.hash.slice(1) === id) void show(id);
   else location.hash = id;
 }
 
-async function show(id) {
-  const channel = findChannel(id) ?? state.channel;
+/** Shows a channel or thread; the text channel if there is none with that id. */
+async function show(id: string): Promise<void> {
+  const channel = state.findChannel(id) ?? state.channel;
+  if (!channel) return;
   const isOther = channel.id !== state.currentId;
   state.currentId = channel.id;
-  closeDrawer();
-  drawTopbar();
-  composer.setChannel(channel);
+  frame.closeDrawer();
   if (isOther) list.clear();
-  drawSidebar();
-  drawPending();
-  drawTyping();
+  drawTop();
+  drawSidebar(state);
+  uses.draw();
   try {
     await loadMessages();
   } catch (error) {
-    showProblem(error);
+    frame.showProblem(error);
     return;
   }
   if (state.currentId !== channel.id) return;
   if (isOther) list.toBottom();
-  markRead(channel.id);
-  drawSidebar();
+  state.markRead(channel.id);
+  drawSidebar(state);
   if (isOther && matchMedia("(pointer: fine)").matches) composer.focus();
 }
 
-async function loadMessages(before) {
+async function loadMessages(before?: string): Promise<void> {
   const channelId = state.currentId;
-  const query = new URLSearchParams({ channel: channelId, ...(before ? { before } : {}) });
-  const { messages, hasMore } = await get(`/page/messages?${query}`);
+  if (channelId === undefined) return;
+  const query = new URLSearchParams({ channel: channelId, ...(before === undefined ? {} : { before }) });
+  const page = await get<{ messages: SeenMessage[]; hasMore: boolean }>(`/page/messages?${query}`);
   if (state.currentId !== channelId) return;
-  list.upsert(messages);
-  byId("load-older").hidden = !hasMore;
-  byId("welcome").hidden = hasMore;
+  list.upsert(page.messages);
+  byId("load-older").hidden = !page.hasMore;
+  byId("welcome").hidden = page.hasMore;
 }
 
-function drawSidebar() {
-  if (!state.channel) return;
-  renderSidebar(state, isUnread);
-  const unread = [...state.threads.values()].filter((thread) => isUnread(thread)).length;
-  const name = findChannel(state.currentId)?.name ?? "";
-  document.title = `${unread > 0 ? `(${unread}) ` : ""}${name} · Local Discord`;
+function drawTop(): void {
+  frame.drawTopbar();
+  if (state.current) composer.setChannel(state.current);
 }
 
-function drawTopbar() {
-  const channel = findChannel(state.currentId);
-  if (!channel) return;
-  const title = byId("channel-title");
-  title.replaceChildren(
-    el("span", { class: "channel-icon", "aria-hidden": "true" }, channel.isThread ? icon("thread") : "#"),
-    el("span", { class: "channel-name", title: channel.name }, channel.name),
-  );
-  byId("thread-actions").replaceChildren(...(channel.isThread ? threadActions(channel) : []));
-  byId("welcome").replaceChildren(
-    el("h2", {}, channel.isThread ? channel.name : `Welcome to #${channel.name}`),
-    el(
-      "p",
-      {},
-      channel.isThread
-        ? "The beginning of this thread. What you write here goes to the bot as it is."
-        : "The beginning of this channel. Type / to see what the bot can do.",
-    ),
-  );
-  composer.setChannel(channel);
-  drawBanner();
-}
-
-function threadActions(thread) {
-  const action = (name) => async () => {
-    if (name === "delete") {
-      const text = `“${thread.name}” and everything in it goes for everybody.`;
-      if (!(await confirmDialog("Delete thread", text, "Delete"))) return;
-    }
-    await post("/page/threads", { threadId: thread.id, action: name }).catch(showProblem);
-  };
-  const button = (name, label, mark) =>
-    el(
-      "button",
-      { type: "button", class: "icon-button", title: label, "aria-label": label, onclick: action(name) },
-      icon(mark),
-    );
-  return [
-    thread.isLocked
-      ? button("unlock", "Unlock thread", "unlock")
-      : thread.isArchived
-        ? button("unarchive", "Bring back thread", "restore")
-        : button("archive", "Archive thread", "archive"),
-    button("delete", "Delete thread", "trash"),
-  ];
-}
-
-function drawBanner() {
-  const channel = findChannel(state.currentId);
-  if (!state.isConnected) showBanner("Connection lost: trying again…");
-  else if (channel?.isArchived && channel.isLocked) {
-    showBanner("This thread is archived and locked: nobody writes here until it is unlocked.");
-  } else if (channel?.isArchived) showBanner("This thread is archived. Writing in it brings it back.");
-  else if (!state.isBotOnline) showBanner(`${state.botName} is offline: nobody answers until it is back.`);
-  else showBanner("");
-}
-
-function showBanner(text) {
-  const banner = byId("banner");
-  banner.textContent = text;
-  banner.hidden = text === "";
-}
-
-function setConnected(isConnected) {
-  state.isConnected = isConnected;
-  setPresence(state.isBotOnline);
-}
-
-function setPresence(isOnline) {
-  state.isBotOnline = isOnline;
-  const line = byId("bot-state");
-  line.textContent = !state.isConnected
-    ? "connecting…"
-    : isOnline
-      ? `${state.botName} is online`
-      : `${state.botName} is offline`;
-  line.className = state.isConnected && isOnline ? "online" : "offline";
-  drawBanner();
-}
-
-function drawPending() {
-  const rows = [...state.pending.values()]
-    .filter((interaction) => interaction.channelId === state.currentId)
-    .filter((interaction) => interaction.state === "failed" || interaction.name !== undefined)
-    .map((interaction) => {
-      const isFailed = interaction.state === "failed";
-      const what = interaction.name === undefined ? "This interaction" : `/${interaction.name}`;
-      return el(
-        "li",
-        { class: `message system pending${isFailed ? " failed" : ""}` },
-        el(
-          "div",
-          { class: "content" },
-          isFailed ? `${what}: the application did not respond. ` : `Sending ${what}…`,
-          isFailed &&
-            el(
-              "button",
-              {
-                type: "button",
-                class: "link",
-                onclick: () => {
-                  state.pending.delete(interaction.id);
-                  drawPending();
-                },
-              },
-              "Dismiss",
-            ),
-        ),
-      );
-    });
-  list.keepView(() => byId("pending").replaceChildren(...rows));
-}
-
-const typing = new Map();
-
-function drawTyping() {
-  const entry = typing.get(state.currentId);
-  byId("typing").textContent = entry && entry.until > Date.now() ? `${entry.name} is typing…` : "";
+function isWatched(): boolean {
+  return document.visibilityState === "visible" && list.isAtBottom();
 }
 
 let announcedAt = 0;
 
 /** For screen readers: what is new, not every edit, and not more than once a second. */
-function announce(message) {
+function announce(message: SeenMessage): void {
   if (Date.now() - announcedAt < 1000) return;
   announcedAt = Date.now();
   const text = message.content.replace(/```\w*/g, "").slice(0, 150);
@@ -344,103 +174,44 @@ function announce(message) {
 
 // --- acting -----------------------------------------------------------------------------------------------
 
-/** What waits for the end of an interaction, by its id. */
-const busy = new Map();
+function addressOf(message: SeenMessage): { channelId: string; messageId: string } {
+  return { channelId: message.channelId, messageId: message.id };
+}
 
-async function press(message, customId, control, values) {
-  control.disabled = true;
-  const free = () => {
-    control.disabled = false;
-  };
+async function act(path: string, body: object): Promise<void> {
   try {
-    const interaction = await post("/page/components", { messageId: message.id, customId, values });
-    if (interaction.state === "waiting" && state.pending.has(interaction.id)) {
-      busy.set(interaction.id, (now) => {
-        if (now === "waiting") return;
-        busy.delete(interaction.id);
-        free();
-      });
-    } else free();
+    await post(path, body);
   } catch (error) {
-    free();
-    showProblem(error);
+    frame.showProblem(error);
   }
 }
 
-async function answerForm(interaction) {
-  const values = await formDialog(interaction.form);
-  if (values) await post("/page/forms", { interactionId: interaction.id, values }).catch(showProblem);
+async function remove(message: SeenMessage): Promise<void> {
+  if (!(await confirmDialog("Delete message", "It goes for everybody.", "Delete"))) return;
+  await act("/page/messages/delete", addressOf(message));
 }
 
-function showProblem(error) {
-  showBanner(error.message);
-  setTimeout(drawBanner, 6000);
+async function edit(message: SeenMessage): Promise<void> {
+  const field = {
+    label: "Message",
+    value: message.content,
+    isLong: true,
+    maxLength: MAX_CONTENT_CHARACTERS,
+  };
+  const content = await askDialog("Edit message", field);
+  if (content !== undefined) await act("/page/messages/edit", { ...addressOf(message), content });
 }
 
-// --- read marks -------------------------------------------------------------------------------------------
-
-function isUnread(channel) {
-  const last = channel.lastMessageId;
-  return last !== null && compareIds(last, state.read[channel.id] ?? "0") > 0;
-}
-
-function isWatched() {
-  return document.visibilityState === "visible" && list.isAtBottom();
-}
-
-function markRead(channelId) {
-  const last = findChannel(channelId)?.lastMessageId;
-  state.pings.delete(channelId);
-  if (!last || state.read[channelId] === last) return;
-  state.read[channelId] = last;
-  try {
-    localStorage.setItem(READ_KEY, JSON.stringify(state.read));
-  } catch {
-    // no storage: the marks last as long as the page
-  }
-}
-
-function loadRead() {
-  try {
-    return JSON.parse(localStorage.getItem(READ_KEY) ?? "{}");
-  } catch {
-    return {}; // no storage, or not ours
-  }
-}
-
-// --- the drawer of narrow screens -------------------------------------------------------------------------
-
-function setDrawer(isOpen) {
-  byId("app").classList.toggle("drawer-open", isOpen);
-  byId("scrim").hidden = !isOpen;
-  byId("open-sidebar").setAttribute("aria-expanded", String(isOpen));
-  if (isOpen) byId("sidebar").querySelector("a.channel")?.focus();
-}
-
-function closeDrawer() {
-  if (byId("app").classList.contains("drawer-open")) setDrawer(false);
-}
-
-byId("open-sidebar").prepend(icon("menu"));
-byId("open-sidebar").addEventListener("click", () => setDrawer(true));
-byId("scrim").addEventListener("click", closeDrawer);
-// A tap on the thread that is shown already changes no address, and is still meant to close the drawer.
-byId("channel-tree").addEventListener("click", (event) => event.target.closest("a") && closeDrawer());
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") closeDrawer();
-});
 byId("load-older").addEventListener("click", () => {
   const oldest = list.oldestId;
-  if (oldest) loadMessages(oldest).catch(showProblem);
+  if (oldest !== undefined) loadMessages(oldest).catch((error: unknown) => frame.showProblem(error));
 });
-window.addEventListener("hashchange", () => {
-  if (state.channel) void show(location.hash.slice(1));
-});
+window.addEventListener("hashchange", () => void show(location.hash.slice(1)));
 document.addEventListener("visibilitychange", () => {
-  if (state.currentId && isWatched()) {
-    markRead(state.currentId);
-    drawSidebar();
-  }
+  if (state.currentId === undefined || !isWatched()) return;
+  state.markRead(state.currentId);
+  drawSidebar(state);
 });
 
+startTicking();
 connect();

@@ -1,178 +1,139 @@
-/** Discord's Markdown, the part that bots use: text → nodes. Nothing is fetched, nothing is HTML. */
-import { renderAnsi } from "./ansi.js";
-import { el } from "./dom.js";
-import { icon } from "./icons.js";
+/** Markdown's tree → nodes. Nothing is fetched, nothing is HTML. */
+import { renderAnsi } from "./ansi.ts";
+import { append, el } from "./dom.ts";
+import { icon } from "./icons.ts";
+import { type Block, type Inline, parseMarkdown } from "./markdown-parse.ts";
+import type { Names } from "./names.ts";
+import { timestamp } from "./timestamps.ts";
 
-/**
- * @param text the message's content
- * @param context `{ nameOfUser(id), channelOf(id), openChannel(id), me }` for mentions
- */
-export function renderMarkdown(text, context) {
+export function renderMarkdown(text: string, names: Names): DocumentFragment {
   const fragment = document.createDocumentFragment();
-  let from = 0;
-  // A fence closes at the next three backticks, wherever they stand; there is no escaping inside.
-  for (const match of text.matchAll(/```(?:([\w+#.-]+)\n)?\n*([\s\S]*?)```/g)) {
-    if (match[2] === "" && match[1] === undefined) continue;
-    renderLines(fragment, text.slice(from, match.index).replace(/\n$/, ""), context);
-    fragment.append(codeBlock(match[2].replace(/\n+$/, ""), match[1]));
-    from = match.index + match[0].length;
-    if (text[from] === "\n") from += 1;
-  }
-  renderLines(fragment, text.slice(from), context);
+  append(
+    fragment,
+    parseMarkdown(text).map((block) => renderBlock(block, names)),
+  );
   return fragment;
 }
 
-function codeBlock(text, language) {
-  const code = el("code", {});
-  if (language === "ansi") code.append(renderAnsi(text));
-  else code.textContent = text;
-  return el("pre", { class: "code-block" }, code);
-}
-
-/** Headings, quotes, lists and small print are told by how a line begins. */
-function renderLines(parent, text, context) {
-  if (text === "") return;
-  const lines = text.split("\n");
-  let needsBreak = false;
-  for (const line of lines) {
-    const block = renderBlockLine(line, context);
-    if (block) {
-      parent.append(block);
-      needsBreak = false;
-      continue;
+function renderBlock(block: Block, names: Names): Node {
+  switch (block.kind) {
+    case "lines":
+      return inlines(el("span"), block.children, names);
+    case "code":
+      return codeBlock(block.text, block.language);
+    case "heading": {
+      const tags = ["h3", "h4", "h5"] as const;
+      return inlines(el(tags[block.level - 1] ?? "h5", { class: "md-heading" }), block.children, names);
     }
-    if (needsBreak) parent.append(el("br"));
-    renderInline(parent, line, context);
-    needsBreak = true;
-  }
-}
-
-function renderBlockLine(line, context) {
-  const kinds = [
-    [/^(#{1,3}) +(.+)$/, (match) => el(`h${match[1].length + 2}`, { class: "md-heading" }), 2],
-    [/^-# +(.+)$/, () => el("small", { class: "md-small" }), 1],
-    [/^> (.*)$/, () => el("blockquote", {}), 1],
-    [
-      /^( *)[-*] +(.+)$/,
-      (match) => el("div", { class: match[1].length >= 2 ? "md-item deep" : "md-item" }),
-      2,
-    ],
-  ];
-  for (const [pattern, make, group] of kinds) {
-    const match = pattern.exec(line);
-    if (!match) continue;
-    const block = make(match);
-    renderInline(block, match[group], context);
-    return block;
-  }
-  return undefined;
-}
-
-/** In order of precedence; each turns its match into a node. */
-const INLINE = [
-  [/\\([\\`*_~|<>#[\]()@-])/, (match) => document.createTextNode(match[1])],
-  [/``(.+?)``(?!`)|`([^`]+)`/, (match) => el("code", { class: "inline-code" }, match[1] ?? match[2])],
-  [/<@!?(\d+)>/, (match, context) => userMention(match[1], context)],
-  [/<#(\d+)>/, (match, context) => channelMention(match[1], context)],
-  [/<t:(-?\d+)(?::([tTdDfFR]))?>/, (match) => timestamp(Number(match[1]), match[2])],
-  [/@(everyone|here)\b/, (match) => el("span", { class: "mention" }, `@${match[1]}`)],
-  [/\[([^\]\n]+)\]\(<?(https?:\/\/[^\s)>]+)>?\)/, (match, context) => link(match[2], match[1], context)],
-  [/<(https?:\/\/[^\s>]+)>|(https?:\/\/[^\s<]+[^\s<.,:;"')\]!?])/, (match) => link(match[1] ?? match[2])],
-  [/\*\*(.+?)\*\*(?!\*)/, (match, context) => nested("strong", match[1], context)],
-  [/__(.+?)__(?!_)/, (match, context) => nested("u", match[1], context)],
-  [/~~(.+?)~~/, (match, context) => nested("s", match[1], context)],
-  [/\|\|(.+?)\|\|/, (match, context) => spoiler(match[1], context)],
-  [/\*(?!\s)([^*\n]+?)\*/, (match, context) => nested("em", match[1], context)],
-  [/(?<![\w])_(?!\s)([^_\n]+?)_(?![\w])/, (match, context) => nested("em", match[1], context)],
-];
-
-function renderInline(parent, text, context) {
-  let rest = text;
-  while (rest !== "") {
-    let first;
-    for (const [pattern, make] of INLINE) {
-      const match = pattern.exec(rest);
-      if (match && (!first || match.index < first.match.index)) first = { match, make };
+    case "small":
+      return inlines(el("small", { class: "md-small" }), block.children, names);
+    case "item": {
+      const marker = el("span", { class: "md-marker" }, block.marker);
+      const row = el("div", { class: `md-item depth-${block.depth}` }, marker);
+      row.append(inlines(el("div"), block.children, names));
+      return row;
     }
-    if (!first) break;
-    parent.append(rest.slice(0, first.match.index), first.make(first.match, context));
-    rest = rest.slice(first.match.index + first.match[0].length);
+    case "quote":
+      return el(
+        "blockquote",
+        {},
+        block.blocks.map((inner) => renderBlock(inner, names)),
+      );
   }
-  parent.append(rest);
 }
 
-function nested(tag, text, context) {
-  const element = el(tag);
-  renderInline(element, text, context);
-  return element;
+function codeBlock(text: string, language: string | undefined): HTMLElement {
+  return el("pre", { class: "code-block" }, el("code", {}, language === "ansi" ? renderAnsi(text) : text));
 }
 
-function spoiler(text, context) {
-  const element = nested("span", text, context);
-  element.className = "spoiler";
-  element.tabIndex = 0;
-  element.setAttribute("role", "button");
-  element.setAttribute("aria-label", "Spoiler, press to show");
+function inlines<Parent extends HTMLElement>(parent: Parent, parts: readonly Inline[], names: Names): Parent {
+  append(
+    parent,
+    parts.map((part) => renderInline(part, names)),
+  );
+  return parent;
+}
+
+function renderInline(part: Inline, names: Names): Node {
+  switch (part.kind) {
+    case "text":
+      return textWithBreaks(part.text);
+    case "strong":
+    case "em":
+      return inlines(el(part.kind), part.children, names);
+    case "underline":
+      return inlines(el("u"), part.children, names);
+    case "strike":
+      return inlines(el("s"), part.children, names);
+    case "spoiler":
+      return spoiler(part.children, names);
+    case "code":
+      return el("code", { class: "inline-code" }, part.text);
+    case "user": {
+      const className = part.id === names.me() ? "mention me" : "mention";
+      return el("span", { class: className }, `@${names.ofUser(part.id) ?? "unknown"}`);
+    }
+    case "channel":
+      return channelMention(part.id, names);
+    case "role":
+      return el("span", { class: "mention" }, "@role");
+    case "everyone":
+      return el("span", { class: "mention" }, `@${part.name}`);
+    case "time":
+      return timestamp(part.seconds, part.style);
+    case "link":
+      return link(part.address, part.label, names);
+  }
+}
+
+function textWithBreaks(text: string): DocumentFragment {
+  const fragment = document.createDocumentFragment();
+  for (const [index, line] of text.split("\n").entries()) {
+    if (index > 0) fragment.append(el("br"));
+    fragment.append(line);
+  }
+  return fragment;
+}
+
+function spoiler(children: readonly Inline[], names: Names): HTMLElement {
+  const element = inlines(
+    el("span", { class: "spoiler", tabindex: 0, role: "button", "aria-label": "Spoiler, press to show" }),
+    children,
+    names,
+  );
   const show = () => {
     element.classList.add("shown");
     element.removeAttribute("role");
     element.removeAttribute("aria-label");
   };
-  element.addEventListener("click", show);
+  // What lies below the cover must not be pressed by the press that lifts it.
+  const lift = (event: Event) => {
+    if (element.classList.contains("shown")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    show();
+  };
+  element.addEventListener("click", lift, true);
   element.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") show();
+    if (event.key === "Enter" || event.key === " ") lift(event);
   });
   return element;
 }
 
-function link(address, label, context) {
-  const element = el("a", { href: address, target: "_blank", rel: "noopener noreferrer" });
+function link(address: string, label: readonly Inline[] | undefined, names: Names): HTMLElement {
+  const element = el("a", { href: address, target: "_blank", rel: "noopener noreferrer", title: address });
   if (label === undefined) element.textContent = address;
-  else renderInline(element, label, context);
+  else inlines(element, label, names);
   return element;
 }
 
-function userMention(id, context) {
-  const isMe = id === context.me;
-  return el("span", { class: isMe ? "mention me" : "mention" }, `@${context.nameOfUser(id) ?? "unknown"}`);
-}
-
-function channelMention(id, context) {
-  const channel = context.channelOf(id);
+function channelMention(id: string, names: Names): HTMLElement {
+  const channel = names.findChannel(id);
   if (!channel) return el("span", { class: "mention" }, "#unknown");
-  const mark = channel.isThread ? icon("thread") : "# ";
   return el(
     "button",
-    { class: "mention", type: "button", onclick: () => context.openChannel(id) },
-    mark,
+    { class: "mention", type: "button", onclick: () => names.openChannel(id) },
+    channel.isThread ? icon("thread") : "# ",
     channel.name,
   );
-}
-
-function timestamp(seconds, style = "f") {
-  const date = new Date(seconds * 1000);
-  const full = date.toLocaleString();
-  const formats = {
-    t: () => date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }),
-    T: () => date.toLocaleTimeString(),
-    d: () => date.toLocaleDateString(),
-    D: () => date.toLocaleDateString([], { dateStyle: "long" }),
-    R: () => relative(date.getTime()),
-  };
-  const text = Number.isNaN(date.getTime()) ? "Invalid date" : (formats[style] ?? (() => full))();
-  return el("time", { class: "md-time", title: full }, text);
-}
-
-function relative(ms) {
-  const seconds = Math.round((ms - Date.now()) / 1000);
-  const units = [
-    ["day", 86_400],
-    ["hour", 3_600],
-    ["minute", 60],
-  ];
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  for (const [unit, size] of units) {
-    if (Math.abs(seconds) >= size) return format.format(Math.round(seconds / size), unit);
-  }
-  return format.format(seconds, "second");
 }

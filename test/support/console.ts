@@ -8,9 +8,9 @@ import { untilValue } from "./wait.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
 
-/** Builds the page beside its sources, where it is not current. */
-export function buildConsole(): void {
-  execFileSync(process.execPath, ["scripts/build.mjs", "--console"], { stdio: "inherit" });
+/** Builds the pages beside their sources, if they are not current. */
+export function buildPages(): void {
+  execFileSync(process.execPath, ["scripts/build.mjs", "--pages"], { stdio: "inherit" });
 }
 
 export async function startBrowser(): Promise<Browser> {

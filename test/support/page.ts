@@ -1,7 +1,36 @@
 /** The local Discord's page from outside: what stands on the screen, and whether it is what Discord holds. */
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type { LocalDiscord } from "../../local-discord/run.ts";
 import { untilValue } from "./wait.ts";
+
+export interface OpenPage {
+  page: Page;
+  /** Errors of the page's scripts, and what it complained about in the browser's console. */
+  problems: string[];
+  close: () => Promise<void>;
+}
+
+/** Opens the page as the person whom it acts for; below 700 px wide as a phone. */
+export async function openPage(
+  browser: Browser,
+  discord: LocalDiscord,
+  { width, height }: { width: number; height: number } = { width: 1200, height: 800 },
+): Promise<OpenPage> {
+  const isPhone = width < 700;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    isMobile: isPhone,
+    hasTouch: isPhone,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  await page.goto(discord.pageUrl);
+  await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+  return { page, problems, close: () => context.close() };
+}
 
 /** One message as a person sees it, reduced to what both sides can tell. */
 interface Row {
@@ -102,7 +131,7 @@ async function drawnRows(page: Page): Promise<DrawnRow[]> {
         id: (item as HTMLElement).dataset["id"] ?? "",
         text: body.join(""),
         author: item.querySelector(":scope > .message-head .author")?.textContent ?? undefined,
-        buttons: texts(":scope > .controls .button"),
+        buttons: texts(":scope > .controls .button:not(.choose)"),
         files: texts(":scope > .files .file-name").concat(
           [...item.querySelectorAll(":scope > .files img")].map((image) => image.getAttribute("alt") ?? ""),
         ),

@@ -34,7 +34,7 @@ export interface Console {
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
 }
 
-/** Made by `node scripts/build.mjs --console` beside the sources, by `npm run build` in dist/. */
+/** Made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
 const BUNDLE = fileURLToPath(new URL("./bundle/", import.meta.url));
 const ASSETS = new Map([
   ["console.js", "text/javascript; charset=utf-8"],

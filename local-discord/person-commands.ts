@@ -1,26 +1,26 @@
-/** What a person does: the checks that Discord's own client makes, then the same functions as the REST side. */
+/** A person uses a command: the checks that Discord's own client makes, then an interaction. */
 import { createInteraction } from "./interactions.ts";
 import { commandData, findValueProblem, type OptionValues, PersonError } from "./option-values.ts";
 import { has, Permission } from "./permissions.ts";
+import { getUsableChannel } from "./person-components.ts";
 import type { Interaction, World } from "./state.ts";
 import {
   type Channel,
   type Command,
   type CommandOption,
+  CommandType,
   isThread,
-  type Message,
   OptionType,
   type Snowflake,
 } from "./types.ts";
-import { findInteractive } from "./validate-components.ts";
-import { canView, type Wire } from "./wire.ts";
+import { messageWire } from "./wire.ts";
 
-/** Commands that this person is offered: registered, and not kept from them by their permissions. */
-export function commandsFor(world: World, userId: Snowflake): Command[] {
+/** Commands of a kind that this person is offered: registered, and not kept from them by their permissions. */
+export function commandsFor(world: World, userId: Snowflake, type: number = CommandType.slash): Command[] {
   const channel = world.getChannel(world.data.channelId);
   const permissions = world.permissions(userId, channel);
   return [...world.data.commands.values()].filter((command) => {
-    if (command.type !== 1) return false;
+    if (command.type !== type) return false;
     if (command.default_member_permissions === null) return true;
     const needed = BigInt(command.default_member_permissions);
     // "0" means administrators only.
@@ -83,100 +83,37 @@ export function askAutocomplete(
   });
 }
 
-/** Presses a button, or chooses `values` in a select. */
-export function operateComponent(
+/**
+ * Uses a message command on a message, as the menu of a message does.
+ * @throws PersonError
+ */
+export function runMessageCommand(
   world: World,
-  use: { userId: Snowflake; messageId: Snowflake; customId: string; values?: readonly string[] },
+  use: { userId: Snowflake; channelId: Snowflake; messageId: Snowflake; name: string },
 ): Interaction {
-  const message = findAnyMessage(world, use.messageId, use.userId);
-  if (!message) throw new PersonError("There is no such message.");
-  const component = findInteractive(message.components, use.customId);
-  if (!component) throw new PersonError(`The message has no component "${use.customId}".`);
-  if (component["disabled"] === true) throw new PersonError("That is switched off.");
-  const channel = getUsableChannel(world, use.userId, message.channel_id);
-  if (isThread(channel) && channel.thread_metadata.archived) {
-    throw new PersonError("The thread is archived.");
-  }
+  const channel = getCommandChannel(world, use);
+  const command = commandsFor(world, use.userId, CommandType.message).find(({ name }) => name === use.name);
+  if (!command) throw new PersonError(`There is no message command "${use.name}".`);
+  const target = world.findMessage(channel.id, use.messageId);
+  if (!target) throw new PersonError("There is no such message.");
+  // The target is shown to the bot whole, whatever its intents.
+  const viewer = { userId: world.data.applicationId, mayReadContent: true };
   return createInteraction(world, {
-    type: 3,
+    type: 2,
     userId: use.userId,
-    channelId: message.channel_id,
-    messageId: message.id,
+    channelId: channel.id,
     data: {
-      custom_id: use.customId,
-      component_type: component.type,
-      ...(component.type === 2 ? {} : { values: use.values ?? [] }),
+      id: command.id,
+      name: command.name,
+      type: command.type,
+      ...(command.guild_id === undefined ? {} : { guild_id: command.guild_id }),
+      target_id: target.id,
+      resolved: { messages: { [target.id]: messageWire(world, target, viewer) } },
     },
   });
 }
 
-/** Sends the form that the bot answered `interaction` with. */
-export function submitModal(
-  world: World,
-  interaction: Interaction,
-  values: Record<string, string>,
-): Interaction {
-  const modal = interaction.modal;
-  if (!modal) throw new PersonError("There is no form to send.");
-  const entries = modalInputs(modal).map((input) => ({
-    type: 1,
-    components: [{ type: 4, custom_id: input.customId, value: values[input.customId] ?? "" }],
-  }));
-  return createInteraction(world, {
-    type: 5,
-    userId: interaction.userId,
-    channelId: interaction.channelId,
-    ...(interaction.messageId === undefined ? {} : { messageId: interaction.messageId }),
-    data: { custom_id: modal["custom_id"], components: entries },
-  });
-}
-
-export type ModalInput = {
-  customId: string;
-  label: string;
-  isLong: boolean;
-  isRequired: boolean;
-  value: string;
-};
-
-/** The text fields of a form: in action rows, or in labels (type 18). */
-export function modalInputs(modal: Record<string, unknown>): ModalInput[] {
-  const rows = Array.isArray(modal["components"]) ? (modal["components"] as Wire[]) : [];
-  return rows.flatMap((row) => {
-    const inner = (row["component"] ?? (row["components"] as Wire[] | undefined)?.[0]) as Wire | undefined;
-    if (typeof inner?.["custom_id"] !== "string" || inner["type"] !== 4) return [];
-    return [
-      {
-        customId: inner["custom_id"],
-        label: String(row["label"] ?? inner["label"] ?? inner["custom_id"]),
-        isLong: inner["style"] === 2,
-        isRequired: inner["required"] !== false,
-        value: typeof inner["value"] === "string" ? inner["value"] : "",
-      },
-    ];
-  });
-}
-
-function findAnyMessage(world: World, id: Snowflake, userId: Snowflake): Message | undefined {
-  const own = world.ephemerals.get(id);
-  if (own) return own.ephemeral_for === userId ? own : undefined;
-  for (const messages of world.data.messages.values()) {
-    const found = messages.get(id);
-    if (found) return found;
-  }
-  return undefined;
-}
-
-function getUsableChannel(world: World, userId: Snowflake, channelId: Snowflake): Channel {
-  const channel = world.findChannel(channelId);
-  if (!channel || !canView(world, userId, channel)) throw new PersonError("There is no such channel.");
-  return channel;
-}
-
-function findCommandUse(
-  world: World,
-  use: { userId: Snowflake; channelId: Snowflake; name: string },
-): { channel: Channel; command: Command; path: CommandOption[]; leaf: CommandOption[] } {
+function getCommandChannel(world: World, use: { userId: Snowflake; channelId: Snowflake }): Channel {
   const channel = getUsableChannel(world, use.userId, use.channelId);
   // Commands are not offered in archived threads.
   if (isThread(channel) && channel.thread_metadata.archived) {
@@ -185,6 +122,14 @@ function findCommandUse(
   if (!has(world.permissions(use.userId, channel), Permission.useApplicationCommands)) {
     throw new PersonError("You may not use commands here.");
   }
+  return channel;
+}
+
+function findCommandUse(
+  world: World,
+  use: { userId: Snowflake; channelId: Snowflake; name: string },
+): { channel: Channel; command: Command; path: CommandOption[]; leaf: CommandOption[] } {
+  const channel = getCommandChannel(world, use);
   const [first, ...rest] = use.name.replace(/^\//, "").split(/\s+/);
   const command = commandsFor(world, use.userId).find((entry) => entry.name === first);
   if (!command) throw new PersonError(`There is no command /${use.name}.`);
