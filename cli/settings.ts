@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError, errorText } from "../shared/errors.ts";
+import { readPrivateFile } from "../shared/private-file.ts";
 
 const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
@@ -81,7 +82,7 @@ function isThisMachine(url: string): boolean {
 function readToken(name: string, file: string): string {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readPrivateFile(file);
   } catch (cause) {
     throw problem(`${name}: can't be read: ${errorText(cause)}`, cause);
   }

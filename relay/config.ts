@@ -1,9 +1,10 @@
 /** The relay's settings. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
+import { readPrivateFile } from "../shared/private-file.ts";
 
 const SNOWFLAKE = /^\d{17,20}$/;
 
@@ -86,5 +87,5 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
 
 function findToken(stateDir: string): string | undefined {
   const file = join(stateDir, "token");
-  return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
+  return existsSync(file) ? readPrivateFile(file).trim() : undefined;
 }

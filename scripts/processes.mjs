@@ -1,6 +1,7 @@
 // Child programs with a log each, waiting for them, and knowing whether another scripts/run is alive.
 import { spawn, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -194,6 +195,22 @@ export async function refuseTakenPort(host, port, variable) {
       `port ${port} is taken; stop what uses it, or choose another: ${variable}=${port + 100} scripts/run`,
     );
   }
+}
+
+/** What is set already wins. It holds tokens: shared/private-file.ts says the same for what is compiled. */
+export function loadDotEnv() {
+  if (!existsSync(".env")) return;
+  const { mode, uid } = statSync(".env");
+  if ((mode & (uid === process.getuid() ? 0o077 : 0o007)) !== 0) {
+    try {
+      chmodSync(".env", mode & 0o700);
+    } catch (error) {
+      const sentence = `.env holds secrets and others may read it; run: chmod 600 .env (${error.message})`;
+      process.stderr.write(`threadmux: ${sentence}\n`);
+      process.exit(2);
+    }
+  }
+  process.loadEnvFile(".env");
 }
 
 /** The port that was got; 0 asks for a free one. */

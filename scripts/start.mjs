@@ -12,6 +12,7 @@ import {
   findRunning,
   holdRun,
   listenOnce,
+  loadDotEnv,
   Problem,
   Program,
   refuseSecond,
@@ -20,7 +21,7 @@ import {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
-if (existsSync(".env")) process.loadEnvFile(".env"); // what is set already wins
+loadDotEnv();
 
 const read = (name, otherwise) => process.env[name]?.trim() || otherwise;
 const isLocal = read("DISCORD_TOKEN") === undefined;

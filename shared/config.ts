@@ -1,6 +1,8 @@
 /** Environment → config: every problem is found in one pass and reported with the variable's name. */
 import { existsSync } from "node:fs";
 import type { z } from "zod";
+import { errorText } from "./errors.ts";
+import { makePrivate } from "./private-file.ts";
 
 /** Raised by {@link parseEnv}; `problems` holds one line a variable. */
 export class ConfigError extends Error {
@@ -40,9 +42,19 @@ export function parseEnv<S extends z.ZodObject>(
   );
 }
 
-/** Loads `.env` of the working directory where there is one; what is already set wins. */
+/**
+ * Loads `.env` of the working directory if there is one; what is already set wins. It holds tokens, so that others
+ * may not read it.
+ * @throws ConfigError if they may, and that is not ours to change.
+ */
 export function loadDotEnv(): void {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  if (!existsSync(".env")) return;
+  try {
+    makePrivate(".env");
+  } catch (error) {
+    throw new ConfigError([errorText(error)]);
+  }
+  process.loadEnvFile(".env");
 }
 
 /** Refuses a Node.js that is too old, in words, before anything that needs a newer one runs. */

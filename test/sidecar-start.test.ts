@@ -1,4 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import Database from "better-sqlite3";
@@ -161,6 +170,66 @@ test("nobody else can read what is kept: folders 0700, files 0600", async () => 
   expect(names).toContain("runs/one.sink");
   expect(open).toEqual([]);
   expect(await untilOutput(client, "one", "\r\n")).toMatch(/^0022\r\n/);
+  await sidecar.stop();
+});
+
+describe("a STATE_DIR that is not for the sidecar alone is refused and left as it is:", () => {
+  const modeOf = (path: string) => statSync(path).mode & 0o7777;
+
+  test.each([
+    ["a sticky one, as /tmp", 0o1777, [], "is a shared folder; choose one of its own"],
+    [
+      "an open one with other things in it, as a home",
+      0o755,
+      ["notes.txt"],
+      "is open to others and holds other things",
+    ],
+  ] as const)("%s", async (_name, mode, names, words) => {
+    const folders = makeFolders();
+    mkdirSync(folders.stateDir);
+    chmodSync(folders.stateDir, mode);
+    for (const name of names) writeFileSync(join(folders.stateDir, name), "mine");
+    const { exitCode, stderr } = await runToEnd(folders.env);
+    expect(stderr).toMatch(new RegExp(`^threadmux vm: STATE_DIR: .*${folders.stateDir} ${words}.*\n$`));
+    expect(exitCode).toBe(1);
+    expect(modeOf(folders.stateDir)).toBe(mode);
+    expect(readdirSync(folders.stateDir)).toEqual(names);
+  });
+
+  test.runIf(process.getuid?.() === 0)("another user's", async () => {
+    const folders = makeFolders();
+    mkdirSync(folders.stateDir, { mode: 0o700 });
+    chownSync(folders.stateDir, 65_534, 65_534);
+    const { exitCode, stderr } = await runToEnd(folders.env);
+    expect(stderr).toMatch(/^threadmux vm: STATE_DIR: .* belongs to another user \(id 65534\); .*\n$/);
+    expect(exitCode).toBe(1);
+    expect(readdirSync(folders.stateDir)).toEqual([]);
+  });
+
+  test("one that was used before is tightened", async () => {
+    const folders = makeFolders();
+    const sidecar = await startSidecar({}, { folders });
+    await sidecar.stop();
+    chmodSync(folders.stateDir, 0o755);
+    await sidecar.restart();
+    expect(modeOf(folders.stateDir)).toBe(0o700);
+  });
+});
+
+test("an .env or a token that others may read is tightened before it is used", async () => {
+  const folders = makeFolders();
+  const { VM_TOKEN: _, ...env } = folders.env;
+  const token = "a-token-of-at-least-32-characters-in-a-file";
+  mkdirSync(folders.stateDir, { mode: 0o700 });
+  writeFileSync(join(folders.stateDir, "token"), token, { mode: 0o644 });
+  writeFileSync(join(folders.home, ".env"), "MAX_THREADS=1\n");
+  chmodSync(join(folders.home, ".env"), 0o664);
+  const sidecar = await spawnSidecar({ VM_TOKEN: "" }, { ...folders, env });
+  const client = new SidecarClient({ url: sidecar.url, token });
+  expect(await client.listThreads()).toEqual([]);
+  for (const file of [join(folders.stateDir, "token"), join(folders.home, ".env")]) {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
   await sidecar.stop();
 });
 

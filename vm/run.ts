@@ -1,19 +1,8 @@
 /** Wires the sidecar together and listens. */
-import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { realpathSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { HealthReply } from "../shared/api.ts";
-import { errorText } from "../shared/errors.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
@@ -28,6 +17,7 @@ import { RefusalLog } from "./http/refusal-log.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createTokenCheck } from "./http/token.ts";
 import { Cgroups } from "./processes/cgroups.ts";
+import { makeReposDir, makeStateDir, readOrMakeToken } from "./state-dir.ts";
 import { holdLock } from "./store/lock.ts";
 import { openStore } from "./store/store.ts";
 import { freeDiskBytes, LOW_BYTES } from "./streams/disk.ts";
@@ -80,11 +70,8 @@ export async function runSidecar(
   const releasers = new Releasers();
   try {
     const { stateDir } = config;
-    needFolder("STATE_DIR", () => {
-      makeFolders(stateDir, 0o700);
-      chmodSync(stateDir, 0o700);
-    });
-    needFolder("REPOS_DIR", () => makeFolders(config.reposDir));
+    makeStateDir(stateDir);
+    makeReposDir(config.reposDir);
     const reposDir = realpathSync(config.reposDir);
     const paths = statePaths(stateDir);
     const lock = holdLock(paths.lock);
@@ -251,34 +238,4 @@ export async function runSidecar(
     await releasers.close();
     throw error;
   }
-}
-
-function needFolder(name: string, make: () => void): void {
-  try {
-    make();
-  } catch (error) {
-    throw new Error(`${name}: can't be made or used: ${errorText(error)}`, { cause: error });
-  }
-}
-
-/** As `mkdir -p`. Node's own never returns where a folder is there that takes no other, as /proc (Node 20). */
-function makeFolders(path: string, mode = 0o777): void {
-  if (existsSync(path)) {
-    if (!statSync(path).isDirectory()) throw new Error(`${path} is not a directory`);
-    return;
-  }
-  if (dirname(path) !== path) makeFolders(dirname(path), mode);
-  mkdirSync(path, { mode });
-}
-
-function readOrMakeToken(file: string): string {
-  if (existsSync(file)) {
-    const token = readFileSync(file, "utf8").trim();
-    if (token.length < 32)
-      throw new Error(`${file} holds no token of at least 32 characters; delete it to get a new one`);
-    return token;
-  }
-  const token = randomBytes(32).toString("hex");
-  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
-  return token;
 }

@@ -1,0 +1,66 @@
+/** The folders that the sidecar works in, and the token that lies in one of them. */
+import { randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { errorText } from "../shared/errors.ts";
+import { readPrivateFile } from "../shared/private-file.ts";
+
+/** One of them is in every folder that was a STATE_DIR before. */
+const OURS = ["threadmux.db", "token", "run.json", "local-discord.json"];
+const STICKY = 0o1000;
+
+/** Makes STATE_DIR, or takes one that is there and is for nothing else. @throws Error in words for a person. */
+export function makeStateDir(path: string): void {
+  inWords("STATE_DIR", () => {
+    makeFolders(path, 0o700);
+    const { mode, uid } = statSync(path);
+    const others = "choose one of its own, such as";
+    if ((mode & STICKY) !== 0) throw new Error(`${path} is a shared folder; ${others} ${path}/threadmux`);
+    if (uid !== process.getuid?.()) {
+      throw new Error(`${path} belongs to another user (id ${uid}); ${others} ${path}/threadmux`);
+    }
+    if ((mode & 0o077) === 0) return;
+    // One that was made by hand for this is empty. Any other may be everybody's, such as a home or /var.
+    const names = readdirSync(path);
+    if (names.length > 0 && !OURS.some((name) => names.includes(name))) {
+      throw new Error(`${path} is open to others and holds other things; ${others} ${path}/threadmux`);
+    }
+    chmodSync(path, 0o700);
+  });
+}
+
+/** Makes REPOS_DIR. @throws Error in words for a person. */
+export function makeReposDir(path: string): void {
+  inWords("REPOS_DIR", () => makeFolders(path));
+}
+
+/** @throws Error in words for a person. */
+export function readOrMakeToken(file: string): string {
+  if (existsSync(file)) {
+    const token = readPrivateFile(file).trim();
+    if (token.length < 32)
+      throw new Error(`${file} holds no token of at least 32 characters; delete it to get a new one`);
+    return token;
+  }
+  const token = randomBytes(32).toString("hex");
+  writeFileSync(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+  return token;
+}
+
+function inWords(name: string, make: () => void): void {
+  try {
+    make();
+  } catch (error) {
+    throw new Error(`${name}: can't be made or used: ${errorText(error)}`, { cause: error });
+  }
+}
+
+/** As `mkdir -p`. Node's own never returns where a folder is there that takes no other, as /proc (Node 20). */
+function makeFolders(path: string, mode = 0o777): void {
+  if (existsSync(path)) {
+    if (!statSync(path).isDirectory()) throw new Error(`${path} is not a directory`);
+    return;
+  }
+  if (dirname(path) !== path) makeFolders(dirname(path), mode);
+  mkdirSync(path, { mode });
+}
