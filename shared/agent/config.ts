@@ -75,6 +75,8 @@ export const threadConfigSchema = z.object({
   number: z.number().int().positive().optional(),
   createdBy: sourceSchema,
   createdAt: z.iso.datetime(),
+  /** The engine's conversation, if there was one before the thread had a folder. */
+  sessionId: str.optional(),
   /** Absolute: the directory that the agent works in. */
   dir: str.startsWith("/"),
   agent: agentConfigSchema,

@@ -119,7 +119,11 @@ export const eventSchema = z.discriminatedUnion("type", [
   }),
   event("message_withdraw", { messageId: str, by: sourceSchema, applied: z.boolean() }),
   event("delivery", { deliveryId: str, messageIds: z.array(str).min(1) }),
-  event("delivery_update", { deliveryId: str, status: z.enum(["started", "completed", "cancelled"]) }),
+  /** `queued`: a restart found that the engine had not kept it, so it is sent again under the same id. */
+  event("delivery_update", {
+    deliveryId: str,
+    status: z.enum(["queued", "started", "completed", "cancelled"]),
+  }),
   event("turn_start", {
     turnId: str,
     cause: z.enum(["message", "task", "resume"]),
@@ -174,6 +178,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     toolName: str,
     /** Of the tool's name and input: the same call asked again after a restart has the same. */
     callKey: str,
+    /** The call's input as JSON, at most 2,000 characters; the whole of it is in the `tool_call`. */
+    input: str,
     options: z.array(optionSchema),
     title: str,
     description: str.optional(),
@@ -195,6 +201,7 @@ export const eventSchema = z.discriminatedUnion("type", [
     requestId: str,
     toolCallId: str,
     callKey: str,
+    input: str,
     message: str,
     questions: z.array(questionSchema),
     replaces: str.optional(),

@@ -11,16 +11,26 @@ const count = z.number().int().nonnegative();
  */
 export const stateSchema = z.object({
   v: z.literal(1),
-  sessionId: str.optional(),
-  generation: count,
+  /** The newest process of the engine, noted before it is started. */
+  launch: z
+    .object({
+      generation: count,
+      sessionId: str,
+      resumed: z.boolean(),
+      reseeded: z.boolean(),
+      takesUp: z.boolean(),
+      startedAt: z.iso.datetime(),
+    })
+    .optional(),
   transcript: z.object({ bytes: count, seq: count }),
   inbox: z.object({ bytes: count }),
   engine: z.object({ generation: count, bytes: count }),
+  /** How much of `transcript.md` is made. */
+  markdown: z.object({ bytes: count }),
   grantedRules: z.array(str),
   totals: z.object({ turns: count, usage: usageSchema, spendUsd: z.number().nonnegative() }),
-  /** The runner's own snapshots; no other program reads them. */
+  /** What the transcript comes to at those bytes, so that a start need not read it whole. */
   fold: z.unknown().optional(),
-  checkpoint: z.unknown().optional(),
 });
 export type RunnerState = z.infer<typeof stateSchema>;
 

@@ -22,6 +22,12 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return close(fold, event.requestId, permissionAnswer(event));
     case "elicitation_response":
       return close(fold, event.requestId, elicitationAnswer(event));
+    case "tool_call_update":
+      // The engine has the answer: from here on the call may have run.
+      return {
+        ...fold,
+        recordedAnswers: fold.recordedAnswers.filter((answer) => answer.toolCallId !== event.toolCallId),
+      };
     case "turn_end":
       // An answer holds for the turn that is taken up again, and not beyond it.
       return event.stopReason === "interrupted" ? fold : { ...fold, recordedAnswers: [] };
@@ -51,11 +57,12 @@ function open(
     requestId: event.requestId,
     toolCallId: event.toolCallId,
     callKey: event.callKey,
+    input: event.input,
     generation: fold.engine?.generation ?? 0,
     askedAt: event.ts,
     seq: event.seq,
     // Older names of an ask that is asked again and again: the last few, so that it stays small.
-    replaces: replaced ? [...replaced.replaces, replaced.requestId].slice(-20) : [],
+    replaces: [...(replaced?.replaces ?? []), ...(event.replaces ? [event.replaces] : [])].slice(-20),
   };
   return { ...fold, asks: [...fold.asks.filter((other) => other !== replaced), ask] };
 }
@@ -69,9 +76,19 @@ function close(fold: ThreadFold, requestId: string, answer: AskAnswer | undefine
   const grantedRules =
     rule === undefined || fold.grantedRules.includes(rule) ? fold.grantedRules : [...fold.grantedRules, rule];
   if (!answer) return { ...fold, asks };
-  const { callKey, toolName, generation } = ask;
-  const recorded = { requestId: ask.requestId, callKey, toolName, generation, response: answer };
-  return { ...fold, asks, grantedRules, recordedAnswers: [...fold.recordedAnswers, recorded].slice(-100) };
+  const { toolCallId, callKey, toolName, input, generation } = ask;
+  const recorded = {
+    requestId: ask.requestId,
+    toolCallId,
+    callKey,
+    toolName,
+    input,
+    generation,
+    response: answer,
+  };
+  // If the same call was answered before the engine died, this answer takes the place of that one.
+  const others = fold.recordedAnswers.filter((other) => !ask.replaces.includes(other.requestId));
+  return { ...fold, asks, grantedRules, recordedAnswers: [...others, recorded].slice(-100) };
 }
 
 function permissionAnswer(event: EventOf<"permission_response">): AskAnswer | undefined {

@@ -8,7 +8,8 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, threadId: event.threadId };
     case "engine_start": {
       const { generation, engine, sessionId, version, model, modeId } = event;
-      return { ...fold, engine: { generation, isUp: true, engine, sessionId, version, model, modeId } };
+      const started = { generation, isUp: true, engine, sessionId, version, model, modeId, takenCount: 0 };
+      return { ...fold, engine: started };
     }
     case "engine_end":
       return endEngine(fold, event);
@@ -16,12 +17,14 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return {
         ...fold,
         engine: fold.engine && { ...fold.engine, modeId: event.modeId },
+        chosen: { ...fold.chosen, modeId: event.modeId },
         pending: { ...fold.pending, mode: null },
       };
     case "config_update":
       return {
         ...fold,
         engine: fold.engine && { ...fold.engine, model: event.model ?? fold.engine.model },
+        chosen: { ...fold.chosen, model: event.by ? (event.model ?? null) : fold.chosen.model },
         pending: { ...fold.pending, model: null },
       };
     case "compaction_update":
@@ -38,7 +41,7 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
 /** Work that its end cut off: it may be taken up again. */
 function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   const engine = fold.engine && { ...fold.engine, isUp: false };
-  const next = { ...fold, engine, backgroundTasks: [] };
+  const next = { ...fold, engine, backgroundTasks: [], endedGeneration: event.generation };
   if (event.reason !== "crashed") return next;
   // What waits for a person was not cut off: the answer takes it up, and no limit counts.
   const count = fold.asks.length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;
@@ -59,11 +62,11 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
   });
   switch (op) {
     case "interrupt":
-      return fold.turn && (turnId === undefined || turnId === fold.turn.turnId) ? pend("interrupt") : fold;
+      return isMeant(fold, turnId) ? pend("interrupt") : fold;
     case "mode":
-      return pend("mode");
+      return { ...pend("mode"), chosen: { ...fold.chosen, modeId: value ?? null } };
     case "model":
-      return pend("model");
+      return { ...pend("model"), chosen: { ...fold.chosen, model: value ?? null } };
     case "compact":
       return pend("compact");
     case "end_task":
@@ -80,4 +83,10 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     case "kill":
       return { ...fold, isKilled: true };
   }
+}
+
+/** Without a turn's id the interrupt means what runs or is about to. */
+function isMeant(fold: ThreadFold, turnId: string | undefined): boolean {
+  if (fold.turn) return turnId === undefined || turnId === fold.turn.turnId;
+  return turnId === undefined && fold.deliveries.length > 0;
 }

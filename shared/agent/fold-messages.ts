@@ -1,5 +1,5 @@
 /** The part of the fold that knows messages and deliveries. */
-import type { ThreadEvent } from "./events.ts";
+import type { EventOf, ThreadEvent } from "./events.ts";
 import type { OpenDelivery, ThreadFold, WaitingMessage } from "./fold-types.ts";
 
 export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
@@ -56,21 +56,24 @@ function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly
     ...fold,
     messages: fold.messages.filter((message) => !isIn(message)),
     deliveries: [...fold.deliveries, delivery],
+    deliveryIds: [...fold.deliveryIds, deliveryId].slice(-100),
   };
 }
 
 function foldUpdate(
   fold: ThreadFold,
   deliveryId: string,
-  status: "started" | "completed" | "cancelled",
+  status: EventOf<"delivery_update">["status"],
 ): ThreadFold {
-  if (status !== "started") {
+  if (status === "completed" || status === "cancelled") {
     return { ...fold, deliveries: fold.deliveries.filter((open) => open.deliveryId !== deliveryId) };
   }
+  const isTaken = status === "started" && fold.engine?.isUp;
   return {
     ...fold,
+    engine: fold.engine && isTaken ? { ...fold.engine, takenCount: fold.engine.takenCount + 1 } : fold.engine,
     deliveries: fold.deliveries.map((open) =>
-      open.deliveryId === deliveryId ? { ...open, status: "started" } : open,
+      open.deliveryId === deliveryId ? { ...open, status: status === "started" ? "started" : "noted" } : open,
     ),
   };
 }

@@ -21,18 +21,27 @@ export interface ThreadFold {
     version: string;
     model: string;
     modeId: string;
+    /** Deliveries that this process has taken. */
+    takenCount: number;
   } | null;
+  /** The newest process whose end is written down; 0 if there is none. */
+  endedGeneration: number;
   /** Received, and in no delivery yet. */
   messages: WaitingMessage[];
   /** Noted, and not completed. */
   deliveries: OpenDelivery[];
+  /** The last hundred, completed ones too: echoes name them. */
+  deliveryIds: string[];
   turn: OpenTurn | null;
   /** Turns that began. */
   turnCount: number;
   steps: OpenStep[];
   toolCalls: OpenToolCall[];
   asks: OpenAsk[];
-  /** Answers to parked asks: the same call is answered by them when it is asked again. */
+  /**
+   * Answers that the engine has not echoed. If it dies before it does, the call did not run, and the same call is
+   * answered by the recorded answer when it is asked again.
+   */
   recordedAnswers: RecordedAnswer[];
   backgroundTasks: { taskId: string; title: string }[];
   children: { threadId: string; mode: "await" | "async"; title: string; toolCallId?: string }[];
@@ -44,6 +53,8 @@ export interface ThreadFold {
     compact: PendingControl | null;
     endTask: PendingControl | null;
   };
+  /** What people chose in mid-thread: it holds over restarts of the engine. */
+  chosen: { modeId: string | null; model: string | null };
   isPaused: boolean;
   isKilled: boolean;
   failure: { code: EventOf<"failure">["code"]; message: string } | null;
@@ -100,6 +111,8 @@ export interface OpenAsk {
   toolCallId: string;
   toolName: string;
   callKey: string;
+  /** The call's input as JSON, cut. */
+  input: string;
   title: string;
   /** The engine's process that asked. If it is dead the ask is parked. */
   generation: number;
@@ -113,6 +126,8 @@ export interface OpenAsk {
 
 export interface RecordedAnswer {
   requestId: string;
+  toolCallId: string;
+  input: string;
   callKey: string;
   toolName: string;
   generation: number;

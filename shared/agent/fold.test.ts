@@ -42,6 +42,7 @@ const ask = (requestId: string, replaces?: string): EventBody => ({
   toolCallId: "c1",
   toolName: "Bash",
   callKey: "k",
+  input: "{}",
   title: "Bash npm test",
   options: [
     { optionId: "once", name: "Allow once", kind: "allow_once" },

@@ -11,17 +11,22 @@ import { foldMessage } from "./fold-messages.ts";
 import { foldTurn } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
 
+/** Of the fold's shape: a stored fold of another version is not used. */
+export const FOLD_VERSION = 1;
+
 export function emptyFold(): ThreadFold {
   return {
-    v: 1,
+    v: FOLD_VERSION,
     seq: 0,
     ts: null,
     threadId: null,
     lastEngineId: null,
     lastInboxId: null,
     engine: null,
+    endedGeneration: 0,
     messages: [],
     deliveries: [],
+    deliveryIds: [],
     turn: null,
     turnCount: 0,
     steps: [],
@@ -31,6 +36,7 @@ export function emptyFold(): ThreadFold {
     backgroundTasks: [],
     children: [],
     pending: { interrupt: null, mode: null, model: null, compact: null, endTask: null },
+    chosen: { modeId: null, model: null },
     isPaused: false,
     isKilled: false,
     failure: null,

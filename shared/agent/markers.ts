@@ -1,0 +1,8 @@
+/** By what the processes of a thread are known, in /proc/<pid>/environ. */
+
+/** In the runner's environment alone: the engine does not inherit it. Its value is the thread's id. */
+export const RUNNER_MARKER = "THREADMUX_RUNNER";
+/** In the environment of the engine and of all that it starts: the thread's id, */
+export const ENGINE_MARKER = "THREADMUX_THREAD";
+/** and its folder, because two state folders may have threads of the same id. */
+export const ENGINE_FOLDER_MARKER = "THREADMUX_THREAD_FOLDER";
