@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const PROGRAMS = ["vm", "relay", "agent/engines/demo"] as const;
+const PROGRAMS = ["vm", "relay", "agent", "agent/engines/demo"] as const;
 
 /** The program as one JavaScript file, in its source's folder, where its assets are found. */
 export function programFile(program: (typeof PROGRAMS)[number]): string {

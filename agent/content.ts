@@ -1,0 +1,86 @@
+/** Waiting messages as what the engine is given: texts whole again, images read. */
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { unboundLine } from "../shared/agent/bound.ts";
+import type { WaitingMessage } from "../shared/agent/fold-types.ts";
+import type { Block } from "../shared/agent/values.ts";
+import type { ContentPart } from "./engine.ts";
+
+/** The engine refuses larger ones. */
+const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
+const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+export interface Content {
+  parts: ContentPart[];
+  /** What the model does not get, a sentence each. */
+  problems: string[];
+}
+
+export function contentOf(
+  messages: readonly WaitingMessage[],
+  folder: string,
+  readBlob: (sha256: string) => string | undefined,
+): Content {
+  const parts: ContentPart[] = [];
+  const problems: string[] = [];
+  for (const message of messages) {
+    // The blobs' pointers are those of the event, whose content this is.
+    const whole = unboundLine({ content: message.content, blobs: message.blobs }, readBlob);
+    for (const block of whole.content) {
+      const part = partOf(block, message, folder);
+      parts.push(part.part);
+      if (part.problem) problems.push(part.problem);
+    }
+  }
+  return { parts, problems };
+}
+
+function partOf(
+  block: Block,
+  message: WaitingMessage,
+  folder: string,
+): { part: ContentPart; problem?: string } {
+  switch (block.type) {
+    case "text":
+      return { part: { type: "text", text: tag(message) + block.text } };
+    case "resource_link":
+      return {
+        part: { type: "text", text: `[file ${block.name}: ${absolute(folder, block.uri) ?? block.uri}]` },
+      };
+    case "image":
+      return imagePart(block, folder);
+  }
+}
+
+/** People's words go in as they are, also commands; what comes from elsewhere says where from. */
+function tag({ source }: WaitingMessage): string {
+  return /^(webhook|cron|thread|task):?/.test(source) ? `[${source}] ` : "";
+}
+
+function imagePart(
+  { uri, mimeType }: Extract<Block, { type: "image" }>,
+  folder: string,
+): { part: ContentPart; problem?: string } {
+  const refuse = (why: string) => {
+    const problem = `The image ${uri} ${why}.`;
+    return { part: { type: "text" as const, text: `[${problem}]` }, problem };
+  };
+  const path = absolute(folder, uri);
+  if (path === undefined) return refuse("is not in the thread's folder");
+  if (!IMAGE_TYPES.includes(mimeType)) return refuse(`is ${mimeType}, which the agent can't see`);
+  try {
+    const { size } = statSync(path);
+    if (size > MAX_IMAGE_BYTES) return refuse(`has ${size} bytes: more than 8 MiB`);
+    if (size === 0) return refuse("is empty");
+    return { part: { type: "image", mimeType, base64: readFileSync(path).toString("base64") } };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return refuse("is gone");
+    throw error;
+  }
+}
+
+/** Undefined if it leads out of the folder. */
+function absolute(folder: string, uri: string): string | undefined {
+  const path = resolve(join(folder, uri));
+  return path.startsWith(resolve(folder) + sep) ? path : undefined;
+}

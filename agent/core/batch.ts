@@ -1,0 +1,25 @@
+/** Which waiting messages go to the engine together. Pure. */
+import type { ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
+
+/** One message of the engine's holds so many of ours. */
+const MAX_BATCH = 50;
+
+/**
+ * The next delivery's messages, in order; none if none may go in now. A command, and a text that expands nothing,
+ * go alone: what they are holds for the whole of a delivery.
+ */
+export function nextBatch(fold: ThreadFold): WaitingMessage[] {
+  if (fold.deliveries.some(({ status }) => status === "noted")) return [];
+  const isWorking = fold.turn !== null || fold.deliveries.length > 0;
+  const ready = fold.messages.filter(({ when }) => when === "now" || !isWorking);
+  const [first] = ready;
+  if (!first) return [];
+  if (isAlone(first)) return [first];
+  const end = ready.findIndex(isAlone);
+  return ready.slice(0, Math.min(end < 0 ? ready.length : end, MAX_BATCH));
+}
+
+function isAlone({ plain, content }: WaitingMessage): boolean {
+  const [block] = content;
+  return plain || (block?.type === "text" && block.text.startsWith("/"));
+}

@@ -1,0 +1,79 @@
+/** What is written when the engine has ended, however it did: nothing of its work stays open. Pure. */
+import type { EventBody, EventOf } from "../../shared/agent/events.ts";
+import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
+
+export interface EngineEnd {
+  generation: number;
+  reason: EventOf<"engine_end">["reason"];
+  exitCode?: number | null;
+  signal?: string | null;
+  /** The last words on its standard error. */
+  error?: string;
+}
+
+/**
+ * Calls and steps end as interrupted; the turn too, unless a person stopped it. Asks stay open: their answer takes
+ * the turn up again. Only a kill ends them.
+ */
+export function closingEvents(fold: ThreadFold, end: EngineEnd, nowMs: number): EventBody[] {
+  const isKill = fold.isKilled;
+  const isStopped = isKill || fold.pending.interrupt !== null;
+  const events: EventBody[] = [
+    ...fold.toolCalls.map(
+      ({ toolCallId }): EventBody => ({
+        type: "tool_call_update",
+        toolCallId,
+        status: "failed",
+        reason: "interrupted",
+      }),
+    ),
+    ...fold.steps.map(
+      ({ stepId, startedAt }): EventBody => ({
+        type: "step_end",
+        stepId,
+        status: "cancelled",
+        durationMs: Math.max(0, nowMs - Date.parse(startedAt)),
+      }),
+    ),
+    ...(isStopped ? fold.asks.map((ask) => cancelAsk(ask, isKill ? "killed" : "withdrawn")) : []),
+  ];
+  if (fold.turn) {
+    events.push({
+      type: "turn_end",
+      turnId: fold.turn.turnId,
+      stopReason: isStopped ? "cancelled" : "interrupted",
+      ...(!isStopped && fold.ts !== null && { cutOffAt: fold.ts }),
+    });
+  }
+  const ended = fold.deliveries.filter(({ status }) => isKill || (isStopped && status === "started"));
+  for (const { deliveryId } of ended) {
+    events.push({ type: "delivery_update", deliveryId, status: isKill ? "cancelled" : "completed" });
+  }
+  const { generation, reason, exitCode, signal, error } = end;
+  if (generation > fold.endedGeneration) {
+    events.push({
+      type: "engine_end",
+      generation,
+      reason,
+      ...(exitCode !== undefined && { exitCode }),
+      ...(signal !== undefined && { signal }),
+      ...(error && { error }),
+    });
+  }
+  return events;
+}
+
+export function cancelAsk(
+  ask: OpenAsk,
+  reason: NonNullable<EventOf<"permission_response">["reason"]>,
+): EventBody {
+  const { requestId } = ask;
+  return ask.kind === "question"
+    ? { type: "elicitation_response", requestId, action: "cancel", reason }
+    : { type: "permission_response", requestId, outcome: "cancelled", reason };
+}
+
+/** Whether anything is left that a closing would end. */
+export function isSomethingOpen(fold: ThreadFold): boolean {
+  return closingEvents(fold, { generation: fold.engine?.generation ?? 0, reason: "crashed" }, 0).length > 0;
+}

@@ -1,0 +1,118 @@
+/** What a line of the inbox comes to in the transcript: every line yields one event. Pure. */
+import type { EventBody } from "../../shared/agent/events.ts";
+import { findAsk } from "../../shared/agent/fold-asks.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
+import { assertNever, errorText } from "../../shared/errors.ts";
+
+type LineOf<T extends InboxLine["op"]> = Extract<InboxLine, { op: T }>;
+
+/** @param whole gives the line's cut strings back */
+export function inboxEvent(
+  text: string,
+  fold: ThreadFold,
+  isSingle: boolean,
+  whole: (line: InboxLine) => InboxLine,
+): EventBody {
+  let line: InboxLine;
+  try {
+    line = whole(parseInboxLine(text));
+  } catch (error) {
+    const description = `${errorText(error)}: ${text.slice(0, 200)}`;
+    return warning("A line of the inbox can't be read; it is skipped", description);
+  }
+  return lineEvent(line, fold, isSingle);
+}
+
+function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventBody {
+  switch (line.op) {
+    case "message":
+      return messageEvent(line, fold, isSingle);
+    case "edit": {
+      const { messageId, content, by } = line;
+      return { type: "message_edit", messageId, content, by, applied: isWaiting(fold, messageId) };
+    }
+    case "withdraw": {
+      const { messageId, by } = line;
+      return { type: "message_withdraw", messageId, by, applied: isWaiting(fold, messageId) };
+    }
+    case "permission":
+      return permissionEvent(line, fold);
+    case "elicitation":
+      return elicitationEvent(line, fold);
+    case "control": {
+      const { control: op, by, text, turnId, taskId } = line;
+      const value = op === "end_task" ? taskId : undefined;
+      return {
+        type: "control",
+        op,
+        by,
+        ...(text !== undefined && { text }),
+        ...(turnId !== undefined && { turnId }),
+        ...(value !== undefined && { value }),
+      };
+    }
+    case "mode":
+      return { type: "control", op: "mode", by: line.by, value: line.modeId };
+    case "model":
+      return { type: "control", op: "model", by: line.by, value: line.model };
+    case "event":
+      return line.event as EventBody; // its shape is checked when it is written
+    default:
+      return assertNever(line);
+  }
+}
+
+function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boolean): EventBody {
+  const isKnown = fold.messages.some(({ messageId }) => messageId === line.messageId);
+  if (isKnown) return warning("A message came twice; it counts once", line.messageId);
+  if (isSingle && fold.deliveryIds.length + fold.messages.length > 0) {
+    return warning("This thread takes no second message", line.messageId);
+  }
+  const { messageId, source, content, when, replyTo, plain } = line;
+  return {
+    type: "user_message",
+    messageId,
+    source,
+    content,
+    ...(when && { when }),
+    ...(replyTo !== undefined && { replyTo }),
+    ...(plain && { plain }),
+  };
+}
+
+function isWaiting(fold: ThreadFold, id: string): boolean {
+  return fold.messages.some(({ messageId }) => messageId === id);
+}
+
+function permissionEvent(line: LineOf<"permission">, fold: ThreadFold): EventBody {
+  const ask = findAsk(fold, line.requestId);
+  if (!ask || ask.kind === "question") return tooLate(line.requestId);
+  if (!ask.options.some((option) => option.optionId === line.optionId)) {
+    return warning("An answer names no option of its ask", `${line.optionId} of ${line.requestId}`);
+  }
+  const { optionId, by, message } = line;
+  return {
+    type: "permission_response",
+    requestId: ask.requestId,
+    outcome: "selected",
+    optionId,
+    by,
+    ...(message !== undefined && { message }),
+  };
+}
+
+function elicitationEvent(line: LineOf<"elicitation">, fold: ThreadFold): EventBody {
+  const ask = findAsk(fold, line.requestId);
+  if (ask?.kind !== "question") return tooLate(line.requestId);
+  const { action, content, by } = line;
+  return { type: "elicitation_response", requestId: ask.requestId, action, by, ...(content && { content }) };
+}
+
+function tooLate(requestId: string): EventBody {
+  return warning("An answer came to an ask that is not open; it counts for nothing", requestId);
+}
+
+function warning(title: string, description: string): EventBody {
+  return { type: "notice", severity: "warning", title, description };
+}

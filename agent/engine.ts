@@ -1,0 +1,120 @@
+/**
+ * What a runner needs of an engine. The data's way:
+ *
+ *     inbox.jsonl ──lines──▶ events ─┐                       ┌─▶ pane, transcript.md, live.json
+ *                                    ├─▶ transcript ─▶ fold ─┤
+ *     engine.<g>.jsonl ──lines──▶ translate(state, line) ────┘
+ *                                                            └─▶ decide ─▶ lines for the engine's standard input
+ *
+ * Everything that an engine's adapter decides is pure: it makes lines for the engine's input and translates lines
+ * of its output. The runner owns the process, the files and the clock. So what the runner knows is always
+ * f(inbox, the engine's output), and a runner that is started again goes on from any byte.
+ */
+
+import type { ThreadConfig } from "../shared/agent/config.ts";
+import type { EventBody } from "../shared/agent/events.ts";
+import type { Live, RunnerState } from "../shared/agent/files.ts";
+import type { OpenAsk, RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
+import type { Line } from "../shared/agent/jsonl.ts";
+import type { Block } from "../shared/agent/values.ts";
+
+export type Launch = NonNullable<RunnerState["launch"]>;
+
+/** One engine. `State` is plain JSON: what its translation remembers from line to line. */
+export interface Engine<State extends EngineState = EngineState> {
+  readonly name: string;
+  /** Why the program can't be used, if it can't: missing, too old. */
+  check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
+  /** Whether the engine still has the conversation, and which of these deliveries are in it. */
+  look(sessionId: string, deliveryIds: readonly string[], env: Env): Promise<Conversation>;
+  /** Program, arguments and environment of the next process. */
+  plan(request: LaunchRequest): { program: string; args: string[]; env: Env };
+  /** What is sent first, and sent again on attach if its reply is missing. */
+  open(): string;
+  begin(launch: Launch): State;
+  /** Pure: the line's events, and what is remembered for the next. */
+  translate(state: State, line: Line, context: TranslateContext): { state: State; events: EventBody[] };
+  /** A user message. The echo of `deliveryId` says that it was taken. */
+  deliver(deliveryId: string, content: readonly ContentPart[], isPlain: boolean): string;
+  /** The answer to an open request; `asked` is the engine's own line that asked. */
+  answer(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string;
+  /** The answer to a hook: go on. */
+  letHookGoOn(requestId: string): string;
+  /** The answer to a request of a kind that we don't know. */
+  refuse(requestId: string): string;
+  control(control: EngineControl): string;
+}
+
+export type Env = Record<string, string>;
+
+/** What the runner reads of an adapter's state. */
+export interface EngineState {
+  generation: number;
+  /** The reply to what was sent first has come. */
+  isOpen: boolean;
+  /** Requests of the engine whose answer it has not echoed, by their id. */
+  requests: Record<string, OpenRequest>;
+  /** A turn, a compaction: it is at work. */
+  isBusy: boolean;
+  live: Pick<Live, "text" | "retry">;
+}
+
+export interface OpenRequest {
+  requestId: string;
+  kind: "ask" | "hook" | "unknown";
+  toolCallId: string;
+  /** Where its line is in the engine's output. */
+  byte: number;
+  bytes: number;
+}
+
+/** An ask that ended without a person's answer, while the engine still waits. */
+export interface Refusal {
+  refusal: string;
+  requestId: string;
+}
+
+export type ContentPart =
+  | { type: "text"; text: string }
+  | { type: "image"; mimeType: string; base64: string };
+
+export type EngineControl =
+  | { op: "interrupt"; seq: number }
+  | { op: "mode"; seq: number; value: string }
+  | { op: "model"; seq: number; value: string }
+  | { op: "compact"; seq: number; value: string | undefined }
+  | { op: "end_task"; seq: number; value: string }
+  | { op: "end" };
+
+export interface TranslateContext {
+  /** The transcript so far. */
+  fold: ThreadFold;
+  launch: Launch;
+  config: ThreadConfig;
+  /** When the line was read. */
+  nowMs: number;
+}
+
+export interface LaunchRequest {
+  config: ThreadConfig;
+  launch: Launch;
+  fold: ThreadFold;
+  env: Env;
+  /** The thread's folder. */
+  folder: string;
+}
+
+export interface EngineProblem {
+  code: "engine_missing" | "engine_too_old";
+  message: string;
+}
+
+export interface Conversation {
+  exists: boolean;
+  delivered: ReadonlySet<string>;
+}
+
+/** What a waiting call needs to be named to the model after a restart. */
+export type CutOffCall = Pick<OpenAsk, "toolName" | "input"> | Pick<RecordedAnswer, "toolName" | "input">;
+
+export type { Block };

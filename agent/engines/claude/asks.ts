@@ -1,0 +1,168 @@
+/** claude's permission requests as asks, and answers to asks as claude's permission results. Pure. */
+import { z } from "zod";
+import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
+import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
+import { questionSchema } from "../../../shared/agent/values.ts";
+import type { Refusal } from "../../engine.ts";
+import type { ClaudeRequest } from "./lines.ts";
+import { asRecord, callKeyOf, titleOf } from "./tools.ts";
+
+type Options = EventOf<"permission_request">["options"];
+
+const MAX_INPUT = 2_000;
+const questionsSchema = z.object({
+  questions: z.array(questionSchema.extend({ multiSelect: z.boolean().default(false) })).min(1),
+});
+const rulesSchema = z.object({
+  type: z.literal("addRules"),
+  behavior: z.literal("allow"),
+  rules: z.array(z.object({ toolName: z.string(), ruleContent: z.string().optional() })).length(1),
+});
+
+/**
+ * The events of a permission request. If a restart asks for a call again that a person has answered already, the
+ * answer follows at once.
+ */
+export function askEvents(
+  { request_id: requestId, request }: ClaudeRequest,
+  fold: ThreadFold,
+  generation: number,
+  cwd: string,
+  plan: string | undefined,
+): EventBody[] {
+  const toolName = request.tool_name ?? "";
+  const input = request.input;
+  const callKey = callKeyOf(toolName, input);
+  const old = findOld(fold, callKey, generation);
+  const base = {
+    requestId,
+    toolCallId: request.tool_use_id ?? "",
+    callKey,
+    input: excerpt(JSON.stringify(input) ?? "", MAX_INPUT),
+    ...(old && { replaces: old.requestId }),
+  };
+  const ask = questionEvent(toolName, input, base) ?? {
+    type: "permission_request" as const,
+    ...base,
+    toolName,
+    title: titleOf(toolName, input, cwd),
+    ...(request.description !== undefined && { description: request.description }),
+    ...(request.agent_id !== undefined && { agentId: request.agent_id }),
+    ...(toolName === "ExitPlanMode"
+      ? { options: PLAN_OPTIONS, plan: planOf(input) ?? plan ?? "" }
+      : { options: optionsOf(request.permission_suggestions ?? []) }),
+  };
+  return old?.response ? [ask, answerEvent(requestId, old.response)] : [ask];
+}
+
+const PLAN_OPTIONS: Options = [
+  { optionId: "once", name: "Approve", kind: "allow_once" },
+  { optionId: "edits", name: "Approve, and let it edit", kind: "allow_always" },
+  { optionId: "no", name: "Keep planning", kind: "reject_once" },
+];
+
+/** Only one rule for the thread is passed on: never a change of mode, a directory or a setting. */
+function optionsOf(suggestions: readonly unknown[]): Options {
+  const found = suggestions.map((one) => rulesSchema.safeParse(one)).find((parsed) => parsed.success);
+  const rule = found?.data?.rules[0];
+  const thread: Options = rule
+    ? [
+        {
+          optionId: "thread",
+          name: `Allow "${rule.ruleContent ?? rule.toolName}" in this thread`,
+          kind: "allow_always",
+          rule: ruleText(rule),
+        },
+      ]
+    : [];
+  return [
+    { optionId: "once", name: "Allow once", kind: "allow_once" },
+    ...thread,
+    { optionId: "no", name: "Deny", kind: "reject_once" },
+  ];
+}
+
+function ruleText({ toolName, ruleContent }: { toolName: string; ruleContent?: string | undefined }): string {
+  return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`;
+}
+
+function findOld(
+  fold: ThreadFold,
+  callKey: string,
+  generation: number,
+): { requestId: string; response?: RecordedAnswer["response"] } | undefined {
+  const isOld = (one: { callKey: string; generation: number }) =>
+    one.callKey === callKey && one.generation < generation;
+  return fold.recordedAnswers.find(isOld) ?? fold.asks.find(isOld);
+}
+
+function questionEvent(toolName: string, input: unknown, base: QuestionBase): EventBody | undefined {
+  if (toolName !== "AskUserQuestion") return undefined;
+  const parsed = questionsSchema.safeParse(input);
+  if (!parsed.success) return undefined; // asked as any other call
+  const { questions } = parsed.data;
+  const message = questions.map(({ question }) => question).join("\n");
+  return { type: "elicitation_request", ...base, message, questions };
+}
+
+type QuestionBase = Pick<
+  EventOf<"elicitation_request">,
+  "requestId" | "toolCallId" | "callKey" | "input" | "replaces"
+>;
+
+function answerEvent(requestId: string, response: RecordedAnswer["response"]): EventBody {
+  if (response.kind === "elicitation") {
+    const { action, content } = response;
+    return { type: "elicitation_response", requestId, action, ...(content && { content }) };
+  }
+  const { optionId, message } = response;
+  const outcome = "selected" as const;
+  return {
+    type: "permission_response",
+    requestId,
+    outcome,
+    optionId,
+    ...(message !== undefined && { message }),
+  };
+}
+
+/** What claude is told: a permission result for its `control_response`. */
+export function permissionResult(answer: RecordedAnswer | Refusal, { request }: ClaudeRequest): object {
+  if ("refusal" in answer) return { behavior: "deny", message: answer.refusal };
+  const { response } = answer;
+  const input = asRecord(request.input);
+  if (response.kind === "elicitation") {
+    if (response.action === "decline") {
+      return { behavior: "deny", message: "The person declined to answer the questions." };
+    }
+    return { behavior: "allow", updatedInput: { ...input, answers: response.content ?? {} } };
+  }
+  switch (response.optionId) {
+    case "once":
+      return { behavior: "allow", updatedInput: input };
+    case "edits":
+      return { behavior: "allow", updatedInput: input, updatedPermissions: [SET_ACCEPT_EDITS] };
+    case "thread":
+      return { behavior: "allow", updatedInput: input, updatedPermissions: grantedRules(request) };
+    default:
+      return { behavior: "deny", message: response.message ?? "The person denied this call." };
+  }
+}
+
+const SET_ACCEPT_EDITS = { type: "setMode", mode: "acceptEdits", destination: "session" };
+
+/** For the session alone: nothing is written into the settings of the person or the repository. */
+function grantedRules(request: ClaudeRequest["request"]): object[] {
+  const parsed = (request.permission_suggestions ?? []).map((one) => rulesSchema.safeParse(one));
+  const found = parsed.find((one) => one.success);
+  return found?.data ? [{ ...found.data, destination: "session" }] : [];
+}
+
+function planOf(input: unknown): string | undefined {
+  const { plan } = asRecord(input);
+  return typeof plan === "string" ? plan : undefined;
+}
+
+function excerpt(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
+}

@@ -1,0 +1,81 @@
+/** Engine 1: the person's own `claude` over its stream-json protocol. */
+import { execFile } from "node:child_process";
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import type { Engine, EngineProblem, Env } from "../../engine.ts";
+import {
+  answerLine,
+  deliveryLine,
+  engineControlLine,
+  openLine,
+  refusalLine,
+  responseLine,
+} from "./control.ts";
+import { planLaunch } from "./launch.ts";
+import { findDelivered } from "./session-file.ts";
+import { beginClaude, type ClaudeState } from "./state.ts";
+import { translateClaude } from "./translate.ts";
+import { findVersionProblem } from "./version.ts";
+
+const VERSION_TIMEOUT_MS = 20_000;
+
+export function claudeEngine(name: string): Engine<ClaudeState> {
+  return {
+    name,
+    check: checkProgram,
+    look: async (sessionId, deliveryIds, env) => {
+      const file = await findSession(sessionId, env);
+      if (file === undefined) return { exists: false, delivered: new Set() };
+      return { exists: true, delivered: await findDelivered(file, deliveryIds) };
+    },
+    plan: planLaunch,
+    open: openLine,
+    begin: beginClaude,
+    translate: translateClaude,
+    deliver: deliveryLine,
+    answer: answerLine,
+    letHookGoOn: (requestId) => responseLine(requestId, {}),
+    refuse: refusalLine,
+    control: engineControlLine,
+  };
+}
+
+/** Asked before each start: an old one would run effects twice after a crash. */
+async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined> {
+  const { program, args } = config.launch;
+  try {
+    const { stdout } = await promisify(execFile)(program, [...args, "--version"], {
+      env,
+      cwd: config.dir,
+      timeout: VERSION_TIMEOUT_MS,
+    });
+    return findVersionProblem(program, stdout);
+  } catch (error) {
+    return findVersionProblem(program, error as NodeJS.ErrnoException);
+  }
+}
+
+/** claude keeps a conversation in a folder that is named after the directory it began in, whichever that is. */
+async function findSession(sessionId: string, env: Env): Promise<string | undefined> {
+  const home = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? "/", ".claude");
+  const projects = join(home, "projects");
+  const name = `${sessionId}.jsonl`;
+  for (const entry of await list(projects)) {
+    if (!entry.isDirectory()) continue;
+    const files = await list(join(projects, entry.name));
+    if (files.some((file) => file.name === name)) return join(projects, entry.name, name);
+  }
+  return undefined;
+}
+
+async function list(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,97 @@
+/** Lines for claude's standard input. Pure. */
+import type { RecordedAnswer } from "../../../shared/agent/fold-types.ts";
+import type { ContentPart, EngineControl, OpenRequest, Refusal } from "../../engine.ts";
+import { permissionResult } from "./asks.ts";
+import { type ClaudeRequest, parseClaudeLine } from "./lines.ts";
+
+export const OPEN_ID = "init";
+
+/** Without an answer in time a hook fails closed: the longest that it is to wait. */
+const HOOK_TIMEOUT_SECONDS = 86_400;
+const EDITS = "Edit|Write|NotebookEdit";
+
+export function openLine(): string {
+  return controlLine(OPEN_ID, {
+    subtype: "initialize",
+    hooks: {
+      PreToolUse: [{ matcher: EDITS, hookCallbackIds: ["pre"], timeout: HOOK_TIMEOUT_SECONDS }],
+      PostToolUse: [{ hookCallbackIds: ["post"], timeout: HOOK_TIMEOUT_SECONDS }],
+      PostToolBatch: [{ hookCallbackIds: ["batch"], timeout: HOOK_TIMEOUT_SECONDS }],
+    },
+  });
+}
+
+export function deliveryLine(deliveryId: string, parts: readonly ContentPart[], isPlain: boolean): string {
+  const content = parts.map((part) =>
+    part.type === "text"
+      ? part
+      : { type: "image", source: { type: "base64", media_type: part.mimeType, data: part.base64 } },
+  );
+  return JSON.stringify({
+    type: "user",
+    message: { role: "user", content },
+    parent_tool_use_id: null,
+    session_id: "",
+    uuid: deliveryId,
+    ...(isPlain && { client_composed: true }),
+  });
+}
+
+/** @param asked claude's own line that asked */
+export function answerLine(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string {
+  const parsed = parseClaudeLine(asked);
+  if (parsed?.type !== "control_request")
+    throw new Error(`no request at byte ${ask.byte} of the engine's output`);
+  return responseLine(ask.requestId, permissionResult(answer, parsed satisfies ClaudeRequest));
+}
+
+export function responseLine(requestId: string, response: object): string {
+  return JSON.stringify({
+    type: "control_response",
+    response: { subtype: "success", request_id: requestId, response },
+  });
+}
+
+export function refusalLine(requestId: string): string {
+  const response = {
+    subtype: "error",
+    request_id: requestId,
+    error: "this client does not know such requests",
+  };
+  return JSON.stringify({ type: "control_response", response });
+}
+
+/** Ids name the control and the transcript's line that ordered it: the reply says what it confirms. */
+export function engineControlLine(control: EngineControl): string {
+  switch (control.op) {
+    case "interrupt":
+      return controlLine(`interrupt-${control.seq}`, { subtype: "interrupt" });
+    case "mode":
+      return controlLine(`mode-${control.seq}`, { subtype: "set_permission_mode", mode: control.value });
+    case "model":
+      return controlLine(`model-${control.seq}`, { subtype: "set_model", model: control.value });
+    case "end_task":
+      return controlLine(`end_task-${control.seq}`, { subtype: "stop_task", task_id: control.value });
+    case "compact":
+      return deliveryLine(
+        compactId(control.seq),
+        [{ type: "text", text: compactText(control.value) }],
+        false,
+      );
+    case "end":
+      return controlLine("end", { subtype: "end_session" });
+  }
+}
+
+/** A uuid like every message's, but none of a delivery. */
+function compactId(seq: number): string {
+  return `00000000-0000-4000-8000-${String(seq).padStart(12, "0")}`;
+}
+
+function compactText(hint: string | undefined): string {
+  return hint ? `/compact ${hint.replace(/\s+/g, " ")}` : "/compact";
+}
+
+function controlLine(requestId: string, request: object): string {
+  return JSON.stringify({ type: "control_request", request_id: requestId, request });
+}

@@ -1,0 +1,86 @@
+/** claude's command line and environment. Pure. */
+import { join } from "node:path";
+import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
+import type { CutOffCall, Env, LaunchRequest } from "../../engine.ts";
+
+const ALWAYS = [
+  "-p",
+  "--input-format",
+  "stream-json",
+  "--output-format",
+  "stream-json",
+  "--verbose",
+  "--replay-user-messages",
+  "--include-partial-messages",
+  "--permission-prompt-tool",
+  "stdio",
+];
+
+/** Tools that would outlive the thread, or go round what we show of it. */
+const DISALLOWED = [
+  "CronCreate",
+  "CronDelete",
+  "CronList",
+  "ScheduleWakeup",
+  "SendMessage",
+  "ListAgents",
+  "EnterWorktree",
+  "ExitWorktree",
+  "Workflow",
+];
+
+/** The prompt is in a file: arguments can be read by every user of the machine. */
+export const SYSTEM_PROMPT_FILE = "system-prompt.txt";
+
+export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest): {
+  program: string;
+  args: string[];
+  env: Env;
+} {
+  const { agent, launch: how } = config;
+  const mode = fold.chosen.modeId ?? agent.permissionMode;
+  const model = fold.chosen.model ?? agent.model;
+  const allowed = [...how.allowedTools, ...fold.grantedRules];
+  const args = [
+    ...how.args,
+    ...ALWAYS,
+    ...sessionArgs({ config, launch }),
+    ...(mode === undefined ? [] : ["--permission-mode", mode]),
+    ...(model === undefined ? [] : ["--model", model]),
+    ...(agent.systemPrompt === undefined
+      ? []
+      : ["--append-system-prompt-file", join(folder, SYSTEM_PROMPT_FILE)]),
+    ...(how.settingSources === undefined ? [] : ["--setting-sources", how.settingSources]),
+    ...(how.mcpConfigFile === undefined ? [] : ["--mcp-config", how.mcpConfigFile]),
+    ...(allowed.length === 0 ? [] : ["--allowedTools", ...allowed]),
+    "--disallowedTools",
+    DISALLOWED.join(","),
+    ...(agent.outputSchema === undefined ? [] : ["--json-schema", JSON.stringify(agent.outputSchema)]),
+  ];
+  return { program: how.program, args, env: { ...env, ...(launch.takesUp && resumeEnv(fold)) } };
+}
+
+function sessionArgs({ config, launch }: Pick<LaunchRequest, "config" | "launch">): string[] {
+  if (launch.resumed) return ["--resume", launch.sessionId];
+  const { sessionId, at } = config.origin ?? {};
+  if (launch.reseeded || sessionId === undefined) return ["--session-id", launch.sessionId];
+  const point = at === undefined ? [] : ["--resume-session-at", at];
+  return ["--resume", sessionId, ...point, "--fork-session", "--session-id", launch.sessionId];
+}
+
+/** Takes the cut-off turn up again without a message; calls that were running stay visible to the model. */
+function resumeEnv(fold: ThreadFold): Env {
+  return {
+    CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
+    CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
+    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...fold.asks, ...fold.recordedAnswers]),
+  };
+}
+
+/** An echo takes an answer off the record: the calls of those that are left did not run either. */
+export function resumePrompt(calls: readonly CutOffCall[]): string {
+  const goOn = "The session was restarted; continue from where you left off.";
+  if (calls.length === 0) return goOn;
+  const list = calls.map(({ toolName, input }) => `\n- ${toolName} ${input}`).join("");
+  return `${goOn} These calls were waiting for permission and did NOT run; call them again:${list}`;
+}

@@ -1,0 +1,98 @@
+/** What people see of claude's tools: kinds, titles, places, results. Pure. */
+import { createHash } from "node:crypto";
+import { relative } from "node:path";
+import type { ToolContent, ToolKind } from "../../../shared/agent/values.ts";
+import type { ClaudeBlock } from "./lines.ts";
+
+const KINDS: Record<string, ToolKind> = {
+  Bash: "execute",
+  Read: "read",
+  Write: "edit",
+  Edit: "edit",
+  NotebookEdit: "edit",
+  Glob: "search",
+  Grep: "search",
+  WebSearch: "search",
+  WebFetch: "fetch",
+  Agent: "think",
+  Task: "think",
+  EnterPlanMode: "switch_mode",
+  ExitPlanMode: "switch_mode",
+};
+
+/** The field of a tool's input that says what it is about. */
+const SUBJECTS = ["command", "file_path", "notebook_path", "pattern", "url", "query", "description"];
+const MAX_TITLE = 200;
+
+export function kindOf(name: string): ToolKind {
+  return KINDS[name] ?? "other";
+}
+
+export function titleOf(name: string, input: unknown, cwd: string): string {
+  const fields = asRecord(input);
+  const found = SUBJECTS.map((key) => fields[key]).find((value) => typeof value === "string" && value !== "");
+  if (typeof found !== "string") return name;
+  const subject = found.startsWith("/") ? within(found, cwd) : found;
+  const line = `${name} ${subject.replace(/\s+/g, " ").trim()}`;
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line;
+}
+
+export function locationsOf(input: unknown, cwd: string): { path: string; line?: number }[] | undefined {
+  const { file_path, notebook_path, path, offset } = asRecord(input);
+  const found = [file_path, notebook_path, path].find((value) => typeof value === "string");
+  if (typeof found !== "string") return undefined;
+  return [{ path: within(found, cwd), ...(typeof offset === "number" && { line: Math.trunc(offset) }) }];
+}
+
+/** Of a tool's name and input: the same call has the same key whenever it is asked. */
+export function callKeyOf(name: string, input: unknown): string {
+  return createHash("sha256")
+    .update(`${name}\n${stable(input)}`)
+    .digest("hex")
+    .slice(0, 32);
+}
+
+export function resultContent(block: ClaudeBlock, result: unknown, cwd: string): ToolContent[] {
+  const { filePath, oldString, newString, originalFile, content, type } = asRecord(result);
+  if (!block.is_error && typeof filePath === "string") {
+    const path = within(filePath, cwd);
+    if (typeof oldString === "string" && typeof newString === "string") {
+      return [{ type: "diff", path, oldText: oldString, newText: newString }];
+    }
+    if (typeof content === "string" && (type === "create" || type === "update")) {
+      const oldText = typeof originalFile === "string" ? originalFile : null;
+      return [{ type: "diff", path, oldText, newText: content }];
+    }
+  }
+  const text = textOf(block.content);
+  return text === "" ? [] : [{ type: "content", content: { type: "text", text } }];
+}
+
+export function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part) => {
+      const { type, text } = asRecord(part);
+      return typeof text === "string" ? text : `[${String(type)}]`;
+    })
+    .join("\n");
+}
+
+export function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function within(path: string, cwd: string): string {
+  const short = relative(cwd, path);
+  return short === "" || short.startsWith("..") ? path : short;
+}
+
+/** JSON whose members are in order: the model may name them in another order when it calls again. */
+function stable(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === "object" && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}

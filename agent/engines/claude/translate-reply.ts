@@ -1,0 +1,85 @@
+/** claude's replies to our control requests; the request's id says which one. */
+import { z } from "zod";
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { TranslateContext } from "../../engine.ts";
+import { OPEN_ID } from "./control.ts";
+import type { ClaudeReply } from "./lines.ts";
+import type { ClaudeState } from "./state.ts";
+import type { Translated } from "./translate-turn.ts";
+
+const openReply = z.looseObject({
+  claude_code_version: z.string().default("unknown"),
+  current_permission_mode: z.string().default("default"),
+  capabilities: z.array(z.string()).default([]),
+  models: z.array(z.looseObject({ value: z.string(), resolvedModel: z.string().optional() })).default([]),
+});
+
+export function replyLine(
+  state: ClaudeState,
+  { response }: ClaudeReply,
+  context: TranslateContext,
+): Translated {
+  const { request_id: requestId, subtype, error } = response;
+  const isFailed = subtype !== "success";
+  if (requestId === OPEN_ID) {
+    if (isFailed || state.isOpen) return { state, events: [] };
+    return opened(state, openReply.parse(response.response ?? {}), context);
+  }
+  const [op = ""] = requestId.split("-");
+  if (isFailed) return { state, events: refused(op, error ?? "refused", state) };
+  const { fold } = context;
+  if (op === "mode") {
+    const modeId = fieldOf(response.response, "mode") ?? state.modeId;
+    const by = fold.pending.mode?.by;
+    return {
+      state: { ...state, modeId },
+      events: [{ type: "current_mode_update", modeId, ...(by && { by }) }],
+    };
+  }
+  if (op === "model") {
+    const model = fieldOf(response.response, "model") ?? state.model;
+    const by = fold.pending.model?.by;
+    return { state: { ...state, model }, events: [{ type: "config_update", model, ...(by && { by }) }] };
+  }
+  return { state, events: [] };
+}
+
+function opened(
+  state: ClaudeState,
+  reply: z.infer<typeof openReply>,
+  { config, fold, launch }: TranslateContext,
+): Translated {
+  const wanted = fold.chosen.model ?? config.agent.model ?? "default";
+  const model = reply.models.find(({ value }) => value === wanted)?.resolvedModel ?? wanted;
+  const modeId = reply.current_permission_mode;
+  return {
+    state: { ...state, isOpen: true, model, modeId },
+    events: [
+      {
+        type: "engine_start",
+        generation: state.generation,
+        engine: config.agent.engine,
+        version: reply.claude_code_version,
+        sessionId: state.sessionId,
+        model,
+        modeId,
+        resumed: state.isResumed,
+        ...(launch.reseeded && { reseeded: true }),
+        capabilities: reply.capabilities,
+      },
+    ],
+  };
+}
+
+/** A control that the engine refused: people are told, and what it had stays. */
+function refused(op: string, error: string, state: ClaudeState): EventBody[] {
+  const notice: EventBody = { type: "notice", severity: "warning", title: `${op}: ${error}` };
+  if (op === "mode") return [notice, { type: "current_mode_update", modeId: state.modeId }];
+  if (op === "model") return [notice, { type: "config_update", model: state.model }];
+  return op === "interrupt" || op === "end_task" ? [notice] : [];
+}
+
+function fieldOf(reply: unknown, name: string): string | undefined {
+  const value = (reply as Record<string, unknown> | null | undefined)?.[name];
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,101 @@
+/** The end of a turn of claude's. */
+import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
+import type { Line } from "../../../shared/agent/jsonl.ts";
+import type { TranslateContext } from "../../engine.ts";
+import type { ClaudeResult } from "./lines.ts";
+import type { ClaudeState } from "./state.ts";
+import { endChat, endCompaction } from "./translate-system.ts";
+import { startTurn, type Translated } from "./translate-turn.ts";
+import { usageOf } from "./usage.ts";
+
+type StopReason = EventOf<"turn_end">["stopReason"];
+
+/**
+ * Ends what is open: the call of the model, tool calls, the turn, and the deliveries that it took. A result without a
+ * turn (of `/compact`) ends none.
+ */
+export function resultLine(
+  state: ClaudeState,
+  result: ClaudeResult,
+  line: Line,
+  context: TranslateContext,
+): Translated {
+  if (state.compacting) {
+    const error = result.result ?? "it ended without a result";
+    const ended = endCompaction(state, { status: "failed", error }, [], context);
+    return finish(ended.state, result, line, context, ended.events);
+  }
+  return finish(state, result, line, context, []);
+}
+
+function finish(
+  state: ClaudeState,
+  result: ClaudeResult,
+  line: Line,
+  context: TranslateContext,
+  before: readonly EventBody[],
+): Translated {
+  const costUsd = result.total_cost_usd ?? state.costUsd ?? 0;
+  const rest = { ...state, costUsd, turn: null, taken: [], tools: {}, live: {} };
+  if (!state.turn && state.taken.length === 0 && !result.is_error)
+    return { state: rest, events: [...before] };
+  // A failure may be printed without a turn: then it is one of its own.
+  const started = startTurn(state, line, context);
+  const stopReason = stopReasonOf(result);
+  const stepStatus =
+    stopReason === "cancelled" ? "cancelled" : stopReason === "error" ? "failed" : "completed";
+  const chat = endChat(started.state, stepStatus, context);
+  const turnId = started.state.turn?.turnId ?? "";
+  const spent = costOf(state, costUsd, context);
+  const windows = Object.values(result.modelUsage ?? {}).map((usage) => usage.contextWindow ?? 0);
+  const size = Math.trunc(Math.max(0, ...windows));
+  const events: EventBody[] = [
+    ...before,
+    ...started.events,
+    ...chat.events,
+    ...Object.keys(state.tools).map(cutOff),
+    {
+      type: "turn_end",
+      turnId,
+      stopReason,
+      ...(stopReason === "error" && { error: errorOf(result) }),
+      ...(result.duration_ms !== undefined && { durationMs: Math.trunc(result.duration_ms) }),
+      ...(result.usage && { usage: usageOf(result.usage) }),
+      cost: { amount: spent, currency: "USD" },
+      ...resultValue(result),
+    },
+    ...state.taken.map(
+      (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
+    ),
+  ];
+  if (size > 0 && state.usedTokens > 0) events.push({ type: "usage_update", used: state.usedTokens, size });
+  return { state: { ...rest, chat: null, takesUp: false }, events };
+}
+
+function cutOff(toolCallId: string): EventBody {
+  return { type: "tool_call_update", toolCallId, status: "failed", reason: "interrupted" };
+}
+
+/** Printed as a sum over the conversation; it starts again at 0 if the sum was lost. */
+function costOf(state: ClaudeState, total: number, { fold }: TranslateContext): number {
+  const before = state.costUsd ?? (state.isResumed ? fold.totals.spendUsd : 0);
+  return Math.max(0, total >= before ? total - before : total);
+}
+
+/** Of `/context` and the like: an answer without a call of the model. */
+function resultValue(result: ClaudeResult): { result?: unknown } {
+  return result.structured_output === undefined ? {} : { result: result.structured_output };
+}
+
+function stopReasonOf({ subtype, is_error, terminal_reason, stop_reason }: ClaudeResult): StopReason {
+  if (terminal_reason?.startsWith("aborted")) return "cancelled";
+  if (subtype === "error_max_turns" || terminal_reason === "max_turns") return "max_turn_requests";
+  if (is_error) return "error";
+  if (stop_reason === "max_tokens" || stop_reason === "refusal") return stop_reason;
+  return "end_turn";
+}
+
+/** In the engine's own words. */
+function errorOf({ result, errors, subtype }: ClaudeResult): string {
+  return result || errors?.join("; ") || subtype;
+}

@@ -1,0 +1,126 @@
+/**
+ * claude's lines as transcript events: a pure function of what is remembered and the line. The list of a line's
+ * events depends on nothing else, so a runner that translates a line again gives each event the same id. What the
+ * thread is besides (`context.fold`) only fills in fields.
+ */
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { Line } from "../../../shared/agent/jsonl.ts";
+import type { OpenRequest, TranslateContext } from "../../engine.ts";
+import { askEvents } from "./asks.ts";
+import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
+import type { ClaudeState } from "./state.ts";
+import { assistantLine, streamLine } from "./translate-answer.ts";
+import { replyLine } from "./translate-reply.ts";
+import { resultLine } from "./translate-result.ts";
+import { systemLine } from "./translate-system.ts";
+import { toolResults } from "./translate-tools.ts";
+import { startTurn, type Translated } from "./translate-turn.ts";
+
+/**
+ * @throws Error if the line can't be read.
+ */
+export function translateClaude(state: ClaudeState, line: Line, context: TranslateContext): Translated {
+  const parsed = parseClaudeLine(line.text);
+  if (!parsed) return { state, events: [] };
+  const translated = translateLine(state, parsed, line, context);
+  const { turn, compacting } = translated.state;
+  const isBusy = turn !== null || compacting !== null;
+  return { ...translated, state: { ...translated.state, isBusy } };
+}
+
+function translateLine(
+  state: ClaudeState,
+  parsed: ClaudeLine,
+  line: Line,
+  context: TranslateContext,
+): Translated {
+  switch (parsed.type) {
+    case "system":
+      return systemLine(state, parsed, line, context);
+    case "assistant":
+      return assistantLine(state, parsed, line, context);
+    case "stream_event":
+      return streamLine(state, parsed, context);
+    case "user":
+      return userLine(state, parsed, line, context);
+    case "result":
+      return resultLine(state, parsed, line, context);
+    case "control_request":
+      return requestLine(state, parsed, line, context);
+    case "control_response":
+      return answered(state, parsed) ?? replyLine(state, parsed, context);
+    case "control_cancel_request":
+      return withdrawn(state, parsed.request_id, context);
+  }
+}
+
+function userLine(
+  state: ClaudeState,
+  parsed: Extract<ClaudeLine, { type: "user" }>,
+  line: Line,
+  context: TranslateContext,
+): Translated {
+  const deliveryId = parsed.uuid ?? "";
+  if (!parsed.isReplay || !isDelivery(context, deliveryId)) return toolResults(state, parsed, context);
+  const started = startTurn(state, line, context);
+  const next = { ...started.state, taken: [...state.taken, deliveryId] };
+  return {
+    state: next,
+    events: [...started.events, { type: "delivery_update", deliveryId, status: "started" }],
+  };
+}
+
+/** Ours: noted before it was sent, so the transcript names it, whenever this line is translated. */
+function isDelivery({ fold }: TranslateContext, id: string): boolean {
+  return fold.deliveryIds.includes(id);
+}
+
+function requestLine(
+  state: ClaudeState,
+  parsed: ClaudeRequest,
+  line: Line,
+  { fold, config }: TranslateContext,
+): Translated {
+  const { request_id: requestId, request } = parsed;
+  const toolCallId = request.tool_use_id ?? "";
+  const kind: OpenRequest["kind"] = KINDS[request.subtype] ?? "unknown";
+  const open: OpenRequest = { requestId, kind, toolCallId, byte: line.byte, bytes: line.bytes };
+  const next = { ...state, requests: { ...state.requests, [requestId]: open } };
+  if (kind !== "ask") return { state: next, events: [] };
+  const plan = state.tools[toolCallId]?.plan;
+  return { state: next, events: askEvents(parsed, fold, state.generation, config.dir, plan) };
+}
+
+const KINDS: Record<string, "ask" | "hook"> = { can_use_tool: "ask", hook_callback: "hook" };
+
+/** claude echoes our answers: only then it has them. */
+function answered(state: ClaudeState, { response }: ClaudeReply): Translated | undefined {
+  const request = state.requests[response.request_id];
+  if (!request) return undefined;
+  const next = { ...state, requests: without(state.requests, response.request_id) };
+  const events: EventBody[] =
+    request.kind === "ask"
+      ? [{ type: "tool_call_update", toolCallId: request.toolCallId, status: "in_progress" }]
+      : [];
+  return { state: next, events };
+}
+
+function withdrawn(state: ClaudeState, requestId: string, { fold }: TranslateContext): Translated {
+  const request = state.requests[requestId];
+  const next = { ...state, requests: without(state.requests, requestId) };
+  if (request?.kind !== "ask") return { state: next, events: [] };
+  const isQuestion = fold.asks.some((ask) => ask.requestId === requestId && ask.kind === "question");
+  return {
+    state: next,
+    events: [
+      isQuestion
+        ? { type: "elicitation_response", requestId, action: "cancel", reason: "withdrawn" }
+        : { type: "permission_response", requestId, outcome: "cancelled", reason: "withdrawn" },
+    ],
+  };
+}
+
+function without<T>(record: Record<string, T>, key: string): Record<string, T> {
+  const { [key]: _, ...rest } = record;
+  return rest;
+}

@@ -1,0 +1,169 @@
+/** The transcript's one writer: gives events their place, keeps lines short, folds what it wrote. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { type Blob, boundLine } from "../../shared/agent/bound.ts";
+import { type EventBody, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import { emptyFold, FOLD_VERSION, foldEvent } from "../../shared/agent/fold.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import { AppendFile } from "./append-file.ts";
+import { LineFile } from "./line-file.ts";
+
+/** Where events come from: their ids. `null` is the runner itself. */
+export type EventSource =
+  | { from: "engine"; generation: number; byte: number }
+  | { from: "inbox"; byte: number }
+  | { from: "start" }
+  | null;
+
+/** A place in the transcript and what it comes to there: so that a start need not read it whole. */
+export interface Snapshot {
+  bytes: number;
+  seq: number;
+  fold: ThreadFold;
+}
+
+const MAX_TRANSCRIPT_LINE = 1024 * 1024;
+
+export class Transcript {
+  readonly #folder: string;
+  readonly #file: AppendFile;
+  #fold: ThreadFold;
+
+  /**
+   * @param snapshot one that fits
+   * @param onOld is given each event that is read behind the snapshot, in order
+   */
+  constructor(folder: string, snapshot: Snapshot | undefined, onOld: (event: ThreadEvent) => void) {
+    this.#folder = folder;
+    const path = threadPath(folder, "transcript");
+    this.#file = new AppendFile(path);
+    this.#fold = snapshot?.fold ?? emptyFold();
+    const reader = new LineFile(path, snapshot?.bytes ?? 0, MAX_TRANSCRIPT_LINE);
+    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
+      for (const { text } of lines) {
+        const event = parseEvent(text);
+        if (event) onOld(event);
+        this.#fold = event ? foldEvent(this.#fold, event) : { ...this.#fold, seq: this.#fold.seq + 1 };
+      }
+    }
+    reader.close();
+  }
+
+  /** Whether the line that ends at the snapshot's bytes is the one that it says. */
+  static fits(folder: string, { bytes, seq, fold }: Snapshot): boolean {
+    if (fold?.v !== FOLD_VERSION || fold.seq !== seq || bytes === 0) return false;
+    const start = Math.max(0, bytes - MAX_TRANSCRIPT_LINE);
+    const reader = new LineFile(threadPath(folder, "transcript"), start, MAX_TRANSCRIPT_LINE);
+    const tail = reader.textAt(start, bytes - start);
+    reader.close();
+    if (Buffer.byteLength(tail) !== bytes - start - 1) return false; // shorter, or not at a line's end
+    const line = tail.slice(tail.lastIndexOf("\n") + 1);
+    try {
+      return (JSON.parse(line) as { seq?: unknown }).seq === seq;
+    } catch {
+      return false; // the file is another
+    }
+  }
+
+  get fold(): ThreadFold {
+    return this.#fold;
+  }
+
+  get bytes(): number {
+    return this.#file.bytes;
+  }
+
+  /**
+   * Writes the events of one source line in one write. An event of a source line that is in the transcript already
+   * is left out.
+   * @returns what was written
+   */
+  append(source: EventSource, bodies: readonly EventBody[], now: Date): ThreadEvent[] {
+    const events: ThreadEvent[] = [];
+    const blobs: Blob[] = [];
+    let text = "";
+    for (const [n, body] of bodies.entries()) {
+      if (isKnown(this.#fold, source, n)) continue;
+      const seq = this.#fold.seq + events.length + 1;
+      const bounded = boundLine(body);
+      const event = {
+        seq,
+        id: idOf(source, this.#fold.seq, n),
+        ts: now.toISOString(),
+        ...bounded.value,
+      } as ThreadEvent;
+      events.push(event);
+      blobs.push(...bounded.blobs);
+      text += `${JSON.stringify(event)}\n`;
+    }
+    if (events.length === 0) return [];
+    for (const blob of blobs) this.#keep(blob);
+    this.#file.append(text);
+    this.#fold = events.reduce(foldEvent, this.#fold);
+    return events;
+  }
+
+  /** The body of a string that was cut; undefined if it is gone. */
+  readBlob(sha256: string): string | undefined {
+    try {
+      return readFileSync(blobPath(this.#folder, sha256), "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  sync(): void {
+    this.#file.sync();
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  /** A blob is there before the line that names it. */
+  #keep({ sha256, body }: Blob): void {
+    const path = blobPath(this.#folder, sha256);
+    if (existsSync(path)) return;
+    mkdirSync(threadPath(this.#folder, "blobs"), { recursive: true, mode: 0o700 });
+    writeFileSync(`${path}.new`, body, { mode: 0o600 });
+    const fd = openSync(`${path}.new`, "r");
+    fsyncSync(fd);
+    closeSync(fd);
+    renameSync(`${path}.new`, path);
+  }
+}
+
+function idOf(source: EventSource, lastSeq: number, n: number): string {
+  switch (source?.from) {
+    case "engine":
+      return `e${source.generation}-${source.byte}.${n}`;
+    case "inbox":
+      return `i${source.byte}.${n}`;
+    case "start":
+      return "s0.0";
+    default:
+      return `r${lastSeq}.${n}`;
+  }
+}
+
+function isKnown({ lastEngineId, lastInboxId }: ThreadFold, source: EventSource, n: number): boolean {
+  if (source?.from === "engine" && lastEngineId) {
+    const { generation, byte } = source;
+    if (generation !== lastEngineId.generation) return generation < lastEngineId.generation;
+    return byte < lastEngineId.byte || (byte === lastEngineId.byte && n <= lastEngineId.n);
+  }
+  if (source?.from === "inbox" && lastInboxId) {
+    return source.byte < lastInboxId.byte || (source.byte === lastInboxId.byte && n <= lastInboxId.n);
+  }
+  return false;
+}

@@ -1,0 +1,134 @@
+/** One process of the engine: started here or found alive, fed through its FIFO, read from its file. */
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readSync, rmSync } from "node:fs";
+import { engineErrorPath, engineInputPath, engineOutputPath } from "../../shared/agent/paths.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Env } from "../engine.ts";
+import { LineFile } from "../folder/line-file.ts";
+import { EngineInput, isEngineAlive, makeFifo, openForEngine } from "./fifo.ts";
+import { killMarked, listMarked, signal } from "./orphans.ts";
+
+/** A Write of 1 MB comes as one line, several times escaped; images too. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const TERM_TIMEOUT_MS = 3_000;
+const ERROR_BYTES = 2_000;
+
+export interface ProcessPlan {
+  program: string;
+  args: string[];
+  env: Env;
+  cwd: string;
+}
+
+export class EngineProcess {
+  readonly generation: number;
+  readonly output: LineFile;
+  readonly #folder: string;
+  /** Undefined if it was found dead. */
+  readonly #input: EngineInput | undefined;
+  /** Only of a process that this runner started. */
+  #exit: { code: number | null; signal: string | null } | undefined;
+
+  /** @param onEnd is called when it ends, if it was started by this runner */
+  static start(folder: string, generation: number, plan: ProcessPlan, onEnd: () => void): EngineProcess {
+    const fifo = engineInputPath(folder, generation);
+    makeFifo(fifo);
+    const stdin = openForEngine(fifo);
+    const stdout = openSync(engineOutputPath(folder, generation), "a", 0o600);
+    const stderr = openSync(engineErrorPath(folder, generation), "a", 0o600);
+    try {
+      const child = spawn(plan.program, plan.args, {
+        cwd: plan.cwd,
+        env: plan.env,
+        detached: true, // a session of its own: it survives the pane's end
+        stdio: [stdin, stdout, stderr],
+      });
+      const input = EngineInput.open(fifo);
+      if (!input) throw new Error(`nobody reads ${fifo}`);
+      const engine = new EngineProcess(folder, generation, input);
+      const end = (code: number | null, name: string | null) => {
+        engine.#exit ??= { code, signal: name };
+        onEnd();
+      };
+      child.on("error", () => end(null, null));
+      child.on("exit", end);
+      child.unref();
+      return engine;
+    } finally {
+      for (const fd of [stdin, stdout, stderr]) closeSync(fd);
+    }
+  }
+
+  /** The process of another runner, alive or dead: its output is read from the start. */
+  static attach(folder: string, generation: number): EngineProcess {
+    return new EngineProcess(folder, generation, EngineInput.open(engineInputPath(folder, generation)));
+  }
+
+  private constructor(folder: string, generation: number, input: EngineInput | undefined) {
+    this.#folder = folder;
+    this.generation = generation;
+    this.#input = input;
+    this.output = new LineFile(engineOutputPath(folder, generation), 0, MAX_LINE_BYTES);
+  }
+
+  get isBlocked(): boolean {
+    return this.#input?.isBlocked ?? false;
+  }
+
+  get exit(): { code: number | null; signal: string | null } | undefined {
+    return this.#exit;
+  }
+
+  get isAlive(): boolean {
+    if (!this.#input || this.#exit) return false;
+    return isEngineAlive(engineInputPath(this.#folder, this.generation));
+  }
+
+  send(line: string): void {
+    this.#input?.send(line);
+  }
+
+  flush(): void {
+    this.#input?.flush();
+  }
+
+  /** Ends it and all that it started: asked first, so that it can end its own children. */
+  async kill(): Promise<void> {
+    const fifo = engineInputPath(this.#folder, this.generation);
+    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, "SIGTERM");
+    const deadline = Date.now() + TERM_TIMEOUT_MS;
+    while (this.isAlive && Date.now() < deadline) await pause(10);
+    await killMarked(this.#folder);
+  }
+
+  /** The end of what it wrote on its standard error. */
+  lastWords(): string {
+    const path = engineErrorPath(this.#folder, this.generation);
+    if (!existsSync(path)) return "";
+    const fd = openSync(path, "r");
+    try {
+      const { size } = fstatSync(fd);
+      const tail = Buffer.alloc(Math.min(size, ERROR_BYTES));
+      readSync(fd, tail, 0, tail.length, size - tail.length);
+      return tail.toString("utf8").trim();
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** To be called when it is dead. */
+  close(): void {
+    this.#input?.close();
+    this.output.close();
+    rmSync(engineInputPath(this.#folder, this.generation), { force: true });
+  }
+}
+
+/** Whether this is the engine itself, not something that it started. */
+function readsFrom(pid: number, fifo: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/0`) === fifo;
+  } catch {
+    return false; // gone meanwhile
+  }
+}

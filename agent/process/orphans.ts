@@ -1,0 +1,53 @@
+/** The processes of a thread's engine, found by the marker that all of them inherit. */
+import { readdirSync, readFileSync } from "node:fs";
+import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { pause } from "../../shared/lifecycle.ts";
+
+const END_TIMEOUT_MS = 10_000;
+
+/** All that live and carry the folder's marker, but this process. */
+export function listMarked(folder: string): number[] {
+  const marker = `${ENGINE_FOLDER_MARKER}=${folder}`;
+  return readdirSync("/proc").flatMap((name) => {
+    const pid = /^\d+$/.test(name) ? Number(name) : 0;
+    if (pid === 0 || pid === process.pid) return [];
+    const isOurs = (read(pid, "environ") ?? "").split("\0").includes(marker);
+    return isOurs && !isZombie(pid) ? [pid] : [];
+  });
+}
+
+/** Ends all of them and waits until they are gone. @throws Error naming those that stay. */
+export async function killMarked(folder: string): Promise<number> {
+  const deadline = Date.now() + END_TIMEOUT_MS;
+  const killed = new Set<number>();
+  for (let left = listMarked(folder); left.length > 0; left = listMarked(folder)) {
+    if (Date.now() > deadline) throw new Error(`processes ${left.join(", ")} of the engine do not end`);
+    for (const pid of left) {
+      signal(pid, "SIGKILL");
+      killed.add(pid);
+    }
+    await pause(10);
+  }
+  return killed.size;
+}
+
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function isZombie(pid: number): boolean {
+  const stat = read(pid, "stat") ?? "";
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
+}
+
+function read(pid: number, name: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
+  } catch {
+    return undefined; // gone meanwhile, or another user's
+  }
+}

@@ -1,0 +1,73 @@
+/** Wires a runner: its folder's configuration, the engine, the loop. */
+import { readFileSync, realpathSync } from "node:fs";
+import type { Writable } from "node:stream";
+import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
+import { threadPath } from "../shared/agent/paths.ts";
+import { ConfigError, withoutBlanks } from "../shared/config.ts";
+import { errorText } from "../shared/errors.ts";
+import type { Engine, Env } from "./engine.ts";
+import { claudeEngine } from "./engines/claude/claude.ts";
+import { Runner } from "./runner.ts";
+
+/** @throws ConfigError if the folder holds no thread that this version can run. */
+export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pane: Writable): Promise<void> {
+  const env = Object.fromEntries(
+    Object.entries(environment).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])),
+  );
+  const folder = findFolder(path);
+  const config = withTimeouts(readConfig(folder), env);
+  await new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
+}
+
+function findFolder(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    throw new ConfigError([`the thread's folder ${path}: ${errorText(error)}`]);
+  }
+}
+
+function readConfig(folder: string): ThreadConfig {
+  const path = threadPath(folder, "config");
+  try {
+    const parsed = threadConfigSchema.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    if (parsed.success) return parsed.data;
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => `${path}: ${issue.path.join(".") || "the file"}: ${issue.message}`),
+    );
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([`${path}: ${errorText(error)}`]);
+  }
+}
+
+/** The environment's settings stand above the thread's: they are this machine's. */
+function withTimeouts(config: ThreadConfig, env: Env): ThreadConfig {
+  const set = withoutBlanks(env);
+  const number = (name: string) => (set[name] === undefined ? undefined : Number(set[name]));
+  const chosen = {
+    idleSeconds: number("AGENT_IDLE_SECONDS"),
+    askParkMinutes: number("ASK_PARK_MINUTES"),
+    askTimeoutSeconds: number("ASK_TIMEOUT_SECONDS"),
+  };
+  const parsed = timeoutsSchema.safeParse({ ...config.timeouts, ...withoutUndefined(chosen) });
+  if (parsed.success) return { ...config, timeouts: parsed.data };
+  throw new ConfigError(
+    parsed.error.issues.map((issue) => `${VARIABLES[String(issue.path[0])]}: ${issue.message}`),
+  );
+}
+
+const VARIABLES: Record<string, string> = {
+  idleSeconds: "AGENT_IDLE_SECONDS",
+  askParkMinutes: "ASK_PARK_MINUTES",
+  askTimeoutSeconds: "ASK_TIMEOUT_SECONDS",
+};
+
+function withoutUndefined(record: Record<string, number | undefined>): Record<string, number> {
+  return Object.fromEntries(Object.entries(record).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));
+}
+
+/** `command` and `demo` speak the same protocol as `claude`: their programs are adapters of ours. */
+function engineOf(config: ThreadConfig): Engine {
+  return claudeEngine(config.agent.engine) as Engine;
+}

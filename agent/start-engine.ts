@@ -1,0 +1,71 @@
+/** Starts the engine's next process: on the old conversation if it is there, on a new one if not. */
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ThreadConfig } from "../shared/agent/config.ts";
+import type { EventBody } from "../shared/agent/events.ts";
+import type { ThreadFold } from "../shared/agent/fold-types.ts";
+import { ENGINE_FOLDER_MARKER, ENGINE_MARKER, RUNNER_MARKER } from "../shared/agent/markers.ts";
+import type { Conversation, Engine, Env, Launch } from "./engine.ts";
+import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
+import type { ProcessPlan } from "./process/engine-process.ts";
+
+/** The engine's environment: the runner's, with the engine's marker in place of its own. */
+export function engineEnv(env: Env, threadId: string, folder: string): Env {
+  const { [RUNNER_MARKER]: _, ...rest } = env;
+  return { ...rest, [ENGINE_MARKER]: threadId, [ENGINE_FOLDER_MARKER]: folder };
+}
+
+/** The conversation that the next process goes on with, if there was one. */
+export function lastSessionId(
+  fold: ThreadFold,
+  last: Launch | undefined,
+  config: ThreadConfig,
+): string | undefined {
+  return last?.sessionId ?? fold.engine?.sessionId ?? config.sessionId;
+}
+
+/**
+ * How the next process begins, and what its look at the conversation says about deliveries: what is in it is not
+ * sent again, what is not goes again under the same id. Pure but for the new conversation's id.
+ */
+export function planGeneration(
+  fold: ThreadFold,
+  generation: number,
+  sessionId: string | undefined,
+  { exists, delivered }: Conversation,
+  now: Date,
+): { launch: Launch; events: EventBody[] } {
+  const events = fold.deliveries.flatMap(({ deliveryId, status }): EventBody[] => {
+    const isIn = delivered.has(deliveryId);
+    if (isIn === (status === "started")) return [];
+    return [{ type: "delivery_update", deliveryId, status: isIn ? "started" : "queued" }];
+  });
+  const isOpen = (id: string) => fold.deliveries.some(({ deliveryId }) => deliveryId === id);
+  const hasHistory = fold.deliveryIds.some((id) => !isOpen(id));
+  const reseeded = !exists && hasHistory;
+  const launch: Launch = {
+    generation,
+    sessionId: reseeded || sessionId === undefined ? randomUUID() : sessionId,
+    resumed: exists,
+    reseeded,
+    takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),
+    startedAt: now.toISOString(),
+  };
+  if (reseeded) {
+    const description = "The engine's own record of it is gone; it is told the transcript.";
+    events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });
+  }
+  return { launch, events };
+}
+
+export function planProcess(
+  engine: Engine,
+  request: { config: ThreadConfig; launch: Launch; fold: ThreadFold; env: Env; folder: string },
+): ProcessPlan {
+  const { config, folder } = request;
+  if (config.agent.systemPrompt !== undefined) {
+    writeFileSync(join(folder, SYSTEM_PROMPT_FILE), config.agent.systemPrompt, { mode: 0o600 });
+  }
+  return { ...engine.plan(request), cwd: config.dir };
+}

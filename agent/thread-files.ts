@@ -1,0 +1,146 @@
+/** A thread's folder as the runner has it: the inbox that it reads, the transcript that it writes, and its notes. */
+import type { Writable } from "node:stream";
+import { type BlobMap, unboundLine } from "../shared/agent/bound.ts";
+import type { ThreadConfig } from "../shared/agent/config.ts";
+import { type EventBody, parseEvent, type ThreadEvent } from "../shared/agent/events.ts";
+import type { ThreadFold } from "../shared/agent/fold-types.ts";
+import { threadPath } from "../shared/agent/paths.ts";
+import { inboxEvent } from "./core/inbox-events.ts";
+import type { Launch } from "./engine.ts";
+import { LineFile } from "./folder/line-file.ts";
+import { type EventSource, Transcript } from "./folder/transcript.ts";
+import type { Seat } from "./seat.ts";
+import { Projections, readState } from "./show/projections.ts";
+
+const MAX_LINE = 1024 * 1024;
+
+export class ThreadFiles {
+  readonly #folder: string;
+  readonly #config: ThreadConfig;
+  readonly #projections: Projections;
+  readonly #transcript: Transcript;
+  readonly #inbox: LineFile;
+  #lastLaunch: Launch | undefined;
+
+  constructor(folder: string, config: ThreadConfig, pane: Writable) {
+    this.#folder = folder;
+    this.#config = config;
+    const state = readState(folder);
+    const snapshot = state && { ...state.transcript, fold: state.fold as ThreadFold };
+    const isGood = snapshot !== undefined && Transcript.fits(folder, snapshot);
+    this.#projections = new Projections(folder, pane, isGood ? (state?.markdown.bytes ?? 0) : 0);
+    const catchUp = (event: ThreadEvent) => this.#projections.catchUp(event);
+    this.#transcript = new Transcript(folder, isGood ? snapshot : undefined, catchUp);
+    this.#lastLaunch = state?.launch;
+    this.#inbox = new LineFile(threadPath(folder, "inbox"), this.fold.lastInboxId?.byte ?? 0, MAX_LINE);
+    this.#writeStart();
+  }
+
+  get fold(): ThreadFold {
+    return this.#transcript.fold;
+  }
+
+  /** What the engine's newest process was started for; undefined if that is not known. */
+  get lastLaunch(): Launch | undefined {
+    return this.#lastLaunch;
+  }
+
+  append(source: EventSource, bodies: readonly EventBody[]): void {
+    this.#projections.show(this.#transcript.append(source, bodies, new Date()));
+  }
+
+  /** @returns whether there was a new line */
+  readInbox(): boolean {
+    const lines = this.#inbox.read();
+    for (const { byte, text } of lines) {
+      const isSingle = this.#config.agent.mode === "single";
+      const event = inboxEvent(text, this.fold, isSingle, (line) => this.#whole(line));
+      this.append({ from: "inbox", byte }, [event]);
+    }
+    return lines.length > 0;
+  }
+
+  /** What was said before the messages that go in now. */
+  *said(): Iterable<ThreadEvent> {
+    const messages = this.fold.deliveries.flatMap((delivery) => delivery.messages);
+    const open = new Set(messages.map(({ messageId }) => messageId));
+    const file = new LineFile(threadPath(this.#folder, "transcript"), 0, MAX_LINE);
+    for (let lines = file.read(); lines.length > 0; lines = file.read()) {
+      for (const { text } of lines) {
+        const event = parseEvent(text);
+        if (event && !(event.type === "user_message" && open.has(event.messageId))) yield event;
+      }
+    }
+    file.close();
+  }
+
+  readBlob(sha256: string): string | undefined {
+    return this.#transcript.readBlob(sha256);
+  }
+
+  sync(): void {
+    this.#transcript.sync();
+  }
+
+  /** On the disk before the process runs. */
+  noteLaunch(launch: Launch): void {
+    this.#lastLaunch = launch;
+    this.#writeState(undefined, true);
+  }
+
+  noteEnd(): void {
+    this.#writeState(undefined, true);
+  }
+
+  /** @returns whether live.json waits for its time */
+  writeNotes(seat: Seat | undefined): boolean {
+    this.#writeState(seat, false);
+    return this.#projections.writeLive(this.fold, seat?.state, Date.now());
+  }
+
+  close(): void {
+    this.#transcript.sync();
+    this.#writeState(undefined, true);
+    this.#projections.writeLive(this.fold, undefined, Date.now());
+    this.#inbox.close();
+    this.#transcript.close();
+    this.#projections.close();
+  }
+
+  #whole<T extends { blobs?: BlobMap | undefined }>(line: T): T {
+    const { blobs: _, ...rest } = unboundLine(line, (sha256) => this.readBlob(sha256));
+    return rest as T;
+  }
+
+  #writeStart(): void {
+    if (this.fold.seq > 0) return;
+    const { threadId, createdBy, agent, origin } = this.#config;
+    const { messageId } = origin ?? {};
+    this.append({ from: "start" }, [
+      {
+        type: "thread_start",
+        v: 1,
+        threadId,
+        createdBy,
+        config: agent,
+        ...(origin && {
+          origin: {
+            threadId: origin.threadId,
+            seq: origin.seq,
+            ...(messageId !== undefined && { messageId }),
+          },
+        }),
+      },
+    ]);
+  }
+
+  #writeState(seat: Seat | undefined, isDurable: boolean): void {
+    const positions = {
+      transcriptBytes: this.#transcript.bytes,
+      inboxBytes: this.#inbox.byte,
+      engineBytes: seat?.process.output.byte ?? 0,
+      launch: this.#lastLaunch,
+    };
+    this.#projections.writeState(this.fold, positions, Date.now(), isDurable);
+  }
+}

@@ -1,0 +1,190 @@
+/** Agent threads without a sidecar: a thread's folder, its inbox, its transcript, and runners as processes. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Round } from "../../agent/engines/demo/script.ts";
+import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.ts";
+import { parseEvent } from "../../shared/agent/events.ts";
+import { foldEvents } from "../../shared/agent/fold.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
+import { makeFolder } from "./folders.ts";
+import { listProcesses, signal } from "./processes.ts";
+import { programFile } from "./programs.ts";
+import { until } from "./wait.ts";
+
+export interface AgentProgram {
+  program: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** The scripted stand-in. */
+export const DEMO: AgentProgram = {
+  program: process.execPath,
+  args: [programFile("agent/engines/demo")],
+  env: {},
+};
+
+/** What the scripted model says, carried by a message. */
+export const says = (text: string, ...rounds: Round[]): string =>
+  rounds.length === 0 ? text : `${text} @@${JSON.stringify(rounds)}`;
+
+export const bash = (command: string, fields: object = {}) => ({
+  name: "Bash",
+  input: { command, description: "d", ...fields },
+});
+
+export interface ThreadOptions {
+  agent?: object;
+  timeouts?: object;
+  program?: AgentProgram;
+  env?: Record<string, string>;
+}
+
+export class AgentThread {
+  readonly id = randomUUID().slice(0, 8);
+  readonly folder: string;
+  readonly dir: string;
+  readonly home: string;
+  readonly #remove: () => void;
+  readonly #env: Record<string, string>;
+  readonly runners: ChildProcess[] = [];
+  pane = "";
+
+  constructor({ agent = {}, timeouts = {}, program = DEMO, env = {} }: ThreadOptions = {}) {
+    const root = makeFolder();
+    this.#remove = root.remove;
+    this.folder = join(root.path, "thread");
+    this.dir = join(root.path, "work");
+    this.home = join(root.path, "home");
+    for (const path of [this.folder, this.dir, this.home]) mkdirSync(path);
+    const config = {
+      v: 1,
+      threadId: this.id,
+      createdBy: "discord:7",
+      createdAt: new Date().toISOString(),
+      dir: this.dir,
+      agent,
+      launch: { program: program.program, args: program.args },
+      timeouts,
+    };
+    writeFileSync(threadPath(this.folder, "config"), JSON.stringify(config));
+    this.#env = {
+      PATH: process.env["PATH"] ?? "",
+      LANG: "C.UTF-8",
+      HOME: this.home,
+      THREADMUX_TEST: process.env["THREADMUX_TEST"] ?? "",
+      THREADMUX_RUNNER: this.id,
+      ...program.env,
+      ...env,
+    };
+  }
+
+  /** Starts a runner, as the sidecar does when there is something to do. */
+  start(): ChildProcess {
+    const child = spawn(process.execPath, [programFile("agent"), this.folder], {
+      env: this.#env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    child.stdout.on("data", (chunk: Buffer) => (this.pane += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (this.pane += chunk.toString()));
+    this.runners.push(child);
+    return child;
+  }
+
+  get runner(): ChildProcess | undefined {
+    return this.runners.findLast(isRunning);
+  }
+
+  /** Waits until the newest runner has ended by itself. @returns its exit code */
+  async ended(): Promise<number | null> {
+    await until("the runner to end", () => !this.runner);
+    return this.runners.at(-1)?.exitCode ?? null;
+  }
+
+  append(line: object): void {
+    const whole = { ts: new Date().toISOString(), ...line };
+    appendFileSync(threadPath(this.folder, "inbox"), `${JSON.stringify(whole)}\n`);
+  }
+
+  /** @returns the message's id */
+  write(text: string, fields: object = {}): string {
+    const messageId = randomUUID();
+    this.append({
+      op: "message",
+      messageId,
+      source: "discord:7",
+      content: [{ type: "text", text }],
+      ...fields,
+    });
+    return messageId;
+  }
+
+  answer(requestId: string, optionId: string, message?: string): void {
+    this.append({ op: "permission", requestId, optionId, by: "discord:7", ...(message && { message }) });
+  }
+
+  control(control: string, fields: object = {}): void {
+    this.append({ op: "control", control, by: "discord:7", ...fields });
+  }
+
+  events(): ThreadEvent[] {
+    const path = threadPath(this.folder, "transcript");
+    if (!existsSync(path)) return [];
+    const text = readFileSync(path, "utf8");
+    return text
+      .slice(0, text.lastIndexOf("\n") + 1)
+      .split("\n")
+      .flatMap((line) => (line === "" ? [] : (parseEvent(line) ?? [])));
+  }
+
+  of<T extends EventType>(type: T): EventOf<T>[] {
+    return this.events().filter((event) => event.type === type) as EventOf<T>[];
+  }
+
+  fold(): ThreadFold {
+    return foldEvents(this.events());
+  }
+
+  /** Waits for the `count`th event of this type. */
+  async event<T extends EventType>(type: T, count = 1): Promise<EventOf<T>> {
+    const found = await until(`${type} ${count} in ${this.folder}`, () => this.of(type)[count - 1]);
+    return found as EventOf<T>;
+  }
+
+  /** Processes of the engine, and what it started. */
+  engineProcesses(): { pid: number; command: string }[] {
+    const marker = `${ENGINE_FOLDER_MARKER}=${this.folder}`;
+    return listProcesses().filter(({ environment }) => environment.includes(marker));
+  }
+
+  /** The engine itself: the leader of its own session. */
+  enginePid(): number | undefined {
+    const fifo = readdirSync(this.folder).find((name) => name.startsWith("stdin."));
+    return fifo === undefined ? undefined : this.engineProcesses()[0]?.pid;
+  }
+
+  killRunner(): void {
+    if (this.runner?.pid) signal(this.runner.pid, "SIGKILL");
+  }
+
+  async runnerDied(): Promise<void> {
+    await until("the runner to be dead", () => !this.runner);
+  }
+
+  /** Ends everything; always to be called. */
+  async close(): Promise<void> {
+    this.killRunner();
+    await this.runnerDied();
+    for (const { pid } of this.engineProcesses()) signal(pid, "SIGKILL");
+    await until("the engine to be gone", () => this.engineProcesses().length === 0);
+    this.#remove();
+  }
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
