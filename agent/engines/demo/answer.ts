@@ -1,7 +1,7 @@
 /** Prints one answer of the scripted model as the engine prints a model's: deltas, then each block whole. */
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { Output, Usage } from "./output.ts";
 import type { Round } from "./script.ts";
 import type { Block } from "./session-file.ts";
@@ -42,6 +42,11 @@ export async function printAnswer(
     output.stream(event, answer.messageId, fields);
   stream({ type: "message_start", message }, { ttft_ms: 1, ...answer.first });
   let first = answer.first;
+  const end = (stop_reason: string) => {
+    stream({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage });
+    stream({ type: "message_stop" });
+    return usage;
+  };
   for (const [index, block] of blocksOf(round).entries()) {
     const { start, deltas } = piecesOf(block);
     stream({ type: "content_block_start", index, content_block: start });
@@ -52,22 +57,26 @@ export async function printAnswer(
         signal.throwIfAborted();
       } catch (error) {
         if (block.type === "text") printPart(output, deltas.slice(0, at), message, first, answer);
+        stream({ type: "content_block_stop", index });
+        end("end_turn");
         throw error;
       }
       if (block.type === "thinking" && at === 0) {
-        output.system("thinking_tokens", { estimated_tokens: 1, estimated_tokens_delta: 1 });
+        output.system("thinking_tokens", {
+          estimated_tokens: 1,
+          estimated_tokens_delta: 1,
+          ...("user_message_uuid" in first ? { user_message_uuid: first["user_message_uuid"] } : {}),
+        });
       }
       stream({ type: "content_block_delta", index, delta });
     }
     const uuid = output.assistant({ ...message, content: [block] }, first);
     first = {};
     answer.onBlock(block, uuid, message);
+    await setImmediate(); // its call may begin while the answer goes on
     stream({ type: "content_block_stop", index });
   }
-  const stop_reason = round.tools?.length ? "tool_use" : "end_turn";
-  stream({ type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage });
-  stream({ type: "message_stop" });
-  return usage;
+  return end(round.tools?.length ? "tool_use" : "end_turn");
 }
 
 /** Resolves when the file exists. */

@@ -145,7 +145,7 @@ export class Calls {
     call: Call,
     isAllowed: boolean,
   ): Promise<{ input: Call["input"]; meta: Meta } | undefined> {
-    const { settings, cwd, peer } = this.#context;
+    const { settings, cwd } = this.#context;
     const { mode, rules, disallowed } = settings;
     const verdict = isAllowed
       ? ({ kind: "run", reason: undefined } as const)
@@ -170,19 +170,31 @@ export class Calls {
       ...verdict.fields,
       tool_use_id: block.id,
     };
-    const decision = await peer.decide(request, this.#signal);
+    const decision = await this.#decide(block, request);
     if (decision.behavior === "deny") {
+      if (decision.interrupt) {
+        this.#deny(block);
+        throw new Stopped();
+      }
       const meta = { decision: "reject", source: "user_reject" };
       this.#refuse(block, decision.message, {
         non_execution_kind: "permission-rule",
         permission_decision: meta,
       });
-      if (decision.interrupt) throw new Stopped();
       return undefined;
     }
     this.#grant(decision);
     const meta = { permission_decision: { decision: "accept", source: "user_temporary" } };
     return { input: decision.updatedInput ?? call.input, meta };
+  }
+
+  async #decide(block: Block, request: Record<string, unknown>): Promise<Decision> {
+    try {
+      return await this.#context.peer.decide(request, this.#signal);
+    } catch (error) {
+      if (this.#signal.aborted) this.#deny(block);
+      throw error;
+    }
   }
 
   #grant({ updatedPermissions = [] }: Extract<Decision, { behavior: "allow" }>): void {
@@ -207,8 +219,12 @@ export class Calls {
     return runTool(call, this.#context.cwd, this.#signal);
   }
 
-  #refuse(block: Block, message: string, meta: Meta): void {
+  #deny(block: Block): void {
     this.denials.push({ tool_name: block.name ?? "", tool_use_id: block.id ?? "", tool_input: block.input });
+  }
+
+  #refuse(block: Block, message: string, meta: Meta): void {
+    this.#deny(block);
     this.#print(block, fault(message), meta);
   }
 

@@ -19,7 +19,7 @@ export function compact(
   const pre_tokens = tokensOf(JSON.stringify(session.conversation()));
   const post_tokens = tokensOf(SUMMARY);
   output.system("status", { status: null, compact_result: "success" });
-  output.init({ cwd, model: settings.model, permissionMode: settings.mode });
+  output.init({ cwd, model: settings.model, permissionMode: settings.mode }, [uuid]);
   session.add({ type: "compact" });
   const summary = { role: "user", content: SUMMARY };
   const logical_parent_uuid = session.add({ type: "user", isMeta: true, message: summary });

@@ -1,14 +1,15 @@
 /** The stand-in as a whole: takes lines, keeps the queue of messages, and runs one turn after the other. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
 import { type Args, Mode } from "./args.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
-import { describeEngine, type Output } from "./output.ts";
+import { blocksOf, Input } from "./input.ts";
+import { describeEngine, describeResult, describeUsage, type Output } from "./output.ts";
 import { Hooks, Peer } from "./peer.ts";
 import { nextRound, parseScripts, type Round } from "./script.ts";
-import type { Block, SessionFile } from "./session-file.ts";
+import type { SessionFile } from "./session-file.ts";
 import { type Notification, Tasks } from "./tasks.ts";
 import { tour, tourIsOver } from "./tour.ts";
 import { type Cause, type Message, Turn } from "./turn.ts";
@@ -19,7 +20,8 @@ export interface Behaviour {
   resumesTurn: boolean;
   /** It goes on with the unfinished calls in it. */
   showsCutOffCalls: boolean;
-  resumePrompt: string;
+  /** What the model is told then. */
+  resumePrompt: string | undefined;
   /** What the model says before any script of a message; the tour, if undefined. */
   opening: Round[] | undefined;
   callsAgain: boolean;
@@ -27,26 +29,8 @@ export interface Behaviour {
 
 const CUT_OFF_CALL =
   "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
-/** Dollars for a token: enough to see a sum grow. */
-const PRICE = { input: 4e-6, output: 2e-5 };
+const TAKE_UP_MS = 200;
 
-const BlockShape = z.looseObject({ type: z.string(), text: z.string().optional() });
-const Input = z.discriminatedUnion("type", [
-  z.looseObject({
-    type: z.literal("user"),
-    message: z.looseObject({ role: z.literal("user"), content: z.union([z.string(), z.array(BlockShape)]) }),
-    uuid: z.string().optional(),
-  }),
-  z.looseObject({
-    type: z.literal("control_request"),
-    request_id: z.string(),
-    request: z.looseObject({ subtype: z.string() }),
-  }),
-  z.looseObject({
-    type: z.literal("control_response"),
-    response: z.looseObject({ request_id: z.string(), response: z.unknown() }),
-  }),
-]);
 type Request = z.infer<typeof Input> & { type: "control_request" };
 
 export class Engine {
@@ -59,6 +43,8 @@ export class Engine {
   readonly #args: Args;
   #queue: Message[] = [];
   #notifications: Notification[] = [];
+  /** The cut-off turn that is about to go on. */
+  #cut: Cause | undefined;
   /** The turn that runs. */
   #turn: AbortController | undefined;
   #results = 0;
@@ -89,8 +75,8 @@ export class Engine {
   /** Takes up the turn that a kill cut off, if the environment says so. */
   start(): void {
     if (!this.#args.isResumed) return;
-    const of = this.#session.cutOff();
-    if (of === undefined) return;
+    const cut = this.#session.cutOff();
+    if (!cut) return;
     const open = this.#session.openCalls();
     const { resumesTurn, showsCutOffCalls, resumePrompt } = this.#behaviour;
     if (showsCutOffCalls || !resumesTurn) {
@@ -102,9 +88,25 @@ export class Engine {
       this.#session.add({ type: "assistant", message: { role: "assistant", id: uuid, content }, uuid });
       return;
     }
-    this.#output.lifecycle(uuid, "started");
-    this.#session.addMessage([{ type: "text", text: resumePrompt }], { uuid, isMeta: true });
-    this.#begin({ kind: "resume", uuid, of });
+    if (!cut.isBegun) {
+      this.#output.lifecycle(cut.uuid, "started");
+      // A prompt of the caller's own is said in any case.
+      if (resumePrompt !== undefined) this.#addPrompt(resumePrompt, uuid);
+      this.#cut = { kind: "resume", uuid: cut.uuid, of: cut.uuid, echo: cut.content };
+    } else {
+      this.#output.lifecycle(uuid, "started");
+      this.#addPrompt(resumePrompt ?? "Continue from where you left off.", uuid);
+      this.#cut = { kind: "resume", uuid, of: cut.uuid };
+    }
+    // Whoever starts the engine has the time to initialize it; it goes on without, too.
+    setTimeout(() => this.#takeUp(), TAKE_UP_MS);
+  }
+
+  #takeUp(): void {
+    const cause = this.#cut;
+    if (!cause || this.#turn) return;
+    this.#cut = undefined;
+    this.#begin(cause);
   }
 
   /** @throws Error if the line is no line of the protocol: the engine then ends. */
@@ -130,6 +132,7 @@ export class Engine {
   close(): void {
     this.#tasks.close();
     this.#turn?.abort();
+    this.#session.save();
   }
 
   get isIdle(): boolean {
@@ -141,7 +144,11 @@ export class Engine {
     switch (request.subtype) {
       case "initialize":
         this.#peer.hooks = Hooks.parse(request["hooks"] ?? {});
-        this.#output.reply(request_id, describeEngine(settings.mode, settings.model));
+        this.#output.reply(request_id, describeEngine(settings.mode, settings.model, "hooks" in request), {
+          pending_permission_requests: this.#peer.openAsks(),
+          pending_user_dialog_requests: [],
+        });
+        setImmediate(() => this.#takeUp());
         return;
       case "interrupt":
         this.#interrupt(request_id, request["cancel_queued"] === true);
@@ -154,10 +161,14 @@ export class Engine {
         return;
       case "stop_task": {
         const id = String(request["task_id"]);
-        if (this.#tasks.stop(id)) this.#output.reply(request_id, {});
-        else this.#output.refuse(request_id, `No task found with ID: ${id}`, "request_failed");
+        if (!this.#tasks.stop(id, () => this.#output.reply(request_id, {}))) {
+          this.#output.refuse(request_id, `No task found with ID: ${id}`, "request_failed");
+        }
         return;
       }
+      case "get_context_usage":
+        this.#output.reply(request_id, describeUsage(this.#session.conversation(), settings.model));
+        return;
       case "end_session":
         this.#output.reply(request_id);
         this.#end(0);
@@ -173,7 +184,7 @@ export class Engine {
   #take(message: Message): void {
     const { uuid, content } = message;
     if (this.#session.has(uuid)) {
-      this.#output.user(content, uuid, { isReplay: true });
+      this.#output.user(content, uuid, { isReplay: true, timestamp: undefined });
       this.#output.lifecycle(uuid, "completed");
       return;
     }
@@ -184,7 +195,7 @@ export class Engine {
 
   /** Begins the next turn, if none runs and there is one. */
   #next(): void {
-    if (this.#turn) return;
+    if (this.#turn || this.#cut) return;
     const [first] = this.#queue;
     if (first && isCommand(first)) {
       this.#queue.shift();
@@ -193,12 +204,7 @@ export class Engine {
     }
     if (first) {
       const messages = this.#takeQueued();
-      for (const { uuid } of messages) this.#output.lifecycle(uuid, "started");
-      const { uuid } = messages.at(-1) ?? first;
-      const content = messages.flatMap((message) => message.content);
-      const merged = messages.length > 1 ? messages.map((message) => message.uuid) : [];
-      this.#session.addMessage(content, { uuid, merged });
-      this.#begin({ kind: "message", messages });
+      this.#beginWith(messages, messages.at(-1) ?? first);
       return;
     }
     const notification = this.#notifications.shift();
@@ -208,6 +214,19 @@ export class Engine {
       isMeta: true,
     });
     this.#begin({ kind: "task", runId: notification.runId });
+  }
+
+  /** Several messages become one with the last one's id; the others are echoed at once. */
+  #beginWith(messages: readonly Message[], { uuid }: Message): void {
+    for (const message of messages) {
+      if (message.uuid !== uuid)
+        this.#output.user(message.content, message.uuid, { isReplay: true, timestamp: undefined });
+    }
+    const uuids = messages.map((message) => message.uuid);
+    for (const one of uuids) this.#output.lifecycle(one, "started");
+    const content = messages.flatMap((message) => message.content);
+    this.#session.addMessage(content, { uuid, merged: uuids.length > 1 ? uuids : [] });
+    this.#begin({ kind: "message", uuids, echo: { uuid, content } });
   }
 
   /** The messages before the next command. */
@@ -233,7 +252,7 @@ export class Engine {
         this.#printResult({ ...fields, usage });
         const state = isCancelled ? "cancelled" : "completed";
         if (cause.kind === "message") {
-          for (const { uuid } of cause.messages) this.#output.lifecycle(uuid, state);
+          for (const uuid of cause.uuids) this.#output.lifecycle(uuid, state);
         } else if (cause.kind === "resume") this.#output.lifecycle(cause.uuid, state);
         this.#turn = undefined;
         this.#next();
@@ -255,31 +274,10 @@ export class Engine {
   }
 
   #printResult(fields: Record<string, unknown>): void {
-    const usage = fields["usage"] as { input_tokens: number; output_tokens: number };
-    const cost = usage.input_tokens * PRICE.input + usage.output_tokens * PRICE.output;
-    const total = this.#session.cost() + cost;
-    this.#session.addCost(total);
-    const modelUsage = {
-      [this.#context.settings.model]: {
-        inputTokens: usage.input_tokens,
-        outputTokens: usage.output_tokens,
-        cacheReadInputTokens: 0,
-        cacheCreationInputTokens: 0,
-        webSearchRequests: 0,
-        costUSD: cost,
-        contextWindow: 200_000,
-        maxOutputTokens: 32_000,
-      },
-    };
-    this.#output.event({
-      type: "result",
-      ...fields,
-      total_cost_usd: total,
-      modelUsage,
-      fast_mode_state: "off",
-      queued_turn_count: this.#queue.length,
-      result_index: this.#results++,
-    });
+    const result = describeResult(fields, this.#context.settings.model, this.#session.cost());
+    this.#session.addCost(result.total_cost_usd);
+    const counts = { queued_turn_count: this.#queue.length, result_index: this.#results++ };
+    this.#output.event({ type: "result", ...result, ...counts });
   }
 
   #interrupt(requestId: string, cancelsQueued: boolean): void {
@@ -326,6 +324,10 @@ export class Engine {
     this.#next();
   }
 
+  #addPrompt(text: string, uuid: string): void {
+    this.#session.addMessage([{ type: "text", text }], { uuid, isMeta: true });
+  }
+
   #closeCall(id: string): void {
     const content = [{ type: "tool_result", content: CUT_OFF_CALL, is_error: true, tool_use_id: id }];
     this.#session.add({ type: "user", message: { role: "user", content }, toolUseResult: CUT_OFF_CALL });
@@ -336,6 +338,3 @@ export class Engine {
     this.#next();
   }
 }
-
-const blocksOf = (content: string | z.infer<typeof BlockShape>[]): Block[] =>
-  typeof content === "string" ? [{ type: "text", text: content }] : (content as Block[]);

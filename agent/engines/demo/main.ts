@@ -50,7 +50,7 @@ function run(): void {
   const behaviour = {
     resumesTurn: env["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] === "1",
     showsCutOffCalls: env["CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS"] === "1",
-    resumePrompt: env["CLAUDE_CODE_RESUME_PROMPT"] ?? "Continue from where you left off.",
+    resumePrompt: env["CLAUDE_CODE_RESUME_PROMPT"],
     opening: script === undefined ? undefined : readScript(script),
     callsAgain: env["THREADMUX_DEMO_CALLS_AGAIN"] !== "0",
   };

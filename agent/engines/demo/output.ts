@@ -19,6 +19,12 @@ export interface Usage {
   output_tokens: number;
 }
 
+export interface InitFields {
+  cwd: string;
+  model: string;
+  permissionMode: string;
+}
+
 export class Output {
   readonly #sessionId: string;
 
@@ -47,8 +53,8 @@ export class Output {
     this.event({ type: "command_lifecycle", command_uuid, state });
   }
 
-  reply(request_id: string, response?: unknown): void {
-    const body = response === undefined ? {} : { response };
+  reply(request_id: string, response?: unknown, fields: Record<string, unknown> = {}): void {
+    const body = response === undefined ? fields : { response, ...fields };
     this.line({ type: "control_response", response: { subtype: "success", request_id, ...body } });
   }
 
@@ -56,7 +62,7 @@ export class Output {
     this.line({ type: "control_response", response: { subtype: "error", request_id, error, error_code } });
   }
 
-  init({ cwd, model, permissionMode }: { cwd: string; model: string; permissionMode: string }): void {
+  init({ cwd, model, permissionMode }: InitFields, uuids: readonly string[] = []): void {
     this.system("init", {
       cwd,
       tools: TOOLS,
@@ -64,18 +70,12 @@ export class Output {
       model,
       permissionMode,
       slash_commands: ["compact"],
-      terminal_slash_commands: [],
       apiKeySource: "none",
       claude_code_version: VERSION,
       output_style: "default",
-      agents: [],
-      skills: [],
       plugins: [],
       capabilities: CAPABILITIES,
-      analytics_disabled: true,
-      product_feedback_disabled: true,
-      served_by_anthropic: false,
-      fast_mode_state: "off",
+      ...(uuids.length > 0 ? { user_message_uuids: uuids } : {}),
     });
   }
 
@@ -104,7 +104,7 @@ export class Output {
   assistant(message: Record<string, unknown>, fields: Record<string, unknown> = {}): string {
     return this.event({
       type: "assistant",
-      message: { ...message, context_management: null },
+      message,
       parent_tool_use_id: null,
       timestamp: new Date().toISOString(),
       ...fields,
@@ -112,13 +112,53 @@ export class Output {
   }
 }
 
+/** Dollars for a token: enough to see a sum grow. */
+const PRICE = { input: 4e-6, output: 2e-5 };
+
+/** A result line's fields; `total_cost_usd` goes on from what the conversation has cost before. */
+export function describeResult(fields: Record<string, unknown>, model: string, costBefore: number) {
+  const usage = fields["usage"] as Usage;
+  const costUSD = usage.input_tokens * PRICE.input + usage.output_tokens * PRICE.output;
+  const modelUsage = {
+    [model]: {
+      inputTokens: usage.input_tokens,
+      outputTokens: usage.output_tokens,
+      cacheReadInputTokens: 0,
+      cacheCreationInputTokens: 0,
+      webSearchRequests: 0,
+      costUSD,
+      contextWindow: 200_000,
+      maxOutputTokens: 32_000,
+    },
+  };
+  return { ...fields, total_cost_usd: costBefore + costUSD, modelUsage };
+}
+
+/** The reply to `get_context_usage`. */
+export function describeUsage(conversation: unknown, model: string): Record<string, unknown> {
+  const maxTokens = 200_000;
+  const totalTokens = Math.ceil(JSON.stringify(conversation).length / 4);
+  return {
+    totalTokens,
+    maxTokens,
+    rawMaxTokens: maxTokens,
+    percentage: Math.round((100 * totalTokens) / maxTokens),
+    model,
+    autoCompactThreshold: maxTokens * 0.9,
+    isAutoCompactEnabled: false,
+  };
+}
+
 /** The reply to `initialize`. */
-export function describeEngine(permissionMode: string, model: string): Record<string, unknown> {
+export function describeEngine(
+  permissionMode: string,
+  model: string,
+  hasHooks: boolean,
+): Record<string, unknown> {
   return {
     commands: [
       { name: "compact", description: "Replaces the conversation by a summary", argumentHint: "[hint]" },
     ],
-    agents: [],
     output_style: "default",
     available_output_styles: ["default"],
     models: [
@@ -128,6 +168,7 @@ export function describeEngine(permissionMode: string, model: string): Record<st
     pid: process.pid,
     claude_code_version: VERSION,
     current_permission_mode: permissionMode,
+    ...(hasHooks ? { hooks_applied: true } : {}),
     session_state: "idle",
     capabilities: CAPABILITIES,
   };

@@ -47,6 +47,7 @@ export const Hooks = z.record(
 export type Hooks = z.infer<typeof Hooks>;
 
 interface Waiting {
+  request: Record<string, unknown>;
   resolve: (response: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -95,6 +96,13 @@ export class Peer {
     return this.#waiting.has(requestId);
   }
 
+  /** The questions to the person that have no answer, as they were printed. */
+  openAsks(): Record<string, unknown>[] {
+    return [...this.#waiting]
+      .filter(([, { request }]) => request["subtype"] === "can_use_tool")
+      .map(([request_id, { request }]) => ({ type: "control_request", request_id, request }));
+  }
+
   answer(requestId: string, response: unknown): void {
     this.#waiting.get(requestId)?.resolve(response);
     this.#waiting.delete(requestId);
@@ -111,7 +119,7 @@ export class Peer {
     signal.addEventListener("abort", cancel);
     try {
       return await new Promise<unknown>((resolve, reject) => {
-        this.#waiting.set(request_id, { resolve, reject });
+        this.#waiting.set(request_id, { request, resolve, reject });
         if (timeoutMs !== undefined)
           timer = setTimeout(() => resolve(TIMED_OUT), Math.min(timeoutMs, MAX_TIMER_MS));
         this.#output.line({ type: "control_request", request_id, request });

@@ -61,7 +61,7 @@ function wished(call: Call, mode: Mode, cwd: string): Verdict {
   switch (call.name) {
     case "Read": {
       const path = String(call.input["file_path"]);
-      return isBelow(path, cwd) ? { kind: "run", reason: undefined } : askToRead(path);
+      return isBelow(path, cwd) ? { kind: "run", reason: "mode" } : askToRead(path);
     }
     case "Write":
     case "Edit":
@@ -83,28 +83,18 @@ function wishedCommand({ input }: Call, mode: Mode, cwd: string): Verdict {
   }
   const isFiling = programs?.every((name) => READING.has(name) || FILING.has(name)) ?? false;
   if (isFiling && mode === "acceptEdits") return { kind: "run", reason: "subcommandResults" };
-  const description = input["description"];
+  const written = /[^>&]>>?\s*([^\s;&|>]+)/.exec(command)?.[1];
+  const target = isFiling ? command.split(/\s+/).at(-1) : written;
   const rule = { toolName: "Bash", ruleContent: isFiling ? `${command} *` : command };
-  const suggestions: object[] = [
-    { type: "addRules", rules: [rule], behavior: "allow", destination: "localSettings" },
-  ];
-  if (!isFiling) {
-    return ask({
-      ...(description === undefined ? {} : { description }),
-      permission_suggestions: suggestions,
-      decision_reason: "This command requires approval",
-      decision_reason_type: "other",
-    });
-  }
-  suggestions.push(
-    { type: "addDirectories", directories: [cwd], destination: "session" },
-    { type: "setMode", mode: "acceptEdits", destination: "session" },
-  );
-  const path = resolve(cwd, command.split(/\s+/).at(-1) ?? "");
+  const rules = { type: "addRules", rules: [rule], behavior: "allow", destination: "localSettings" };
+  const folders = { type: "addDirectories", directories: [cwd], destination: "session" };
+  const edits = { type: "setMode", mode: "acceptEdits", destination: "session" };
   return ask({
-    ...(description === undefined ? {} : { description }),
-    permission_suggestions: suggestions,
-    blocked_path: path,
+    ...(input["description"] === undefined ? {} : { description: input["description"] }),
+    permission_suggestions: [rules, ...(target ? [folders] : []), ...(isFiling ? [edits] : [])],
+    ...(target
+      ? { blocked_path: resolve(cwd, target) }
+      : { decision_reason: "This command requires approval", decision_reason_type: "other" }),
   });
 }
 

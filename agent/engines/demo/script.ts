@@ -69,8 +69,9 @@ export function nextRound(
       queue.push(...parseScripts(text));
       if (callsAgain) asked.push(...callsToRepeat(text));
     } else if (text !== NO_ANSWER) {
-      if (asked.length > 0) asked = [];
-      else queue.shift();
+      // Calls that a kill kept out of the conversation are still in their script: called again, they are said.
+      if (asked.length === 0 || isSameCalls(queue[0]?.tools, asked)) queue.shift();
+      asked = [];
     }
   }
   return asked.length > 0 ? { tools: asked } : queue[0];
@@ -112,6 +113,9 @@ function endOfArray(text: string, from: number): number {
   }
   return text.length;
 }
+
+const isSameCalls = (some: readonly Call[] | undefined, others: readonly Call[]) =>
+  JSON.stringify(some) === JSON.stringify(others);
 
 function callsToRepeat(text: string): Call[] {
   const at = text.indexOf(CALL_AGAIN);

@@ -28,10 +28,15 @@ interface Entry {
   totalCostUSD?: number;
 }
 
+/** The engine saves with this delay, so a kill may lose what was printed last, and even a call that runs. */
+const SAVE_MS = 50;
+
 export class SessionFile {
   readonly path: string;
   readonly #common: Record<string, unknown>;
   readonly #entries: Entry[] = [];
+  #unsaved = "";
+  #timer: NodeJS.Timeout | undefined;
 
   private constructor(path: string, sessionId: string, cwd: string, version: string) {
     this.path = path;
@@ -67,9 +72,22 @@ export class SessionFile {
     const parentUuid = this.#entries.findLast((one) => one.uuid !== undefined)?.uuid ?? null;
     const timestamp = new Date().toISOString();
     const line = { parentUuid, ...entry, uuid, timestamp, ...this.#common };
-    appendFileSync(this.path, `${JSON.stringify(line)}\n`);
     this.#entries.push(line as unknown as Entry);
+    this.#append(line);
     return uuid;
+  }
+
+  /** Writes what was added, at once. */
+  save(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#unsaved !== "") appendFileSync(this.path, this.#unsaved);
+    this.#unsaved = "";
+  }
+
+  #append(line: object): void {
+    this.#unsaved += `${JSON.stringify(line)}\n`;
+    this.#timer ??= setTimeout(() => this.save(), SAVE_MS);
   }
 
   addMessage(
@@ -99,7 +117,7 @@ export class SessionFile {
 
   addCost(totalCostUSD: number): void {
     this.#entries.push({ type: "cost-state", totalCostUSD });
-    appendFileSync(this.path, `${JSON.stringify({ type: "cost-state", totalCostUSD })}\n`);
+    this.#append({ type: "cost-state", totalCostUSD });
   }
 
   /** What the earlier processes of this conversation have cost. */
@@ -135,23 +153,33 @@ export class SessionFile {
     return [...calls.values()];
   }
 
-  /** The uuid of the message whose turn was cut off; undefined if the last turn had ended. */
-  cutOff(): string | undefined {
-    const spoken = this.#entries.filter(
-      ({ message, attachment }) => message || attachment?.type === "queued_command",
-    );
+  /** The message whose turn was cut off; undefined if the last turn had ended. */
+  cutOff(): CutOff | undefined {
+    const isSpoken = ({ message, attachment }: Entry) => message || attachment?.type === "queued_command";
+    const spoken = this.#entries.filter(isSpoken);
     const last = spoken.at(-1);
     if (!last) return undefined;
-    const content = last.message?.content ?? last.attachment?.prompt ?? [];
-    const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+    const blocks = blocksIn(last);
     const isAnswered = last.message?.role === "assistant" && !blocks.some(({ type }) => type === "tool_use");
     const isStopped = blocks.some(({ text }) => text?.startsWith("[Request interrupted by user"));
     if (isAnswered || isStopped) return undefined;
-    const asked = spoken.findLast(
-      ({ message, isMeta }) => message?.role === "user" && !isMeta && hasText(message.content),
-    );
-    return asked?.uuid ?? last.uuid;
+    const isAsked = (entry: Entry) =>
+      entry.message?.role === "user" && !entry.isMeta && blocksIn(entry).some(({ type }) => type === "text");
+    const asked = spoken.findLast(isAsked) ?? last;
+    return { uuid: asked.uuid ?? "", content: blocksIn(asked), isBegun: asked !== last };
   }
+}
+
+export interface CutOff {
+  uuid: string;
+  content: Block[];
+  /** False if the model had not answered yet. */
+  isBegun: boolean;
+}
+
+function blocksIn({ message, attachment }: Entry): Block[] {
+  const content = message?.content ?? attachment?.prompt ?? [];
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }
 
 export interface Place {
@@ -167,9 +195,6 @@ function findIn(projects: string, name: string): string | undefined {
   const folder = readdirSync(projects).find((one) => existsSync(join(projects, one, name)));
   return folder === undefined ? undefined : join(projects, folder, name);
 }
-
-const hasText = (content: string | Block[]) =>
-  typeof content === "string" || content.some(({ type }) => type === "text");
 
 /** One answer's blocks are entries of their own with one message id; as spoken they are one. */
 function joinAnswers(entries: readonly Entry[]): Spoken[] {

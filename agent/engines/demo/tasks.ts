@@ -13,7 +13,8 @@ interface Task {
   description: string;
   file: string;
   pid: number | undefined;
-  isStopped: boolean;
+  /** Set if it was told to end; called when it has. */
+  onStopped: (() => void) | undefined;
 }
 
 /** What the model is told of a task's end. */
@@ -47,7 +48,15 @@ export class Tasks {
     const child = startCommand(command, this.#cwd, output);
     closeSync(output);
     const description = String(call.input["description"] ?? command);
-    const task = { task_id, run_id, tool_use_id, description, file, pid: child.pid, isStopped: false };
+    const task: Task = {
+      task_id,
+      run_id,
+      tool_use_id,
+      description,
+      file,
+      pid: child.pid,
+      onStopped: undefined,
+    };
     this.#tasks.set(task_id, task);
     child.once("exit", (code) => this.#ended(task, code));
     this.#printAll();
@@ -75,10 +84,10 @@ export class Tasks {
   }
 
   /** False if there is no such task. */
-  stop(taskId: string): boolean {
+  stop(taskId: string, onStopped: () => void): boolean {
     const task = this.#tasks.get(taskId);
     if (!task) return false;
-    task.isStopped = true;
+    task.onStopped = onStopped;
     endGroup(task.pid, "SIGKILL");
     return true;
   }
@@ -89,24 +98,25 @@ export class Tasks {
   }
 
   #ended(task: Task, code: number | null): void {
-    const { task_id, run_id, tool_use_id, description, file, isStopped } = task;
+    const { task_id, run_id, tool_use_id, description, file, onStopped } = task;
     this.#tasks.delete(task_id);
-    const status = isStopped ? "killed" : code === 0 ? "completed" : "failed";
+    const status = onStopped ? "killed" : code === 0 ? "completed" : "failed";
     this.#output.system("task_updated", { task_id, run_id, patch: { status, end_time: Date.now() } });
-    const summary = isStopped
+    const summary = onStopped
       ? description
       : `Background command "${description}" ${status} (exit code ${code})`;
     this.#output.system("task_notification", {
       task_id,
       run_id,
       tool_use_id,
-      status: isStopped ? "stopped" : status,
+      status: onStopped ? "stopped" : status,
       output_file: file,
       summary,
     });
     this.#printAll();
     // Whoever stopped it knows.
-    if (!isStopped) this.#onEnd({ text: summary, runId: run_id });
+    if (onStopped) onStopped();
+    else this.#onEnd({ text: summary, runId: run_id });
   }
 
   #printAll(): void {

@@ -13,9 +13,9 @@ export interface Message {
 }
 
 export type Cause =
-  | { kind: "message"; messages: Message[] }
+  | { kind: "message"; uuids: string[]; echo: Message }
   /** A turn that a kill cut off goes on; `uuid` is the line that says so, `of` the message that began it. */
-  | { kind: "resume"; uuid: string; of: string }
+  | { kind: "resume"; uuid: string; of: string; echo?: Block[] }
   | { kind: "task"; runId: string };
 
 export interface TurnOptions {
@@ -65,7 +65,7 @@ export class Turn {
 
   async run(): Promise<TurnEnd> {
     const { output, settings, cwd } = this.#options.context;
-    output.init({ cwd, model: settings.model, permissionMode: settings.mode });
+    output.init({ cwd, model: settings.model, permissionMode: settings.mode }, this.#uuids);
     let isInTools = false;
     try {
       for (;;) {
@@ -92,12 +92,7 @@ export class Turn {
 
   get #uuids(): string[] {
     const { cause } = this.#options;
-    const first =
-      cause.kind === "message"
-        ? cause.messages.map(({ uuid }) => uuid)
-        : cause.kind === "resume"
-          ? [cause.of]
-          : [];
+    const first = cause.kind === "message" ? cause.uuids : cause.kind === "resume" ? [cause.of] : [];
     return [...first, ...this.#absorbed];
   }
 
@@ -156,8 +151,11 @@ export class Turn {
     const { cause, context } = this.#options;
     if (this.#isEchoed) return;
     this.#isEchoed = true;
-    if (cause.kind !== "message") return;
-    for (const { content, uuid } of cause.messages) context.output.user(content, uuid, { isReplay: true });
+    if (cause.kind === "message")
+      context.output.user(cause.echo.content, cause.echo.uuid, { isReplay: true });
+    if (cause.kind === "resume" && cause.echo) {
+      context.output.user(cause.echo, cause.of, { isReplay: true });
+    }
   }
 
   /** Tries again as often as the script refuses, or as the engine would. */
