@@ -1,18 +1,22 @@
 /** The stand-in for a coding agent as a program of its own. */
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeFolder } from "../support/folders.ts";
 import { programFile } from "../support/programs.ts";
-import { until } from "../support/wait.ts";
+import { effectHappensOnce } from "./cut-off.ts";
 import { FLAGS } from "./program.ts";
+import { normalise, readRecording } from "./recording.ts";
 import { scenarios } from "./scenarios.ts";
 import { type Engine, Session, says } from "./session.ts";
+import { shapesOf } from "./shape.ts";
 
 const engine: Engine = { command: [process.execPath, programFile("agent/engines/demo")], env: {} };
+const script = (name: string) => fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url));
+const ID = "0b7f1c7e-6d8d-4a3c-9f0e-2f1d6a1c5b11";
 let folder: ReturnType<typeof makeFolder>;
 let session: Session;
 
@@ -26,8 +30,20 @@ afterEach(async () => {
   folder.remove();
 });
 
-test.each(Object.entries(scenarios))("%s", async (_, run) => {
-  await run(session);
+describe("the stand-in speaks as the real program was recorded", () => {
+  test.each(Object.entries(scenarios))("%s", async (name, run) => {
+    await run(session);
+    await session.finish();
+    const lines = normalise(session.lines(), { work: session.cwd, home: session.home });
+    expect(shapesOf(lines)).toEqual(shapesOf(readRecording(name)));
+  });
+});
+
+test("each recording has its conversation", () => {
+  const recorded = readdirSync(new URL("recordings/", import.meta.url)).map((name) =>
+    name.replace(".jsonl", ""),
+  );
+  expect(recorded.sort()).toEqual(Object.keys(scenarios).sort());
 });
 
 test("the tour says in its first line that no model is behind it, and shows each kind of ask", async () => {
@@ -47,22 +63,23 @@ test("the tour says in its first line that no model is behind it, and shows each
   expect(existsSync(join(session.cwd, "threadmux-demo.md"))).toBe(false);
 });
 
-test("--version prints as the program does that it stands in for", async () => {
+test("--version prints as the pinned program does that it stands in for", async () => {
+  const pinned = /claude_version=(\S+)/.exec(readFileSync(script("agents.sh"), "utf8"))?.[1];
   const { stdout } = await promisify(execFile)(process.execPath, [
     programFile("agent/engines/demo"),
     "--version",
   ]);
-  expect(stdout).toBe("2.1.330 (threadmux demo)\n");
+  expect(stdout).toBe(`${pinned} (threadmux demo)\n`);
 });
 
-test.each([
+test.each<[string[], string]>([
   [["--nonsense"], "unknown option '--nonsense'"],
   [
-    ["--session-id", randomUUID(), "--permission-mode", "yolo"],
+    ["--session-id", ID, "--permission-mode", "yolo"],
     "option '--permission-mode <mode>' argument is invalid",
   ],
   [["--session-id", "12"], "Invalid session ID. Must be a valid UUID."],
-  [["--resume", randomUUID()], "No conversation found with session ID: "],
+  [["--resume", ID], "No conversation found with session ID: "],
 ])("%j is refused: %s", async (args, message) => {
   const run = promisify(execFile)(process.execPath, [programFile("agent/engines/demo"), ...FLAGS, ...args], {
     cwd: session.cwd,
@@ -79,15 +96,6 @@ test("a session's id is taken while its file is there", async () => {
   await expect(session.start()).rejects.toThrow(`Session ID ${session.id} is already in use.`);
 });
 
-test("an effect happens once, however often the program is killed in it", async () => {
-  const command = "echo x >> effects; tail -f /dev/null";
-  await session.start(["--allowedTools", "Bash"]);
-  session.send(says("run", { tools: [{ name: "Bash", input: { command } }] }, { text: "told" }));
-  const effects = join(session.cwd, "effects");
-  await until("the effect", () => existsSync(effects));
-  await session.program.kill();
-  const env = { CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1", CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1" };
-  await session.start(["--allowedTools", "Bash"], { resume: true, env });
-  expect(await session.result()).toMatchObject({ result: "told" });
-  expect(readFileSync(effects, "utf8")).toBe("x\n");
+test("an effect happens once, if it may begin only when its call is saved", async () => {
+  await effectHappensOnce(session);
 });

@@ -68,6 +68,10 @@ export class Program {
     return this.#child.pid ?? 0;
   }
 
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
   /** Everything that it has printed, a torn last line left out. */
   lines(): Line[] {
     const text = readFileSync(this.#output, "utf8");
@@ -90,7 +94,7 @@ export class Program {
   async line(what: string, test: (line: Line) => boolean, from = 0): Promise<{ line: Line; next: number }> {
     let hasEnded = false;
     const index = await until(what, () => {
-      hasEnded = this.#child.exitCode !== null || this.#child.signalCode !== null;
+      hasEnded = !this.isAlive;
       const found = this.lines().findIndex((line, at) => at >= from && test(line));
       return found + 1 || hasEnded;
     });
@@ -100,7 +104,7 @@ export class Program {
 
   /** Ends it and all that it started; a second call does nothing. */
   async kill(name: NodeJS.Signals = "SIGKILL"): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) signal(this.pid, name);
+    if (this.isAlive) signal(this.pid, name);
     await this.ended;
     for (const { pid, environment } of listProcesses()) {
       if (environment.includes(this.#marker)) signal(pid, "SIGKILL");

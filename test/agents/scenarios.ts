@@ -6,17 +6,9 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/wait.ts";
-import { type Session, says } from "./session.ts";
+import { cutOff } from "./cut-off.ts";
+import { bash, type Session, says } from "./session.ts";
 
-export const RESUME = {
-  CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
-  CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
-};
-
-const bash = (command: string, fields: object = {}) => ({
-  name: "Bash",
-  input: { command, description: "d", ...fields },
-});
 const HOOKS = {
   hooks: {
     PreToolUse: [{ matcher: "Edit|Write|NotebookEdit", hookCallbackIds: ["pre"], timeout: 3600 }],
@@ -32,6 +24,8 @@ const image = (data: string) => ({
 });
 
 export const scenarios: Record<string, (session: Session) => Promise<void>> = {
+  ...cutOff,
+
   async hello(session) {
     await session.start();
     session.send(says("hi", { thinking: "A greeting.", text: "Hello." }));
@@ -71,6 +65,7 @@ export const scenarios: Record<string, (session: Session) => Promise<void>> = {
     const first = await session.ask();
     const second = await session.ask();
     session.answer(second, { behavior: "deny", message: "no" });
+    await session.until("its result", (line) => "tool_use_result" in line);
     session.allow(first);
     session.allow(await session.ask());
     await session.result();
@@ -228,55 +223,6 @@ export const scenarios: Record<string, (session: Session) => Promise<void>> = {
     session.send([image(ONE_PIXEL), { type: "text", text: says("see", { text: "seen" }) }]);
     await session.result();
     session.send([image("bm90IGFuIGltYWdl"), { type: "text", text: says("see", { text: "not seen" }) }]);
-    await session.result();
-  },
-
-  async "kill-in-tool"(session) {
-    await session.start(["--allowedTools", "Bash"]);
-    session.send(says("run", { tools: [bash("touch begun; tail -f /dev/null")] }, { text: "told" }));
-    await until("the command to run", () => existsSync(join(session.cwd, "begun")));
-    await session.program.kill();
-    await session.start(["--allowedTools", "Bash"], { resume: true, env: RESUME });
-    await session.result();
-  },
-
-  async "kill-in-ask"(session) {
-    await session.start();
-    session.send(says("make", { text: "Making.", tools: [bash("mkdir one")] }, { text: "made" }));
-    const { request } = await session.ask();
-    await session.program.kill();
-    const again = "These calls were waiting for permission and did NOT run; call them again:";
-    const prompt = `The session was restarted. ${again}\n- Bash ${JSON.stringify(request.input)}`;
-    await session.start([], { resume: true, env: { ...RESUME, CLAUDE_CODE_RESUME_PROMPT: prompt } });
-    session.allow(await session.ask());
-    await session.result();
-    assert.equal(existsSync(join(session.cwd, "one")), true);
-  },
-
-  async "kill-in-answer"(session) {
-    await session.start();
-    const go = join(session.home, "go");
-    const uuid = session.send(says("talk", { text: "said", waitFor: go }));
-    await session.until(
-      "the message begun",
-      (line) => line["command_uuid"] === uuid && line["state"] === "started",
-    );
-    await session.next("system", "status");
-    await session.program.kill();
-    writeFileSync(go, "");
-    await session.start([], { resume: true, env: RESUME });
-    await session.result();
-  },
-
-  async "resume-quiet"(session) {
-    await session.start();
-    const uuid = session.send(says("hi", { text: "Hello." }));
-    await session.result();
-    await session.end();
-    await session.start([], { resume: true, env: RESUME });
-    session.send(says("hi", { text: "Hello." }), { uuid });
-    await session.until("it to be dropped", (line) => line["state"] === "completed");
-    session.send(says("more", { text: "More." }));
     await session.result();
   },
 

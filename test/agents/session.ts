@@ -1,8 +1,9 @@
 /** One conversation with an engine's program, over as many starts as it takes. */
 import { randomUUID } from "node:crypto";
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
+import { until } from "../support/wait.ts";
 import { type Line, Program } from "./program.ts";
 
 export interface Engine {
@@ -14,6 +15,11 @@ export interface Engine {
 
 export const says = (text: string, ...rounds: Round[]): string =>
   rounds.length === 0 ? text : `${text} @@${JSON.stringify(rounds)}`;
+
+export const bash = (command: string, fields: object = {}) => ({
+  name: "Bash",
+  input: { command, description: "d", ...fields },
+});
 
 export interface Ask extends Line {
   request_id: string;
@@ -55,7 +61,14 @@ export class Session {
       command: this.#engine.command,
       folder: this.#folder,
       cwd: this.cwd,
-      env: { PATH: process.env["PATH"] ?? "", LANG: "C.UTF-8", HOME: this.home, ...this.#engine.env, ...env },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        LANG: "C.UTF-8",
+        HOME: this.home,
+        TMPDIR: this.home,
+        ...this.#engine.env,
+        ...env,
+      },
       args: [resume ? "--resume" : "--session-id", this.id, ...args],
     });
     return this.control("initialize", initialize);
@@ -83,6 +96,26 @@ export class Session {
     const isReply = (line: Line) =>
       (line["response"] as { request_id?: string } | undefined)?.request_id === id;
     return (await this.program.line(`the reply to ${subtype}`, isReply)).line;
+  }
+
+  /** Whether the conversation on disk holds this message, by the field names that a runner looks for. */
+  isSaved(uuid: string): boolean {
+    const projects = join(this.home, ".claude/projects");
+    const files = existsSync(projects)
+      ? readdirSync(projects).map((name) => join(projects, name, `${this.id}.jsonl`))
+      : [];
+    const lines = files
+      .filter((file) => existsSync(file))
+      .flatMap((file) => readFileSync(file, "utf8").split("\n"));
+    return lines.some(
+      (line) => line.includes(`"uuid":"${uuid}"`) || line.includes(`"source_uuid":"${uuid}"`),
+    );
+  }
+
+  /** Waits until the newest such line is in the conversation on disk. */
+  async saved(test: (line: Line) => boolean): Promise<void> {
+    const uuid = String(this.lines().findLast(test)?.["uuid"]);
+    await until(`the line ${uuid} to be saved`, () => this.isSaved(uuid));
   }
 
   answer(ask: Line, response: object): void {
@@ -119,6 +152,11 @@ export class Session {
   async end(): Promise<number | string> {
     this.program.send({ type: "control_request", request_id: "end", request: { subtype: "end_session" } });
     return this.program.ended;
+  }
+
+  /** Ends the program in order, if it runs: everything that it has to say is then said. */
+  async finish(): Promise<void> {
+    if (this.program.isAlive) await this.end();
   }
 
   /** Ends what still runs; always to be called. */
