@@ -147,6 +147,20 @@ test("a taken port is named before anything is installed or built", async () => 
   expect(existsSync(join(dir, "s"))).toBe(false);
 });
 
+test("without the coding agent the tests that need it fail, in words", async () => {
+  const dir = folder();
+  const source = `. ${script("setup.sh")}; . ${script("agents.sh")}; install_claude; echo installed`;
+  const { code, text } = start("bash", ["-euo", "pipefail", "-c", source], {
+    XDG_CACHE_HOME: dir,
+    npm_config_cache: join(dir, "npm"),
+    npm_config_registry: "http://127.0.0.1:9/",
+    npm_config_fetch_retries: "0",
+  });
+  expect(await code).toBe(1);
+  expect(text()).toMatch(/threadmux: could not install @anthropic-ai\/claude-code \d\S+; the lines above/);
+  expect(text()).not.toContain("installed\n");
+});
+
 test("TERM ends everything, where no thread is open also tmux", async () => {
   const dir = folder();
   const run = await startedRun(dir);
