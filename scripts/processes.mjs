@@ -30,6 +30,7 @@ export class Program {
   /**
    * @param name for people, such as "the sidecar"
    * @param flags Node's own
+   * @param args the program's own
    * @param onEnd called when it ends and was not told to
    * @param logMaxBytes beyond it the log starts anew, and what was in it is in `<log>.1`
    */
@@ -37,6 +38,7 @@ export class Program {
     name,
     script,
     flags = [],
+    args = [],
     env,
     cwd,
     log,
@@ -50,8 +52,8 @@ export class Program {
     // Appending, so that the program goes on at the start of a log that was emptied.
     const fd = openSync(log, "a", 0o600);
     // A process group of its own: Ctrl-C reaches scripts/run alone, which then ends its programs in order.
-    const [command, ...args] = [...dieWithUs(), process.execPath, ...flags, script];
-    this.#child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", fd, fd] });
+    const [command, ...words] = [...dieWithUs(), process.execPath, ...flags, script, ...args];
+    this.#child = spawn(command, words, { cwd, env, detached: true, stdio: ["ignore", fd, fd] });
     closeSync(fd);
     this.ended = new Promise((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));

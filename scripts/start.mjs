@@ -1,6 +1,6 @@
 // What scripts/run does once everything is built: starts the programs, waits, watches, ends them.
 //   check   refuses a second start and taken ports; needs nothing that is installed or built
-//   start   runs until a signal or until one of the programs ends
+//   start   runs until a signal or until one of the programs ends; --adopt or --discard are for the sidecar
 //   stop    ends the threads, their tmux server, and the scripts/run that is alive
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -81,12 +81,13 @@ async function start() {
   const programs = [];
   const ending = waitForEnd();
   let exitCode = 0;
-  const launch = (name, script, file, env, flags) => {
+  const launch = (name, script, file, env, { flags, args } = {}) => {
     if (ending.why) throw new Problem("it was told to end while it started");
     const program = new Program({
       name,
       script: join(root, "dist", script),
       flags,
+      args,
       env,
       cwd: root,
       log: join(stateDir, file),
@@ -99,7 +100,10 @@ async function start() {
     say("Starting the sidecar ...");
     const base = { ...process.env, STATE_DIR: stateDir, REPOS_DIR: reposDir, VM_PORT: String(vmPort) };
     // The sidecar and its threads have no use for the bot's token.
-    const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", { ...base, DISCORD_TOKEN: "" });
+    const sidecarEnv = { ...base, DISCORD_TOKEN: "" };
+    const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", sidecarEnv, {
+      args: process.argv.slice(3),
+    });
     await sidecar.ready(() => isHealthy(vmUrl), 30_000);
     let page;
     let discord = {};
@@ -115,7 +119,7 @@ async function start() {
       // Its line that it is ready is waited for, and only goes to a file.
       LOG_LEVEL: ["trace", "debug"].includes(read("LOG_LEVEL")) ? read("LOG_LEVEL") : "info",
     };
-    const relay = launch("the relay", "relay/main.js", "relay.log", env, relayFlags());
+    const relay = launch("the relay", "relay/main.js", "relay.log", env, { flags: relayFlags() });
     await relay.ready(() => /relay is ready/i.test(relay.output), 60_000);
     return page;
   };
@@ -311,6 +315,7 @@ async function endThreadsWithSidecarOfOurOwn() {
   const sidecar = new Program({
     name: "the sidecar",
     script: join(root, "dist/vm/main.js"),
+    args: ["--adopt"], // else it would not know the threads that a lost database had
     env: {
       ...process.env,
       STATE_DIR: stateDir,

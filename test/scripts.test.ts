@@ -1,6 +1,6 @@
 /** scripts/run, scripts/test and the container's supervisor as the programs that people start. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -53,8 +53,8 @@ function start(command: string, args: string[], env: Record<string, string> = {}
 }
 
 /** scripts/run with folders and ports of its own, its set-up done. */
-function startRun(state: string, action = "start"): Started {
-  return start(process.execPath, [script("start.mjs"), action], {
+function startRun(state: string, ...args: string[]): Started {
+  return start(process.execPath, [script("start.mjs"), ...(args.length > 0 ? args : ["start"])], {
     STATE_DIR: join(state, "s"),
     REPOS_DIR: join(state, "repos"),
     VM_PORT: "0",
@@ -64,8 +64,8 @@ function startRun(state: string, action = "start"): Started {
   });
 }
 
-async function startedRun(state: string): Promise<Started> {
-  const run = startRun(state);
+async function startedRun(state: string, ...args: string[]): Promise<Started> {
+  const run = startRun(state, ...args);
   await until(
     "the page's address",
     () => /\nOpen http\S+\n$/.test(run.text()) || run.process.exitCode !== null,
@@ -159,6 +159,29 @@ test("without the coding agent the tests that need it fail, in words", async () 
   expect(await code).toBe(1);
   expect(text()).toMatch(/threadmux: could not install @anthropic-ai\/claude-code \d\S+; the lines above/);
   expect(text()).not.toContain("installed\n");
+});
+
+test("a lost database: the start says how to go on, and goes on with --adopt", async () => {
+  const state = folder();
+  const first = await startedRun(state);
+  await createThread(first, state, "exec sleep 4243");
+  const isAlive = () => findProcessesOf(state).some(({ command }) => command === "sleep 4243");
+  await until("the program", isAlive);
+  first.process.kill("SIGTERM");
+  expect(await first.code).toBe(0);
+  for (const end of ["", "-wal", "-shm"]) rmSync(join(state, `s/threadmux.db${end}`), { force: true });
+  const refused = startRun(state);
+  expect(await refused.code).toBe(1);
+  expect(refused.text()).toContain("1 thread runs in tmux that the database does not know (one)");
+  expect(isAlive()).toBe(true);
+  const adopted = await startedRun(state, "start", "--adopt");
+  adopted.process.kill("SIGTERM");
+  expect(await adopted.code).toBe(0);
+  expect(isAlive()).toBe(true);
+  const stopped = startRun(state, "stop");
+  expect(await stopped.code).toBe(0);
+  expect(stopped.text()).toContain("Ended 1 thread and the tmux server");
+  expect(isAlive()).toBe(false);
 });
 
 test("TERM ends everything, where no thread is open also tmux", async () => {

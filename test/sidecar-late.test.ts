@@ -22,9 +22,9 @@ for (const [how, text, outcomes] of [
     sidecar = await spawnSidecar();
     const { client, folders } = sidecar;
     await openTerminal(client, "other", "cat");
-    await openTerminal(client, "ends", "echo up; exec sleep 1000.71");
+    await openTerminal(client, "ends", `echo up; exec sleep 1000.71${process.pid}`);
     await untilOutput(client, "ends", "up");
-    const program = listProcesses().find(({ command }) => command.startsWith("sleep 1000.71"));
+    const program = listProcesses().find(({ command }) => command.startsWith(`sleep 1000.71${process.pid}`));
     if (!program) throw new Error("the program does not run");
     signal(folders.tmuxPid(), "SIGSTOP");
     const outcome = client.sendInput("ends", { text }).then(

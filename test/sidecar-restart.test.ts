@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -75,11 +75,11 @@ test("what ended while the sidecar was away is known afterwards, with its code a
 
 test("killed at any moment of creating and killing: every thread is there wholly or not at all", async () => {
   const { client, kill9, start: startAgain, folders } = await start();
-  const programs = () => listProcesses().filter((p) => p.command.startsWith("sleep 1000.9"));
+  const programs = () => listProcesses().filter((p) => p.command.startsWith(`sleep 1000.9${process.pid}`));
   for (let round = 0; round < 4; round++) {
     const ids = Array.from({ length: 8 }, (_, i) => `r${round}-${i}`);
     const calls = ids.map(async (id, i) => {
-      await openTerminal(client, id, `echo I am ${id}; exec sleep 1000.9`);
+      await openTerminal(client, id, `echo I am ${id}; exec sleep 1000.9${process.pid}`);
       if (i % 2 === 0) await client.killThread(id);
     });
     // The moment is different each time: after as many answers as there were rounds.
@@ -113,19 +113,21 @@ test("killed at any moment of creating and killing: every thread is there wholly
 describe("at its start", () => {
   test("the sidecar removes a half-made thread and ends sessions that nobody knows", async () => {
     const { client, kill9, start: startAgain, folders, stateDir } = await start();
+    const nap = `1000.4${process.pid}`;
     await openTerminal(client, "whole", "cat");
-    await openTerminal(client, "half", "setsid sleep 1000.41 & exec sleep 1000.42");
-    await openTerminal(client, "forgotten", "trap '' HUP TERM; setsid sleep 1000.43 & exec sleep 1000.44");
+    await openTerminal(client, "half", `setsid sleep ${nap}1 & exec sleep ${nap}2`);
+    await openTerminal(client, "forgotten", `trap '' HUP TERM; setsid sleep ${nap}3 & exec sleep ${nap}4`);
     await openTerminal(client, "no-session", "cat");
-    const seen = () => listProcesses().filter((p) => /^sleep 1000\.4[1-4]/.test(p.command));
+    const seen = () => listProcesses().filter((p) => p.command.startsWith(`sleep ${nap}`));
     await until("all of it to run", () => seen().length === 4);
     await kill9();
     const db = new Database(join(stateDir, "threadmux.db"));
     db.prepare("UPDATE threads SET is_made = 0 WHERE thread_id IN ('half', 'no-session')").run();
     db.prepare("DELETE FROM threads WHERE thread_id = 'forgotten'").run();
     db.close();
+    rmSync(join(stateDir, "logs/forgotten.log")); // as a creation that failed leaves it
     await folders.tmux("kill-session", "-t", "=thread-no-session");
-    await folders.tmux("new-session", "-d", "-s", "by-hand", "sleep 1000.44");
+    await folders.tmux("new-session", "-d", "-s", "by-hand", `sleep ${nap}4`);
     await startAgain();
     const open = await client.listThreads({ status: "all" });
     expect(open.map((thread) => [thread.threadId, thread.status])).toEqual([["whole", "running"]]);
@@ -140,7 +142,8 @@ describe("at its start", () => {
 
   test("threads whose session is gone are lost, and what they left running is ended", async () => {
     const { client, kill9, start: startAgain, folders } = await start();
-    await openTerminal(client, "lost", "echo before; setsid nohup sleep 1000.51 & exec sleep 1000.52");
+    const nap = `1000.5${process.pid}`;
+    await openTerminal(client, "lost", `echo before; setsid nohup sleep ${nap}1 & exec sleep ${nap}2`);
     await untilOutput(client, "lost", "before");
     // A control client that nobody reads from can stay for ever, and with it the server that it should leave.
     process.kill(Number(await folders.tmux("list-clients", "-F", "#{client_pid}")), "SIGSTOP");
@@ -160,7 +163,7 @@ describe("at its start", () => {
       message: "Thread lost takes no input: it was lost with the tmux server.",
     });
     expect(await refusal(client.killThread("lost"))).toMatchObject({ code: "thread_ended" });
-    expect(listProcesses().filter((p) => /^sleep 1000\.5[12]/.test(p.command))).toEqual([]);
+    expect(listProcesses().filter((p) => p.command.startsWith(`sleep ${nap}`))).toEqual([]);
   });
 });
 

@@ -113,11 +113,11 @@ test("its server hung: 503 within 3 s, then all goes on, nothing typed twice or 
 
 test("a kill works while its server hangs, and the session ends when it is back", async () => {
   const { client, folders } = sidecar;
-  await openTerminal(client, "hung", "echo last words; exec sleep 1000.61");
+  await openTerminal(client, "hung", `echo last words; exec sleep 1000.61${process.pid}`);
   await untilOutput(client, "hung", "last words");
   signal(folders.tmuxPid(), "SIGSTOP");
   expect(await client.killThread("hung")).toMatchObject({ survivors: 0, summary: "last words" });
-  expect(listProcesses().filter((p) => p.command.startsWith("sleep 1000.61"))).toEqual([]);
+  expect(listProcesses().filter((p) => p.command.startsWith(`sleep 1000.61${process.pid}`))).toEqual([]);
   signal(folders.tmuxPid(), "SIGCONT");
   await until(
     "the session to end",

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { type AgentConfig, splitArgs } from "./threads/kinds/agent-program.ts";
+import type { OrphanPolicy } from "./threads/orphans.ts";
 
 const whole = (min: number, max: number) =>
   z.coerce.number(`must be a whole number from ${min} to ${max}`).int().min(min).max(max);
@@ -56,10 +57,18 @@ export interface VmConfig {
   /** The environment of every program in every thread. */
   threadEnv: Record<string, string>;
   logLevel: (typeof LOG_LEVELS)[number];
+  /** What becomes of sessions that a lost database no longer knows. */
+  orphanPolicy: OrphanPolicy;
 }
 
-/** @throws ConfigError with every problem at once. */
-export function parseVmConfig(environment: Record<string, string | undefined>): VmConfig {
+/**
+ * @param args of the program: `--adopt` or `--discard`.
+ * @throws ConfigError with every problem at once.
+ */
+export function parseVmConfig(
+  environment: Record<string, string | undefined>,
+  args: readonly string[] = [],
+): VmConfig {
   const env = withoutBlanks(environment);
   const problems: string[] = [];
   let values: z.infer<typeof schema> | undefined;
@@ -77,6 +86,10 @@ export function parseVmConfig(environment: Record<string, string | undefined>): 
   if (!isLoopback(host) && !env["VM_TOKEN"]) {
     problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
   }
+  for (const arg of args.filter((arg) => arg !== "--adopt" && arg !== "--discard"))
+    problems.push(`unknown argument: ${arg} (there are --adopt and --discard, for a lost database)`);
+  if (args.includes("--adopt") && args.includes("--discard"))
+    problems.push("--adopt and --discard exclude each other");
   let agentArgs: string[] = [];
   try {
     agentArgs = splitArgs(env["AGENT_ARGS"] || "--permission-mode acceptEdits");
@@ -97,6 +110,7 @@ export function parseVmConfig(environment: Record<string, string | undefined>): 
     agent: { program: values.AGENT_PROGRAM, args: agentArgs },
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
     logLevel: values.LOG_LEVEL,
+    orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
 }
 

@@ -31,6 +31,7 @@ import { killThread } from "./threads/kill.ts";
 import { createKinds } from "./threads/kinds/kinds.ts";
 import { Ledgers } from "./threads/ledgers.ts";
 import { sessionName } from "./threads/names.ts";
+import { Orphans } from "./threads/orphans.ts";
 import { Outputs } from "./threads/outputs.ts";
 import { Programs } from "./threads/programs.ts";
 import { Reconciler } from "./threads/reconciler.ts";
@@ -122,7 +123,18 @@ export async function runSidecar(
       now,
     });
     keeper.recover();
-    const reconciler = new Reconciler({ store, tmux, threads, programs, kinds, queue, creating, log });
+    const orphans = new Orphans({ policy: config.orphanPolicy, store, tmux, files, reposDir, log, now });
+    const reconciler = new Reconciler({
+      store,
+      tmux,
+      threads,
+      programs,
+      kinds,
+      orphans,
+      queue,
+      creating,
+      log,
+    });
     const watcher: Watcher = new Watcher({
       store,
       tmux,
@@ -138,6 +150,7 @@ export async function runSidecar(
     });
     await tmux.start();
     releasers.add("tmux client", () => tmux.close());
+    orphans.refuse();
     releasers.add("queue", () => queue.idle());
     watcher.start();
     releasers.add("watcher", () => watcher.close());

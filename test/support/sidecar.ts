@@ -198,8 +198,8 @@ export async function spawnSidecar(
 }
 
 /** The sidecar's program with exactly this environment, its working directory in the temporary folder. */
-export function spawnMain(env: Record<string, string>): ChildProcess {
-  return spawn(process.execPath, [programFile("vm")], {
+export function spawnMain(env: Record<string, string>, args: readonly string[] = []): ChildProcess {
+  return spawn(process.execPath, [programFile("vm"), ...args], {
     env,
     cwd: env["HOME"],
     stdio: ["ignore", "ignore", "pipe"],

@@ -2,7 +2,8 @@
  * All tables over one connection: the truth about threads. A new noun is an entry in migrations.ts, a file with its
  * table, and its line here. A table whose rows belong to a thread says `REFERENCES threads ON DELETE CASCADE`.
  */
-import { Database } from "./database.ts";
+import { z } from "zod";
+import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { InputTable } from "./inputs.ts";
 import { MessageTable } from "./messages.ts";
@@ -23,7 +24,7 @@ export interface Store {
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
  * @param onChange is told each thread that has changed, before a surrounding transaction ends.
- * @throws Error if a newer threadmux has written it.
+ * @throws Error if a newer threadmux has written it, or if it is damaged.
  */
 export function openStore(file: string, onChange: (threadId: string) => void = () => undefined): Store {
   const db = new Database(file);
@@ -39,6 +40,8 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
     };
   } catch (error) {
     db.close();
-    throw error;
+    throw error instanceof z.ZodError
+      ? damaged(file, `rows that make no sense: ${z.prettifyError(error)}`)
+      : error;
   }
 }

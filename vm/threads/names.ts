@@ -1,5 +1,6 @@
 /** What a thread's session in tmux and its processes are called. */
 import { randomUUID } from "node:crypto";
+import { readProc } from "../processes/processes.ts";
 
 const MARKER_NAME = "THREADMUX_THREAD";
 const PREFIX = "thread-";
@@ -19,7 +20,7 @@ export function newMarker(): string {
   return `${MARKER_NAME}=${randomUUID()}`;
 }
 
-/** The marker in a process's environment, as `/proc/<pid>/environ` has it. */
-export function findMarkerIn(environ: string): string | undefined {
-  return new RegExp(`(?:^|\\0)(${MARKER_NAME}=[^\\0]+)`).exec(environ)?.[1];
+/** The marker in a process's environment; undefined if the process has ended. */
+export function findMarker(pid: number): string | undefined {
+  return new RegExp(`(?:^|\\0)(${MARKER_NAME}=[^\\0]+)`).exec(readProc(pid, "environ") ?? "")?.[1];
 }

@@ -1,5 +1,4 @@
 /** Brings database and tmux together: after each connection to tmux, and whenever sessions came or went. */
-import { readFileSync } from "node:fs";
 import { isOpen } from "../../shared/api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -7,7 +6,8 @@ import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Pane, TmuxServer } from "../tmux/server.ts";
 import type { Kinds } from "./kinds/kinds.ts";
-import { findMarkerIn, sessionName, threadIdOf } from "./names.ts";
+import { findMarker, sessionName, threadIdOf } from "./names.ts";
+import type { Orphans } from "./orphans.ts";
 import type { Programs } from "./programs.ts";
 import type { Threads } from "./threads.ts";
 
@@ -17,6 +17,7 @@ export interface ReconcilerOptions {
   threads: Threads;
   programs: Programs;
   kinds: Kinds;
+  orphans: Orphans;
   queue: KeyedQueue;
   /** Ids that are being made right now: their threads have no session yet, and that is fine. */
   creating: ReadonlySet<string>;
@@ -62,14 +63,16 @@ export class Reconciler {
   }
 
   async #reconcile(): Promise<void> {
-    const { store, tmux } = this.#options;
+    const { store, tmux, orphans } = this.#options;
     this.#isDue = false;
     const panes = await tmux.listPanes("all");
     const sessions = new Set(panes.map((pane) => pane.session));
     const open = store.threads.list("open");
     await Promise.all(open.map((thread) => this.#look(thread, sessions.has(sessionName(thread.threadId)))));
     const known = new Set(open.map(({ threadId }) => sessionName(threadId)));
-    for (const pane of panes.filter(({ session }) => !known.has(session))) await this.#endUnknown(pane);
+    const unknown = panes.filter(({ session }) => !known.has(session));
+    await orphans.settle(unknown, (pane) => this.#endUnknown(pane));
+    for (const pane of unknown) if (!orphans.isLeftAlone(pane)) await this.#endUnknown(pane);
   }
 
   async #look(thread: StoredThread, hasSession: boolean): Promise<void> {
@@ -112,13 +115,5 @@ export class Reconciler {
     const marker = findMarker(pid) ?? thread?.marker;
     await programs.endTree({ panePid: isDead && marker === undefined ? 0 : pid, marker });
     await tmux.killSession(session);
-  }
-}
-
-function findMarker(pid: number): string | undefined {
-  try {
-    return findMarkerIn(readFileSync(`/proc/${pid}/environ`, "latin1"));
-  } catch {
-    return undefined; // gone meanwhile
   }
 }

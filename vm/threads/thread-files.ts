@@ -1,6 +1,7 @@
 /** Where a thread's files lie: its log, what its program is told, and one file a run with the exit code. */
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -152,6 +153,19 @@ export class ThreadFiles {
       throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
     }
     return file;
+  }
+
+  /** What {@link writeProgram} keeps. */
+  findProgram(threadId: string): string | undefined {
+    const file = join(this.runsFolder, `${threadId}.program`);
+    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+  }
+
+  removeRunEnds(threadId: string): void {
+    for (const name of readdirSync(this.runsFolder)) {
+      if (name.startsWith(`${threadId}.`) && isRunEnd(name))
+        rmSync(join(this.runsFolder, name), { force: true });
+    }
   }
 
   /** How a run ended by its wrapper's word; undefined while it has not, or where the wrapper itself was killed. */

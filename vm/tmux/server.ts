@@ -210,6 +210,14 @@ export class TmuxServer {
     };
   }
 
+  async findSize(paneId: string): Promise<{ cols: number; rows: number }> {
+    const [lines = []] = await this.#run([
+      quoteCommand(["display-message", "-p", "-t", paneId, "#{pane_width} #{pane_height}"]),
+    ]);
+    const [cols = 0, rows = 0] = (lines[0] ?? "").split(" ").map(Number);
+    return { cols, rows };
+  }
+
   async resize(name: string, { cols, rows }: { cols: number; rows: number }): Promise<void> {
     await this.#runInTime([
       quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]),
