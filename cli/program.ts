@@ -1,5 +1,6 @@
 /** The command line as a whole: its commands, their common options, and what is said when something fails. */
 import { Command, CommanderError } from "commander";
+import { cleanLine } from "../shared/clean-text.ts";
 import { AppError, errorText } from "../shared/errors.ts";
 import { VERSION } from "../shared/version.ts";
 import type { Act } from "./command.ts";
@@ -16,7 +17,6 @@ import { addTail } from "./commands/tail.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
 import { toJson } from "./output.ts";
-import { sanitizeLine } from "./table.ts";
 
 const EXAMPLES = `Examples:
   threadmux new shop -- npm test          open a terminal in REPOS_DIR/shop; prints the thread's id
@@ -103,7 +103,7 @@ function toUsageError(error: CommanderError): AppError {
 }
 
 function describeError(error: unknown, isJson: boolean): string {
-  const text = sanitizeLine(errorText(error)).trim();
+  const text = cleanLine(errorText(error)).trim();
   if (isJson) return toJson({ error: text, code: error instanceof AppError ? error.code : "internal" });
   return `threadmux: ${text}`;
 }

@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatDuration, formatTable, sanitizeLine, truncate, widthOf } from "./table.ts";
-
-test.each([
-  ["a\n b\tc", "a b c"],
-  ["\x1b]0;x\x07", "\ufffd]0;x\ufffd"],
-  ["\u202eevil\u200b\x9b", "\ufffdevil\ufffd\ufffd"],
-  ["漢字 é", "漢字 é"],
-])("%j on a line is %j", (text, expected) => {
-  expect(sanitizeLine(text)).toBe(expected);
-});
+import { cleanLine } from "../shared/clean-text.ts";
+import { formatDuration, formatTable, truncate, widthOf } from "./table.ts";
 
 test("widths are a terminal's", () => {
   expect(widthOf("abc")).toBe(3);
@@ -30,7 +22,7 @@ test("the last columns shrink first; those without a minimum stay whole", () => 
 });
 
 test("no line is wider than it may be", () => {
-  const cell = fc.string({ unit: "grapheme", maxLength: 40 }).map(sanitizeLine);
+  const cell = fc.string({ unit: "grapheme", maxLength: 40 }).map(cleanLine);
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell, cell)), fc.integer({ min: 1, max: 100 }), (rows, width) => {
       const columns = [{ title: "A" }, { title: "B", minWidth: 4 }, { title: "C", minWidth: 2 }];

@@ -1,16 +1,4 @@
-/** Text for a person's terminal: one line a thing, nothing in it that the terminal would act on. */
-
-/** `text` on one line, its control and direction characters made harmless. */
-export function sanitizeLine(text: string): string {
-  return text.replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, "\ufffd");
-}
-
-/** As {@link sanitizeLine}, line by line. */
-export function sanitizeLines(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>
-    character === "\n" ? "\n" : character === "\t" ? "\t" : "\ufffd",
-  );
-}
+/** Tables for a person's terminal. What others chose is cleaned first (`shared/clean-text.ts`). */
 
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;

@@ -1,5 +1,6 @@
 /** What the relay says, as pure functions of what it knows. */
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
+import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
 import { fence } from "./content/pages.ts";
 import { formatBytes } from "./content/text.ts";
@@ -7,18 +8,34 @@ import { formatBytes } from "./content/text.ts";
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000, with room for what stands around it. */
 const MAX_BLOCK_CHARACTERS = 1_700;
+/** So that what stands behind them still has room. */
+const MAX_NAMED_DIR = 50;
+const MAX_DIR = 100;
+const MAX_BRANCH = 60;
+const MAX_COMMAND = 120;
+const MAX_SIGNAL = 20;
+const MAX_ERROR = 1_500;
 
 const ICONS: Record<ThreadType, string> = { terminal: "🖥", agent: "🤖" };
 
 /** `🖥 dir — command`, on one line and within Discord's limit. */
 export function threadName(type: ThreadType, dir: string, command: string): string {
-  return clip(`${ICONS[type]} ${dir} — ${command}`.replace(/\s+/g, " ").trim(), MAX_NAME_CHARACTERS);
+  const where = clip(cleanLine(dir), MAX_NAMED_DIR);
+  return clip(cleanLine(`${ICONS[type]} ${where} — ${clipRaw(command)}`), MAX_NAME_CHARACTERS);
+}
+
+/** A directory in the list of those that a person may choose. */
+export function directoryChoice(dir: string, branch: string | undefined, isDirty: boolean): string {
+  const where = clip(cleanLine(dir), MAX_NAME_CHARACTERS);
+  if (branch === undefined) return where;
+  const on = ` (${clip(cleanLine(branch), Math.floor(MAX_NAME_CHARACTERS / 2))}${isDirty ? "*" : ""})`;
+  return `${clip(where, MAX_NAME_CHARACTERS - on.length)}${on}`;
 }
 
 /** The first message of a thread: what was asked for, whole where the name had to be cut. */
 export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
   const verb = type === "terminal" ? "runs" : "was asked";
-  return `${ICONS[type]} **${escapeMarkdown(clip(dir, 100))}** ${verb}, started by <@${userId}>:\n${fence(clip(command, MAX_BLOCK_CHARACTERS).split("\n"))}`;
+  return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
 }
 
 /** A new message, since edits notify nobody. */
@@ -78,8 +95,9 @@ function endSentence(thread: Thread): string | undefined {
 }
 
 export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {
-  if (exitCode === null) return signal === null ? "an unknown exit code" : signal;
-  return signal === null ? `exit code ${exitCode}` : `exit code ${exitCode} (${signal})`;
+  const name = signal === null ? undefined : clip(cleanLine(clipRaw(signal)), MAX_SIGNAL);
+  if (exitCode === null) return name ?? "an unknown exit code";
+  return name === undefined ? `exit code ${exitCode}` : `exit code ${exitCode} (${name})`;
 }
 
 export function killedText(reply: KillReply): string {
@@ -88,7 +106,7 @@ export function killedText(reply: KillReply): string {
     lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);
   }
   if (reply.summary.trim() !== "")
-    lines.push("Last lines:", fence(clipStart(reply.summary, MAX_BLOCK_CHARACTERS).split("\n")));
+    lines.push("Last lines:", fenceWithin(clipStart(reply.summary, MAX_BLOCK_CHARACTERS), clipStart));
   return lines.join("\n");
 }
 
@@ -98,15 +116,17 @@ export function statusText(
   { branch, paused, now }: { branch: string | undefined; paused: string | undefined; now: number },
 ): string {
   const uptime = formatDuration((now - Date.parse(thread.createdAt)) / 1_000);
-  const where = `\`${inlineCode(thread.dir)}\`${branch === undefined ? "" : ` on \`${inlineCode(branch)}\``}`;
+  const on = branch === undefined ? "" : ` on ${inlineCode(branch, MAX_BRANCH)}`;
+  const where = `${inlineCode(thread.dir, MAX_DIR)}${on}`;
   const state = thread.status === "exited" ? `exited, ${describeExit(thread)}` : thread.status;
   const waiting = thread.waiting > 0 ? ` · ${thread.waiting} waiting` : "";
-  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n\`${inlineCode(clip(thread.command.replace(/\s+/g, " "), 120))}\``;
+  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n${inlineCode(thread.command, MAX_COMMAND)}`;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */
 export function errorSentence(error: unknown): string {
-  if (error instanceof AppError && error.code !== "internal") return error.message;
+  if (error instanceof AppError && error.code !== "internal")
+    return clipMiddle(cleanLines(error.message), MAX_ERROR).replaceAll("```", "ˋˋˋ");
   return "Something went wrong in the relay; its log says what.";
 }
 
@@ -123,15 +143,24 @@ export function formatDuration(seconds: number): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
 
+const MAX_CLUSTER = 200;
+
 /** At most `max` UTF-16 units, never through the middle of a character. */
 export function clip(text: string, max: number): string {
   if (text.length <= max) return text;
   let kept = "";
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
+  for (const { segment } of new Intl.Segmenter().segment(text.slice(0, max + MAX_CLUSTER))) {
     if (kept.length + segment.length > max - 1) break;
     kept += segment;
   }
   return `${kept}…`;
+}
+
+/** The start and the end: a sentence that names something long says what is wrong with it behind the name. */
+function clipMiddle(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const half = Math.floor(max / 2);
+  return `${clip(text, half)}${clipStart(text, half).slice(1)}`;
 }
 
 function clipStart(text: string, max: number): string {
@@ -140,8 +169,22 @@ function clipStart(text: string, max: number): string {
   return `…${/^[\uDC00-\uDFFF]/.test(kept) ? kept.slice(1) : kept}`;
 }
 
-function inlineCode(text: string): string {
-  return text.replaceAll("`", "ˋ");
+/** As code within a line; empty code would be two backticks. */
+function inlineCode(text: string, max: number): string {
+  return `\`${clip(cleanLine(clipRaw(text)).replaceAll("`", "ˋ"), max) || " "}\``;
+}
+
+/** Of a text that will be cut to a line anyhow, no more than is worth cleaning. */
+function clipRaw(text: string): string {
+  return clip(text, 4 * MAX_COMMAND);
+}
+
+/** A code block that is no longer than a block may be: backticks in it take twice their room. */
+function fenceWithin(text: string, cut: (text: string, max: number) => string): string {
+  for (let max = text.length; ; max = Math.floor(max * 0.8)) {
+    const block = fence(cut(text, max).split("\n"));
+    if (block.length <= MAX_BLOCK_CHARACTERS + 20) return block;
+  }
 }
 
 function escapeMarkdown(text: string): string {

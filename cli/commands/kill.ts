@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { KillReply, Thread } from "../../shared/api.ts";
+import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { pickThread } from "../find-thread.ts";
-import { sanitizeLine, sanitizeLines } from "../table.ts";
 
 export function addKill(program: Command, act: Act): void {
   program
@@ -37,7 +37,7 @@ async function kill(context: Context, wanted: readonly string[]): Promise<number
   );
   if (isJson) await out.json(describe(results));
   for (const result of results) {
-    if ("error" in result) await context.err.line(`threadmux: ${sanitizeLine(result.error.message)}`);
+    if ("error" in result) await context.err.line(`threadmux: ${cleanLine(result.error.message)}`);
     else if (!isJson) await print(context, result.thread, result.reply, results.length > 1);
   }
   return Math.max(...results.map(exitCodeOfResult));
@@ -50,7 +50,7 @@ async function print(
   isOneOfMany: boolean,
 ): Promise<void> {
   if (isOneOfMany) await out.line(`==> ${threadId} <==`);
-  if (summary.trim() !== "") await out.line(sanitizeLines(summary.trimEnd()));
+  if (summary.trim() !== "") await out.line(cleanLines(summary.trimEnd()));
   const code = exitCode === null ? "" : `, exit code ${exitCode}`;
   const left = survivors === 0 ? "" : `, but ${survivors} of its processes could not be ended`;
   await out.line(`killed ${threadId}${code}${left}`);

@@ -1,9 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Thread } from "../../shared/api.ts";
+import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { formatDuration, formatTable, sanitizeLine } from "../table.ts";
+import { formatDuration, formatTable } from "../table.ts";
 
 const STATUS = new Option("-s, --status <which>", "which threads")
   .choices(["open", "ended", "all"])
@@ -67,7 +68,7 @@ function fields(thread: Thread, now: number): string[] {
   const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
   const shown = [thread.threadId, thread.type, describeStatus(thread), thread.dir, uptime, thread.command];
-  return shown.map((field) => sanitizeLine(field).trim());
+  return shown.map((field) => cleanLine(field).trim());
 }
 
 function describeStatus({ status, exitCode, waiting }: Thread): string {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { cleanLines } from "../../shared/clean-text.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-import { sanitizeLines } from "../table.ts";
 import { drawingOnly } from "../terminal-text.ts";
 
 export function addScreen(program: Command, act: Act): void {
@@ -36,7 +36,7 @@ async function screen({ client, out, isJson }: Context, wanted: string, isAnsi: 
   const text = reply.screen.trimEnd();
   if (text === "") return EXIT.ok;
   if (!isAnsi) {
-    await out.line(sanitizeLines(text));
+    await out.line(cleanLines(text));
   } else {
     const filter = drawingOnly();
     await out.write(`${filter.push(text)}${filter.end()}\n`);

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
+import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-import { formatDuration, sanitizeLine } from "../table.ts";
+import { formatDuration } from "../table.ts";
 
 export function addStatus(program: Command, act: Act): void {
   program
@@ -62,5 +63,5 @@ async function printFields(
   out: Context["out"],
   fields: readonly (readonly [string, string])[],
 ): Promise<void> {
-  for (const [name, value] of fields) await out.line(`${name.padEnd(10)} ${sanitizeLine(value)}`);
+  for (const [name, value] of fields) await out.line(`${name.padEnd(10)} ${cleanLine(value)}`);
 }

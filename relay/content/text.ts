@@ -1,4 +1,5 @@
 /** What a row of terminal text may hold when it is shown in Discord, and how it is cut. Pure. */
+import { replaceHarmful } from "../../shared/clean-text.ts";
 
 /** Inserted by us to break runs of backticks and to hold blank lines open; never left in a program's text. */
 export const ZERO_WIDTH_SPACE = "\u200b";
@@ -8,18 +9,6 @@ export const CONTINUATION = "\u2060";
 /** Printable ASCII needs no care, apart from the backtick. */
 const PLAIN = /^[\x20-\x5f\x61-\x7e]*$/;
 const PLAIN_WITH_BACKTICKS = /^[\x20-\x7e]*$/;
-
-// C0, C1, DEL, and the characters that reorder, hide or invisibly mark text: bidi controls, zero-width spaces,
-// joiners other than those inside a script or an emoji (below), soft hyphen, annotation anchors, tags.
-const HARMFUL =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5/gu;
-const LINE_SEPARATORS = /[\u2028\u2029]/g;
-const LONE_SURROGATES = /\p{Cs}/gu;
-/** ZWJ and ZWNJ mean something only between two characters of a script or an emoji. */
-const STRAY_JOINERS =
-  /(?<!\p{L}|\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier})[\u200c\u200d]|[\u200c\u200d](?!\p{L}|\p{Extended_Pictographic})/gu;
-const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
 
 const GRAPHEMES = new Intl.Segmenter("en", { granularity: "grapheme" });
 
@@ -34,15 +23,7 @@ export function isPlain(text: string): boolean {
  */
 export function cleanRow(text: string): string {
   if (PLAIN_WITH_BACKTICKS.test(text)) return trimEndSpaces(text);
-  let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, "").replace(LINE_SEPARATORS, " ");
-  if (/[\u200c\u200d]/.test(clean)) {
-    // Removing one joiner can leave the next one stray.
-    for (let before = ""; before !== clean; ) {
-      before = clean;
-      clean = clean.replace(ASCII_JOINERS, "").replace(STRAY_JOINERS, "");
-    }
-  }
-  return trimEndSpaces(clean);
+  return trimEndSpaces(replaceHarmful(text, ""));
 }
 
 /** No two backticks stay neighbours and none ends the row: nothing inside can close a fence. */

@@ -10,7 +10,7 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { exportLog } from "../content/export.ts";
 import type { Screenshots } from "../screenshot/screenshot.ts";
-import { clip, killedText, statusText } from "../texts.ts";
+import { directoryChoice, killedText, statusText, threadName } from "../texts.ts";
 import type { Sessions } from "../threads/threads.ts";
 import { completeKey, toTmuxKey } from "./keys.ts";
 
@@ -270,7 +270,7 @@ async function complete(client: SidecarClient, option: string, typed: string) {
 async function completeDirectory(client: SidecarClient, typed: string) {
   const repos = await client.listRepos(typed);
   return repos.map(({ dir, branch, dirty }) => ({
-    name: clip(branch === undefined ? dir : `${dir} (${branch}${dirty ? "*" : ""})`, MAX_CHOICE_CHARACTERS),
+    name: directoryChoice(dir, branch, dirty === true),
     value: dir,
   }));
 }
@@ -279,10 +279,7 @@ async function completeThread(client: SidecarClient, typed: string) {
   const threads = await client.listThreads();
   return threads
     .map(({ threadId, type, dir, command }) => ({
-      name: clip(
-        `${type === "agent" ? "🤖" : "🖥"} ${dir} — ${command}`.replace(/\s+/g, " "),
-        MAX_CHOICE_CHARACTERS,
-      ),
+      name: threadName(type, dir, command),
       value: threadId,
     }))
     .filter(({ name, value }) => name.toLowerCase().includes(typed.toLowerCase()) || value.startsWith(typed));

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
+import { AppError } from "../shared/errors.ts";
+import {
+  bellText,
+  clip,
+  directoryChoice,
+  endText,
+  errorSentence,
+  killedText,
+  lostText,
+  openingText,
+  statusText,
+  threadName,
+} from "./texts.ts";
+
+/** What makes the longest of a text: long itself, or doubled by what makes it harmless. */
+const FILLERS = [
+  "x",
+  "`",
+  "```",
+  "*_~|",
+  "\x1b[31m",
+  "\u202e",
+  "漢",
+  "👩\u200d💻",
+  `e${"\u0301".repeat(300)}`,
+  "\n",
+  " a",
+];
+const LONGEST = FILLERS.map((filler) => filler.repeat(6_000 / filler.length + 1));
+const HARM = /[\p{Cc}\u202a-\u202e\u2066-\u2069\u200e\u200f]/u;
+const MARK = "\u200b"; // ours: it holds backticks apart
+
+const threadOf = (text: string, status: ThreadStatus = "running"): Thread =>
+  ({
+    threadId: "1234567890123456789",
+    type: "terminal",
+    dir: text,
+    command: text,
+    createdBy: text,
+    createdAt: "2026-01-01T00:00:00.000Z",
+    endedAt: status === "running" ? null : "2026-01-02T00:00:00.000Z",
+    status,
+    processRunning: status === "running",
+    exitCode: status === "running" ? null : 1,
+    signal: status === "running" ? null : text,
+    waiting: 99_999,
+    offset: Number.MAX_SAFE_INTEGER,
+  }) as Thread;
+
+describe("every text, with the longest of every field", () => {
+  for (const text of LONGEST) {
+    const thread = threadOf(text);
+    const name = JSON.stringify(text.slice(0, 6));
+
+    it(`of ${name} fits what Discord takes`, () => {
+      const messages = [
+        openingText("terminal", text, text, "12345678901234567890"),
+        statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
+        killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply),
+        `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
+        bellText(thread).content,
+        lostText(Number.MAX_SAFE_INTEGER).content,
+        ...(["exited", "killed", "lost", "idle"] as const).map((status) => {
+          const content = endText({ ...threadOf(text, status), type: "agent" })?.content ?? "";
+          expect(content).not.toBe("");
+          return content;
+        }),
+      ];
+      for (const message of messages) {
+        expect(message.length).toBeGreaterThan(0);
+        expect(message.length).toBeLessThanOrEqual(2_000);
+        // Each code block is closed.
+        expect([message.slice(0, 40), (message.split("```").length - 1) % 2]).toEqual([
+          message.slice(0, 40),
+          0,
+        ]);
+      }
+      for (const one of [
+        threadName("agent", text, text),
+        directoryChoice(text, text, true),
+        directoryChoice(text, undefined, false),
+      ]) {
+        expect(one.length).toBeLessThanOrEqual(100);
+      }
+    });
+
+    it(`of ${name} has nothing in it that hides, turns round or commands`, () => {
+      const texts = [
+        threadName("terminal", text, text),
+        directoryChoice(text, text, true),
+        statusText(thread, { branch: text, paused: undefined, now: 1e15 }),
+        openingText("terminal", text, text, "12345678901234567890"),
+        killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply),
+        errorSentence(new AppError("invalid_request", text)),
+        endText(threadOf(text, "exited"))?.content ?? "",
+      ];
+      for (const one of texts)
+        expect(HARM.exec(one.replaceAll("\n", "").replaceAll(MARK, ""))?.[0]).toBe(undefined);
+    });
+  }
+
+  it("says what stands behind a long directory", () => {
+    const dir = "d/".repeat(1_000);
+    expect(threadName("terminal", dir, "make world")).toMatch(/^🖥 d\/.{0,60}… — make world$/);
+    const shown = statusText(
+      { ...threadOf("make"), dir },
+      { branch: "b".repeat(2_000), paused: undefined, now: 1e15 },
+    );
+    expect(shown).toMatch(/…` on `b+…` · running · 99999 waiting · up .*\n`make`$/);
+    expect(directoryChoice(dir, "main", true)).toMatch(/…? ?\(main\*\)$/);
+  });
+});
+
+describe("clip", () => {
+  it("never cuts through a character, and looks at no more than it keeps", () => {
+    expect(clip("👩\u200d💻👩\u200d💻", 7)).toBe("👩\u200d💻…");
+    expect(clip(`a${"\u0301".repeat(5_000_000)}`, 100)).toBe("…");
+    expect(clip("abc", 3)).toBe("abc");
+  });
+});

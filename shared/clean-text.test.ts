@@ -1,0 +1,33 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { cleanLine, cleanLines, replaceHarmful } from "./clean-text.ts";
+
+const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u2028\u2029\p{Cs}]/u;
+
+test.each([
+  ["a\n b\tc ", "a b c"],
+  ["\x1b]0;x\x07", "\ufffd]0;x\ufffd"],
+  ["\u202eevil\u200b\x9b", "\ufffdevil\ufffd\ufffd"],
+  ["main\u200d\u{e0041}", "main\ufffd\ufffd"],
+  ["漢字 é 👩\u200d💻 می\u200cخواهم", "漢字 é 👩\u200d💻 می\u200cخواهم"],
+])("%j on a line is %j", (text, expected) => {
+  expect(cleanLine(text)).toBe(expected);
+});
+
+test("lines stay lines, and tabs tabs", () => {
+  expect(cleanLines("a\tb\r\n\x1b[31mc\r\n")).toBe("a\tb\n\ufffd[31mc\n");
+});
+
+describe("any text", () => {
+  it("has nothing harmful left, and does not change again", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", size: "max", maxLength: 80 }), (text) => {
+        for (const clean of [cleanLine, cleanLines, (dirty: string) => replaceHarmful(dirty, "")]) {
+          const once = clean(text);
+          expect(once.replaceAll(clean === cleanLines ? /[\n\t]/g : /$^/g, "")).not.toMatch(HARM);
+          expect(clean(once)).toBe(once);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,50 @@
+/** Text that others chose, made fit for a sentence, a name or a table that people read. Pure. */
+
+// C0, C1, DEL, and the characters that reorder, hide or invisibly mark text: bidi controls, zero-width spaces,
+// joiners other than those inside a script or an emoji (below), soft hyphen, annotation anchors, tags.
+const HARMFUL =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5/gu;
+const LINE_SEPARATORS = /[\u2028\u2029]/g;
+const LONE_SURROGATES = /\p{Cs}/gu;
+/** ZWJ and ZWNJ mean something only between two characters of a script or an emoji. */
+const STRAY_JOINERS =
+  /(?<!\p{L}|\p{M}|\p{Extended_Pictographic}|\p{Emoji_Modifier})[\u200c\u200d]|[\u200c\u200d](?!\p{L}|\p{Extended_Pictographic})/gu;
+const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/**
+ * `text` with `mark` in place of each control, bidi and invisible character. Separators of lines become spaces,
+ * broken surrogates U+FFFD. Doing it twice changes nothing.
+ */
+export function replaceHarmful(text: string, mark: "" | "\ufffd"): string {
+  if (PLAIN.test(text)) return text;
+  let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, mark).replace(LINE_SEPARATORS, " ");
+  if (/[\u200c\u200d]/.test(clean)) {
+    // Removing one joiner can leave the next one stray.
+    for (let before = ""; before !== clean; ) {
+      before = clean;
+      clean = clean.replace(ASCII_JOINERS, mark).replace(STRAY_JOINERS, mark);
+    }
+  }
+  return clean;
+}
+
+/**
+ * Foreign text on one line: the name of a directory or a branch, a command, a title. Blanks become single spaces;
+ * what a terminal would act on, or would hide or turn round, shows as U+FFFD.
+ */
+export function cleanLine(text: string): string {
+  return replaceHarmful(text.replace(/\s+/g, " "), "\ufffd").trim();
+}
+
+/** {@link cleanLine} for text of several lines, which keep their blanks. */
+export function cleanLines(text: string): string {
+  const lines = text.split(/\r?\n/).map((line) =>
+    line
+      .split("\t")
+      .map((part) => replaceHarmful(part, "\ufffd"))
+      .join("\t"),
+  );
+  return lines.join("\n");
+}
