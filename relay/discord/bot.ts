@@ -17,6 +17,7 @@ import type { Inputs } from "../threads/inputs.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import { COMMANDS, type CommandContext, completions } from "./commands.ts";
+import { keepWithinLimits } from "./limits.ts";
 import { sentenceOf } from "./refusals.ts";
 import type { ThreadMaker } from "./thread-maker.ts";
 
@@ -25,7 +26,7 @@ const MAX_RATE_LIMIT_WAIT_MS = 60_000;
 const NOT_ALLOWED = "You are not on the list of people who may use this bot (ALLOWED_USER_IDS).";
 
 export function createClient(apiUrl: string): Client {
-  return new Client({
+  const client = new Client({
     intents: [GatewayIntentBits.Guilds, GatewayIntentBits.GuildMessages, GatewayIntentBits.MessageContent],
     allowedMentions: { parse: [], repliedUser: false },
     enforceNonce: true,
@@ -36,6 +37,8 @@ export function createClient(apiUrl: string): Client {
         Math.max(retryAfter, sublimitTimeout) > MAX_RATE_LIMIT_WAIT_MS,
     },
   });
+  keepWithinLimits(client.rest);
+  return client;
 }
 
 export interface BotOptions {

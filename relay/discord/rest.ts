@@ -1,5 +1,6 @@
 /** discord.js' REST clients, set up so that one limit of Discord's delays only what runs into it. */
 import { REST, RESTEvents } from "discord.js";
+import { keepWithinLimits } from "./limits.ts";
 
 /**
  * A client of our own for everything but answers to commands. It makes each request once and never waits: discord.js
@@ -9,6 +10,7 @@ import { REST, RESTEvents } from "discord.js";
  */
 export function createRest(like: REST, token: string): { rest: REST; close: () => void } {
   const rest = new REST({ ...like.options, retries: 0, rejectOnRateLimit: () => true }).setToken(token);
+  keepWithinLimits(rest);
   return {
     rest,
     close: () => {
