@@ -1,4 +1,4 @@
-/** Who may talk to the page: pure checks of host, origin, key and cookie. */
+/** Who may talk to the page: pure checks of host, origin and key. */
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** The same time whatever the guess, also for guesses of another length. */
@@ -18,13 +18,10 @@ export type PageRequest = {
   fetchSite: string | undefined;
 };
 
-/**
- * Reads: a browser that says where the request comes from must say "from this page" (or, for a navigation,
- * "typed by the person").
- */
+/** Reads: a browser that says where the request comes from must say "from this page". */
 export function isOwnRead(request: PageRequest): boolean {
   if (request.origin !== undefined && !isOwnOrigin(request)) return false;
-  return request.fetchSite === undefined || ["same-origin", "none"].includes(request.fetchSite);
+  return request.fetchSite === undefined || request.fetchSite === "same-origin";
 }
 
 /** Writes: the origin must be there and be ours. */
@@ -35,12 +32,4 @@ export function isOwnWrite(request: PageRequest): boolean {
 
 function isOwnOrigin({ origin, host }: PageRequest): boolean {
   return origin !== undefined && host !== undefined && origin === `http://${host}`;
-}
-
-export function findCookie(header: string | undefined, name: string): string | undefined {
-  for (const pair of (header ?? "").split(";")) {
-    const [key, ...rest] = pair.trim().split("=");
-    if (key === name) return rest.join("=");
-  }
-  return undefined;
 }

@@ -1,4 +1,4 @@
-/** Attachments by signed, expiring links, as Discord's CDN gives them out: for the bot, which has no cookie. */
+/** Attachments by signed links: the bot's expire, as those of Discord's CDN do, the page's hold until the next start. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isSameSecret } from "./access.ts";
 import type { World } from "./state.ts";
@@ -18,8 +18,20 @@ export function serveAttachment(world: World, request: IncomingMessage, response
   sendFile(world, response, url.pathname.split("/")[3] ?? "");
 }
 
+/** The same each time, so that a picture is not loaded anew with every edit of its message. */
+export function pageFileUrl(world: World, id: Snowflake, name: string): string {
+  const path = `/page/attachments/${id}/${encodeURIComponent(name)}`;
+  return `${path}?hm=${signLink(world, path, "")}`;
+}
+
+/** `/page/attachments/<id>/<name>?hm=…` */
+export function servePageFile(world: World, response: ServerResponse, url: URL): void {
+  const isSigned = isSameSecret(url.searchParams.get("hm") ?? "", signLink(world, url.pathname, ""));
+  sendFile(world, response, isSigned ? (url.pathname.split("/")[3] ?? "") : "");
+}
+
 /** Files are never opened as a document of our origin: only images are shown, in a sandbox. */
-export function sendFile(world: World, response: ServerResponse, id: Snowflake): void {
+function sendFile(world: World, response: ServerResponse, id: Snowflake): void {
   const bytes = /^\d+$/.test(id) ? world.files.find(id) : undefined;
   if (!bytes) {
     response.writeHead(404, { "content-type": "text/plain" }).end("There is no such file.");

@@ -55,7 +55,7 @@ describe("the program", () => {
     const program = run({ LOCAL_DISCORD_PORT: "0" });
     await program.lineOut;
     const { stdout } = program.output();
-    expect(stdout).toMatch(/^Local Discord: http:\/\/127\.0\.0\.1:\d+\/\?key=[\w-]{43}\n$/);
+    expect(stdout).toMatch(/^Local Discord: http:\/\/127\.0\.0\.1:\d+\/#key=[\w-]{43}\n$/);
     const envFile = join(folder, "state", "local-discord.env");
     expect(statSync(envFile).mode & 0o777).toBe(0o600);
     const variables = Object.fromEntries(

@@ -40,12 +40,8 @@ function ask(
   });
 }
 
-const pagePath = () => discord.pageUrl.slice(discord.origin.length);
-
-async function enter(): Promise<string> {
-  const { headers } = await ask(pagePath());
-  return String(headers["set-cookie"]).split(";")[0] ?? "";
-}
+const key = () => new URLSearchParams(new URL(discord.pageUrl).hash.slice(1)).get("key") ?? "";
+const withKey = () => ({ authorization: `Bearer ${key()}` });
 
 const post = (headers: Record<string, string>) =>
   ask("/page/messages", {
@@ -54,85 +50,59 @@ const post = (headers: Record<string, string>) =>
     body: JSON.stringify({ channelId: discord.channelId, content: "typed" }),
   });
 
-const READ_PATHS = [
-  "/",
-  "/page.js",
-  "/page.css",
-  "/icon.svg",
-  "/page/events",
-  "/page/messages?channel=1",
-  "/page/attachments/1/a",
-];
+const READ_PATHS = ["/page/events", `/page/messages?channel=1`];
+const OPEN_PATHS = ["/", "/page.js", "/page.css", "/icon.svg"];
 
 describe("getting in", () => {
-  it("turns the key into a strict cookie and takes it out of the address", async () => {
-    const { status, headers } = await ask(pagePath());
-    expect([status, headers["location"]]).toEqual([303, "/"]);
-    const cookie = String(headers["set-cookie"]);
-    expect(cookie).toMatch(
-      new RegExp(`^local_discord_${discord.port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`),
-    );
-    const key = new URL(discord.pageUrl).searchParams.get("key") ?? "";
-    expect(key).toMatch(/^[\w-]{43}$/); // 256 bits
-    expect(cookie).not.toContain(key);
-    for (const path of READ_PATHS.slice(0, 5)) {
-      expect((await ask(path, { headers: { cookie: await enter() } })).status).toBe(200);
+  it("takes the key in a header, and hands out no cookie; the key is where browsers send it to nobody", async () => {
+    expect(key()).toMatch(/^[\w-]{43}$/); // 256 bits
+    expect(discord.pageUrl).toBe(`${discord.origin}/#key=${key()}`);
+    expect((await ask("/page/events", { headers: withKey() })).status).toBe(200);
+    for (const path of OPEN_PATHS) {
+      const { status, headers, body } = await ask(path, { headers: withKey() });
+      expect([path, status, headers["set-cookie"]]).toEqual([path, 200, undefined]);
+      expect(body).not.toContain(key());
     }
   });
 
-  it("goes on by a refresh when a link on another site was followed", async () => {
-    const { status, body, headers } = await ask(pagePath(), { headers: { "sec-fetch-site": "cross-site" } });
-    expect(status).toBe(200);
-    expect(headers["set-cookie"]).toBeDefined();
-    expect(body).toContain('content="0;url=/"');
-  });
-
-  it.each(READ_PATHS)("refuses %s without the cookie or with a wrong one", async (path) => {
-    const wrong = `local_discord_${discord.port}=${"x".repeat(43)}`;
-    for (const headers of [
-      {},
-      { cookie: wrong },
-      { cookie: (await enter()).replace("local_discord_", "other_") },
-    ]) {
-      const { status, body } = await ask(path, { headers });
-      expect(status).toBe(403);
-      expect(body).toBe(
-        "Open the address that local Discord printed when it started: only it lets you in.\n",
-      );
-    }
-  });
-
-  it("refuses a wrong key, the cookie's secret as a key, and the bot token", async () => {
-    const secret = (await enter()).split("=")[1];
-    for (const key of [
-      "",
-      "x",
-      `${new URL(discord.pageUrl).searchParams.get("key")}x`,
-      secret,
-      discord.botToken,
-    ]) {
-      const { status, headers } = await ask(`/?key=${key}`);
-      expect([status, headers["set-cookie"]]).toEqual([403, undefined]);
-    }
-  });
+  it.each(READ_PATHS)(
+    "refuses %s without the key, with a wrong one, and with one that is elsewhere",
+    async (path) => {
+      for (const headers of [
+        {},
+        { authorization: `Bearer ${"x".repeat(43)}` },
+        { authorization: `Bearer ${key()}x` },
+        { authorization: key() },
+        { authorization: `Bot ${discord.botToken}` },
+        { cookie: `local_discord_${discord.port}=${key()}; local-discord.key=${key()}` },
+      ]) {
+        const { status, body } = await ask(path, { headers });
+        expect(status).toBe(403);
+        expect(body).toBe(
+          "Open the address that local Discord printed when it started: only it lets you in.\n",
+        );
+      }
+      expect((await ask(`${path}${path.includes("?") ? "&" : "?"}key=${key()}`)).status).toBe(403);
+    },
+  );
 });
 
 describe("once in", () => {
   it("takes writes from its own origin only", async () => {
-    const cookie = await enter();
+    const authorization = withKey().authorization;
     const own = discord.origin;
     const cases: [Record<string, string>, number][] = [
-      [{ cookie, origin: own }, 200],
-      [{ cookie, origin: own, "sec-fetch-site": "same-origin" }, 200],
-      [{ cookie }, 403],
-      [{ cookie, origin: "null" }, 403],
-      [{ cookie, origin: "http://evil.example" }, 403],
-      [{ cookie, origin: `http://127.0.0.1:${discord.port + 1}` }, 403],
-      [{ cookie, origin: `http://localhost:${discord.port}` }, 403], // not the host that was asked
-      [{ cookie, origin: own, "sec-fetch-site": "same-site" }, 403],
+      [{ authorization, origin: own }, 200],
+      [{ authorization, origin: own, "sec-fetch-site": "same-origin" }, 200],
+      [{ authorization }, 403],
+      [{ authorization, origin: "null" }, 403],
+      [{ authorization, origin: "http://evil.example" }, 403],
+      [{ authorization, origin: `http://127.0.0.1:${discord.port + 1}` }, 403],
+      [{ authorization, origin: `http://localhost:${discord.port}` }, 403], // not the host that was asked
+      [{ authorization, origin: own, "sec-fetch-site": "same-site" }, 403],
       [{ origin: own }, 403],
-      [{ cookie, origin: own, host: "evil.example" }, 403],
-      [{ cookie, origin: "http://evil.example", host: "evil.example" }, 403],
+      [{ authorization, origin: own, host: "evil.example" }, 403],
+      [{ authorization, origin: "http://evil.example", host: "evil.example" }, 403],
     ];
     for (const [headers, status] of cases) {
       expect([headers, (await post(headers)).status]).toEqual([headers, status]);
@@ -141,27 +111,27 @@ describe("once in", () => {
   });
 
   it("reads only for its own origin: no other site's script, frame or picture", async () => {
-    const cookie = await enter();
-    for (const path of ["/page/events", "/page/messages?channel=1", "/page.js"]) {
+    const own = withKey();
+    for (const path of READ_PATHS) {
       for (const headers of [
         { "sec-fetch-site": "cross-site" },
         { "sec-fetch-site": "same-site" },
         { origin: "http://evil.example" },
       ]) {
-        expect((await ask(path, { headers: { cookie, ...headers } })).status).toBe(403);
+        expect((await ask(path, { headers: { ...own, ...headers } })).status).toBe(403);
       }
     }
   });
 
   it("answers nothing at all to a foreign host name, the bot's side neither", async () => {
-    for (const path of ["/", pagePath(), "/api/v10/gateway/bot", "/attachments/1/2/a"]) {
+    for (const path of ["/", "/page/events", "/api/v10/gateway/bot", "/attachments/1/2/a"]) {
       const headers = { host: `evil.example:${discord.port}`, authorization: `Bot ${discord.botToken}` };
       expect((await ask(path, { headers })).status).toBe(403);
     }
   });
 
   it("cannot be framed, sniffed or kept, and runs its own scripts only", async () => {
-    const { headers } = await ask("/", { headers: { cookie: await enter() } });
+    const { headers } = await ask("/", { headers: withKey() });
     expect(headers).toMatchObject({
       "x-frame-options": "DENY",
       "referrer-policy": "no-referrer",
@@ -181,28 +151,37 @@ describe("once in", () => {
   });
 
   it("hands files out as downloads, never as pages of its own", async () => {
-    const cookie = await enter();
     const files = [{ name: "evil.html", data: "<script>alert(1)</script>", type: "text/html" }];
     const message = discord.driver.post(discord.you.id, discord.channelId, "file", { files });
-    const id = message.attachments[0]?.id;
-    const { status, headers } = await ask(`/page/attachments/${id}/evil.html`, { headers: { cookie } });
+    const [file] = message.attachments;
+    const path = `/page/attachments/${file?.id}/evil.html`;
+    expect(file?.url.startsWith(`${path}?hm=`)).toBe(true);
+    const { status, headers } = await ask(file?.url ?? "");
     expect(status).toBe(200);
+    for (const forged of [
+      path,
+      `${path}?hm=`,
+      `${path}?hm=${"0".repeat(64)}`,
+      file?.url.replace("evil", "x"),
+    ]) {
+      expect((await ask(forged ?? "", { headers: withKey() })).status).toBe(404);
+    }
     expect(headers["content-disposition"]).toContain("attachment");
     expect(headers["content-security-policy"]).toContain("sandbox");
   });
 
   it("knows no other paths", async () => {
-    const cookie = await enter();
+    const own = withKey();
     for (const path of ["/../run.ts", "/page/../../package.json", "/run.ts", "/%2e%2e/run.ts"]) {
-      expect((await ask(path, { headers: { cookie } })).status).toBe(404);
+      expect((await ask(path, { headers: own })).status).toBe(404);
     }
   });
 
   it("says refusals in words", async () => {
-    const cookie = await enter();
+    const own = withKey();
     const answer = await ask("/page/messages", {
       method: "POST",
-      headers: { cookie, origin: discord.origin, "content-type": "application/json" },
+      headers: { ...own, origin: discord.origin, "content-type": "application/json" },
       body: JSON.stringify({ channelId: discord.channelId, content: "x".repeat(2001) }),
     });
     expect(answer.status).toBe(400);

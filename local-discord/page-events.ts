@@ -33,7 +33,7 @@ export class PageEvents {
 
   /** Headers are sent already. */
   add(request: IncomingMessage, response: ServerResponse): void {
-    response.write(`retry: 1000\n\n${frame(hello(this.#world))}`);
+    response.write(frame(hello(this.#world)));
     this.#responses.add(response);
     request.on("close", () => this.#responses.delete(response));
   }

@@ -1,12 +1,11 @@
 /**
- * The page over HTTP. It and everything it calls answer only to this start's key, or to the cookie that the
- * key was exchanged for, and only to requests from the page itself: whoever writes here types into a terminal.
+ * The page over HTTP. What it calls answers only to this start's key, in a header, and only to requests from the page
+ * itself: whoever writes here types into a terminal. The key is in no cookie: every port of the host would get that.
  */
-import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { findCookie, isOwnRead, isOwnWrite, isSameSecret, type PageRequest } from "./access.ts";
-import { sendFile } from "./cdn.ts";
+import { isOwnRead, isOwnWrite, isSameSecret, type PageRequest } from "./access.ts";
+import { servePageFile } from "./cdn.ts";
 import { DiscordError } from "./discord-error.ts";
 import { parseRequestBody, readBody } from "./http-body.ts";
 import { PersonError } from "./option-values.ts";
@@ -49,10 +48,8 @@ const HEADERS = {
 const REFUSAL = "Open the address that local Discord printed when it started: only it lets you in.";
 
 export class PageServer {
-  /** In the address; a new one at every start. */
+  /** A new one at every start. In the part of the page's address that browsers send to nobody. */
   readonly key: string;
-  /** In the cookie; never in an address. */
-  readonly #session = randomBytes(32).toString("base64url");
   readonly #world: World;
   readonly #api: PageApi;
   readonly #events: PageEvents;
@@ -66,17 +63,10 @@ export class PageServer {
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://localhost");
+    if (request.method === "GET" && this.#sendOpenly(response, url)) return;
     const from = pageRequest(request);
-    const cookie = `local_discord_${request.socket.localPort}`;
-    if (request.method === "GET" && url.pathname === "/" && url.searchParams.has("key")) {
-      this.#enter(response, url.searchParams.get("key") ?? "", cookie, from);
-      return;
-    }
-    const given = findCookie(request.headers.cookie, cookie) ?? "";
-    // The person's own navigation to the page itself may come from anywhere; it only shows the page.
-    const isNavigation = url.pathname === "/" && request.headers["sec-fetch-mode"] === "navigate";
-    const isOwn = request.method === "GET" ? isNavigation || isOwnRead(from) : isOwnWrite(from);
-    if (!isSameSecret(given, this.#session) || !isOwn) {
+    const isOwn = request.method === "GET" ? isOwnRead(from) : isOwnWrite(from);
+    if (!isOwn || !isSameSecret(request.headers.authorization ?? "", `Bearer ${this.key}`)) {
       this.refuse(response, REFUSAL);
       return;
     }
@@ -94,37 +84,21 @@ export class PageServer {
     this.#events.close();
   }
 
-  /** Key → cookie, and on to `/`, so that the key does not stay in the address bar. */
-  #enter(response: ServerResponse, key: string, cookie: string, from: PageRequest): void {
-    if (!isSameSecret(key, this.key)) {
-      this.refuse(response, REFUSAL);
-      return;
-    }
-    const headers = {
-      ...HEADERS,
-      "set-cookie": `${cookie}=${this.#session}; Path=/; HttpOnly; SameSite=Strict`,
-    };
-    if (from.fetchSite !== "cross-site") {
-      response.writeHead(303, { ...headers, location: "/" }).end();
-      return;
-    }
-    // After a link on another site a redirect still counts as that site's, and a strict cookie would not be
-    // sent; a refresh is this page's own navigation.
-    response.writeHead(200, { ...headers, "content-type": "text/html; charset=utf-8" });
-    response.end('<!doctype html><meta http-equiv="refresh" content="0;url=/"><a href="/">Go on</a>');
+  /** The page itself holds nothing of anybody's, and a file's link its own signature. */
+  #sendOpenly(response: ServerResponse, url: URL): boolean {
+    const file = STATIC[url.pathname];
+    if (file) sendStatic(response, file);
+    else if (url.pathname.startsWith("/page/attachments/")) servePageFile(this.#world, response, url);
+    else return false;
+    return true;
   }
 
   #get(request: IncomingMessage, response: ServerResponse, url: URL): void {
-    const file = STATIC[url.pathname];
-    if (file) {
-      sendStatic(response, file);
-    } else if (url.pathname === "/page/events") {
+    if (url.pathname === "/page/events") {
       response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" });
       this.#events.add(request, response);
     } else if (url.pathname === "/page/messages") {
       void this.#answer(response, () => this.#api.messages(url.searchParams));
-    } else if (url.pathname.startsWith("/page/attachments/")) {
-      sendFile(this.#world, response, url.pathname.split("/")[3] ?? "");
     } else reply(response, 404, { error: "There is nothing at this address." });
   }
 

@@ -1,4 +1,6 @@
 /** The page in a real browser. */
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Releasers } from "../shared/lifecycle.ts";
@@ -52,6 +54,48 @@ describe("the page", () => {
       void api("POST", `/interactions/${id}/${token}/callback`, answer(event.interaction));
     });
   }
+
+  it("lets nobody in without the key, and another start's key by its address alone", async () => {
+    await open();
+    const key = await page.evaluate(() => localStorage.getItem("local-discord.key"));
+    await page.evaluate(() => localStorage.clear());
+    await page.reload();
+    await page.locator("#banner", { hasText: "Open the address that local Discord printed" }).waitFor();
+    problems.length = 0; // the browser's own line about the refusal
+    await page.evaluate((address) => {
+      location.href = address;
+    }, `${discord.origin}/#key=${key}`);
+    await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+    expect(page.url()).toBe(`${discord.origin}/`);
+  });
+
+  it("gives another port of the host nothing that opens it", async () => {
+    await open();
+    const heard: IncomingHttpHeaders[] = [];
+    const stranger = createServer((request, response) => {
+      heard.push(request.headers);
+      response.end("<!doctype html>");
+    });
+    await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
+    releasers.add("stranger", () => {
+      stranger.closeAllConnections();
+      stranger.close();
+    });
+    await page.goto(`http://127.0.0.1:${(stranger.address() as AddressInfo).port}/`);
+    expect(heard.length).toBeGreaterThan(0);
+    for (const { host: _host, connection: _connection, ...headers } of heard) {
+      const answer = await fetch(`${discord.origin}/page/messages`, {
+        method: "POST",
+        headers: {
+          ...(headers as Record<string, string>),
+          origin: discord.origin,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ channelId: discord.channelId, content: "typed by a stranger" }),
+      });
+      expect(answer.status).toBe(403);
+    }
+  });
 
   it("takes the key out of the address and shows messages as they are edited", async () => {
     await open();

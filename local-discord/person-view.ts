@@ -1,4 +1,6 @@
 /** What a person sees: messages and threads as the page and the tests read them. */
+
+import { pageFileUrl } from "./cdn.ts";
 import type { SeenButton, SeenInteraction, SeenMessage, SeenThread } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
 import type { World } from "./state.ts";
@@ -34,6 +36,7 @@ export function seenMessage(world: World, message: Message): SeenMessage {
       name: file.filename,
       contentType: file.content_type,
       size: file.size,
+      url: pageFileUrl(world, file.id, file.filename),
     })),
     buttons: findButtons(message.components),
     components: message.components,

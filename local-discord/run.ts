@@ -151,7 +151,7 @@ export async function runLocalDiscord(options: LocalDiscordOptions = {}): Promis
     .sort((a, b) => Number(b.id === data.youId) - Number(a.id === data.youId));
   return {
     apiUrl: `${world.origin}/api`,
-    pageUrl: `${world.origin}/?key=${page.key}`,
+    pageUrl: `${world.origin}/#key=${page.key}`,
     origin: world.origin,
     port,
     get botToken() {

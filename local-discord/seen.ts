@@ -1,7 +1,14 @@
 /** What a person sees of messages and threads, as the page and the tests read it. Types alone: the page has them too. */
 import type { CommandOption, Component, Embed, Snowflake } from "./types.ts";
 
-export type SeenAttachment = { id: Snowflake; name: string; contentType: string; size: number };
+export type SeenAttachment = {
+  id: Snowflake;
+  name: string;
+  contentType: string;
+  size: number;
+  /** On the page's own host; it holds a signature, since pictures and links can't send the page's key. */
+  url: string;
+};
 export type SeenButton = {
   customId: string | undefined;
   label: string;

@@ -1,5 +1,7 @@
 /** Calls to local Discord's page routes. A refusal is an Error whose message is a sentence for the person. */
 
+import { authorization } from "./session.ts";
+
 /** The name of the form's field, and the file. */
 export type FileField = readonly [string, File];
 
@@ -9,9 +11,10 @@ export async function post<Answer = unknown>(
   body: unknown,
   { files = [], signal }: { files?: readonly FileField[]; signal?: AbortSignal } = {},
 ): Promise<Answer> {
-  const options: RequestInit = { method: "POST", ...(signal ? { signal } : {}) };
+  const headers = authorization();
+  const options: RequestInit = { method: "POST", headers, ...(signal ? { signal } : {}) };
   if (files.length === 0) {
-    options.headers = { "content-type": "application/json" };
+    headers["content-type"] = "application/json";
     options.body = JSON.stringify(body);
   } else {
     const form = new FormData();
@@ -23,7 +26,7 @@ export async function post<Answer = unknown>(
 }
 
 export async function get<Answer>(path: string): Promise<Answer> {
-  return answer<Answer>(await fetch(path));
+  return answer<Answer>(await fetch(path, { headers: authorization() }));
 }
 
 async function answer<Answer>(response: Response): Promise<Answer> {

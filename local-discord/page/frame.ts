@@ -84,7 +84,7 @@ export class Frame {
   drawBanner(): void {
     const channel = this.#state.current;
     if (this.#isOver)
-      showBanner("Local Discord was started anew. Open the address that it printed this time.");
+      showBanner("Open the address that local Discord printed when it started: only it lets you in.");
     else if (!this.#isConnected) showBanner("Connection lost: trying again…");
     else if (channel?.isArchived && channel.isLocked) {
       showBanner("This thread is archived and locked: nobody writes here until it is unlocked.");

@@ -4,10 +4,12 @@ import { get, post } from "./api.ts";
 import { Composer } from "./composer.ts";
 import { askDialog, confirmDialog } from "./dialogs.ts";
 import { byId } from "./dom.ts";
+import { followEvents } from "./events.ts";
 import { Frame } from "./frame.ts";
 import { MessageList } from "./message-list.ts";
 import type { MessageActions } from "./message-tools.ts";
 import type { Names } from "./names.ts";
+import { beginsAnew, takeKey } from "./session.ts";
 import { drawSidebar } from "./sidebar.ts";
 import { PageState } from "./state.ts";
 import { startTicking } from "./timestamps.ts";
@@ -53,13 +55,12 @@ const composer = new Composer({
 // --- events -----------------------------------------------------------------------------------------------
 
 function connect(): void {
-  const source = new EventSource("/page/events");
-  source.onopen = () => frame.setConnected(true);
-  source.onmessage = ({ data }) => handle(JSON.parse(data) as PageEvent);
-  source.onerror = () => {
-    frame.setConnected(false);
-    if (source.readyState === EventSource.CLOSED) frame.setOver();
-  };
+  void followEvents({
+    onOpen: () => frame.setConnected(true),
+    onEvent: handle,
+    onLost: () => frame.setConnected(false),
+    onRefused: () => frame.setOver(),
+  });
 }
 
 function handle(event: PageEvent): void {
@@ -206,12 +207,15 @@ byId("load-older").addEventListener("click", () => {
   const oldest = list.oldestId;
   if (oldest !== undefined) loadMessages(oldest).catch((error: unknown) => frame.showProblem(error));
 });
-window.addEventListener("hashchange", () => void show(location.hash.slice(1)));
+window.addEventListener("hashchange", () => {
+  if (!beginsAnew()) void show(location.hash.slice(1));
+});
 document.addEventListener("visibilitychange", () => {
   if (state.currentId === undefined || !isWatched()) return;
   state.markRead(state.currentId);
   drawSidebar(state);
 });
 
+takeKey();
 startTicking();
 connect();

@@ -50,7 +50,7 @@ export function drawFiles(message: SeenMessage): HTMLElement {
 }
 
 function drawFile(file: SeenAttachment): HTMLElement {
-  const address = `/page/attachments/${file.id}/${encodeURIComponent(file.name)}`;
+  const address = file.url;
   if (/^image\/(png|jpeg|gif|webp)$/.test(file.contentType)) {
     const picture = el("img", { class: "picture", src: address, alt: file.name });
     return el("a", { href: address, target: "_blank", rel: "noopener" }, picture);
