@@ -48,15 +48,17 @@ export class Program {
     this.#errors = join(folder, `stderr.${generation}`);
     this.#marker = `ENGINE_FOLDER=${folder}`;
     execFileSync("mkfifo", [fifo]);
-    this.#input = openSync(fifo, constants.O_RDWR);
+    const input = openSync(fifo, constants.O_RDWR);
     const files = [this.#output, this.#errors].map((path) => openSync(path, "a"));
     this.#child = spawn(file, [...before, ...FLAGS, ...args], {
       cwd,
       env: { ...env, ENGINE_FOLDER: folder },
       detached: true,
-      stdio: [this.#input, ...files],
+      stdio: [input, ...files],
     });
-    for (const fd of files) closeSync(fd);
+    // Opened anew: what the program does to its own end, such as O_NONBLOCK, does not happen to ours.
+    this.#input = openSync(fifo, constants.O_WRONLY);
+    for (const fd of [input, ...files]) closeSync(fd);
     this.ended = new Promise((resolve, reject) => {
       this.#child.once("error", reject);
       this.#child.once("exit", (code, name) => resolve(name ?? code ?? -1));

@@ -3,7 +3,7 @@
  * real program's lines are kept in recordings/ and the stand-in's are compared with them.
  */
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../support/wait.ts";
 import { cutOff } from "./cut-off.ts";
@@ -248,6 +248,26 @@ export const scenarios: Record<string, (session: Session) => Promise<void>> = {
       "no task",
       (line) => line["subtype"] === "background_tasks_changed" && (line["tasks"] as []).length === 0,
     );
+  },
+
+  async slow(session) {
+    await session.start(["--allowedTools", "Bash"]);
+    const seconds = 4;
+    const wait = bash(`timeout ${seconds} tail -f /dev/null; echo end`);
+    session.send(says("wait", { tools: [wait] }, { text: "waited" }));
+    await session.result();
+  },
+
+  async long(session) {
+    await session.start(["--allowedTools", "Write"]);
+    const path = join(session.cwd, "long.txt");
+    const content = "0123456789".repeat(100_000);
+    const write = { name: "Write", input: { file_path: path, content } };
+    session.send(says("write", { tools: [write] }, { text: "written" }));
+    await session.result();
+    assert.equal(statSync(path).size, content.length);
+    session.send(says("x".repeat(200_000), { text: "read" }));
+    assert.equal((await session.result())["result"], "read");
   },
 
   async errors(session) {

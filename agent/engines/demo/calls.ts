@@ -216,7 +216,12 @@ export class Calls {
     if (call.name === "EnterPlanMode") this.#context.setMode("plan");
     if (call.name === "ExitPlanMode" && this.#context.settings.mode === "plan")
       this.#context.setMode("default");
-    return runTool(call, this.#context.cwd, this.#signal);
+    const unwatch = call.name === "Bash" ? this.#context.tasks.watch(call, block.id ?? "") : () => undefined;
+    try {
+      return await runTool(call, this.#context.cwd, this.#signal);
+    } finally {
+      unwatch();
+    }
   }
 
   #deny(block: Block): void {

@@ -23,6 +23,8 @@ export interface Notification {
   runId: string;
 }
 
+const LONG_MS = 3_000;
+
 export class Tasks {
   readonly #output: Output;
   readonly #cwd: string;
@@ -80,6 +82,39 @@ export class Tasks {
         noOutputExpected: false,
         backgroundTaskId: task_id,
       },
+    };
+  }
+
+  /** A command that its turn waits for is told of as a task too, once it takes long. @returns what ends that. */
+  watch(call: Call, tool_use_id: string): () => void {
+    const task_id = `b${randomBytes(4).toString("hex")}`;
+    const run_id = randomBytes(8).toString("hex");
+    const description = String(call.input["description"] ?? call.input["command"]);
+    const fields = {
+      task_id,
+      run_id,
+      tool_use_id,
+      description,
+      is_backgrounded: false,
+      task_type: "local_bash",
+    };
+    let isTold = false;
+    const timer = setTimeout(() => {
+      isTold = true;
+      this.#output.system("task_started", fields);
+    }, LONG_MS);
+    return () => {
+      clearTimeout(timer);
+      if (!isTold) return;
+      const end = {
+        task_id,
+        run_id,
+        tool_use_id,
+        status: "completed",
+        output_file: "",
+        summary: description,
+      };
+      this.#output.system("task_notification", end);
     };
   }
 
