@@ -44,7 +44,7 @@ export class Screenshots {
   #isClosed = false;
 
   constructor(options: ScreenshotsOptions = {}) {
-    this.#deadlineMs = options.deadlineMs ?? 15_000;
+    this.#deadlineMs = options.deadlineMs ?? 30_000;
     this.#idleMs = options.idleMs ?? 30_000;
     this.#maxWaiting = options.maxWaiting ?? 8;
     this.#startWorker = options.startWorker ?? startWorker;

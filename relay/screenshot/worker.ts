@@ -1,5 +1,4 @@
 /** The screenshots' process: a screen comes in, a PNG goes out. It ends with the relay, whatever ends that. */
-import { setPriority } from "node:os";
 import type { ScreenReply } from "../../shared/api.ts";
 import { drawScreen } from "./canvas.ts";
 import { drawable, parseGrid } from "./grid.ts";
@@ -12,7 +11,6 @@ const MAX_TITLE_CHARACTERS = 500;
 
 export type WorkerReply = { png: Uint8Array } | { error: string };
 
-setPriority(10); // nobody waits for a picture as for a key
 process.on("disconnect", () => process.exit());
 process.on("message", (screen: ScreenReply) => {
   void render(screen)
