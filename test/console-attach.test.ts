@@ -110,10 +110,10 @@ describe("a viewer", () => {
     await openTerminal(
       sidecar.client,
       "size",
-      `trap 'echo now $(stty size)' WINCH; while :; do sleep 0.05; done`,
+      `trap 'echo now $(stty size)' WINCH; echo ready; while :; do sleep 0.05; done`,
     );
     const viewer = await attach(sidecar, "size");
-    await viewer.untilFrame("status");
+    await viewer.untilScreen("ready"); // from here on the program hears of a new size
     const size = () =>
       sidecar.folders.tmux("list-windows", "-t", "=thread-size", "-F", "#{window_width}x#{window_height}");
     expect(await size()).toBe("80x24\n");

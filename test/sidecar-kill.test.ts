@@ -136,7 +136,8 @@ describe.concurrent("the whole tree is gone when kill answers:", () => {
 describe.concurrent("a kill answers with", () => {
   test("the exit code and signal of a program that goes at TERM", async () => {
     const { client } = sidecar;
-    await openTerminal(client, "by-term", "exec sleep 1000");
+    await openTerminal(client, "by-term", "echo up; exec sleep 1000");
+    await untilOutput(client, "by-term", "up");
     expect((await client.killThread("by-term")).exitCode).toBe(143);
     expect(await client.getThread("by-term")).toMatchObject({ exitCode: 143, signal: "SIGTERM" });
   });

@@ -19,6 +19,7 @@ const start = async (env: Record<string, string> = {}) => {
 test("killed and started again: the same threads, offsets and processes", async () => {
   const { client, kill9, start: startAgain } = await start();
   await openTerminal(client, "shell", "PS1='> ' bash --norc -i");
+  await untilOutput(client, "shell", "> ");
   await client.sendInput("shell", { text: "VAR=kept; sleep 1000.5 &" });
   await openTerminal(client, "over", "echo bye; exit 3");
   await openTerminal(client, "silent", "exec sleep 1000");

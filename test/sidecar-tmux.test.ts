@@ -28,7 +28,7 @@ function controlClient(): number {
 
 test("its server killed: 503 while it is away, back by itself, threads are lost", async () => {
   const { client, folders } = sidecar;
-  await openTerminal(client, "one", "echo one; trap '' HUP; while :; do sleep 0.1; done");
+  await openTerminal(client, "one", "trap '' HUP; echo one; while :; do sleep 0.1; done");
   await openTerminal(client, "ended", "exit 3");
   await openAgent(sidecar, "agent", "hello");
   await untilOutput(client, "one", "one");
