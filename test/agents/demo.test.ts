@@ -99,3 +99,30 @@ test("a session's id is taken while its file is there", async () => {
 test("an effect happens once, if it may begin only when its call is saved", async () => {
   await effectHappensOnce(session);
 });
+
+test("a fork knows the conversation up to its point, and leaves it alone", async () => {
+  await session.start();
+  session.send(says("hi", { text: "one" }, { text: "two" }, { text: "three" }));
+  await session.result();
+  const uuid = session.lines().find(({ type }) => type === "assistant")?.["uuid"];
+  session.send("more");
+  expect(await session.result()).toMatchObject({ result: "two" });
+  await session.end();
+  const fork = new Session(engine, folder.path);
+  try {
+    await fork.start(["--resume", session.id, "--resume-session-at", String(uuid), "--fork-session"]);
+    fork.send("more");
+    expect(await fork.result()).toMatchObject({ result: "two" });
+  } finally {
+    await fork.close();
+  }
+  await session.start([], { resume: true });
+  session.send("more");
+  expect(await session.result()).toMatchObject({ result: "three" });
+});
+
+test("a script that is none is told of in the answer", async () => {
+  await session.start();
+  session.send('do @@[{"txt":"one"}]');
+  expect(await session.result()).toMatchObject({ result: expect.stringContaining("txt"), is_error: false });
+});

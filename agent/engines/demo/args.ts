@@ -16,6 +16,8 @@ export type Mode = z.infer<typeof Mode>;
 export interface Args {
   sessionId: string;
   isResumed: boolean;
+  /** The conversation to begin from, up to the line `at` or its end. */
+  forkOf: { sessionId: string; at: string | undefined } | undefined;
   mode: Mode;
   model: string;
   /** `Bash`, `Bash(npm test:*)`, `mcp__threadmux`. */
@@ -23,7 +25,7 @@ export interface Args {
   disallowed: string[];
 }
 
-/** Flags with one value. */
+/** Flags with one value. What the stand-in can do nothing about, such as a budget, is refused. */
 const VALUED = new Set([
   "--input-format",
   "--output-format",
@@ -37,9 +39,6 @@ const VALUED = new Set([
   "--mcp-config",
   "--settings",
   "--setting-sources",
-  "--max-turns",
-  "--max-budget-usd",
-  "--json-schema",
   "--resume-session-at",
 ]);
 /** Flags with values up to the next flag. */
@@ -48,9 +47,9 @@ const BARE = new Set([
   "-p",
   "--print",
   "--verbose",
+  "--fork-session",
   "--replay-user-messages",
   "--include-partial-messages",
-  "--fork-session",
   "--strict-mcp-config",
   "--dangerously-skip-permissions",
 ]);
@@ -66,7 +65,8 @@ export function parseArgs(argv: readonly string[]): Args {
     if (one(flag) !== wanted) throw new Error(`${flag} must be ${wanted}: the stand-in speaks nothing else`);
   }
   const resumed = one("--resume");
-  const sessionId = z.uuid().safeParse(resumed ?? one("--session-id") ?? "");
+  const isFork = given.has("--fork-session") && resumed !== undefined;
+  const sessionId = z.uuid().safeParse((isFork ? undefined : resumed) ?? one("--session-id") ?? "");
   if (!sessionId.success) throw new Error("Invalid session ID. Must be a valid UUID.");
   const mode = Mode.safeParse(one("--permission-mode") ?? "default");
   if (!mode.success) {
@@ -75,7 +75,8 @@ export function parseArgs(argv: readonly string[]): Args {
   }
   return {
     sessionId: sessionId.data,
-    isResumed: resumed !== undefined,
+    isResumed: resumed !== undefined && !isFork,
+    forkOf: isFork ? { sessionId: resumed, at: one("--resume-session-at") } : undefined,
     mode: given.has("--dangerously-skip-permissions") ? "bypassPermissions" : mode.data,
     model: one("--model") ?? "demo",
     allowed: splitRules(given.get("--allowedTools") ?? []),

@@ -266,11 +266,14 @@ export class Engine {
 
   #answerTo(conversation: Parameters<typeof nextRound>[0]): Round {
     const { callsAgain, opening } = this.#behaviour;
-    const isScripted = conversation.some(
-      ({ role, text }) => role === "user" && parseScripts(text).length > 0,
-    );
-    const first = opening ?? (isScripted ? [] : tour);
-    return nextRound(conversation, { callsAgain, opening: first }) ?? tourIsOver;
+    const isScript = ({ role, text }: (typeof conversation)[number]) =>
+      role === "user" && parseScripts(text).length > 0;
+    try {
+      const first = opening ?? (conversation.some(isScript) ? [] : tour);
+      return nextRound(conversation, { callsAgain, opening: first }) ?? tourIsOver;
+    } catch (error) {
+      return { text: `The demo can't follow this conversation: ${String(error)}` };
+    }
   }
 
   #printResult(fields: Record<string, unknown>): void {

@@ -37,6 +37,7 @@ function run(): void {
     cwd: process.cwd(),
     sessionId: args.sessionId,
     isResumed: args.isResumed,
+    forkOf: args.forkOf,
     version: VERSION,
   };
   const session = SessionFile.open(place);

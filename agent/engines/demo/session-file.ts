@@ -3,8 +3,9 @@
  * `uuid` of a user line, `attachment.source_uuid` of a message in mid-turn, `mergedSendUuids` of several taken as one.
  */
 import { randomUUID } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Args } from "./args.ts";
 import type { Spoken } from "./script.ts";
 
 export interface Block {
@@ -64,6 +65,7 @@ export class SessionFile {
     const found = findIn(projects, `${place.sessionId}.jsonl`);
     if ((found !== undefined) !== place.isResumed) return undefined;
     mkdirSync(dirname(own), { recursive: true });
+    if (place.forkOf) writeFileSync(own, copyOf(projects, place.forkOf));
     return new SessionFile(found ?? own, place.sessionId, place.cwd, place.version);
   }
 
@@ -187,7 +189,24 @@ export interface Place {
   cwd: string;
   sessionId: string;
   isResumed: boolean;
+  forkOf: Args["forkOf"];
   version: string;
+}
+
+/** @throws Error if the conversation, or the line that it is to be cut behind, does not exist. */
+function copyOf(projects: string, { sessionId, at }: NonNullable<Args["forkOf"]>): string {
+  const source = findIn(projects, `${sessionId}.jsonl`);
+  if (source === undefined) throw new Error(`No conversation found with session ID: ${sessionId}`);
+  const lines = readFileSync(source, "utf8").split("\n").slice(0, -1);
+  const last = lines.findIndex((line) => (JSON.parse(line) as Entry).uuid === at);
+  if (at !== undefined && last < 0) throw new Error(`No message found with message.uuid of: ${at}`);
+  const kept = at === undefined ? lines : lines.slice(0, last + 1);
+  // What it has cost goes on from the whole conversation's.
+  const cost = lines.findLast((line) => line.includes('"cost-state"')) ?? "";
+  return [...kept, cost]
+    .filter(Boolean)
+    .map((line) => `${line}\n`)
+    .join("");
 }
 
 function findIn(projects: string, name: string): string | undefined {
