@@ -50,6 +50,7 @@ export function planGeneration(
     resumed: exists,
     reseeded,
     takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),
+    taken: [...delivered],
     startedAt: now.toISOString(),
   };
   if (reseeded) {

@@ -10,7 +10,7 @@ import { killMarked, listMarked, signal } from "./orphans.ts";
 
 /** A Write of 1 MB comes as one line, several times escaped; images too. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const TERM_TIMEOUT_MS = 3_000;
+const END_TIMEOUT_MS = 3_000;
 const ERROR_BYTES = 2_000;
 
 export interface ProcessPlan {
@@ -92,13 +92,16 @@ export class EngineProcess {
     this.#input?.flush();
   }
 
-  /** Ends it and all that it started: asked first, so that it can end its own children. */
+  /**
+   * Ends it and all that it started, as a crash would: told to end, it would take back its asks and call what runs a
+   * failure. It goes first, so that it does not write down the end of its children.
+   */
   async kill(): Promise<void> {
     const fifo = engineInputPath(this.#folder, this.generation);
-    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, "SIGTERM");
-    const deadline = Date.now() + TERM_TIMEOUT_MS;
-    while (this.isAlive && Date.now() < deadline) await pause(10);
+    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, "SIGKILL");
     await killMarked(this.#folder);
+    const deadline = Date.now() + END_TIMEOUT_MS;
+    while (this.isAlive && Date.now() < deadline) await pause(5);
   }
 
   /** The end of what it wrote on its standard error. */

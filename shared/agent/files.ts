@@ -19,6 +19,8 @@ export const stateSchema = z.object({
       resumed: z.boolean(),
       reseeded: z.boolean(),
       takesUp: z.boolean(),
+      /** Deliveries that are in the conversation, and not completed. */
+      taken: z.array(str),
       startedAt: z.iso.datetime(),
     })
     .optional(),

@@ -23,6 +23,8 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "elicitation_response":
       return close(fold, event.requestId, elicitationAnswer(event));
     case "tool_call_update":
+      // Cut off before the engine had the answer: the call did not run, and the answer holds for the next time.
+      if (event.reason === "interrupted") return fold;
       // The engine has the answer: from here on the call may have run.
       return {
         ...fold,

@@ -1,7 +1,7 @@
 /** Agent threads without a sidecar: a thread's folder, its inbox, its transcript, and runners as processes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.ts";
@@ -161,10 +161,9 @@ export class AgentThread {
     return listProcesses().filter(({ environment }) => environment.includes(marker));
   }
 
-  /** The engine itself: the leader of its own session. */
+  /** The engine itself: what reads from the FIFO. */
   enginePid(): number | undefined {
-    const fifo = readdirSync(this.folder).find((name) => name.startsWith("stdin."));
-    return fifo === undefined ? undefined : this.engineProcesses()[0]?.pid;
+    return this.engineProcesses().find(({ pid }) => readsFifo(pid, this.folder))?.pid;
   }
 
   killRunner(): void {
@@ -187,4 +186,12 @@ export class AgentThread {
 
 function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
+}
+
+function readsFifo(pid: number, folder: string): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/0`).startsWith(join(folder, "stdin."));
+  } catch {
+    return false; // gone meanwhile
+  }
 }

@@ -43,6 +43,8 @@ const system = z.looseObject({
   status: str.nullish(),
   model: str.optional(),
   permissionMode: str.optional(),
+  claude_code_version: str.optional(),
+  capabilities: z.array(str).optional(),
   compact_result: str.optional(),
   compact_metadata: z
     .looseObject({ trigger: str.optional(), pre_tokens: count.optional(), post_tokens: count.optional() })

@@ -1,15 +1,18 @@
 /** What the translation of claude's output remembers from line to line: plain JSON of bounded size. */
 
+import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Usage } from "../../../shared/agent/values.ts";
-import type { EngineState, Launch } from "../../engine.ts";
+import type { EngineState, Launch, TranslateContext } from "../../engine.ts";
 
 export interface ClaudeState extends EngineState {
   sessionId: string;
+  /** Its first line that names version, model and mode has come. */
+  isStarted: boolean;
   isResumed: boolean;
   /** It takes up a cut-off turn: the first turn goes on with that. */
   takesUp: boolean;
   turn: { turnId: string; startedMs: number } | null;
-  /** Deliveries whose echo has come, and no result since. */
+  /** Deliveries that are in the conversation, and no result since. */
   taken: string[];
   /** The call of the model that runs. */
   chat: { stepId: string; startedMs: number; ttftMs?: number; usage?: Usage; model?: string } | null;
@@ -32,10 +35,11 @@ export function beginClaude(launch: Launch): ClaudeState {
     isBusy: false,
     live: {},
     sessionId: launch.sessionId,
+    isStarted: false,
     isResumed: launch.resumed,
     takesUp: launch.takesUp,
     turn: null,
-    taken: [],
+    taken: launch.taken,
     chat: null,
     tools: {},
     compacting: null,
@@ -43,5 +47,38 @@ export function beginClaude(launch: Launch): ClaudeState {
     modeId: "",
     usedTokens: 0,
     costUsd: null,
+  };
+}
+
+/** What a process says of itself first. */
+export interface Introduction {
+  version: string;
+  model: string;
+  modeId: string;
+  capabilities: string[];
+}
+
+/** The process is up; a resumed turn begins before it has answered our first request. */
+export function startEngine(
+  state: ClaudeState,
+  { version, model, modeId, capabilities }: Introduction,
+  { config, launch }: TranslateContext,
+): { state: ClaudeState; events: EventBody[] } {
+  return {
+    state: { ...state, isStarted: true, model, modeId },
+    events: [
+      {
+        type: "engine_start",
+        generation: state.generation,
+        engine: config.agent.engine,
+        version,
+        sessionId: state.sessionId,
+        model,
+        modeId,
+        resumed: state.isResumed,
+        ...(launch.reseeded && { reseeded: true }),
+        capabilities,
+      },
+    ],
   };
 }

@@ -4,7 +4,7 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
 import { OPEN_ID } from "./control.ts";
 import type { ClaudeReply } from "./lines.ts";
-import type { ClaudeState } from "./state.ts";
+import { type ClaudeState, startEngine } from "./state.ts";
 import type { Translated } from "./translate-turn.ts";
 
 const openReply = z.looseObject({
@@ -44,31 +44,14 @@ export function replyLine(
   return { state, events: [] };
 }
 
-function opened(
-  state: ClaudeState,
-  reply: z.infer<typeof openReply>,
-  { config, fold, launch }: TranslateContext,
-): Translated {
+function opened(state: ClaudeState, reply: z.infer<typeof openReply>, context: TranslateContext): Translated {
+  const open = { ...state, isOpen: true };
+  if (state.isStarted) return { state: open, events: [] };
+  const { config, fold } = context;
   const wanted = fold.chosen.model ?? config.agent.model ?? "default";
   const model = reply.models.find(({ value }) => value === wanted)?.resolvedModel ?? wanted;
-  const modeId = reply.current_permission_mode;
-  return {
-    state: { ...state, isOpen: true, model, modeId },
-    events: [
-      {
-        type: "engine_start",
-        generation: state.generation,
-        engine: config.agent.engine,
-        version: reply.claude_code_version,
-        sessionId: state.sessionId,
-        model,
-        modeId,
-        resumed: state.isResumed,
-        ...(launch.reseeded && { reseeded: true }),
-        capabilities: reply.capabilities,
-      },
-    ],
-  };
+  const { claude_code_version: version, current_permission_mode: modeId, capabilities } = reply;
+  return startEngine(open, { version, model, modeId, capabilities }, context);
 }
 
 /** A control that the engine refused: people are told, and what it had stays. */

@@ -3,7 +3,7 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeLine } from "./lines.ts";
-import type { ClaudeState } from "./state.ts";
+import { type ClaudeState, startEngine } from "./state.ts";
 import { startTurn, type Translated } from "./translate-turn.ts";
 
 type SystemLine = Extract<ClaudeLine, { type: "system" }>;
@@ -16,7 +16,7 @@ export function systemLine(
 ): Translated {
   switch (parsed.subtype) {
     case "init":
-      return initLine(state, parsed);
+      return initLine(state, parsed, context);
     case "status":
       return statusLine(state, parsed, line, context);
     case "compact_boundary":
@@ -36,7 +36,12 @@ export function systemLine(
 }
 
 /** Printed at each turn's begin: the model and mode that it has by now. */
-function initLine(state: ClaudeState, { model, permissionMode }: SystemLine): Translated {
+function initLine(state: ClaudeState, parsed: SystemLine, context: TranslateContext): Translated {
+  const { model, permissionMode, claude_code_version: version = "unknown", capabilities = [] } = parsed;
+  if (!state.isStarted) {
+    const modeId = permissionMode ?? "default";
+    return startEngine(state, { version, model: model ?? "default", modeId, capabilities }, context);
+  }
   const events: EventBody[] = [];
   if (model && model !== state.model) events.push({ type: "config_update", model });
   if (permissionMode && permissionMode !== state.modeId) {

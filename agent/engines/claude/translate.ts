@@ -63,7 +63,7 @@ function userLine(
   const deliveryId = parsed.uuid ?? "";
   if (!parsed.isReplay || !isDelivery(context, deliveryId)) return toolResults(state, parsed, context);
   const started = startTurn(state, line, context);
-  const next = { ...started.state, taken: [...state.taken, deliveryId] };
+  const next = { ...started.state, taken: [...new Set([...state.taken, deliveryId])] };
   return {
     state: next,
     events: [...started.events, { type: "delivery_update", deliveryId, status: "started" }],

@@ -1,0 +1,216 @@
+/** What can be wrong with an agent thread's folder, engine and input: each is told in a sentence. */
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { boundLine } from "../shared/agent/bound.ts";
+import { statusOf } from "../shared/agent/fold.ts";
+import { blobPath, threadPath } from "../shared/agent/paths.ts";
+import { AgentThread, bash, DEMO, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { until } from "./support/wait.ts";
+
+const threads: AgentThread[] = [];
+
+function open(options: ThreadOptions = {}): AgentThread {
+  const thread = new AgentThread(options);
+  threads.push(thread);
+  return thread;
+}
+
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.close();
+});
+
+test.each([
+  [
+    "missing",
+    undefined,
+    /was not found\. Install it with: npm install -g @anthropic-ai\/claude-code@2\.1\.330/,
+  ],
+  ["too old", "echo '2.1.197 (Claude Code)'", /2\.1\.197 is too old: 2\.1\.330 or newer is needed/],
+  ["no agent", "exit 3", /does not start/],
+])("an engine that is %s fails the thread with the command that mends it", async (_, body, sentence) => {
+  const thread = open();
+  const program = join(thread.dir, "agent-program");
+  if (body) writeFileSync(program, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  const config = JSON.parse(readFileSync(threadPath(thread.folder, "config"), "utf8"));
+  writeFileSync(threadPath(thread.folder, "config"), JSON.stringify({ ...config, launch: { program } }));
+  thread.write("hi");
+  thread.start();
+  expect(await thread.ended()).toBe(0);
+  expect(statusOf(thread.fold())).toBe("failed");
+  expect(thread.of("failure")[0]?.message).toMatch(sentence);
+});
+
+test("torn and foreign lines of the inbox yield notices, and the rest counts", async () => {
+  const thread = open();
+  const inbox = threadPath(thread.folder, "inbox");
+  appendFileSync(inbox, '{"op":"message","mess\n{"op":"fly","ts":"2026-11-22T10:00:00.000Z"}\n\0\0\0\n');
+  thread.write(says("hi", { text: "Hello." }));
+  appendFileSync(inbox, '{"op":"message","torn');
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("notice")).toHaveLength(3);
+  expect(thread.of("user_message")).toHaveLength(1);
+});
+
+test("a torn last line of the transcript is cut off; what it told is told again", async () => {
+  const thread = open({ timeouts: { idleSeconds: 1 } });
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await thread.event("turn_end");
+  await thread.ended();
+  appendFileSync(threadPath(thread.folder, "transcript"), '{"seq":99,"id":"r98.0","ts":"2026');
+  thread.write(says("again", { text: "Well." }));
+  thread.start();
+  await thread.event("turn_end", 2);
+  expect(thread.events().map(({ seq }) => seq)).toEqual(thread.events().map((_, index) => index + 1));
+});
+
+test("an engine's line that can't be read ends the engine and fails the thread; it can go on", async () => {
+  const thread = open();
+  thread.write(says("wait", { text: "A text that is long enough to come in pieces.", pauseFor: "/nowhere" }));
+  thread.start();
+  await thread.event("delivery_update");
+  appendFileSync(join(thread.folder, "engine.1.jsonl"), "this is no JSON\n");
+  expect(await thread.ended()).toBe(0);
+  expect(thread.of("failure")).toMatchObject([{ code: "engine_output" }]);
+  expect(statusOf(thread.fold())).toBe("failed");
+  expect(thread.engineProcesses()).toEqual([]);
+});
+
+test("200 KB of text reach the engine whole; the transcript's line stays short", async () => {
+  const thread = open();
+  const text = says(`${"0123456789".repeat(20_000)} end`, { text: "Read." });
+  const line = { op: "message", messageId: "big", source: "discord:7", content: [{ type: "text", text }] };
+  const { value, blobs } = boundLine(line, Number.POSITIVE_INFINITY);
+  for (const { sha256, body } of blobs) {
+    const path = blobPath(thread.folder, sha256);
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, body);
+  }
+  thread.append(value);
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Read."]);
+  const longest = readFileSync(threadPath(thread.folder, "transcript"), "utf8").split("\n");
+  expect(Math.max(...longest.map((line) => Buffer.byteLength(line)))).toBeLessThan(64 * 1024);
+  const projects = join(thread.home, ".claude", "projects");
+  const [project = ""] = readdirSync(projects);
+  const [session = ""] = readdirSync(join(projects, project));
+  expect(readFileSync(join(projects, project, session), "utf8")).toContain(
+    `${"0123456789".repeat(20_000)} end`,
+  );
+});
+
+test("an image that is gone, too large or of another kind is named to the model and to people", async () => {
+  const thread = open();
+  const image = (uri: string, mimeType = "image/png") => ({ type: "image", mimeType, uri });
+  mkdirSync(join(thread.folder, "attachments"));
+  writeFileSync(join(thread.folder, "attachments/big.png"), Buffer.alloc(8 * 1024 * 1024 + 1));
+  const content = [
+    { type: "text", text: says("look", { text: "Seen." }) },
+    image("attachments/gone.png"),
+    image("attachments/big.png"),
+    image("attachments/a.tiff", "image/tiff"),
+    image("../../../../etc/passwd"),
+  ];
+  thread.append({ op: "message", messageId: "m", source: "discord:7", content });
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("notice").map(({ title }) => title)).toEqual([
+    "The image attachments/gone.png is gone.",
+    "The image attachments/big.png has 8388609 bytes: more than 8 MiB.",
+    "The image attachments/a.tiff is image/tiff, which the agent can't see.",
+    "The image ../../../../etc/passwd is not in the thread's folder.",
+  ]);
+});
+
+test("a tool's long output: the event keeps head and tail, the body lies in blobs, bounded", async () => {
+  const thread = open({ agent: { permissionMode: "acceptEdits" } });
+  const content = `HEAD${"x".repeat(2_000_000)}TAIL`;
+  const write = { name: "Write", input: { file_path: join(thread.dir, "big.txt"), content } };
+  thread.write("use the script");
+  const script = join(thread.dir, "..", "script.json");
+  writeFileSync(script, JSON.stringify([{ tools: [write] }, { text: "Written." }]));
+  const config = JSON.parse(readFileSync(threadPath(thread.folder, "config"), "utf8"));
+  const program = join(thread.dir, "..", "program.sh");
+  const whole = [DEMO.program, ...DEMO.args].join(" ");
+  writeFileSync(program, `#!/bin/sh\nTHREADMUX_DEMO_SCRIPT=${script} exec ${whole} "$@"\n`, { mode: 0o755 });
+  writeFileSync(threadPath(thread.folder, "config"), JSON.stringify({ ...config, launch: { program } }));
+  thread.start();
+  await thread.event("turn_end");
+  const [call] = thread.of("tool_call");
+  const input = call?.rawInput as { content: string };
+  expect([input.content.slice(0, 4), input.content.slice(-4)]).toEqual(["HEAD", "TAIL"]);
+  expect(call?.blobs?.["/rawInput/content"]?.bytes).toBe(2_000_008);
+  for (const name of readdirSync(join(thread.folder, "blobs"))) {
+    expect(readFileSync(join(thread.folder, "blobs", name)).length).toBeLessThanOrEqual(1024 * 1024);
+  }
+});
+
+test("the engine has lost its conversation: a new one is told the transcript, and people are told", async () => {
+  const thread = open({ timeouts: { idleSeconds: 1 } });
+  thread.write(says("remember the word plover", { text: "I will." }));
+  thread.start();
+  await thread.event("turn_end");
+  await thread.ended();
+  rmSync(join(thread.home, ".claude"), { recursive: true });
+  thread.write(says("which word?", { text: "Plover." }));
+  thread.start();
+  await thread.event("turn_end", 2);
+  const [first, second] = thread.of("engine_start");
+  expect(second).toMatchObject({ resumed: false, reseeded: true });
+  expect(second?.sessionId).not.toBe(first?.sessionId);
+  const echo = readFileSync(join(thread.folder, "engine.2.jsonl"), "utf8");
+  expect(echo).toContain("remember the word plover");
+  expect(thread.of("notice")).toMatchObject([{ title: "The conversation begins anew" }]);
+});
+
+test("an error of the model's API fails the turn in the engine's own words; a message goes on", async () => {
+  const thread = open();
+  thread.write(says("bad", { error: { status: 400, message: "too strange" } }));
+  thread.start();
+  expect(await thread.event("turn_end")).toMatchObject({ stopReason: "error" });
+  expect(thread.of("turn_end")[0]?.error).toContain("too strange");
+  expect(statusOf(thread.fold())).toBe("failed");
+  thread.write(says("good", { text: "Fine." }));
+  await thread.event("turn_end", 2);
+  await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+});
+
+test("a folder without a configuration, or with a wrong one, is refused with the field's name", async () => {
+  const thread = open();
+  const path = threadPath(thread.folder, "config");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify({ ...config, dir: "relative" }));
+  thread.start();
+  expect(await thread.ended()).toBe(2);
+  expect(thread.pane).toContain("dir:");
+  rmSync(path);
+  thread.start();
+  expect(await thread.ended()).toBe(2);
+  expect(thread.pane).toContain("thread.json");
+});
+
+test("a single thread takes no second message", async () => {
+  const thread = open({ agent: { mode: "single" } });
+  thread.write(says("only this", { text: "Done." }));
+  thread.write("and this");
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("user_message")).toHaveLength(1);
+  expect(thread.of("notice")[0]?.title).toBe("This thread takes no second message");
+});
+
+test("a background task keeps the engine up; ended by a person, the engine goes when idle", async () => {
+  const thread = open({ timeouts: { idleSeconds: 1 } });
+  const call = bash("tail -f /dev/null", { run_in_background: true });
+  thread.write(says("serve", { tools: [call] }, { text: "it runs" }));
+  thread.start();
+  await thread.event("turn_end");
+  const task = await until("the task", () => thread.fold().backgroundTasks[0]);
+  thread.control("end_task", { taskId: task.taskId });
+  expect(await thread.ended()).toBe(0);
+  expect(thread.fold().backgroundTasks).toEqual([]);
+  expect(thread.engineProcesses()).toEqual([]);
+});

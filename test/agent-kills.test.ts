@@ -1,0 +1,197 @@
+/** kill -9 of runner and engine: at random moments, and where a kill could lose or repeat something. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { statusOf } from "../shared/agent/fold.ts";
+import { findFaults, randomOf, runChaos } from "./support/agent-chaos.ts";
+import { AgentThread, bash, DEMO, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { inFull } from "./support/faults.ts";
+import { signal } from "./support/processes.ts";
+import { until } from "./support/wait.ts";
+
+const threads: AgentThread[] = [];
+
+function open(options: ThreadOptions = {}): AgentThread {
+  const thread = new AgentThread(options);
+  threads.push(thread);
+  return thread;
+}
+
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.close();
+});
+
+const victims = { runner: ["runner"], engine: ["engine"], both: ["both"] } as const;
+
+describe("at random moments nothing is lost, nothing happens twice, nothing stays open", () => {
+  test.each(Object.entries(victims))("kill -9 of %s", { timeout: 180_000 }, async (name, victims) => {
+    const thread = open({ timeouts: { idleSeconds: 1 } });
+    const kills = inFull(20, 5);
+    const report = await runChaos({ thread, victims, kills, random: randomOf(7) });
+    expect(report.kills[name]).toBeGreaterThan(kills / 2);
+    expect(findFaults(thread, report)).toEqual([]);
+    await thread.ended();
+    expect(thread.engineProcesses()).toEqual([]);
+  });
+});
+
+function killEngine(thread: AgentThread): void {
+  const pid = thread.enginePid();
+  if (pid === undefined) throw new Error("no engine");
+  signal(pid, "SIGKILL");
+}
+
+async function killRunner(thread: AgentThread): Promise<void> {
+  thread.killRunner();
+  await thread.runnerDied();
+}
+
+/** A program that becomes the engine once a file is there: the time between its start and its first word. */
+function slowProgram(thread: AgentThread): void {
+  const script = join(thread.folder, "..", "slow.sh");
+  const go = join(thread.folder, "..", "go");
+  const whole = [DEMO.program, ...DEMO.args].join(" ");
+  writeFileSync(
+    script,
+    `#!/bin/sh\n[ "$1" = --version ] || while [ ! -e ${go} ]; do sleep 0.02; done\nexec ${whole} "$@"\n`,
+    { mode: 0o755 },
+  );
+  const path = join(thread.folder, "thread.json");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify({ ...config, launch: { program: script, args: [] } }));
+}
+
+test("between the engine's start and its first word: the next runner finds it and goes on with it", async () => {
+  const thread = open();
+  slowProgram(thread);
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await until("the engine's process", () => thread.enginePid());
+  await killRunner(thread);
+  writeFileSync(join(thread.folder, "..", "go"), "");
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("engine_start")).toMatchObject([{ generation: 1 }]);
+  expect(thread.of("delivery")).toHaveLength(1);
+});
+
+test("both die between the engine's start and its first word", async () => {
+  const thread = open();
+  slowProgram(thread);
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await until("the engine's process", () => thread.enginePid());
+  await killRunner(thread);
+  killEngine(thread);
+  writeFileSync(join(thread.folder, "..", "go"), "");
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("engine_end")).toMatchObject([{ generation: 1, reason: "crashed" }]);
+  expect(thread.of("delivery")).toHaveLength(1);
+  expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Hello."]);
+});
+
+test.each(["the engine lives", "the engine dies too"])(
+  "between a delivery's note and its way to the engine; %s",
+  async (how) => {
+    const thread = open();
+    thread.write(says("one", { text: "First." }));
+    thread.start();
+    await thread.event("turn_end");
+    const pid = thread.enginePid();
+    if (pid === undefined) throw new Error("no engine");
+    signal(pid, "SIGSTOP"); // what is written waits in the FIFO, unread, and goes with the engine
+    thread.write(says("two", { text: "Second." }));
+    await thread.event("delivery", 2);
+    await killRunner(thread);
+    signal(pid, how === "the engine lives" ? "SIGCONT" : "SIGKILL");
+    thread.start();
+    await thread.event("turn_end", 2);
+    await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+    expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["First.", "Second."]);
+    expect(thread.of("delivery")).toHaveLength(2);
+  },
+);
+
+test.each(["the engine lives", "the engine dies too"])(
+  "between an answer and the engine's echo; %s",
+  async (how) => {
+    const thread = open();
+    const effects = join(thread.dir, "effects");
+    thread.write(
+      says("run", { text: "Running.", tools: [bash(`echo once >> ${effects}`)] }, { text: "ran" }),
+    );
+    thread.start();
+    const ask = await thread.event("permission_request");
+    const pid = thread.enginePid();
+    if (pid === undefined) throw new Error("no engine");
+    signal(pid, "SIGSTOP");
+    thread.answer(ask.requestId, "once");
+    await thread.event("permission_response");
+    await killRunner(thread);
+    signal(pid, how === "the engine lives" ? "SIGCONT" : "SIGKILL");
+    thread.start();
+    await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+    expect(readFileSync(effects, "utf8")).toBe("once\n");
+    expect(thread.fold().asks).toEqual([]);
+  },
+);
+
+test("a call that runs when the engine dies: its processes go, and it is not run again", async () => {
+  const thread = open();
+  const effects = join(thread.dir, "effects");
+  const call = bash(`echo once >> ${effects}; tail -f /dev/null`);
+  thread.write(says("run", { text: "Running.", tools: [call] }, { text: "saw that it was cut off" }));
+  thread.start();
+  thread.answer((await thread.event("permission_request")).requestId, "once");
+  await until("the call to run", () => existsSync(effects));
+  killEngine(thread);
+  await until(
+    "the thread to be idle",
+    () => statusOf(thread.fold()) === "idle" && thread.of("turn_end").length > 1,
+  );
+  expect(readFileSync(effects, "utf8")).toBe("once\n");
+  expect(thread.engineProcesses().filter(({ command }) => command.includes("tail"))).toEqual([]);
+  const [cut, end] = thread.of("turn_end");
+  expect([cut?.stopReason, end?.stopReason]).toEqual(["interrupted", "end_turn"]);
+});
+
+test("a turn that is cut off again and again is taken up three times, then fails until a person goes on", async () => {
+  const thread = open();
+  const go = join(thread.dir, "go");
+  thread.write(says("long", { text: "A text that is long enough to come in pieces.", pauseFor: go }));
+  thread.start();
+  for (let kill = 1; kill <= 4; kill++) {
+    await thread.event("turn_start", kill);
+    const pid = await until("the engine", () => thread.enginePid());
+    signal(pid, "SIGKILL");
+    await thread.event("engine_end", kill);
+  }
+  expect(await thread.ended()).toBe(0);
+  expect(statusOf(thread.fold())).toBe("failed");
+  expect(thread.of("failure")).toMatchObject([{ code: "cut_off" }]);
+  thread.start();
+  expect(await thread.ended()).toBe(0);
+  expect(thread.of("engine_start")).toHaveLength(4);
+  writeFileSync(go, "");
+  thread.control("resume");
+  thread.start();
+  await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+});
+
+test("Stop holds though the engine dies before it hears of it", async () => {
+  const thread = open();
+  const go = join(thread.dir, "go");
+  thread.write(says("long", { text: "A text that is long enough to come in pieces.", pauseFor: go }));
+  thread.start();
+  await thread.event("delivery_update");
+  const pid = thread.enginePid();
+  if (pid === undefined) throw new Error("no engine");
+  signal(pid, "SIGSTOP");
+  thread.control("interrupt");
+  await thread.event("control");
+  signal(pid, "SIGKILL");
+  expect(await thread.event("turn_end")).toMatchObject({ stopReason: "cancelled" });
+  expect(await thread.ended()).toBe(0);
+  expect(statusOf(thread.fold())).toBe("idle");
+});

@@ -1,0 +1,138 @@
+/** An agent thread whose runner and engine are killed at random moments, and what must be true at its end. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { statusOf } from "../../shared/agent/fold.ts";
+import { findAsk } from "../../shared/agent/fold-asks.ts";
+import { type AgentThread, bash, says } from "./agent-threads.ts";
+import { signal } from "./processes.ts";
+import { untilValue } from "./wait.ts";
+
+export type Victim = "runner" | "engine" | "both";
+
+export interface ChaosOptions {
+  thread: AgentThread;
+  victims: readonly Victim[];
+  kills: number;
+  /** 0 to below 1, the same each time for one seed. */
+  random: () => number;
+}
+
+export interface ChaosReport {
+  messages: string[];
+  /** That found their victim alive. */
+  kills: Record<string, number>;
+  /** How often a person had to press *Go on*. */
+  goOns: number;
+}
+
+/** Deterministic numbers for a seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Sends messages in bursts and answers asks while it kills; ends when all is done. */
+export async function runChaos({ thread, victims, kills, random }: ChaosOptions): Promise<ChaosReport> {
+  const report: ChaosReport = { messages: [], kills: {}, goOns: 0 };
+  const answered = new Set<string>();
+  const send = () => {
+    const name = `M${report.messages.length + 1}M`;
+    report.messages.push(name);
+    const effect = bash(
+      `echo ${name} >> ${join(thread.dir, "effects")}; timeout 0.3 tail -f /dev/null; true`,
+    );
+    const quiet = random() < 0.4;
+    const script = quiet
+      ? [{ text: `said ${name}`, delayMs: 200 }]
+      : [{ text: `doing ${name}`, tools: [effect], delayMs: 100 }, { text: `did ${name}` }];
+    thread.write(says(`please ${name}.`, ...script));
+  };
+  /** What the sidecar and a person do meanwhile. */
+  const tend = () => {
+    if (!thread.runner) thread.start();
+    const fold = thread.fold();
+    if (fold.failure?.code === "cut_off") {
+      report.goOns++;
+      thread.control("resume");
+    }
+    for (const ask of fold.asks) {
+      if (answered.has(ask.requestId)) continue;
+      answered.add(ask.requestId);
+      thread.answer(ask.requestId, "once");
+    }
+    return fold;
+  };
+  for (let kill = 0; kill < kills; kill++) {
+    if (report.messages.length < kills) for (let n = 0; n < 1 + Math.floor(random() * 2); n++) send();
+    const until = Date.now() + 150 + random() * 900;
+    while (Date.now() < until) {
+      tend();
+      await sleep(20);
+    }
+    const victim = victims[Math.floor(random() * victims.length)] ?? "both";
+    const engine = thread.enginePid();
+    if (victim !== "engine") thread.killRunner();
+    if (victim !== "runner" && engine) signal(engine, "SIGKILL");
+    const hasHit = victim === "engine" ? engine !== undefined : true;
+    if (hasHit) report.kills[victim] = (report.kills[victim] ?? 0) + 1;
+    if (victim !== "engine") await thread.runnerDied();
+  }
+  await untilValue("everything to be done", tend, (fold) => statusOf(fold) === "idle" && isQuiet(thread), {
+    timeoutMs: 60_000,
+    intervalMs: 50,
+  });
+  return report;
+}
+
+function isQuiet(thread: AgentThread): boolean {
+  const fold = thread.fold();
+  return fold.deliveries.length === 0 && fold.messages.length === 0 && fold.turn === null;
+}
+
+/** What is wrong with the thread at its end, a line each; nothing if all is well. */
+export function findFaults(thread: AgentThread, { messages }: ChaosReport): string[] {
+  const faults: string[] = [];
+  const events = thread.events();
+  for (const [index, event] of events.entries()) {
+    if (event.seq !== index + 1) faults.push(`line ${index + 1} has seq ${event.seq}`);
+  }
+  const ids = events.map(({ id }) => id);
+  for (const id of new Set(ids)) {
+    if (ids.filter((other) => other === id).length > 1) faults.push(`id ${id} twice`);
+  }
+  for (const message of thread.of("user_message")) {
+    const deliveries = thread
+      .of("delivery")
+      .filter(({ messageIds }) => messageIds.includes(message.messageId));
+    if (deliveries.length !== 1) faults.push(`message ${message.seq} is in ${deliveries.length} deliveries`);
+  }
+  for (const { deliveryId } of thread.of("delivery")) {
+    const ends = thread
+      .of("delivery_update")
+      .filter((update) => update.deliveryId === deliveryId && update.status === "completed");
+    if (ends.length !== 1) faults.push(`delivery ${deliveryId} was completed ${ends.length} times`);
+  }
+  const effects = readEffects(thread);
+  for (const name of messages) {
+    const count = effects.filter((effect) => effect === name).length;
+    if (count > 1) faults.push(`the effect of ${name} happened ${count} times`);
+  }
+  const fold = thread.fold();
+  for (const ask of fold.asks) if (findAsk(fold, ask.requestId)) faults.push(`ask ${ask.requestId} is open`);
+  for (const { turnId } of thread.of("turn_start")) {
+    const ends = thread.of("turn_end").filter((end) => end.turnId === turnId);
+    if (ends.length !== 1) faults.push(`turn ${turnId} has ${ends.length} ends`);
+  }
+  return faults;
+}
+
+function readEffects(thread: AgentThread): string[] {
+  const path = join(thread.dir, "effects");
+  return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
+}
