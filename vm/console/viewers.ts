@@ -15,6 +15,7 @@ import {
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { markKnown } from "../http/connections.ts";
 import { type AttachOptions, attachClient } from "../tmux/attach-client.ts";
 import { type ViewedThread, Viewer, type ViewerLimits } from "./viewer.ts";
 
@@ -79,6 +80,7 @@ export class Viewers {
     try {
       const admission = this.#options.admit(request);
       if (!admission) return void this.#turnAway(request, socket);
+      markKnown(request.socket);
       const { threadId, mode, acks } = parseTarget(request.url ?? "");
       // Typed keys and what they draw are small and must not wait for one another.
       if ("setNoDelay" in socket && typeof socket.setNoDelay === "function") socket.setNoDelay(true);

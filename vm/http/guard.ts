@@ -5,6 +5,7 @@ import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { Addresses } from "./addresses.ts";
+import { markKnown } from "./connections.ts";
 import { routeOf } from "./metrics.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 import type { TokenCheck } from "./token.ts";
@@ -62,6 +63,7 @@ export function requireToken({ checkToken, mayPass, wrongTokens }: TokenGuardOpt
   return async (req, res, next) => {
     if (mayPass(req) || checkToken(req.headers.authorization)) {
       res.locals[IS_KNOWN] = true;
+      markKnown(req.socket);
       return next();
     }
     if (!(await wrongTokens.mayAnswer(req.socket.remoteAddress))) return void req.socket.destroy();

@@ -8,6 +8,7 @@ import {
   STATUS_CODES,
 } from "node:http";
 import type { Duplex } from "node:stream";
+import { CONNECTION_LIMITS, type ConnectionLimits, limitConnections } from "./connections.ts";
 
 /** A request must arrive within these; connections are kept far longer than clients keep them, so that none is reset. */
 const LIMITS = {
@@ -27,9 +28,10 @@ export interface HttpServerOptions {
   /** Takes a request for a WebSocket. */
   onWebSocket: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   limits?: Partial<typeof LIMITS>;
+  connections?: Partial<ConnectionLimits>;
 }
 
-export function createHttpServer({ app, onWebSocket, limits = {} }: HttpServerOptions): Server {
+export function createHttpServer({ app, onWebSocket, limits, connections }: HttpServerOptions): Server {
   const answers = new Answers();
   // Without a Host, Node itself would answer with no body.
   const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
@@ -40,6 +42,7 @@ export function createHttpServer({ app, onWebSocket, limits = {} }: HttpServerOp
     }
     app(request, response);
   });
+  limitConnections(server, { ...CONNECTION_LIMITS, ...connections });
   server.on("checkExpectation", (request, response) => {
     answers.add(request, response);
     refuse(response, 417, "Expect: only 100-continue is known.");
