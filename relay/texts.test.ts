@@ -38,6 +38,7 @@ const threadOf = (text: string, status: ThreadStatus = "running"): Thread =>
     type: "terminal",
     dir: text,
     command: text,
+    title: text,
     createdBy: text,
     createdAt: "2026-01-01T00:00:00.000Z",
     endedAt: status === "running" ? null : "2026-01-02T00:00:00.000Z",

@@ -14,6 +14,8 @@ const MAX_DIR = 100;
 const MAX_BRANCH = 60;
 const MAX_COMMAND = 120;
 const MAX_SIGNAL = 20;
+/** The link beside it is the whole name. */
+const MAX_SHOWN_TITLE = 60;
 const MAX_ERROR = 1_500;
 
 const ICONS: Record<ThreadType, string> = { terminal: "🖥", agent: "🤖" };
@@ -120,7 +122,8 @@ export function statusText(
   const where = `${inlineCode(thread.dir, MAX_DIR)}${on}`;
   const state = thread.status === "exited" ? `exited, ${describeExit(thread)}` : thread.status;
   const waiting = thread.waiting > 0 ? ` · ${thread.waiting} waiting` : "";
-  return `${ICONS[thread.type]} <#${thread.threadId}> ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n${inlineCode(thread.command, MAX_COMMAND)}`;
+  const title = escapeMarkdown(clip(cleanLine(clipRaw(thread.title)), MAX_SHOWN_TITLE));
+  return `**${title}** <#${thread.threadId}>\n${ICONS[thread.type]} ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n${inlineCode(thread.command, MAX_COMMAND)}`;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { ERROR_CODES } from "./errors.ts";
+import { cleanTitle } from "./title.ts";
 
 /** JSON bodies above this are answered `too_large`. */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -49,6 +50,12 @@ export function isOpen(status: ThreadStatus): boolean {
 const colsSchema = z.int().min(20).max(500);
 const rowsSchema = z.int().min(5).max(200);
 
+/** Kept without control characters, on one line, and cut to 100 characters. */
+const titleSchema = z
+  .string()
+  .refine((s) => cleanTitle(s) !== "", "must hold something that can be seen")
+  .max(1_000, "must be at most 1,000 characters");
+
 export const createRequestSchema = z.strictObject({
   threadId: threadIdSchema,
   type: threadTypeSchema,
@@ -61,6 +68,8 @@ export const createRequestSchema = z.strictObject({
       (s) => Buffer.byteLength(s) <= MAX_COMMAND_BYTES,
       `must be at most ${MAX_COMMAND_BYTES.toLocaleString("en")} bytes`,
     ),
+  /** What people call it; without it, the directory and the command. */
+  title: titleSchema.optional(),
   /** Who asked for it: a Discord user id. */
   createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
   cols: colsSchema.default(DEFAULT_COLS),
@@ -218,6 +227,8 @@ export const threadSchema = z.object({
   /** Relative to `REPOS_DIR`; `.` is `REPOS_DIR` itself. */
   dir: z.string(),
   command: z.string(),
+  /** What people call it: the Discord thread's name, or one made of `dir` and `command`. */
+  title: z.string(),
   status: threadStatusSchema,
   createdBy: z.string(),
   createdAt: z.iso.datetime(),
@@ -238,6 +249,8 @@ export const threadSchema = z.object({
   delivery: z.looseObject({ offset: z.int() }).nullable(),
 });
 export type Thread = z.infer<typeof threadSchema>;
+
+export const titleRequestSchema = z.strictObject({ title: titleSchema });
 
 export const resizeRequestSchema = z.strictObject({ cols: colsSchema, rows: rowsSchema });
 export type ResizeRequest = z.infer<typeof resizeRequestSchema>;

@@ -118,6 +118,10 @@ export class SidecarClient {
     await this.#call("POST", `${threadPath(threadId)}/resize`, resizeReplySchema, { body: size });
   }
 
+  async setTitle(threadId: string, title: string): Promise<void> {
+    await this.#call("PUT", `${threadPath(threadId)}/title`, z.undefined(), { body: { title } });
+  }
+
   /** Keeps the relay's mark of a thread; it comes back as `delivery` of the thread. */
   async putDelivery(threadId: string, mark: Delivery): Promise<void> {
     await this.#call("PUT", `${threadPath(threadId)}/delivery`, z.undefined(), { body: mark });

@@ -24,6 +24,7 @@ import {
   screenQuerySchema,
   screenReplySchema,
   threadSchema,
+  titleRequestSchema,
 } from "./api.ts";
 import type { ErrorCode } from "./errors.ts";
 
@@ -105,6 +106,14 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     reply: resizeReplySchema,
     errors: ["not_found", "thread_ended", "unavailable"],
+  },
+  {
+    method: "put",
+    path: "/thread/:id/title",
+    summary: "Give the thread another name",
+    body: titleRequestSchema,
+    status: 204,
+    errors: ["not_found"],
   },
   {
     method: "put",

@@ -68,6 +68,7 @@ describe.concurrent("new and ls", () => {
     const line = (await done("ls")).split("\n").find((each) => each.startsWith(id));
     expect(line?.split("\t")).toEqual([
       id,
+      "shop — echo ready; exec cat",
       "terminal",
       "running",
       "shop",
@@ -80,7 +81,9 @@ describe.concurrent("new and ls", () => {
     await untilOutput(sidecar.client, id, "ready");
     expect(await done("kill", id)).toBe(`ready\nkilled ${id}, exit code 143\n`);
     expect(await ok("ls")).not.toContain(id);
-    expect(await ok("ls", "--status", "ended")).toContain(`${id}\tterminal\tkilled`);
+    expect(await ok("ls", "--status", "ended")).toContain(
+      `${id}\tshop — echo ready; exec cat\tterminal\tkilled`,
+    );
   });
 
   test("several words are a program's arguments as they are, one word a command line", async () => {
@@ -134,11 +137,11 @@ describe.concurrent("new and ls", () => {
     const plain = cli.terminal(["ls", "--status", "all"], { NO_COLOR: "1" });
     expect(await plain.end()).toBe(0);
     const lines = plain.shown().split("\r\n");
-    expect(lines[0]).toMatch(/^ID +TYPE +STATUS +DIR +UPTIME +COMMAND *$/);
+    expect(lines[0]).toMatch(/^ID +TITLE +TYPE +STATUS +DIR +UPTIME/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the point
     for (const line of lines) expect(line).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e]/);
     for (const line of lines) expect(line.replace(/[漢字]/g, "##").length).toBeLessThanOrEqual(80);
-    expect(plain.shown()).toContain("table-with-the-longest-of-ids-32  terminal  running");
+    expect(plain.shown()).toMatch(/table-with-the-longest-of-ids-32 {2}: .*… {2}terminal {2}running/);
 
     const colored = cli.terminal(["ls"]);
     await colored.end();

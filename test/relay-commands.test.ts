@@ -67,7 +67,9 @@ test("/status lists what is open, /kill ends it from the channel", async () => {
   await all.untilShown(threadId, "ready");
   const listed = await run("status");
   expect(listed.isEphemeral).toBe(true);
-  expect(listed.content).toContain(`<#${threadId}> terminal · \`shop\` · running · up`);
+  expect(listed.content).toContain(
+    `**🖥 shop — echo ready; exec sleep 1000** <#${threadId}>\n🖥 terminal · \`shop\` · running · up`,
+  );
   expect(listed.content).toContain("echo ready; exec sleep 1000");
   const [choice] = await choices("kill", "thread", "ready");
   expect(choice).toEqual({ name: "🖥 shop — echo ready; exec sleep 1000", value: threadId });

@@ -57,7 +57,7 @@ test("names that are long or hide something: /status, completion and thread name
       .join("\n");
   await driver.until(() => statuses().includes(`<#${other}>`), { what: "the other thread" });
   expect(status.content).not.toContain("went wrong");
-  for (const id of [threadId, other]) expect(statuses()).toContain(`<#${id}> terminal`);
+  for (const id of [threadId, other]) expect(statuses()).toContain(`<#${id}>\n🖥 terminal`);
   expect(HARM.exec(statuses().replaceAll("\n", ""))?.[0]).toBe(undefined);
 
   const name = driver.findThread(threadId)?.name ?? "";

@@ -11,13 +11,14 @@ const STATUS = new Option("-s, --status <which>", "which threads")
   .default("open");
 const COLUMNS = [
   { title: "ID" },
+  { title: "TITLE", minWidth: 12 },
   { title: "TYPE" },
   { title: "STATUS" },
   { title: "DIR", minWidth: 6 },
   { title: "UPTIME" },
   { title: "COMMAND", minWidth: 8 },
 ];
-const STATUS_COLUMN = 2;
+const STATUS_COLUMN = 3;
 
 export function addLs(program: Command, act: Act): void {
   program
@@ -67,7 +68,8 @@ async function ls({ client, out, note, isJson }: Context, status: "open" | "ende
 function fields(thread: Thread, now: number): string[] {
   const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
-  const shown = [thread.threadId, thread.type, describeStatus(thread), thread.dir, uptime, thread.command];
+  const { threadId, title, type, dir, command } = thread;
+  const shown = [threadId, title, type, describeStatus(thread), dir, uptime, command];
   return shown.map((field) => cleanLine(field).trim());
 }
 

@@ -19,6 +19,7 @@ const DISCORD_ID = /^\d{17,20}$/;
 interface NewOptions {
   agent?: boolean;
   id?: string;
+  title?: string;
   size?: string;
   attach?: boolean;
   follow?: boolean;
@@ -35,6 +36,7 @@ export function addNew(program: Command, act: Act): void {
     .argument("<command...>", "what to run, after --; with --agent, the prompt")
     .option("-a, --agent", "a coding agent instead of a terminal")
     .option("--id <id>", "the thread's id (otherwise made from the directory's name)")
+    .option("--title <text>", "what people call it (otherwise the directory and the command)")
     .option("--size <cols>x<rows>", "the terminal's size (80x24; with --attach, yours)")
     .option("--attach", "sit at it at once")
     .option("-f, --follow", "print its output until it ends, and exit with its exit code")
@@ -65,6 +67,7 @@ async function create(context: Context, dir: string, words: string[], options: N
     type: options.agent ? "agent" : "terminal",
     dir,
     command: options.agent ? words.join(" ") : toCommandLine(words),
+    ...(options.title === undefined ? {} : { title: options.title }),
     createdBy: `cli:${userInfo().username}`.slice(0, 64),
     ...size,
   });
@@ -97,7 +100,7 @@ function checkRequest(request: CreateRequest): CreateRequest {
   }
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
-  const names: Record<string, string> = { threadId: "--id" };
+  const names: Record<string, string> = { threadId: "--id", title: "--title" };
   const problems = parsed.error.issues.map((issue) => {
     const field = issue.path.join(".");
     return `${names[field] ?? field}: ${issue.message}`;

@@ -56,6 +56,7 @@ async function recoverThread(
   const paused = findPause(channel);
   if (channel.isArchived && paused === undefined) await api.setArchived(threadId, false);
   if (!sessions.has(threadId)) sessions.add(thread, channel.lastMessageId, paused);
+  sessions.noteName(channel);
   const seen = sessions.findStream(threadId)?.seen ?? threadId;
   if (channel.lastMessageId !== undefined && compareIds(channel.lastMessageId, seen) > 0) {
     // In the background: a person's message may have to wait for its process.

@@ -12,6 +12,7 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { cleanTitle } from "../../shared/title.ts";
 import { ThreadStream } from "../delivery/stream.ts";
 import type { ChannelInfo, DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
@@ -35,6 +36,8 @@ export interface SessionsOptions {
 interface Session {
   stream: ThreadStream;
   type: ThreadType;
+  /** The name that the sidecar has. */
+  title: string;
   /** The status that the sidecar told last. */
   status: ThreadStatus;
   /** Why nothing is streamed now; undefined while all is well. */
@@ -110,11 +113,12 @@ export class Sessions {
     onWait: (ms: number) => void,
   ): Promise<string> {
     const { api, threadMaker, client, log } = this.#options;
-    const threadId = await threadMaker.make(threadName(type, dir, command), onWait);
+    const title = threadName(type, dir, command);
+    const threadId = await threadMaker.make(title, onWait);
     this.#busy.add(threadId);
     let isCreated = false;
     try {
-      const request: CreateRequest = { threadId, type, dir, command, createdBy: userId };
+      const request: CreateRequest = { threadId, type, dir, command, title, createdBy: userId };
       await client.createThread(request);
       isCreated = true;
       const content = openingText(type, dir, command, userId);
@@ -135,14 +139,14 @@ export class Sessions {
 
   /** Begins to stream a thread. */
   add(thread: Thread, lastMessageId: string | undefined, paused?: string): void {
-    const { threadId, type, status } = thread;
+    const { threadId, type, title, status } = thread;
     const onRefused = (refusal: Refusal) => {
       this.#onRefused(threadId, refusal).catch((error: unknown) => {
         this.#options.log.error({ threadId, err: error }, "could not let go of a thread");
       });
     };
     const stream = new ThreadStream({ ...this.#options, thread, lastMessageId, onRefused });
-    this.#sessions.set(threadId, { stream, type, status, paused, hasMore: false });
+    this.#sessions.set(threadId, { stream, type, title, status, paused, hasMore: false });
     if (paused === undefined) stream.resume();
     this.#askAnew();
   }
@@ -184,11 +188,23 @@ export class Sessions {
   onDiscordThreadChanged(channel: ChannelInfo): void {
     const session = this.#sessions.get(channel.id);
     if (!session || this.#busy.has(channel.id)) return;
+    this.noteName(channel);
     const wasPaused = session.paused !== undefined;
     session.paused = findPause(channel);
     if (session.paused !== undefined || !wasPaused) return;
     session.stream.resume();
     this.#askAnew();
+  }
+
+  /** Whoever renames a Discord thread renames it everywhere. */
+  noteName({ id, name }: ChannelInfo): void {
+    const session = this.#sessions.get(id);
+    const title = cleanTitle(name ?? "");
+    if (!session || title === "" || title === session.title) return;
+    session.title = title;
+    this.#options.client.setTitle(id, title).catch((error: unknown) => {
+      this.#options.log.warn({ threadId: id, err: error }, "could not pass on a thread's new name");
+    });
   }
 
   /** Says something in a thread, where it can still be written to. */

@@ -20,6 +20,7 @@ import {
   resizeRequestSchema,
   screenQuerySchema,
   threadIdSchema,
+  titleRequestSchema,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -149,6 +150,10 @@ export function createApp({
       metrics.outputBytes.inc(offset - (request.since[threadId] ?? offset) - gone);
     }
     answer(res, { threads: replies });
+  });
+  app.put("/thread/:id/title", (req, res) => {
+    threads.setTitle(req.params.id, parse(titleRequestSchema, req.body).title);
+    res.status(204).end();
   });
   app.put("/thread/:id/delivery", (req, res) => {
     threads.setDelivery(req.params.id, parse(deliverySchema, req.body));

@@ -63,6 +63,7 @@ const MIGRATIONS: readonly string[] = [
     CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
   ) STRICT;
   `,
+  `ALTER TABLE threads ADD COLUMN title TEXT NOT NULL DEFAULT ''`,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -17,6 +17,7 @@ const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => (
   dir: ".",
   path: "/r",
   command: "true",
+  title: "t",
   createdBy: "1",
   createdAt: 5,
   cols: 80,

@@ -17,6 +17,8 @@ export interface StoredThread {
   /** Absolute, links resolved. */
   readonly path: string;
   readonly command: string;
+  /** Empty if the thread was made before threads had titles. */
+  readonly title: string;
   readonly createdBy: string;
   readonly createdAt: number;
   readonly status: ThreadStatus;
@@ -47,6 +49,7 @@ export type NewThread = Pick<
   | "dir"
   | "path"
   | "command"
+  | "title"
   | "createdBy"
   | "createdAt"
   | "cols"
@@ -58,6 +61,7 @@ export type NewThread = Pick<
 export type ThreadPatch = Partial<
   Pick<
     StoredThread,
+    | "title"
     | "status"
     | "isMade"
     | "endedAt"
@@ -80,6 +84,7 @@ const rowSchema = z
     dir: z.string(),
     path: z.string(),
     command: z.string(),
+    title: z.string(),
     created_by: z.string(),
     created_at: z.int(),
     status: threadStatusSchema,
@@ -104,6 +109,7 @@ const rowSchema = z
       dir: row.dir,
       path: row.path,
       command: row.command,
+      title: row.title,
       createdBy: row.created_by,
       createdAt: row.created_at,
       status: row.status,
@@ -125,14 +131,14 @@ const rowSchema = z
 
 const INSERT = `
   INSERT INTO threads
-    (thread_id, type, dir, path, command, created_by, created_at, status, cols, rows, marker, agent_session)
+    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker, agent_session)
   VALUES
-    (@threadId, @type, @dir, @path, @command, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`;
+    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`;
 
 /** Everything that a {@link ThreadPatch} may change. */
 const UPDATE = `
   UPDATE threads SET
-    status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
+    title = @title, status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
     cols = @cols, rows = @rows, log_base = @logBase, first_offset = @firstOffset,
     pane_id = @paneId, pane_pid = @panePid, tty = @tty
   WHERE thread_id = @threadId`;

@@ -3,6 +3,7 @@ import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull, FULL_BYTES } from "../streams/disk.ts";
@@ -59,7 +60,10 @@ export class Creation {
       try {
         files.remove(threadId);
         makeLog(files.log(threadId));
-        store.transaction(() => kinds[type].store({ ...request, dir, path, createdAt: now(), marker }));
+        const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
+        store.transaction(() =>
+          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }),
+        );
         await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
         threads.remove(threadId);

@@ -86,6 +86,7 @@ export class Orphans {
         dir: isInside(reposDir, path) ? relative(reposDir, path) || "." : ".",
         path,
         command: files.findProgram(threadId) ?? "(unknown)",
+        title: "", // lost too; the relay tells the Discord thread's name again
         createdBy: "adopted",
         createdAt: now(),
         ...size,

@@ -8,6 +8,7 @@ import {
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { sizeOfLog, sizeOfReadableLog } from "../streams/log-file.ts";
@@ -93,6 +94,12 @@ export class Threads {
   }
 
   /** @throws AppError `not_found` */
+  setTitle(threadId: string, title: string): void {
+    this.getStored(threadId);
+    this.#options.store.threads.update(threadId, { title: cleanTitle(title) });
+  }
+
+  /** @throws AppError `not_found` */
   setDelivery(threadId: string, mark: Delivery): void {
     this.getStored(threadId);
     this.#options.store.deliveries.set(threadId, mark);
@@ -127,6 +134,7 @@ export class Threads {
       type,
       dir,
       command,
+      title: thread.title === "" ? titleOf(dir, command) : thread.title,
       status,
       createdBy,
       createdAt: new Date(thread.createdAt).toISOString(),

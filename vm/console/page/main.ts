@@ -91,6 +91,8 @@ async function refresh(): Promise<void> {
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
     showList("#open-threads", open);
+    const current = open.find((thread) => thread.threadId === opened?.threadId);
+    if (current) showTitle(current); // it may have been renamed
     showList("#ended-threads", ended.slice(0, 50));
     notice.textContent =
       open.length > 0 ? "" : "No thread is open. /terminal or /agent in Discord opens one.";
@@ -110,7 +112,8 @@ async function refresh(): Promise<void> {
 function showList(selector: string, threads: Thread[]): void {
   const items = threads.map((thread) => {
     const button = make("button", "", [
-      make("span", "name", [thread.threadId]),
+      make("span", "name", [make("span", "", [thread.title])]),
+      make("span", "id", [thread.threadId]),
       make("span", "command", [thread.command]),
       make("span", "about", [aboutText(thread)]),
     ]);
@@ -166,13 +169,15 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   };
   opened = mine;
   find("#app").classList.add("has-thread");
-  find("#thread-id").textContent = threadId;
+  find("#thread-title").textContent = threadId;
+  find("#thread-id").textContent = "";
   find("#view-only").setAttribute("aria-pressed", String(mode === "view"));
   document.title = `${threadId} · threadmux`;
   showNotice();
   try {
     const thread = await getThread(threadId);
     mine.status = thread;
+    if (opened === mine) showTitle(thread);
     if (!isOpen(thread.status)) {
       mine.state = { kind: "over", text: `The thread is over: ${describeState(thread)}.` };
     }
@@ -183,6 +188,12 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   if (opened !== mine) return;
   if (mine.state.kind !== "over") connect(mine);
   showNotice();
+}
+
+function showTitle({ threadId, title }: Thread): void {
+  find("#thread-title").textContent = title;
+  find("#thread-id").textContent = threadId;
+  document.title = `${title} · threadmux`;
 }
 
 function connect(mine: Opened): void {

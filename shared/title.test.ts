@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { cleanTitle, MAX_TITLE_CHARACTERS, titleOf } from "./title.ts";
+
+test.each([
+  ["  two\n lines\t ", "two lines"],
+  ["\u001b[31mred\u0007", "[31mred"],
+  ["a\u202eb\u200bc\u2028d", "abc d"],
+  ["👩\u200d💻 at work", "👩\u200d💻 at work"],
+  ["🖥\ufe0f app — npm test", "🖥\ufe0f app — npm test"],
+  ["a\u200db", "ab"],
+  ["\ud800x", "\ufffdx"],
+  ["\u0000\u200b ", ""],
+])("cleanTitle(%j) is %j", (text, clean) => {
+  expect(cleanTitle(text)).toBe(clean);
+});
+
+test("a title is one bounded line of harmless characters, and cleaning it again changes nothing", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+      const title = cleanTitle(text);
+      expect([...title].length).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
+      expect(title).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e\u2066-\u2069\u200b]/u);
+      expect(cleanTitle(title)).toBe(title);
+    }),
+  );
+});
+
+test("an unnamed thread is called by its directory and command", () => {
+  expect(titleOf("shop", "npm\n test")).toBe("shop — npm test");
+  expect(titleOf(".", "bash")).toBe("bash");
+});
