@@ -3,6 +3,7 @@
  * Sizes are bytes, offsets are positions in the log in bytes, times are ISO 8601 in UTC.
  */
 import { z } from "zod";
+import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { cleanTitle } from "./title.ts";
 
@@ -136,8 +137,12 @@ export type OutputQuery = z.input<typeof outputQuerySchema>;
 export const outputReplySchema = z.object({
   /** Raw terminal output from `since`, UTF-8; bytes that are no UTF-8 read as U+FFFD. */
   output: z.string(),
+  /** The position where `output` begins: `since`, or later if what was asked for is gone. */
+  start: z.int(),
   /** The position behind `output`: the next `since`. */
   offset: z.int(),
+  /** A digit for each U+FFFD in `output`: how many bytes it stands for. Left out if each stands for itself (3). */
+  replaced: z.string().optional(),
   status: threadStatusSchema,
   /** False only once nothing more will come. */
   processRunning: z.boolean(),
@@ -155,6 +160,11 @@ export const outputReplySchema = z.object({
   rows: z.int(),
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
+
+/** A reply's output with its place in the log. */
+export function chunkOf({ output, start, offset, replaced }: OutputReply): Chunk {
+  return { text: output, start, end: offset, ...(replaced === undefined ? {} : { replaced }) };
+}
 
 /** One request for the output of many threads. Each gets an equal share of {@link MAX_OUTPUTS_BYTES}. */
 export const outputsRequestSchema = z.strictObject({

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { textChunk } from "../../shared/chunk.ts";
 import { Document, type DocumentOptions, type PageView } from "./document.ts";
 import { joinPages, PAGE_UNITS } from "./pages.ts";
 import { Screen } from "./screen.ts";
@@ -8,12 +9,12 @@ import { cleanRow } from "./text.ts";
 
 function documentOf(text: string, options: Partial<DocumentOptions> = {}): Document {
   const document = new Document({ cols: 80, rows: 24, ...options });
-  document.feed(text, Buffer.byteLength(text));
+  document.feed(textChunk(text, Buffer.byteLength(text)));
   return document;
 }
 
 function append(document: Document, text: string): void {
-  document.feed(text, document.offset + Buffer.byteLength(text));
+  document.feed(textChunk(text, document.offset + Buffer.byteLength(text)));
 }
 
 function bodies(pages: readonly PageView[]): string[] {
@@ -204,7 +205,8 @@ describe("a flood", () => {
       turns++;
       timer = setImmediate(turn);
     });
-    for (let count = 0; count < 5; count++) await document.feedLong(chunk, document.offset + chunk.length);
+    for (let count = 0; count < 5; count++)
+      await document.feedLong(textChunk(chunk, document.offset + chunk.length));
     clearImmediate(timer);
     expect(turns).toBeGreaterThanOrEqual(5); // once a chunk at the least, however fast the machine
     expect(document.offset).toBe(6_000_000);

@@ -1,4 +1,5 @@
 /** A thread's log as the pages that Discord shows: the state machine behind one streamed thread. Pure. */
+import { type Chunk, splitChunk, splitChunkAt } from "../../shared/chunk.ts";
 import { type Candidate, Checkpoints } from "./checkpoints.ts";
 import { isHighSurrogate } from "./emulator.ts";
 import { decodeMark, encodeMark, type LogEvent, type Mark } from "./mark.ts";
@@ -101,11 +102,11 @@ export class Document {
   }
 
   /**
-   * Feeds the next piece of the log, which ends at byte `endOffset`. Whole UTF-8 characters; an escape sequence
-   * may be cut. Blocks for about 0.1 s per MB: cut what is longer than 64 KiB, or use {@link feedLong}.
+   * Feeds the next piece of the log. Whole characters; an escape sequence may be cut. Blocks for about 0.1 s per MB:
+   * cut what is longer than 64 KiB, or use {@link feedLong}.
    */
-  feed(text: string, endOffset: number): void {
-    this.#write(text, endOffset);
+  feed(chunk: Chunk): void {
+    this.#write(chunk);
     this.#checkpoints.add(this.#candidate());
   }
 
@@ -113,16 +114,13 @@ export class Document {
    * {@link feed} for any length: lets the event loop run every few milliseconds. One call at a time. Once `signal`
    * fires it takes no more of the text: {@link offset} says where it stopped.
    */
-  async feedLong(text: string, endOffset: number, signal?: AbortSignal): Promise<void> {
-    let offset = endOffset - Buffer.byteLength(text);
-    for (let start = 0; start < text.length; ) {
+  async feedLong(chunk: Chunk, signal?: AbortSignal): Promise<void> {
+    for (let left = chunk; left.text !== ""; ) {
       if (turns.isOver) await turns.next();
       if (signal?.aborted) return;
-      const end = this.#endOfSlice(text, start);
-      const slice = text.slice(start, end);
-      offset += Buffer.byteLength(slice);
-      this.#write(slice, offset);
-      start = end;
+      const [slice, rest] = splitChunk(left, this.#lengthOfSlice(left.text));
+      this.#write(slice);
+      left = rest;
     }
     if (turns.isOver) await turns.next();
     if (signal?.aborted) return;
@@ -130,26 +128,25 @@ export class Document {
   }
 
   /** As much as takes no longer than the event loop may stand still. */
-  #endOfSlice(text: string, start: number): number {
-    let end = Math.min(text.length, start + SLICE_UNITS);
+  #lengthOfSlice(text: string): number {
+    let end = Math.min(text.length, SLICE_UNITS);
     if (this.#screen.takesPlainText) {
-      end = Math.max(end, findPlainEnd(text, start, Math.min(text.length, start + PLAIN_SLICE_UNITS)));
+      end = Math.max(end, findPlainEnd(text, 0, Math.min(text.length, PLAIN_SLICE_UNITS)));
     }
     return end < text.length && isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end;
   }
 
-  #write(text: string, endOffset: number): void {
-    let rest = text;
-    while (this.#toReplay.length > 0 && rest !== "") {
-      const end = Math.min(this.#toReplay[0]?.offset ?? endOffset, endOffset);
-      const part = takeBytes(rest, end - this.#offset);
-      this.#screen.write(part);
-      rest = rest.slice(part.length);
-      this.#offset = end;
+  #write(chunk: Chunk): void {
+    let rest = chunk;
+    for (let event = this.#toReplay[0]; event && event.offset < chunk.end; event = this.#toReplay[0]) {
+      const [before, after] = splitChunkAt(rest, event.offset);
+      this.#screen.write(before.text);
+      this.#offset = before.end;
+      rest = after;
       this.#replayHere();
     }
-    this.#screen.write(rest);
-    this.#offset = endOffset;
+    this.#screen.write(rest.text);
+    this.#offset = chunk.end;
     this.#replayHere();
   }
 
@@ -259,9 +256,4 @@ export class Document {
         throw new Error(`unknown event ${JSON.stringify(event satisfies never)}`);
     }
   }
-}
-
-/** The characters of the first `bytes` bytes. */
-function takeBytes(text: string, bytes: number): string {
-  return Buffer.from(text).subarray(0, bytes).toString();
 }

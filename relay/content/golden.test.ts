@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeChunk, textChunk } from "../../shared/chunk.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { Document } from "./document.ts";
 import { Screen } from "./screen.ts";
@@ -22,7 +23,7 @@ function showAll(log: string): string {
 
 function documentOf(log: string): Document {
   const document = new Document(SIZE);
-  document.feed(log, Buffer.byteLength(log));
+  document.feed(textChunk(log, Buffer.byteLength(log)));
   return document;
 }
 
@@ -47,7 +48,7 @@ describe("recordings", () => {
       let document = new Document(SIZE);
       for (let end = 10; document.offset < log.length; end += 10) {
         while (end < log.length && ((log[end] ?? 0) & 0xc0) === 0x80) end++;
-        document.feed(log.subarray(document.offset, end).toString(), Math.min(end, log.length));
+        document.feed(decodeChunk(log.subarray(document.offset, end), document.offset));
         const mark = document.mark(Infinity);
         if (mark?.offset === document.offset) document = Document.restore(JSON.parse(JSON.stringify(mark)));
       }

@@ -2,6 +2,7 @@ import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { textChunk } from "../../shared/chunk.ts";
 import { Document } from "./document.ts";
 import { Screen } from "./screen.ts";
 import { HEAVY, type HostileProgram, hostileProgram, measureFeed, printed } from "./testing/hostile.ts";
@@ -46,12 +47,12 @@ describe("whatever a program prints", () => {
       const text = printed(program, 4_000);
       const size = { cols: 500, rows: 200 };
       const whole = new Document(size);
-      whole.feed(text, Buffer.byteLength(text));
+      whole.feed(textChunk(text, Buffer.byteLength(text)));
       let pieces = new Document(size);
       let bytes = 0;
       for (const [index, piece] of cut(text, [0.1, 0.35, 0.36, 0.72]).entries()) {
         bytes += Buffer.byteLength(piece);
-        pieces.feed(piece, bytes);
+        pieces.feed(textChunk(piece, bytes));
         const mark = index === 2 ? pieces.mark(Infinity) : undefined;
         if (mark?.offset === bytes) pieces = Document.restore(JSON.parse(JSON.stringify(mark)));
       }
@@ -74,7 +75,7 @@ describe("whatever a program prints", () => {
     const document = new Document({ cols: 500, rows: 200 });
     const text = printed(alone("\x1b#8\x1b[2J"), 1_000_000);
     const controller = new AbortController();
-    const fed = document.feedLong(text, Buffer.byteLength(text), controller.signal);
+    const fed = document.feedLong(textChunk(text, Buffer.byteLength(text)), controller.signal);
     await new Promise((resolve) => setImmediate(resolve));
     controller.abort();
     await fed;
@@ -82,7 +83,7 @@ describe("whatever a program prints", () => {
     // It can still be asked, and be fed from where it stopped.
     expect(document.pages().length).toBeGreaterThan(0);
     const rest = text.slice(document.offset, document.offset + 10);
-    await document.feedLong(rest, document.offset + rest.length);
+    await document.feedLong(textChunk(rest, document.offset + rest.length));
   });
 });
 

@@ -1,6 +1,6 @@
 /** One thread's output on its way to Discord: log → document → messages, exactly once. */
 import { createHash } from "node:crypto";
-import type { OutputReply, Thread } from "../../shared/api.ts";
+import { chunkOf, type OutputReply, type Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause, withTimeout } from "../../shared/lifecycle.ts";
@@ -223,7 +223,7 @@ export class ThreadStream {
       // Before the first byte: which pages have messages decides what a flood may leave out.
       await this.#adopt();
       if (reply.firstOffset > this.offset) this.#lost = { from: this.offset, to: reply.firstOffset };
-      await document.feedLong(reply.output, reply.offset, this.#stop.signal);
+      await document.feedLong(chunkOf(reply), this.#stop.signal);
       if (this.#stop.signal.aborted) return;
       this.#breakAtPicture();
       this.#wake();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { LocalDiscord } from "../../local-discord/run.ts";
 import { Document } from "../../relay/content/document.ts";
 import { joinPages } from "../../relay/content/pages.ts";
+import { textChunk } from "../../shared/chunk.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { readAll } from "./threads.ts";
 
@@ -56,7 +57,7 @@ export function typedLines(all: Sides, name: string): string[] {
 export async function rowsOfLog(all: Sides, threadId: string): Promise<string[]> {
   const { output, offset, cols, rows } = await readAll(all.sidecar.client, threadId);
   const document = new Document({ cols, rows, maxBacklogPages: Number.POSITIVE_INFINITY });
-  document.feed(output, offset);
+  document.feed(textChunk(output, offset));
   const pages = document.pages().filter(({ kind }) => kind === "log");
   return toRows(pages.map(({ text }) => text));
 }

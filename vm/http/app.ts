@@ -112,7 +112,7 @@ export function createApp({
   app.get("/thread/:id/output", async (req, res) => {
     const query = parse(outputQuerySchema, req.query);
     const reply = await outputs.read(req.params.id, query, whileOpen(res));
-    metrics.outputBytes.inc(reply.offset - query.since - reply.gone);
+    metrics.outputBytes.inc(reply.offset - reply.start);
     answer(res, reply);
   });
   app.get("/thread/:id/log", async (req, res) => {
@@ -146,9 +146,7 @@ export function createApp({
   app.post("/threads/output", async (req, res) => {
     const request = parse(outputsRequestSchema, req.body);
     const replies = await outputs.readMany(request, whileOpen(res));
-    for (const [threadId, { offset, gone }] of Object.entries(replies)) {
-      metrics.outputBytes.inc(offset - (request.since[threadId] ?? offset) - gone);
-    }
+    for (const { start, offset } of Object.values(replies)) metrics.outputBytes.inc(offset - start);
     answer(res, { threads: replies });
   });
   app.put("/thread/:id/title", (req, res) => {

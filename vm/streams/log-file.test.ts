@@ -87,11 +87,13 @@ describe("readLog", () => {
           let since = 0;
           for (let hasMore = true; hasMore; ) {
             const slice = await readLog(file, { since, limit, isComplete: true });
-            expect(slice.end).toBe(bytes.length);
-            if (bytes.length > since) expect(slice.offset).toBeGreaterThan(since);
-            expect(slice.offset - since).toBeLessThanOrEqual(Math.max(limit, 4));
-            all += slice.output;
-            ({ offset: since, hasMore } = slice);
+            const { text, start, end } = slice.chunk;
+            expect([slice.end, start]).toEqual([bytes.length, since]);
+            if (bytes.length > since) expect(end).toBeGreaterThan(since);
+            expect(end - since).toBeLessThanOrEqual(Math.max(limit, 4));
+            all += text;
+            since = end;
+            hasMore = slice.hasMore;
           }
           expect(since).toBe(bytes.length);
           expect(all).toBe(bytes.toString("utf8"));
@@ -108,8 +110,9 @@ describe("readLog", () => {
         let since = 0;
         for (let hasMore = true; hasMore; ) {
           const slice = await readLog(file, { since, limit, isComplete: false });
-          if (slice.hasMore) expect(slice.offset).toBeGreaterThan(since);
-          ({ offset: since, hasMore } = slice);
+          if (slice.hasMore) expect(slice.chunk.end).toBeGreaterThan(since);
+          since = slice.chunk.end;
+          hasMore = slice.hasMore;
         }
         expect(since).toBe(bytes.length - countUnfinished(bytes));
       }),
@@ -120,12 +123,12 @@ describe("readLog", () => {
   test("beyond the end, and of no file, gives nothing", async () => {
     write(Buffer.from("abc"));
     expect(await readLog(file, { since: 5, limit: 9, isComplete: true })).toMatchObject({
-      output: "",
+      chunk: { text: "" },
       end: 3,
     });
     const none = join(folder.path, "none");
     expect(await readLog(none, { since: 0, limit: 9, isComplete: true })).toMatchObject({
-      output: "",
+      chunk: { text: "" },
       end: 0,
     });
     expect(sizeOfLog(none)).toEqual({ end: 0, diskBytes: 0, inode: 0, isFile: false });

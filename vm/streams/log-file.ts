@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
+import { type Chunk, decodeChunk } from "../../shared/chunk.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** So near its end a log is read at once, without the event loop. */
@@ -9,10 +10,8 @@ const FRESH_BYTES = 64 * 1024;
 const COPY_BYTES = 1024 * 1024;
 
 export interface LogSlice {
-  /** UTF-8, whole characters. */
-  output: string;
-  /** The position behind `output`. */
-  offset: number;
+  /** Whole characters, with their place in the file. */
+  chunk: Chunk;
   /** The log's end at the time of reading. */
   end: number;
   /** Whether another read would give more at once; the start of a character alone is not more. */
@@ -77,7 +76,7 @@ export async function readLog(
   const ready = isTail && isComplete ? bytes.length : bytes.length - countUnfinished(bytes);
   const whole = ready <= limit ? ready : wholeWithin(bytes.subarray(0, ready), limit);
   const hasMore = whole < ready || !isTail;
-  return { output: bytes.toString("utf8", 0, whole), offset: since + whole, end, hasMore };
+  return { chunk: decodeChunk(bytes.subarray(0, whole), since), end, hasMore };
 }
 
 /** At most `length` bytes: fewer where the file has become shorter meanwhile. */

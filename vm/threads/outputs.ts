@@ -119,9 +119,12 @@ export class Outputs {
         throw new AppError("unavailable", "The log was deleted and is being looked after; try again.");
       throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
     }
+    const { text, start, end: chunkEnd, replaced } = slice.chunk;
     return {
-      output: slice.output,
-      offset: logBase + slice.offset,
+      output: text,
+      start: logBase + start,
+      offset: logBase + chunkEnd,
+      ...(replaced === undefined ? {} : { replaced }),
       gone: from - since,
       status,
       processRunning: status === "running",

@@ -1,4 +1,5 @@
 /** Programs that print what costs a terminal most: every sequence of its grammar, repeated and mixed. Seeded. */
+import { type Chunk, textChunk } from "../../../shared/chunk.ts";
 
 export interface HostileProgram {
   readonly name: string;
@@ -160,7 +161,7 @@ export interface Feed {
 
 /** Feeds a document as a thread's stream does, asks it for its pages and its mark, and watches the event loop. */
 export async function measureFeed(
-  document: { feedLong(text: string, endOffset: number): Promise<void>; pages(): unknown; mark(): unknown },
+  document: { feedLong(chunk: Chunk): Promise<void>; pages(): unknown; mark(): unknown },
   text: string,
 ): Promise<Feed> {
   let [holdMs, holdCpuMs, isDone] = [0, 0, false];
@@ -175,7 +176,7 @@ export async function measureFeed(
     }
   })();
   const before = cpuMs();
-  await document.feedLong(text, Buffer.byteLength(text));
+  await document.feedLong(textChunk(text, Buffer.byteLength(text)));
   for (const ask of [() => document.pages(), () => document.mark()]) {
     await new Promise((resolve) => setImmediate(resolve));
     ask();
