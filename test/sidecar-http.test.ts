@@ -9,10 +9,9 @@ import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 
 let sidecar: TestSidecar;
-let skippedMs = 0;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ maxThreads: 20 }, { now: () => Date.now() + skippedMs });
+  sidecar = await startSidecar({ maxThreads: 20 });
   await openTerminal(sidecar.client, "open", "echo hello; cat");
   await untilOutput(sidecar.client, "open", "hello");
 });
@@ -37,6 +36,13 @@ const ROUTES: [Method, string][] = [
 ];
 
 describe("without the token", () => {
+  let sidecar: TestSidecar;
+  let skippedMs = 0;
+  beforeAll(async () => {
+    sidecar = await startSidecar({}, { now: () => Date.now() + skippedMs });
+    await openTerminal(sidecar.client, "open", "cat");
+  });
+  afterAll(() => sidecar.close());
   // A minute of its own for each test: many wrong tokens within one slow down who sends them.
   beforeEach(() => {
     skippedMs += 60_000;
