@@ -36,6 +36,8 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "not_found":
       return EXIT.notFound;
     case "thread_exists":
+    case "already_answered":
+    case "ask_ended":
     case "thread_ended":
     case "too_large":
     case "range":

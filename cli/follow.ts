@@ -8,6 +8,8 @@ import { pause } from "../shared/lifecycle.ts";
 const CHUNK_BYTES = 64 * 1024;
 /** A sidecar that restarts is away for a second or two; a longer silence is worth a failure. */
 const MAX_SILENCE_MS = 60_000;
+/** So long after an agent came to rest, its last words are in the log. */
+const REST_MS = 500;
 
 export interface Start {
   since: number;
@@ -98,26 +100,31 @@ export async function* follow(
   let status: ThreadStatus | undefined;
   const patience = new Patience(onSilence);
   for (;;) {
-    const query = status === undefined ? {} : { waitMs: MAX_WAIT_MS, status };
+    const waitMs = status !== undefined && isAtRest(thread, status) ? REST_MS : MAX_WAIT_MS;
+    const query = status === undefined ? {} : { waitMs, status };
     const reply = await patience.call(() =>
       client.readOutput(threadId, { since: position, limit: CHUNK_BYTES, ...query }),
     );
     position = reply.offset;
-    const isOver = !reply.processRunning && !reply.more && !(await hasMoreTurns(client, thread, reply));
+    const isSilent = reply.output === "" && !reply.more;
+    const isOver =
+      isSilent && status !== undefined && isAtRest(thread, reply.status)
+        ? !(await hasMoreTurns(client, thread))
+        : !reply.processRunning && !reply.more && thread.type !== "agent";
     if (reply.output !== "" || isOver) yield reply;
     if (isOver) return;
     status = reply.status;
   }
 }
 
-async function hasMoreTurns(
-  client: SidecarClient,
-  { threadId, type }: Pick<Thread, "threadId" | "type">,
-  reply: OutputReply,
-): Promise<boolean> {
-  if (type !== "agent" || reply.status !== "idle") return false;
+/** An agent that does nothing by itself now: it is idle, waits for a person, is held, or is over. */
+function isAtRest({ type }: Pick<Thread, "type">, status: ThreadStatus): boolean {
+  return type === "agent" && status !== "running" && status !== "queued";
+}
+
+async function hasMoreTurns(client: SidecarClient, { threadId }: Pick<Thread, "threadId">): Promise<boolean> {
   const now = await client.getThread(threadId);
-  return now.status === "running" || now.waiting > 0;
+  return now.status === "running" || (now.status === "idle" && now.waiting > 0);
 }
 
 /** Calls again where no sidecar answers, once one has answered. */

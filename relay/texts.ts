@@ -84,6 +84,11 @@ function endSentence(thread: Thread): string | undefined {
   const how = describeExit(thread);
   switch (thread.status) {
     case "running":
+    case "waiting":
+    case "queued":
+    case "paused":
+    case "failed":
+    case "locked":
       return undefined;
     case "idle":
       return `✅ The agent's turn is over: ${how}. Write here for the next one, or use /done to end the thread.`;

@@ -3,6 +3,10 @@
  * Sizes are bytes, offsets are positions in the log in bytes, times are ISO 8601 in UTC.
  */
 import { z } from "zod";
+import { transcriptReplySchema } from "./agent/api.ts";
+import { agentConfigSchema } from "./agent/config.ts";
+import { AWAITING } from "./agent/files.ts";
+import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { cleanTitle } from "./title.ts";
@@ -37,10 +41,24 @@ export const threadTypeSchema = z.enum(["terminal", "agent"]);
 export type ThreadType = z.infer<typeof threadTypeSchema>;
 
 /**
- * `running`: a process (an agent: a turn) runs. `idle`: an agent waits for a message. `exited`: a terminal's
- * process ended, the thread is still open. `killed`: ended on request. `lost`: the tmux server died under it.
+ * `running`: a process (an agent: a turn) runs. `exited`: a terminal's process ended, the thread is still open.
+ * `killed`: ended on request. `lost`: the tmux server died under a terminal.
+ *
+ * Of agents: `idle`: it waits for a message. `waiting`: it waits for an answer of a person. `queued`: it waits for a
+ * free place. `paused`: a person holds it. `failed`: it can't go on by itself. `locked`: it was branched.
  */
-export const threadStatusSchema = z.enum(["running", "idle", "exited", "killed", "lost"]);
+export const threadStatusSchema = z.enum([
+  "running",
+  "waiting",
+  "queued",
+  "idle",
+  "paused",
+  "failed",
+  "locked",
+  "exited",
+  "killed",
+  "lost",
+]);
 export type ThreadStatus = z.infer<typeof threadStatusSchema>;
 
 /** An open thread counts against `MAX_THREADS` and can be killed; an ended one only has its log and row. */
@@ -75,6 +93,8 @@ export const createRequestSchema = z.strictObject({
   createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
   cols: colsSchema.default(DEFAULT_COLS),
   rows: rowsSchema.default(DEFAULT_ROWS),
+  /** How an agent is to work; of agents alone. It never changes afterwards. */
+  agent: agentConfigSchema.optional(),
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
@@ -104,6 +124,10 @@ export const inputRequestSchema = z.union([
       .string()
       .regex(/^[!-~]{1,64}$/, "must be 1 to 64 printable ASCII characters")
       .optional(),
+    /** Of agents: who wrote it; whoever created the thread if it is left out. */
+    source: sourceSchema.optional(),
+    /** Of agents: `next_turn` waits for the end of the running turn. */
+    when: z.enum(["now", "next_turn"]).optional(),
   }),
   z.strictObject({
     key: z.string().regex(KEY, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
@@ -169,6 +193,8 @@ export function chunkOf({ output, start, offset, replaced }: OutputReply): Chunk
 /** One request for the output of many threads. Each gets an equal share of {@link MAX_OUTPUTS_BYTES}. */
 export const outputsRequestSchema = z.strictObject({
   since: z.record(threadIdSchema, z.int().min(0)),
+  /** Agents' transcripts to read in the same request, each from a position. */
+  transcripts: z.record(threadIdSchema, z.int().min(0)).default({}),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
@@ -176,7 +202,11 @@ export const outputsRequestSchema = z.strictObject({
 });
 export type OutputsRequest = z.input<typeof outputsRequestSchema>;
 /** Threads that do not exist are left out. */
-export const outputsReplySchema = z.object({ threads: z.record(z.string(), outputReplySchema) });
+export const outputsReplySchema = z.object({
+  threads: z.record(z.string(), outputReplySchema),
+  transcripts: z.record(z.string(), transcriptReplySchema),
+});
+export type OutputsReply = z.infer<typeof outputsReplySchema>;
 
 /** The relay's mark: how far a thread's output has been delivered, and what it needs to go on from there. */
 export const deliverySchema = z
@@ -253,8 +283,12 @@ export const threadSchema = z.object({
   logBytes: z.int(),
   cols: z.int(),
   rows: z.int(),
-  /** How many messages an agent still has waiting. */
+  /** How many messages an agent has not taken yet. */
   waiting: z.int(),
+  /** What people call an agent thread: `#12`; null for terminals. */
+  number: z.int().nullable(),
+  /** What an agent waits for a person to decide; null if nothing. */
+  awaiting: z.enum(AWAITING).nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
 });

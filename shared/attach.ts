@@ -100,7 +100,17 @@ export function describeState({
     case "running":
       return "running";
     case "idle":
-      return "waiting for a message";
+      return "idle";
+    case "waiting":
+      return "waiting for an answer";
+    case "queued":
+      return "waiting for a free place";
+    case "paused":
+      return "paused";
+    case "failed":
+      return "failed";
+    case "locked":
+      return "locked";
     case "exited":
       if (signal !== null) return `ended by ${signal}`;
       return exitCode === null ? "ended" : `ended with exit code ${exitCode}`;

@@ -1,6 +1,16 @@
 /** The typed client of the sidecar's HTTP API: the only place that calls it. */
 import { z } from "zod";
 import {
+  type AnswerRequest,
+  type AskReply,
+  answerReplySchema,
+  asksReplySchema,
+  type ControlRequest,
+  controlReplySchema,
+  type Step,
+  stepsReplySchema,
+} from "./agent/api.ts";
+import {
   type CreateRequest,
   createReplySchema,
   type Delivery,
@@ -20,6 +30,7 @@ import {
   type MessageRequest,
   type OutputQuery,
   type OutputReply,
+  type OutputsReply,
   type OutputsRequest,
   outputReplySchema,
   outputsReplySchema,
@@ -77,8 +88,33 @@ export class SidecarClient {
    * @param signal ends a request that waits.
    */
   async readOutputs(request: OutputsRequest, signal?: AbortSignal): Promise<Record<string, OutputReply>> {
+    return (await this.readThreads(request, signal)).threads;
+  }
+
+  /** As {@link readOutputs}, with agents' transcripts in the same request. */
+  async readThreads(request: OutputsRequest, signal?: AbortSignal): Promise<OutputsReply> {
     const options = { body: request, timeoutMs: this.#timeoutMs + (request.waitMs ?? 0), signal };
-    return (await this.#call("POST", "/threads/output", outputsReplySchema, options)).threads;
+    return this.#call("POST", "/threads/output", outputsReplySchema, options);
+  }
+
+  /** What agents wait for people to decide, the oldest first; of one thread or of all. */
+  async listAsks(threadId?: string): Promise<AskReply[]> {
+    const path = threadId === undefined ? "/asks" : `${threadPath(threadId)}/asks`;
+    return (await this.#call("GET", path, asksReplySchema)).asks;
+  }
+
+  async answerAsk(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
+    const path = `${threadPath(threadId)}/asks/${encodeURIComponent(requestId)}`;
+    await this.#call("POST", path, answerReplySchema, { body: answer });
+  }
+
+  async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<void> {
+    await this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
+  }
+
+  /** An agent's steps that began after the event `afterSeq`, in that order. */
+  async listSteps(threadId: string, query: { afterSeq?: number; limit?: number } = {}): Promise<Step[]> {
+    return (await this.#call("GET", `${threadPath(threadId)}/steps`, stepsReplySchema, { query })).steps;
   }
 
   /**

@@ -8,6 +8,8 @@ export const ERROR_STATUS = {
   unauthorized: 401,
   not_found: 404,
   thread_exists: 409,
+  already_answered: 409,
+  ask_ended: 410,
   thread_ended: 410,
   too_large: 413,
   range: 416,

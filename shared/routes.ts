@@ -1,6 +1,17 @@
 /** Every route of the API with its schemas: what `GET /openapi.json` is made from. */
 import type { z } from "zod";
 import {
+  answerReplySchema,
+  answerRequestSchema,
+  asksReplySchema,
+  controlBodySchemas,
+  controlReplySchema,
+  stepsQuerySchema,
+  stepsReplySchema,
+  transcriptQuerySchema,
+  transcriptReplySchema,
+} from "./agent/api.ts";
+import {
   createReplySchema,
   createRequestSchema,
   deliverySchema,
@@ -42,6 +53,15 @@ export interface Route {
   errors: readonly ErrorCode[];
   isPublic?: boolean;
 }
+
+const AGENT_CONTROLS = [
+  { control: "interrupt", summary: "End an agent's turn" },
+  { control: "pause", summary: "Hold an agent until it is resumed" },
+  { control: "resume", summary: "Go on after a pause or a failure" },
+  { control: "compact", summary: "Make an agent's context shorter" },
+  { control: "mode", summary: "Change an agent's permission mode" },
+  { control: "model", summary: "Change an agent's model" },
+] as const;
 
 export const ROUTES: readonly Route[] = [
   {
@@ -140,6 +160,60 @@ export const ROUTES: readonly Route[] = [
     reply: ledgersReplySchema,
     errors: [],
   },
+  {
+    method: "get",
+    path: "/thread/:id/transcript",
+    summary: "Read whole lines of an agent's transcript from a position",
+    query: transcriptQuerySchema,
+    status: 200,
+    reply: transcriptReplySchema,
+    errors: ["not_found", "range"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/steps",
+    summary: "An agent's steps: turns, calls of the model and of tools, waits for people",
+    query: stepsQuerySchema,
+    status: 200,
+    reply: stepsReplySchema,
+    errors: ["not_found"],
+  },
+  {
+    method: "get",
+    path: "/asks",
+    summary: "What agents wait for people to decide, the oldest first",
+    status: 200,
+    reply: asksReplySchema,
+    errors: [],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/asks",
+    summary: "What one agent waits for people to decide",
+    status: 200,
+    reply: asksReplySchema,
+    errors: ["not_found"],
+  },
+  {
+    method: "post",
+    path: "/thread/:id/asks/:requestId",
+    summary: "Answer an ask; the first answer counts",
+    body: answerRequestSchema,
+    status: 200,
+    reply: answerReplySchema,
+    errors: ["not_found", "already_answered", "ask_ended", "thread_ended"],
+  },
+  ...AGENT_CONTROLS.map(
+    ({ control, summary }): Route => ({
+      method: "post",
+      path: `/thread/:id/${control}`,
+      summary,
+      ...(controlBodySchemas[control] && { body: controlBodySchemas[control] }),
+      status: 200,
+      reply: controlReplySchema,
+      errors: ["not_found", "thread_ended"],
+    }),
+  ),
   {
     method: "post",
     path: "/thread/:id/kill",

@@ -5,7 +5,6 @@ import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } fro
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   errorReplySchema,
@@ -16,13 +15,12 @@ import {
   screenReplySchema,
   threadSchema,
 } from "../shared/api.ts";
+import { script, standIn } from "./support/agents.ts";
 import { buildCli, type Cli } from "./support/cli.ts";
 import { signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
-
-const AGENT = fileURLToPath(new URL("./fixtures/fake-agent.mjs", import.meta.url));
 
 // Five tests at a time, each with processes of its own to wait for.
 vi.setConfig({ testTimeout: 60_000 });
@@ -31,7 +29,7 @@ let sidecar: TestSidecar;
 let cli: Cli;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ maxThreads: 100, agent: { program: AGENT, args: ["-p"] } });
+  sidecar = await startSidecar({ maxThreads: 100, agent: standIn() });
   mkdirSync(join(sidecar.reposDir, "shop"));
   cli = await buildCli(sidecar);
 });
@@ -105,30 +103,20 @@ describe.concurrent("new and ls", () => {
   });
 
   test("an agent gets a prompt, and standard input as one message", async () => {
-    const { code, stdout } = await cli.run([
-      "new",
-      "--agent",
-      "shop",
-      "--id",
-      "bot",
-      "-f",
-      "--",
-      "hello",
-      "there",
-    ]);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: "message 1 of my conversation: hello there\r\n" });
+    const prompt = script("hello there", { text: "Hello to you." });
+    const { code, stdout } = await cli.run(["new", "--agent", "shop", "--id", "bot", "-f", "--", prompt]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("Hello to you.");
     const bytes = Buffer.from("not \xff text", "latin1");
     const refused = await cli.call(["send", "bot", "-"], { input: bytes });
     expect(refused).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("line 1: must be UTF-8 (nothing"),
     });
-    expect((await cli.run(["send", "bot", "-"], { input: "exit 3\nand more\n" })).code).toBe(0);
-    const again = await cli.call(["tail", "-f", "-n", "2", "bot"]);
-    expect(again).toMatchObject({
-      code: 3,
-      stdout: expect.stringContaining("message 2 of my conversation: exit 3"),
-    });
+    const lines = `several\nlines ${script("", { text: "I have read both." })}`;
+    expect((await cli.run(["send", "bot", "-"], { input: lines })).code).toBe(0);
+    const again = await cli.call(["tail", "-f", "-n", "20", "bot"]);
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("I have read both.") });
   });
 
   test("nothing in a table acts on the terminal or goes beyond its width", async () => {

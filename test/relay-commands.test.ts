@@ -1,16 +1,15 @@
 /** Every slash command, and what people read when it can't be done. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { script, standIn } from "./support/agents.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 
-const AGENT = fileURLToPath(new URL("./fixtures/fake-agent.mjs", import.meta.url));
 let all: Everything;
 
 beforeAll(async () => {
   all = await startEverything({
-    vm: { maxThreads: 3, agent: { program: AGENT, args: ["--permission-mode", "acceptEdits"] } },
+    vm: { maxThreads: 3, agent: standIn() },
   });
   mkdirSync(join(all.sidecar.reposDir, "shop", "api"), { recursive: true });
   mkdirSync(join(all.sidecar.reposDir, "blog"));
@@ -100,20 +99,16 @@ test("one thread too many: Discord shows the sidecar's sentence", async () => {
   for (const thread of threads) await run("done", {}, thread);
 });
 
-test("/agent: a turn a message, the thread's own conversation, in order", async () => {
+test("/agent: a conversation in a thread of its own", async () => {
   const { driver } = all.discord;
-  const prompt = 'fix "it"; $(id) `x`\n-- and more';
+  const prompt = script('fix "it"; $(id) `x`', { text: "It is fixed." });
   const answer = await run("agent", { dir: "shop", prompt });
   const threadId = /<#(\d+)>/.exec(answer.content)?.[1] ?? "";
-  expect(driver.findThread(threadId)?.name).toBe('🤖 shop — fix "it"; $(id) `x` -- and more');
-  await all.untilShown(threadId, 'message 1 of my conversation: fix "it"; $(id) `x`');
-  await driver.until(() => driver.text(threadId).includes("The agent's turn is over: exit code 0"), {
-    what: "its end",
-  });
-  driver.post(all.you, threadId, "second");
-  driver.post(all.you, threadId, "third");
-  const text = await all.untilShown(threadId, "message 3 of my conversation: third");
-  expect(text).toContain("message 2 of my conversation: second");
+  expect(driver.findThread(threadId)?.name).toMatch(/^🤖 shop — fix "it"; \$\(id\) `x` @@/);
+  const says = (text: string) => driver.until(() => driver.text(threadId).includes(text), { what: text });
+  await says("It is fixed.");
+  driver.post(all.you, threadId, script("second", { text: "And this too." }));
+  await says("And this too.");
   expect((await all.sidecar.client.getThread(threadId)).type).toBe("agent");
   await run("done", {}, threadId);
   await untilArchived(threadId);
@@ -121,7 +116,7 @@ test("/agent: a turn a message, the thread's own conversation, in order", async 
 
 test("/agent without the program on the VM says so, and no thread is left", async () => {
   const before = all.discord.driver.threads().length;
-  await all.sidecar.restart({ agent: { program: "no-such-agent", args: [] } });
+  await all.sidecar.restart({ agent: { ...standIn(), program: "no-such-agent" } });
   const answer = await run("agent", { dir: ".", prompt: "hello" });
   expect(answer.content).toContain('The agent program "no-such-agent" is not installed on the VM');
   expect(all.discord.driver.threads()).toHaveLength(before);

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FAKE_AGENT_CONFIG, openAgent, untilIdle } from "./support/agents.ts";
+import { openAgent, STAND_IN_CONFIG, script, standIn, untilStatus } from "./support/agents.ts";
 import { makeSidecarFolders, type SidecarFolders, spawnMain, startSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => folders.close());
 
 const start = (overrides: Parameters<typeof startSidecar>[0] = {}) =>
-  startSidecar({ ...FAKE_AGENT_CONFIG, ...overrides }, { folders });
+  startSidecar({ ...STAND_IN_CONFIG, agent: standIn({ idleSeconds: 1 }), ...overrides }, { folders });
 
 const database = () => join(folders.stateDir, "threadmux.db");
 const sessions = async () =>
@@ -49,8 +49,8 @@ async function loseThreads(): Promise<void> {
   await untilOutput(client, "shell", "ready");
   await openTerminal(client, "ended", "echo over; exit 3");
   await untilEnded(client, "ended");
-  await openAgent({ client, reposDir }, "agent", "hello");
-  await untilIdle(client, "agent");
+  await openAgent({ client, reposDir }, "agent", script("hello", { text: "Hello." }));
+  await untilStatus({ client, reposDir }, "agent", "idle");
   await stop();
   loseDatabase();
 }

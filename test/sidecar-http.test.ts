@@ -28,6 +28,11 @@ const ROUTES: [Method, string][] = [
   ["put", "/thread/open/delivery"],
   ["put", "/thread/open/messages/page.1"],
   ["get", "/threads/messages"],
+  ["get", "/thread/open/transcript"],
+  ["get", "/thread/open/steps"],
+  ["get", "/asks"],
+  ["post", "/thread/open/asks/x"],
+  ["post", "/thread/open/interrupt"],
   ["post", "/thread/open/kill"],
   ["get", "/threads"],
   ["get", "/thread/open"],
@@ -220,6 +225,8 @@ test("threads are listed by status, with everything that is known of them", asyn
     cols: 100,
     rows: 30,
     waiting: 0,
+    number: null,
+    awaiting: null,
     delivery: null,
   });
   expect(Date.parse(over.endedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(over.createdAt));

@@ -39,16 +39,6 @@ test("a log's writer that is killed is replaced within a second, and the gap is 
   await untilOutput(client, "gap", "after\r\nafter");
 });
 
-test("an agent's next turn finds a writer, whatever became of the one before", async () => {
-  sidecar = await startSidecar({ agent: { program: "/bin/echo", args: [] } });
-  const { client } = sidecar;
-  await client.createThread({ threadId: "a", type: "agent", dir: ".", command: "first", createdBy: "1" });
-  await until("the first turn to end", async () => (await client.getThread("a")).status === "idle");
-  process.kill(sinkPid("a"), "SIGKILL");
-  await client.sendInput("a", { text: "second" });
-  await untilOutput(client, "a", "-- second");
-});
-
 const LINES = inFull(400_000, 250_000);
 const expectedLine = (n: number) => `${String(n).padStart(9, "0")}\r\n`;
 

@@ -3,16 +3,24 @@ import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseVmConfig } from "../vm/config.ts";
-import { FAKE_AGENT_CONFIG, openAgent, turnsOf, untilIdle } from "./support/agents.ts";
+import {
+  openAgent,
+  STAND_IN_CONFIG,
+  script,
+  standIn,
+  transcriptOf,
+  untilStatus,
+  wordsOf,
+} from "./support/agents.ts";
 import { listProcesses, signal } from "./support/processes.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "./support/sidecar.ts";
-import { openTerminal, readAll, untilEnded, untilOutput } from "./support/threads.ts";
+import { openTerminal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 describe("a directory that is swapped for a link", () => {
   let swapped: TestSidecar;
   beforeAll(async () => {
-    swapped = await startSidecar(FAKE_AGENT_CONFIG);
+    swapped = await startSidecar({ ...STAND_IN_CONFIG, agent: standIn({ idleSeconds: 1 }) });
   });
   afterAll(() => swapped.close());
 
@@ -48,17 +56,17 @@ describe("a directory that is swapped for a link", () => {
     },
   );
 
-  test("between an agent's turns: the next one does not run there", async () => {
-    const { client, reposDir } = swapped;
-    await openAgent(swapped, "agent", "hello");
-    await untilIdle(client, "agent");
+  test("between an agent's turns: no runner starts there, and the thread says that it can't go on", async () => {
+    const { client } = swapped;
+    await openAgent(swapped, "agent", script("hello", { text: "Hi." }));
+    await untilStatus(swapped, "agent", "idle");
+    await until("no runner", async () => !(await client.getThread("agent")).processRunning);
     const outside = swap("agent");
-    await client.sendInput("agent", { text: "go on" });
-    expect(await untilIdle(client, "agent")).toMatchObject({ exitCode: 126 });
-    expect((await readAll(client, "agent")).output.replaceAll("\r\n", "")).toContain(
-      words(join(reposDir, "agent")).trimEnd(),
-    );
-    expect(existsSync(join(outside, "agent-turns.jsonl"))).toBe(false);
+    await client.sendInput("agent", {
+      text: script("go on", { tools: [{ name: "Bash", input: { command: "touch ran" } }] }),
+    });
+    await until("the failure", async () => (await client.getThread("agent")).status === "failed");
+    expect(existsSync(join(outside, "ran"))).toBe(false);
   });
 });
 
@@ -95,19 +103,22 @@ test("a shell that is none of POSIX's reads the command from a file", async () =
 
 test("neither a command nor a prompt is in the list of processes", async () => {
   const secret = `secret-${process.pid}`;
-  const hidden = await startSidecar(FAKE_AGENT_CONFIG);
+  const hidden = await startSidecar({ ...STAND_IN_CONFIG, agent: standIn({ idleSeconds: 1 }) });
   try {
     const { client, reposDir } = hidden;
     const shown = () => listProcesses().filter(({ command }) => command.includes(secret));
     await openTerminal(client, "shell", `: ${secret}; echo ready; read -r line; echo $line; cat`);
     await untilOutput(client, "shell", "ready");
     expect(shown()).toEqual([]);
-    await openAgent(hidden, "agent", `${secret}: wait for go`);
-    await until("the turn", () => turnsOf(hidden, "agent").length === 1);
+    const waitFor = join(reposDir, "agent/go");
+    await openAgent(hidden, "agent", script(`${secret}: wait`, { text: "Gone.", waitFor }));
+    await until("the turn", async () =>
+      (await transcriptOf(hidden, "agent")).some(({ type }) => type === "turn_start"),
+    );
     expect(shown()).toEqual([]);
-    writeFileSync(join(reposDir, "agent/go"), "");
-    await untilIdle(client, "agent");
-    expect(turnsOf(hidden, "agent")).toMatchObject([{ text: `${secret}: wait for go` }]);
+    writeFileSync(waitFor, "");
+    await untilStatus(hidden, "agent", "idle");
+    expect(await wordsOf(hidden, "agent")).toEqual(["Gone."]);
   } finally {
     await hidden.close();
   }

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FAKE_AGENT_CONFIG, openAgent, turnsOf, untilIdle } from "./support/agents.ts";
+import { openAgent, STAND_IN_CONFIG, script, untilStatus, wordsOf } from "./support/agents.ts";
 import { findProcess, isAlive, listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
@@ -10,7 +10,7 @@ import { until } from "./support/wait.ts";
 let sidecar: TestSidecar;
 
 beforeEach(async () => {
-  sidecar = await startSidecar(FAKE_AGENT_CONFIG);
+  sidecar = await startSidecar(STAND_IN_CONFIG);
 });
 afterEach(() => sidecar.close());
 
@@ -30,10 +30,10 @@ test("its server killed: 503 while it is away, back by itself, threads are lost"
   const { client, folders } = sidecar;
   await openTerminal(client, "one", "trap '' HUP; echo one; while :; do sleep 0.1; done");
   await openTerminal(client, "ended", "exit 3");
-  await openAgent(sidecar, "agent", "hello");
+  await openAgent(sidecar, "agent", script("hello", { text: "Hello." }));
   await untilOutput(client, "one", "one");
   await untilEnded(client, "ended");
-  await untilIdle(client, "agent");
+  await untilStatus(sidecar, "agent", "idle");
   const serverPid = folders.tmuxPid();
   const calls: Promise<unknown>[] = [];
   signal(serverPid, "SIGKILL");
@@ -50,7 +50,7 @@ test("its server killed: 503 while it is away, back by itself, threads are lost"
   await untilUp();
   expect(folders.tmuxPid()).not.toBe(serverPid);
   await until("the threads to be lost", async () => (await client.getThread("one")).status === "lost");
-  expect(await client.getThread("agent")).toMatchObject({ status: "lost" });
+  await untilStatus(sidecar, "agent", "idle"); // its conversation is in files
   expect(await client.getThread("ended")).toMatchObject({ status: "exited", exitCode: 3 });
   expect((await readAll(client, "one")).output).toBe("one\r\n");
   const marks = listProcesses().filter((p) => p.command.includes("/runs/one."));
@@ -78,8 +78,8 @@ test("its server killed five times in a row: it comes back each time, with one c
 test("its server hung: 503 within 3 s, then all goes on, nothing typed twice or half made", async () => {
   const { client, folders, reposDir } = sidecar;
   await openTerminal(client, "cat", "stty -echo; echo ready; cat");
-  await openAgent(sidecar, "agent", "hello");
-  await untilIdle(client, "agent");
+  await openAgent(sidecar, "agent", script("hello", { text: "Hello." }));
+  await untilStatus(sidecar, "agent", "idle");
   await untilOutput(client, "cat", "ready");
   signal(folders.tmuxPid(), "SIGSTOP");
   const startedAt = Date.now();
@@ -97,13 +97,13 @@ test("its server hung: 503 within 3 s, then all goes on, nothing typed twice or 
   const health = await client.getHealth();
   expect(health).toMatchObject({ ok: false, tmux: { up: false, downForSeconds: expect.any(Number) } });
   expect((await client.listThreads()).map((thread) => thread.threadId)).toEqual(["cat", "agent"]);
-  await client.sendInput("agent", { text: "said while it hung" }); // kept, and given later
+  await client.sendInput("agent", { text: script("said while it hung", { text: "I heard." }) }); // kept, and given later
   signal(folders.tmuxPid(), "SIGCONT");
   await untilUp();
   await client.sendInput("cat", { text: "typed later" });
   expect(await untilOutput(client, "cat", "typed later")).toBe("ready\r\ntyped later\r\n");
-  await untilIdle(client, "agent");
-  expect(turnsOf(sidecar, "agent").map((turn) => turn.text)).toEqual(["hello", "said while it hung"]);
+  await untilStatus(sidecar, "agent", "idle");
+  expect(await wordsOf(sidecar, "agent")).toEqual(["Hello.", "I heard."]);
   const sessions = await folders.tmux("list-sessions", "-F", "#{session_name}");
   expect(sessions.trim().split("\n").sort()).toEqual(["_ctl", "thread-agent", "thread-cat"]);
   expect(() => readFileSync(join(reposDir, "made"))).toThrow();

@@ -4,7 +4,8 @@ import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
-import { type AgentConfig, splitArgs } from "./threads/kinds/agent-program.ts";
+import { splitArgs } from "./agents/program.ts";
+import type { LaunchOptions } from "./agents/requests.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
 const whole = (min: number, max: number) =>
@@ -28,7 +29,10 @@ const schema = z.object({
   STATE_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(4 * 1024 * 1024 * 1024),
   LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
   AGENT_PROGRAM: z.string().default("claude"),
-  AGENT_ARGS: z.string().default("--permission-mode acceptEdits"),
+  AGENT_ARGS: z.string().default(""),
+  AGENT_IDLE_SECONDS: whole(1, 86_400).default(120),
+  ASK_PARK_MINUTES: whole(1, 43_200).default(60),
+  ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
   THREAD_ENV: z
     .string()
     .default("")
@@ -53,7 +57,8 @@ export interface VmConfig {
   /** What all logs together may take. */
   stateMaxBytes: number;
   logRetentionHours: number;
-  agent: AgentConfig;
+  /** The agent's program and how long it waits, for every agent thread. */
+  agent: LaunchOptions;
   /** The environment of every program in every thread. */
   threadEnv: Record<string, string>;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -92,7 +97,7 @@ export function parseVmConfig(
     problems.push("--adopt and --discard exclude each other");
   let agentArgs: string[] = [];
   try {
-    agentArgs = splitArgs(env["AGENT_ARGS"] || "--permission-mode acceptEdits");
+    agentArgs = splitArgs(env["AGENT_ARGS"] ?? "");
   } catch (error) {
     problems.push(`AGENT_ARGS: ${error instanceof Error ? error.message : error}`);
   }
@@ -107,7 +112,17 @@ export function parseVmConfig(
     logMaxBytes: values.LOG_MAX_BYTES,
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,
-    agent: { program: values.AGENT_PROGRAM, args: agentArgs },
+    agent: {
+      program: values.AGENT_PROGRAM,
+      args: agentArgs,
+      timeouts: {
+        idleSeconds: values.AGENT_IDLE_SECONDS,
+        askParkMinutes: values.ASK_PARK_MINUTES,
+        ...(values.ASK_TIMEOUT_SECONDS === undefined
+          ? {}
+          : { askTimeoutSeconds: values.ASK_TIMEOUT_SECONDS }),
+      },
+    },
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",

@@ -6,6 +6,11 @@ import type { HealthReply } from "../shared/api.ts";
 import { KeyedQueue, Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import { VERSION } from "../shared/version.ts";
+import { AgentKind } from "./agents/agent-kind.ts";
+import { AgentThreads } from "./agents/agent-threads.ts";
+import { Agents } from "./agents/agents.ts";
+import { AgentFolders } from "./agents/folders.ts";
+import { Runners } from "./agents/runners.ts";
 import { isLoopback, statePaths, type VmConfig } from "./config.ts";
 import { createConsole } from "./console/routes.ts";
 import { Sessions } from "./console/sessions.ts";
@@ -28,7 +33,7 @@ import { Creation } from "./threads/creation.ts";
 import { Finisher } from "./threads/finisher.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { killThread } from "./threads/kill.ts";
-import { createKinds } from "./threads/kinds/kinds.ts";
+import { TerminalKind } from "./threads/kinds/terminal.ts";
 import { Ledgers } from "./threads/ledgers.ts";
 import { sessionName } from "./threads/names.ts";
 import { Orphans } from "./threads/orphans.ts";
@@ -43,6 +48,7 @@ import { TmuxServer } from "./tmux/server.ts";
 
 /** Named here because the tests bundle the sidecar into one file in this folder: the path must hold there too. */
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
+const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.js", import.meta.url))];
 
 export interface Sidecar {
   url: string;
@@ -104,11 +110,28 @@ export async function runSidecar(
     });
     const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
     releasers.add("control groups", () => cgroups?.close());
-    const { agent, threadEnv } = config;
+    const { threadEnv } = config;
     const programs = new Programs({ tmux, files, cgroups, wrapper: WRAPPER });
     const typing = new Typing({ store, tmux });
-    const kinds = createKinds({ store, files, programs, typing, agent, threadEnv, log, now });
+    const folders = new AgentFolders(stateDir);
+    const onChange = (threadId: string) => logWatch.notify(threadId);
+    const agentThreads = new AgentThreads({ store, folders, onChange, log });
+    releasers.add("agents' transcripts", () => agentThreads.close());
+    const agentKind = new AgentKind({
+      store,
+      files,
+      folders,
+      agents: agentThreads,
+      runners: new Runners({ store, tmux, programs, folders, runner: RUNNER, threadEnv }),
+      launch: config.agent,
+      threadEnv,
+      log,
+      now,
+    });
+    const terminalKind = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
+    const kinds = { terminal: terminalKind, agent: agentKind };
     const threads = new Threads({ store, tmux, files, kinds, queue });
+    const agents = new Agents({ store, threads, folders, agents: agentThreads, kind: agentKind, queue, now });
     const keeper = new LogKeeper({
       store,
       tmux,
@@ -191,7 +214,7 @@ export async function runSidecar(
     });
     const inputs = new Inputs({ threads, kinds, queue, now });
     const onRead = (seconds: number) => metrics.outputSeconds.observe(seconds);
-    const outputs = new Outputs({ store, files, threads, logWatch, onRead });
+    const outputs = new Outputs({ store, files, threads, agents, logWatch, onRead });
     const killOptions = { store, tmux, files, threads, programs, kinds, queue, log, now };
     const startedAt = now();
     const getHealth = (): HealthReply => {
@@ -216,6 +239,7 @@ export async function runSidecar(
       inputs,
       outputs,
       ledgers: new Ledgers(store),
+      agents,
       kill: (threadId) => killThread(killOptions, threadId),
       checkToken,
       wrongTokens,

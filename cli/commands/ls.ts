@@ -83,11 +83,17 @@ function colorOf({ status, exitCode }: Thread): string {
     case "running":
       return "\x1b[32m";
     case "idle":
+    case "queued":
+    case "locked":
       return "\x1b[36m";
+    case "waiting":
+    case "paused":
+      return "\x1b[33m";
     case "exited":
       return exitCode === 0 ? "\x1b[2m" : "\x1b[31m";
     case "killed":
       return "\x1b[2m";
+    case "failed":
     case "lost":
       return "\x1b[31m";
   }

@@ -116,6 +116,7 @@ async function followToEnd(
     process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
   }
   if (err.isTty && last) await note(`[${thread.threadId}: ${describeEnd(last)}]`);
+  if (thread.type === "agent") return last?.status === "failed" ? EXIT.failure : EXIT.ok;
   return last?.exitCode ?? EXIT.failure;
 }
 
@@ -124,6 +125,7 @@ export function describeEnd({
   exitCode,
   signal,
 }: Pick<Thread, "status" | "exitCode" | "signal">): string {
+  if (["idle", "waiting", "paused", "failed"].includes(status)) return status; // an agent that goes on later
   const how =
     signal !== null ? `ended by ${signal}` : exitCode !== null ? `ended with exit code ${exitCode}` : "ended";
   return status === "killed" || status === "lost" ? `${status}, ${how}` : how;

@@ -1,67 +1,66 @@
-/** What the fake agent program (fixtures/fake-agent.mjs) leaves behind, and threads that run it. */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+/** Agent threads for tests: the stand-in as the agent's program, and what becomes of a thread. */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import type { Round } from "../../agent/engines/demo/script.ts";
+import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { VmConfig } from "../../vm/config.ts";
+import { programFile } from "./programs.ts";
 import { untilValue } from "./wait.ts";
 
-export const FAKE_AGENT = fileURLToPath(new URL("../fixtures/fake-agent.mjs", import.meta.url));
+export const STAND_IN = programFile("agent/engines/demo");
 
-export const FAKE_AGENT_CONFIG: Partial<VmConfig> = {
-  maxThreads: 100,
-  agent: { program: FAKE_AGENT, args: ["--permission-mode", "acceptEdits"] },
-};
+/** Settings of a sidecar whose agent is the stand-in. */
+export const STAND_IN_CONFIG: Partial<VmConfig> = { maxThreads: 100, agent: standIn() };
 
-export interface AgentRecord {
-  state: "begun" | "done";
-  args: string[];
-  text: string;
-  pid: number;
+export function standIn(timeouts: Partial<VmConfig["agent"]["timeouts"]> = {}): VmConfig["agent"] {
+  return { program: STAND_IN, args: [], timeouts: { idleSeconds: 120, askParkMinutes: 60, ...timeouts } };
 }
 
-/** Opens an agent's thread in a directory of its own, which is named after the thread. */
-export async function openAgent(
-  sidecar: { client: SidecarClient; reposDir: string },
-  threadId: string,
-  prompt: string,
-): Promise<void> {
-  mkdirSync(join(sidecar.reposDir, threadId), { recursive: true });
-  await sidecar.client.createThread({
-    threadId,
-    type: "agent",
-    dir: threadId,
-    command: prompt,
-    createdBy: "42",
-  });
+/** A message that tells the stand-in what to do: one round after the other. */
+export function script(text: string, ...rounds: Round[]): string {
+  return rounds.length === 0 ? text : `${text} @@${JSON.stringify(rounds)}`;
 }
 
-/** Every turn that the agent of this directory has begun, in order. */
-export function turnsOf({ reposDir }: { reposDir: string }, dir: string): AgentRecord[] {
-  return records(reposDir, dir).filter((record) => record.state === "begun");
+interface Side {
+  client: SidecarClient;
+  reposDir: string;
 }
 
-export function endedTurnsOf({ reposDir }: { reposDir: string }, dir: string): AgentRecord[] {
-  return records(reposDir, dir).filter((record) => record.state === "done");
+/** Opens an agent thread in a directory of its own, which is named after the thread. */
+export async function openAgent({ client, reposDir }: Side, threadId: string, prompt: string): Promise<void> {
+  mkdirSync(join(reposDir, threadId), { recursive: true });
+  await client.createThread({ threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" });
 }
 
-function records(reposDir: string, dir: string): AgentRecord[] {
-  const file = join(reposDir, dir, "agent-turns.jsonl");
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as AgentRecord);
+/** The whole transcript. */
+export async function transcriptOf({ client }: Side, threadId: string): Promise<ThreadEvent[]> {
+  const events: ThreadEvent[] = [];
+  for (let since = 0, more = true; more; ) {
+    const { transcripts } = await client.readThreads({ since: {}, transcripts: { [threadId]: since } });
+    const reply = transcripts[threadId];
+    if (!reply) return events;
+    for (const line of reply.lines.split("\n").filter((line) => line !== "")) {
+      const event = parseEvent(line);
+      if (event) events.push(event);
+    }
+    since = reply.offset;
+    more = reply.more;
+  }
+  return events;
 }
 
-/** Waits until no turn runs and no message waits. */
-export async function untilIdle(
-  client: SidecarClient,
-  threadId: string,
-  timeoutMs = 15_000,
-): Promise<Thread> {
-  const isIdle = (thread: Thread) => thread.status === "idle" && thread.waiting === 0;
-  return untilValue(`agent ${threadId} to be idle`, () => client.getThread(threadId), isIdle, {
-    timeoutMs,
+/** What the agent has said, in order. */
+export async function wordsOf(side: Side, threadId: string): Promise<string[]> {
+  const events = await transcriptOf(side, threadId);
+  return events.flatMap((event) => (event.type === "agent_message" ? [event.text] : []));
+}
+
+export function untilStatus({ client }: Side, threadId: string, status: Thread["status"]): Promise<Thread> {
+  const isSo = (thread: Thread) => thread.status === status && thread.waiting === 0;
+  return untilValue(`agent ${threadId} to be ${status}`, () => client.getThread(threadId), isSo, {
+    timeoutMs: 20_000,
     intervalMs: 50,
   });
 }

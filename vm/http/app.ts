@@ -2,7 +2,6 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from "express";
-import type { z } from "zod";
 import {
   createRequestSchema,
   deliverySchema,
@@ -25,6 +24,7 @@ import {
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { createOpenApi } from "../../shared/openapi.ts";
+import type { Agents } from "../agents/agents.ts";
 import type { Console } from "../console/routes.ts";
 import { diskFull } from "../streams/disk.ts";
 import { plainText } from "../streams/plain-text.ts";
@@ -34,6 +34,8 @@ import type { Ledgers } from "../threads/ledgers.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { Repos } from "../threads/repos.ts";
 import type { Threads } from "../threads/threads.ts";
+import { agentRoutes } from "./agent-routes.ts";
+import { answer, parse } from "./exchange.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RefusalLog } from "./refusal-log.ts";
@@ -47,6 +49,7 @@ export interface AppOptions {
   inputs: Inputs;
   outputs: Outputs;
   ledgers: Ledgers;
+  agents: Agents;
   /** As `killThread`. */
   kill: (threadId: string) => Promise<KillReply>;
   checkToken: TokenCheck;
@@ -67,6 +70,7 @@ export function createApp({
   inputs,
   outputs,
   ledgers,
+  agents,
   kill,
   checkToken,
   wrongTokens,
@@ -145,9 +149,9 @@ export function createApp({
   });
   app.post("/threads/output", async (req, res) => {
     const request = parse(outputsRequestSchema, req.body);
-    const replies = await outputs.readMany(request, whileOpen(res));
-    for (const { start, offset } of Object.values(replies)) metrics.outputBytes.inc(offset - start);
-    answer(res, { threads: replies });
+    const reply = await outputs.readMany(request, whileOpen(res));
+    for (const { start, offset } of Object.values(reply.threads)) metrics.outputBytes.inc(offset - start);
+    answer(res, reply);
   });
   app.put("/thread/:id/title", (req, res) => {
     threads.setTitle(req.params.id, parse(titleRequestSchema, req.body).title);
@@ -182,6 +186,7 @@ export function createApp({
   app.get("/thread/:id", (req, res) => {
     answer(res, threads.get(req.params.id));
   });
+  app.use(agentRoutes(agents));
   const repos = new Repos(reposDir, threadEnv);
   app.get("/repos", async (req, res) => {
     const { prefix } = parse(reposQuerySchema, req.query);
@@ -201,35 +206,6 @@ export function createApp({
   });
   app.use(answerError(log));
   return app;
-}
-
-/**
- * Parses a body or query.
- * @throws AppError `invalid_request` whose sentence names every field that is wrong.
- */
-function parse<S extends z.ZodType>(schema: S, value: unknown, name?: string): z.output<S> {
-  const result = schema.safeParse(value ?? {});
-  if (result.success) return result.data;
-  const problems = result.error.issues.map((issue) => describeIssue(issue, name));
-  throw new AppError("invalid_request", `${[...new Set(problems)].join("; ")}.`);
-}
-
-function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
-  if (issue.code === "invalid_union") {
-    return issue.errors
-      .map((issues) => issues.map((inner) => describeIssue(inner, name)).join(" and "))
-      .join(", or ");
-  }
-  if (issue.code === "unrecognized_keys") return `${issue.keys.join(", ")}: not a known field`;
-  const field = [name, ...issue.path].filter((part) => part !== undefined).join(".");
-  return field === "" ? issue.message : `${field}: ${issue.message}`;
-}
-
-/** What `res.json` sends, without its look-ups, which cost a tenth of the time from a key to its echo. */
-function answer(res: Response, value: object, status = 200): void {
-  res.statusCode = status;
-  res.setHeader("content-type", "application/json; charset=utf-8");
-  res.end(JSON.stringify(value));
 }
 
 /** Fires when the caller has gone away or has its answer. */

@@ -64,6 +64,47 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   `,
   `ALTER TABLE threads ADD COLUMN title TEXT NOT NULL DEFAULT ''`,
+  `
+  CREATE TABLE agent_numbers (number INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
+
+  CREATE TABLE agents (
+    thread_id        TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    number           INTEGER NOT NULL UNIQUE,
+    status           TEXT NOT NULL,
+    awaiting         TEXT,
+    turn_count       INTEGER NOT NULL DEFAULT 0,
+    transcript_bytes INTEGER NOT NULL DEFAULT 0,
+    fold             TEXT NOT NULL,
+    run              INTEGER NOT NULL DEFAULT 0,
+    started_at_bytes INTEGER NOT NULL DEFAULT 0,
+    starts_in_vain   INTEGER NOT NULL DEFAULT 0,
+    problem          TEXT
+  ) STRICT;
+
+  CREATE TABLE steps (
+    thread_id   TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    kind        TEXT NOT NULL,
+    step_id     TEXT NOT NULL,
+    seq         INTEGER NOT NULL,
+    status      TEXT NOT NULL,
+    title       TEXT,
+    started_at  TEXT,
+    ended_at    TEXT,
+    duration_ms REAL,
+    reason      TEXT,
+    model       TEXT,
+    tokens      INTEGER,
+    PRIMARY KEY (thread_id, kind, step_id)
+  ) STRICT;
+
+  CREATE TABLE asks (
+    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    request_id TEXT NOT NULL,
+    ask        TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('open', 'answered', 'ended')),
+    PRIMARY KEY (thread_id, request_id)
+  ) STRICT;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -3,10 +3,13 @@
  * table, and its line here. A table whose rows belong to a thread says `REFERENCES threads ON DELETE CASCADE`.
  */
 import { z } from "zod";
+import { AgentTable } from "./agents.ts";
+import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { InputTable } from "./inputs.ts";
 import { MessageTable } from "./messages.ts";
+import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
 import { TurnTable } from "./turns.ts";
 
@@ -16,6 +19,9 @@ export interface Store {
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
   readonly messages: MessageTable;
+  readonly agents: AgentTable;
+  readonly steps: StepTable;
+  readonly asks: AskTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -35,6 +41,9 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
       messages: new MessageTable(db),
+      agents: new AgentTable(db),
+      steps: new StepTable(db),
+      asks: new AskTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -178,8 +178,9 @@ export class ThreadTable {
       .sort((a, b) => a.createdAt - b.createdAt || (a.threadId < b.threadId ? -1 : 1));
   }
 
-  countOpen(): number {
-    return this.list("open").length;
+  /** How many hold a place: open terminals, and agents at work. An idle agent keeps no process. */
+  countBusy(): number {
+    return this.list("open").filter(({ type, status }) => type === "terminal" || status === "running").length;
   }
 
   /** Replaces a thread of the same id, and all that other tables hold of it. */

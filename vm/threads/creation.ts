@@ -62,7 +62,7 @@ export class Creation {
         makeLog(files.log(threadId));
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() =>
-          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }),
+          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request),
         );
         await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
@@ -85,7 +85,7 @@ export class Creation {
 
   #checkRoom(): void {
     const { store, maxThreads, freeDiskBytes } = this.#options;
-    const open = store.threads.countOpen();
+    const open = store.threads.countBusy();
     if (open >= maxThreads) {
       throw new AppError(
         "max_threads",

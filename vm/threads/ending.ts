@@ -42,7 +42,12 @@ export function describeEnd(
 export function whyOver(status: ThreadStatus): string {
   switch (status) {
     case "running":
-      return "its process runs";
+    case "waiting":
+    case "queued":
+    case "paused":
+    case "failed":
+    case "locked":
+      return "it goes on";
     case "idle":
     case "exited":
       return "its process has ended";

@@ -54,7 +54,7 @@ export async function killThread(options: KillOptions, threadId: string): Promis
         : { exitCode: thread.exitCode, signal: thread.signal, endedAt: thread.endedAt ?? now() };
     await unlessAway(tmux.killSession(sessionName(threadId)));
     store.threads.update(threadId, { status: "killed", ...ending });
-    kind.forget(threadId);
+    await kind.takeKill(thread);
     log.info({ threadId, survivors }, "thread killed");
     return { killed: true, summary, exitCode: ending.exitCode, survivors };
   });

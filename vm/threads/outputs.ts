@@ -1,13 +1,17 @@
 /** Reading threads' logs, with patience: answers the moment there is something new, or the status is another. */
 import { existsSync } from "node:fs";
 import type { z } from "zod";
+import type { TranscriptReply } from "../../shared/agent/api.ts";
 import {
   MAX_OUTPUTS_BYTES,
   type OutputReply,
+  type OutputsReply,
   type outputQuerySchema,
   type outputsRequestSchema,
+  type Thread,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { Agents } from "../agents/agents.ts";
 import type { Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
@@ -21,6 +25,7 @@ export interface OutputsOptions {
   store: Store;
   files: ThreadFiles;
   threads: Threads;
+  agents: Pick<Agents, "readTranscript">;
   logWatch: LogWatch;
   /** Told how long each look into the logs took, without any waiting. */
   onRead?: (seconds: number) => void;
@@ -49,16 +54,42 @@ export class Outputs {
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */
   async readMany(
-    { waitMs, status, ...ranges }: z.output<typeof outputsRequestSchema>,
+    { waitMs, status, transcripts: positions, ...ranges }: z.output<typeof outputsRequestSchema>,
     signal: AbortSignal,
-  ): Promise<Record<string, OutputReply>> {
-    const threadIds = Object.keys(ranges.since);
-    const isNews = (replies: Record<string, OutputReply>) =>
-      threadIds.some((threadId) => {
-        const reply = replies[threadId];
+  ): Promise<OutputsReply> {
+    const logs = Object.keys(ranges.since);
+    const agents = Object.keys(positions);
+    const isNews = ({ threads, transcripts }: OutputsReply) =>
+      logs.some((threadId) => {
+        const reply = threads[threadId];
         return reply === undefined || isWorthAnswering(reply, status?.[threadId]);
+      }) ||
+      agents.some((threadId) => {
+        const reply = transcripts[threadId];
+        // What happens this moment is news once a poll.
+        return reply === undefined || isWorthTelling(reply, status?.[threadId]);
       });
-    return this.#untilNews(threadIds, waitMs, signal, () => this.#readAll(ranges), isNews);
+    const read = async () => ({
+      threads: await this.#readAll(ranges),
+      transcripts: await this.#readTranscripts(positions, ranges.limit),
+    });
+    return this.#untilNews([...logs, ...agents], waitMs, signal, read, isNews);
+  }
+
+  async #readTranscripts(
+    positions: Record<string, number>,
+    limit: number,
+  ): Promise<OutputsReply["transcripts"]> {
+    const { store, agents } = this.#options;
+    const known = Object.entries(positions).filter(([threadId]) => store.agents.find(threadId));
+    const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
+    const replies = await Promise.all(
+      known.map(async ([threadId, since]) => {
+        const range = { since, limit: Math.min(limit, share) };
+        return [threadId, await agents.readTranscript(threadId, range)] as const;
+      }),
+    );
+    return Object.fromEntries(replies);
   }
 
   async #untilNews<T>(
@@ -126,8 +157,7 @@ export class Outputs {
       offset: logBase + chunkEnd,
       ...(replaced === undefined ? {} : { replaced }),
       gone: from - since,
-      status,
-      processRunning: status === "running",
+      ...statusOf(threads.get(threadId)),
       exitCode: thread.exitCode,
       signal: thread.signal,
       firstOffset,
@@ -138,9 +168,19 @@ export class Outputs {
   }
 }
 
+/** As its kind tells it: an agent's own status, not that of its runner. */
+function statusOf({ status, processRunning }: Thread): Pick<OutputReply, "status" | "processRunning"> {
+  return { status, processRunning };
+}
+
 /** A thread that waits for nothing (its process has ended for good) is never waited for. */
 function isWorthAnswering(reply: OutputReply, knownStatus: string | undefined): boolean {
   if (reply.output !== "" || reply.more) return true;
   if (knownStatus !== undefined) return reply.status !== knownStatus;
-  return reply.status !== "running" && reply.status !== "idle";
+  return ["exited", "killed", "lost"].includes(reply.status);
+}
+
+/** What happens this moment is told with every poll: nobody waits while an agent is at work. */
+function isWorthTelling({ lines, live, status }: TranscriptReply, knownStatus: string | undefined): boolean {
+  return lines !== "" || live !== null || status !== knownStatus;
 }

@@ -20,6 +20,8 @@ export interface Program {
   argv: readonly string[];
   /** The file that it reads; empty if it reads the terminal. */
   input: string;
+  /** Its own variables, beside those that every thread's program has. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A program in its pane. */
@@ -51,7 +53,7 @@ export class Programs {
       cols,
       rows,
       argv: this.#wrapped(thread, runNumber, program),
-      env: { [name]: value },
+      env: { [name]: value, ...program.env },
       logPath: files.logForTmux(threadId),
       sinkPidPath: files.sinkPidForTmux(threadId),
     });

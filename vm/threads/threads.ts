@@ -68,6 +68,7 @@ export class Threads {
   /** Removes a thread that is over, or that never became one, with everything that is kept of it. */
   remove(threadId: string): void {
     const { store, files } = this.#options;
+    for (const kind of Object.values(this.#options.kinds)) kind.remove(threadId);
     store.threads.delete(threadId);
     files.remove(threadId);
   }

@@ -17,6 +17,10 @@ export type Input = z.output<typeof inputRequestSchema>;
 /** A thread as the request and the house know it; the kind adds what is its own. */
 export type ThreadToStore = Omit<NewThread, "agentSession">;
 
+/** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
+export type KindDescription = Pick<Thread, "waiting" | "number" | "awaiting"> &
+  Partial<Pick<Thread, "status" | "processRunning">>;
+
 /** Where nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
 export interface Kind {
   /**
@@ -26,7 +30,7 @@ export interface Kind {
   checkCreation(request: CreateRequest): void;
 
   /** Stores the thread and what the kind keeps of it from its first moment; runs within a transaction. */
-  store(thread: ThreadToStore): void;
+  store(thread: ThreadToStore, request: CreateRequest): void;
 
   /**
    * Makes the session with the first program in it, and stores that the thread is made.
@@ -69,8 +73,11 @@ export interface Kind {
   reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void>;
 
   /** The kind's own part of what the API says of a thread. */
-  describe(thread: StoredThread): Pick<Thread, "waiting">;
+  describe(thread: StoredThread): KindDescription;
 
-  /** The thread is over: what is kept of it in memory may go. */
-  forget(threadId: string): void;
+  /** The thread was killed: its processes are gone, and it is stored so. What is kept of it in memory may go. */
+  takeKill(thread: StoredThread): Promise<void>;
+
+  /** The thread and its log are removed, or about to be made anew: so is what the kind keeps of it. */
+  remove(threadId: string): void;
 }

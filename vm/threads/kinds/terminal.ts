@@ -1,5 +1,5 @@
 /** A terminal: one shell command line, which runs once; what is sent is typed. */
-import type { Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { ThreadStatus } from "../../../shared/api.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoredThread } from "../../store/threads.ts";
@@ -8,7 +8,7 @@ import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../end
 import type { Programs } from "../programs.ts";
 import type { ThreadFiles } from "../thread-files.ts";
 import type { Typing } from "../typing.ts";
-import type { Input, Kind, ThreadToStore } from "./kind.ts";
+import type { Input, Kind, KindDescription, ThreadToStore } from "./kind.ts";
 import { findShell, shellArgv } from "./shell-command.ts";
 
 export interface TerminalKindOptions {
@@ -91,14 +91,18 @@ export class TerminalKind implements Kind {
     log.warn({ threadId, survivors }, what);
     if (end) store.threads.update(threadId, { status: "exited", ...endingOf(end, undefined, now()) });
     else store.threads.update(threadId, { status: "lost", endedAt: now() });
-    this.forget(threadId);
+    this.remove(threadId);
   }
 
-  describe(): Pick<Thread, "waiting"> {
-    return { waiting: 0 };
+  describe(): KindDescription {
+    return { waiting: 0, number: null, awaiting: null };
   }
 
-  forget(threadId: string): void {
+  async takeKill({ threadId }: StoredThread): Promise<void> {
+    this.remove(threadId);
+  }
+
+  remove(threadId: string): void {
     this.#options.typing.forget(threadId);
   }
 }

@@ -1,12 +1,6 @@
-/** How an agent's turn is started: program and arguments, no shell in between. */
+/** The agent's program: where it is, and its arguments as settings name them. */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, resolve } from "node:path";
-
-export interface AgentConfig {
-  /** A name to look up on PATH, or a path. */
-  program: string;
-  args: readonly string[];
-}
 
 /** The file that `program` names, undefined where there is none that can be run. */
 export function findProgram(program: string, path: string): string | undefined {
@@ -24,17 +18,6 @@ export function findProgram(program: string, path: string): string | undefined {
       return false; // not there or not runnable: the next one
     }
   });
-}
-
-/**
- * The argument vector of one turn: it begins a conversation of that id, or goes on with it. The message itself is the
- * program's standard input: everybody on the machine can read arguments.
- */
-export function turnArgv(
-  agent: AgentConfig,
-  turn: { file: string; session: string; isFirst: boolean },
-): string[] {
-  return [turn.file, "-p", turn.isFirst ? "--session-id" : "--resume", turn.session, ...agent.args];
 }
 
 /**

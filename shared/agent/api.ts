@@ -1,0 +1,119 @@
+/**
+ * The part of the sidecar's HTTP API that is about agent threads. Times are ISO 8601 in UTC, positions are bytes of
+ * `transcript.jsonl`.
+ */
+import { z } from "zod";
+import { eventSchema } from "./events.ts";
+import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
+import { sourceSchema } from "./values.ts";
+
+const str = z.string();
+
+/** What an agent waits for a person to decide. */
+export const askSchema = z.object({
+  threadId: str,
+  requestId: str,
+  kind: z.enum(AWAITING),
+  askedAt: z.iso.datetime(),
+  title: str,
+  /** The transcript's event: options of a permission, questions of an elicitation. */
+  request: z.discriminatedUnion("type", [eventOf("permission_request"), eventOf("elicitation_request")]),
+  /** The call that is asked about; null if it is not known. */
+  call: eventOf("tool_call").nullable(),
+});
+export type AskReply = z.infer<typeof askSchema>;
+export const asksReplySchema = z.object({ asks: z.array(askSchema) });
+
+function eventOf<T extends z.infer<typeof eventSchema>["type"]>(type: T) {
+  const option = eventSchema.options.find((candidate) => candidate.shape.type.value === type);
+  if (!option) throw new Error(`there is no event ${type}`);
+  return option as Extract<(typeof eventSchema)["options"][number], { shape: { type: z.ZodLiteral<T> } }>;
+}
+
+/** An answer to an ask: an option of a permission, or words for an elicitation. */
+export const answerRequestSchema = z.union([
+  z.strictObject({
+    optionId: str.min(1).max(100),
+    /** With a refusal: why, for the agent. */
+    message: str.max(4_000).optional(),
+    by: sourceSchema,
+  }),
+  z.strictObject({
+    action: z.enum(["accept", "decline"]),
+    /** By question: the chosen label, several joined by commas, or words of the person's own. */
+    content: z.record(str, str.max(4_000)).optional(),
+    by: sourceSchema,
+  }),
+]);
+export type AnswerRequest = z.infer<typeof answerRequestSchema>;
+export const answerReplySchema = z.object({ answered: z.literal(true) });
+
+/** What a person does with a thread while it goes on. */
+export const controlRequestSchema = z.discriminatedUnion("control", [
+  /** Ends the turn; `turnId` makes sure that it is the one that the person saw. */
+  z.strictObject({ control: z.literal("interrupt"), turnId: str.max(200).optional(), by: sourceSchema }),
+  z.strictObject({ control: z.literal("pause"), by: sourceSchema }),
+  /** Goes on after a pause or a failure. */
+  z.strictObject({ control: z.literal("resume"), by: sourceSchema }),
+  z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),
+  z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),
+  z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
+]);
+export type ControlRequest = z.infer<typeof controlRequestSchema>;
+/** What a control's route takes: all but its name, which is in the path. */
+export const controlBodySchemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  controlRequestSchema.options.map(({ shape: { control, ...shape } }) => [
+    control.value,
+    z.strictObject(shape as z.ZodRawShape),
+  ]),
+);
+export const controlReplySchema = z.object({ accepted: z.literal(true) });
+
+/** A part of a transcript: whole lines. */
+export const transcriptReplySchema = z.object({
+  /** JSON lines, each ended by a newline. */
+  lines: str,
+  /** Where `lines` begins, and the next `since`. */
+  start: z.int(),
+  offset: z.int(),
+  /** Whether the transcript goes on already. */
+  more: z.boolean(),
+  status: z.enum(THREAD_STATUSES),
+  /** What happens this moment; null if nothing does. */
+  live: liveSchema.nullable(),
+});
+export type TranscriptReply = z.infer<typeof transcriptReplySchema>;
+
+const whole = (max: number, otherwise: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,15}$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.int().max(max))
+    .default(otherwise);
+export const transcriptQuerySchema = z.strictObject({
+  since: whole(Number.MAX_SAFE_INTEGER, 0),
+  limit: whole(1024 * 1024, 64 * 1024),
+});
+export const stepsQuerySchema = z.strictObject({
+  /** Steps that began after this event. */
+  afterSeq: whole(Number.MAX_SAFE_INTEGER, 0),
+  limit: whole(1_000, 100),
+});
+
+/** One step of an agent: a turn, a call of the model or of a tool, a wait for a person. */
+export const stepSchema = z.object({
+  kind: str,
+  stepId: str,
+  seq: z.int(),
+  status: str,
+  title: str.nullable(),
+  startedAt: str.nullable(),
+  endedAt: str.nullable(),
+  durationMs: z.number().nullable(),
+  reason: str.nullable(),
+  model: str.nullable(),
+  tokens: z.int().nullable(),
+});
+export type Step = z.infer<typeof stepSchema>;
+export const stepsReplySchema = z.object({ steps: z.array(stepSchema) });

@@ -1,0 +1,236 @@
+/** An agent: a conversation with a coding agent, driven by a runner in the thread's pane whenever there is work. */
+import { randomUUID } from "node:crypto";
+import { agentConfigSchema } from "../../shared/agent/config.ts";
+import { emptyFold } from "../../shared/agent/fold.ts";
+import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { ThreadStatus } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import type { RunEnd } from "../threads/ending.ts";
+import { whyOver } from "../threads/ending.ts";
+import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
+import type { ThreadFiles } from "../threads/thread-files.ts";
+import type { Pane } from "../tmux/server.ts";
+import type { AgentThreads } from "./agent-threads.ts";
+import type { AgentFolders } from "./folders.ts";
+import { findProgram } from "./program.ts";
+import { killLine, type LaunchOptions, messageLine, sourceOf, threadConfig } from "./requests.ts";
+import type { Runners } from "./runners.ts";
+import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
+
+/** So many runners in a row may end without a word; then a person has to say *Go on*. */
+const MAX_STARTS_IN_VAIN = 3;
+/** A message lies in a file, so only the inbox's reader bounds it. */
+const MAX_MESSAGE_BYTES = 512 * 1024;
+
+export interface AgentKindOptions {
+  store: Store;
+  files: ThreadFiles;
+  folders: AgentFolders;
+  agents: AgentThreads;
+  runners: Runners;
+  launch: LaunchOptions;
+  /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
+  threadEnv: Record<string, string>;
+  log: Log;
+  now: () => number;
+}
+
+export class AgentKind implements Kind {
+  readonly #options: AgentKindOptions;
+
+  constructor(options: AgentKindOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError `unavailable` if the agent's program is not on the machine. */
+  checkCreation(): void {
+    const { launch, threadEnv } = this.#options;
+    if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
+    throw new AppError(
+      "unavailable",
+      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (npm install -g @anthropic-ai/claude-code), or set AGENT_PROGRAM to one that is.`,
+    );
+  }
+
+  store(thread: ThreadToStore, request: CreateRequest): void {
+    const { store, folders, agents, launch, now } = this.#options;
+    const number = store.agents.takeNumber();
+    const agent = request.agent ?? agentConfigSchema.parse({});
+    folders.make(threadConfig(thread, { number, agent, launch }));
+    store.threads.insert({ ...thread, agentSession: null });
+    store.agents.insert({ threadId: thread.threadId, number, status: "running", fold: emptyFold() });
+    const source = sourceOf(thread.createdBy);
+    agents
+      .get(thread.threadId)
+      .append([messageLine(thread.command, { messageId: randomUUID(), source }, now())]);
+  }
+
+  async open(thread: StoredThread): Promise<void> {
+    await this.#start(thread);
+    this.#options.store.threads.update(thread.threadId, { isMade: true });
+  }
+
+  async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {
+    const { store, agents } = this.#options;
+    const state = store.inputs.find(threadId, inputId);
+    // A crash between the two: the inbox has the last word.
+    return state === "sent" || (state === "sending" && agents.get(threadId).hasMessage(inputId));
+  }
+
+  async takeInput(thread: StoredThread, input: Input): Promise<void> {
+    const { store, now } = this.#options;
+    const { threadId, createdBy } = thread;
+    if ("key" in input)
+      throw new AppError("invalid_request", "key: an agent takes text; to end its turn, interrupt it.");
+    checkMessage(input.text);
+    const { inputId, source = sourceOf(createdBy), when } = input;
+    const line = messageLine(input.text, { messageId: inputId ?? randomUUID(), source, when }, now());
+    if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
+    await this.append(thread, [line]);
+    if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");
+  }
+
+  /** Lines for the runner, which is started if none runs. They are on the disk when this resolves. */
+  async append(thread: StoredThread, lines: readonly InboxLine[]): Promise<void> {
+    const { agents, store, log } = this.#options;
+    const { threadId } = thread;
+    agents.get(threadId).append(lines);
+    store.agents.setRunners(threadId, { startsInVain: 0, problem: null });
+    // What is in the inbox will be read, now or when tmux is back.
+    await this.#startIfNeeded(threadId).catch((error: unknown) =>
+      log.warn({ threadId, err: error }, "a runner could not be started; trying again"),
+    );
+  }
+
+  whyNoInput(status: ThreadStatus): string {
+    return whyOver(status);
+  }
+
+  findEnd(thread: StoredThread): RunEnd | undefined {
+    const { store, files } = this.#options;
+    const { threadId } = thread;
+    if (isOld(this.#options, thread)) return findOldEnd(this.#options, threadId);
+    const agent = store.agents.find(threadId);
+    return agent && files.findRunEnd(threadId, agent.run);
+  }
+
+  async settleStart(): Promise<boolean> {
+    return false; // a start that was cut off is made again: whatever it left is ended first
+  }
+
+  async takeEnd(thread: StoredThread): Promise<void> {
+    const { store, agents, runners, log } = this.#options;
+    const { threadId } = thread;
+    await runners.endSession(threadId);
+    if (isOld(this.#options, thread)) upgrade(this.#options, thread);
+    agents.unwatch(threadId);
+    store.threads.update(threadId, { status: "idle" });
+    const agent = store.agents.find(threadId);
+    if (agent && agent.transcriptBytes === agent.startedAtBytes && agent.run > 0) {
+      const startsInVain = agent.startsInVain + 1;
+      const problem =
+        startsInVain < MAX_STARTS_IN_VAIN
+          ? null
+          : `The agent's runner ended ${startsInVain} times without doing anything; the thread's terminal says why.`;
+      store.agents.setRunners(threadId, { startsInVain, problem });
+      log.warn({ threadId, startsInVain }, "a runner ended without a word");
+    }
+    await this.#startIfNeeded(threadId);
+  }
+
+  isOutOfStep(thread: StoredThread, hasSession: boolean): boolean {
+    const { threadId, status } = thread;
+    if (isOld(this.#options, thread)) return status !== "running" || !hasSession;
+    if (status === "running") return !hasSession || !this.#options.agents.isWatched(threadId);
+    return this.#needsRunner(threadId);
+  }
+
+  async reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void> {
+    const { store, agents } = this.#options;
+    const { threadId, status } = thread;
+    if (status === "running" && pane && !isOld(this.#options, thread)) {
+      // A runner that an earlier sidecar started goes on.
+      agents.watch(threadId);
+      return;
+    }
+    if (isOld(this.#options, thread)) {
+      upgrade(this.#options, thread);
+    } else if (status === "running") {
+      agents.unwatch(threadId);
+      store.threads.update(threadId, { status: "idle" });
+    }
+    await this.#startIfNeeded(threadId);
+  }
+
+  describe({ threadId, status }: StoredThread): KindDescription {
+    const agent = this.#options.store.agents.find(threadId);
+    if (!agent) return { waiting: 0, number: null, awaiting: null };
+    const { number, awaiting, problem } = agent;
+    const now = status === "killed" ? status : problem === null ? agent.status : "failed";
+    return {
+      status: now,
+      processRunning: status === "running",
+      number,
+      awaiting,
+      waiting: agent.fold.messages.length,
+    };
+  }
+
+  /** The processes are gone: a last runner writes down what that ended. */
+  async takeKill({ threadId }: StoredThread): Promise<void> {
+    const { store, agents, runners, log, now } = this.#options;
+    try {
+      agents.get(threadId).append([killLine(now())]);
+      await runners.end(threadId);
+      await runners.runToClose(threadId);
+      agents.refresh(threadId);
+    } catch (error) {
+      log.error({ threadId, err: error }, "could not write down a thread's end");
+    }
+    store.transaction(() => {
+      store.asks.endAll(threadId);
+      store.agents.setStatus(threadId, "killed");
+    });
+    agents.forget(threadId);
+  }
+
+  remove(threadId: string): void {
+    this.#options.agents.forget(threadId);
+    this.#options.folders.remove(threadId);
+  }
+
+  #needsRunner(threadId: string): boolean {
+    const { store, agents, folders, now } = this.#options;
+    const agent = store.agents.find(threadId);
+    if (!agent || agent.problem !== null || !folders.exists(threadId)) return false;
+    return agents.get(threadId).needsRunner(now());
+  }
+
+  async #startIfNeeded(threadId: string): Promise<void> {
+    const thread = this.#options.store.threads.find(threadId);
+    if (thread?.status === "idle" && this.#needsRunner(threadId)) await this.#start(thread);
+  }
+
+  async #start(thread: StoredThread): Promise<void> {
+    const { store, agents, runners } = this.#options;
+    const { threadId } = thread;
+    store.transaction(() => {
+      store.agents.noteStart(threadId);
+      store.threads.update(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
+    });
+    agents.watch(threadId);
+    const running = await runners.start(thread);
+    store.threads.update(threadId, running);
+  }
+}
+
+function checkMessage(text: string): void {
+  if (text.trim() === "") throw new AppError("invalid_request", "text: must not be empty for an agent.");
+  if (Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
+    const limit = MAX_MESSAGE_BYTES.toLocaleString("en");
+    throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
+  }
+}

@@ -1,0 +1,77 @@
+/** One agent thread as the sidecar holds it: what is in its inbox, and what its transcript comes to. */
+
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { InboxLine } from "../../shared/agent/inbox.ts";
+import { nextStep } from "../../shared/agent/rescue.ts";
+import type { Log } from "../../shared/log.ts";
+import { Inbox } from "./inbox.ts";
+import type { Projection } from "./projection.ts";
+import { readEvents, transcriptSize } from "./transcript.ts";
+
+export interface AgentThreadOptions {
+  threadId: string;
+  folder: string;
+  /** As it is stored. */
+  fold: ThreadFold;
+  transcriptBytes: number;
+  projection: Projection;
+  log: Log;
+}
+
+export class AgentThread {
+  readonly threadId: string;
+  readonly folder: string;
+  readonly #options: AgentThreadOptions;
+  readonly #inbox: Inbox;
+  #fold: ThreadFold;
+  #end: number;
+
+  constructor(options: AgentThreadOptions) {
+    this.threadId = options.threadId;
+    this.folder = options.folder;
+    this.#options = options;
+    this.#inbox = new Inbox(options.folder);
+    this.#fold = options.fold;
+    this.#end = options.transcriptBytes;
+  }
+
+  /** What the transcript comes to, as far as it was read by {@link refresh}. */
+  get fold(): ThreadFold {
+    return this.#fold;
+  }
+
+  /** So far the transcript is on the disk for good, stored, and may be shown. */
+  get transcriptEnd(): number {
+    return this.#end;
+  }
+
+  append(lines: readonly InboxLine[]): void {
+    this.#inbox.append(lines);
+  }
+
+  hasMessage(messageId: string): boolean {
+    return this.#inbox.messageIds().has(messageId);
+  }
+
+  /** Reads and stores what the runner has written since. @returns whether there was anything. */
+  refresh(): boolean {
+    const { projection, log } = this.#options;
+    if (transcriptSize(this.folder) <= this.#end) return false;
+    const before = this.#end;
+    const onForeign = (byte: number, error: unknown) =>
+      log.warn({ threadId: this.threadId, byte, err: error }, "a line of a transcript is no event");
+    for (const { events, end } of readEvents(this.folder, this.#end, onForeign)) {
+      this.#fold = projection.apply(this.threadId, { fold: this.#fold, events, transcriptBytes: end });
+      this.#end = end;
+    }
+    return this.#end > before;
+  }
+
+  /** Whether a runner has something to do, without anybody doing anything further. */
+  needsRunner(nowMs: number): boolean {
+    const { lastInboxId, engine } = this.#fold;
+    if (this.#inbox.hasLineAfter(lastInboxId?.byte)) return true;
+    if (engine?.isUp) return true; // it ends an engine that has nothing to do, and notices one that died
+    return nextStep(this.#fold, nowMs) !== "rest";
+  }
+}

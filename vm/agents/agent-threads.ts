@@ -1,0 +1,129 @@
+/** The agent threads that are open: loaded when they are needed, read as their transcripts grow. */
+import { THREAD_FILES } from "../../shared/agent/paths.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import { FolderWatch } from "../streams/folder-watch.ts";
+import { AgentThread } from "./agent-thread.ts";
+import type { AgentFolders } from "./folders.ts";
+import { Projection } from "./projection.ts";
+
+/** A transcript that is written is read so often, whatever the file system's notifications do. */
+const FALLBACK_INTERVAL_MS = 1_000;
+
+export interface AgentThreadsOptions {
+  store: Store;
+  folders: AgentFolders;
+  /** Something about a thread has changed: its transcript, its status, what happens this moment. */
+  onChange: (threadId: string) => void;
+  log: Log;
+}
+
+export class AgentThreads {
+  readonly #options: AgentThreadsOptions;
+  readonly #projection: Projection;
+  readonly #threads = new Map<string, AgentThread>();
+  /** While a runner runs: what tells of its writing. */
+  readonly #watches = new Map<string, FolderWatch>();
+  /** Runs while a runner does. */
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: AgentThreadsOptions) {
+    this.#options = options;
+    this.#projection = new Projection(options.store);
+  }
+
+  close(): void {
+    for (const threadId of [...this.#watches.keys()]) this.unwatch(threadId);
+  }
+
+  /** @throws AppError `unavailable` if the thread's folder was removed under it, `not_found` if it is no agent. */
+  get(threadId: string): AgentThread {
+    const { store, folders, log } = this.#options;
+    const known = this.#threads.get(threadId);
+    if (known && folders.exists(threadId)) return known;
+    const agent = store.agents.find(threadId);
+    if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
+    if (!folders.exists(threadId)) {
+      throw new AppError(
+        "unavailable",
+        `The folder of thread ${threadId} is gone from the VM, and the conversation with it.`,
+      );
+    }
+    const { fold, transcriptBytes } = agent;
+    const folder = folders.of(threadId);
+    const thread = new AgentThread({
+      threadId,
+      folder,
+      fold,
+      transcriptBytes,
+      projection: this.#projection,
+      log,
+    });
+    this.#threads.set(threadId, thread);
+    return thread;
+  }
+
+  /** Reads a thread's transcript as its runner writes it, until {@link unwatch}. */
+  watch(threadId: string): void {
+    if (this.#watches.has(threadId)) return;
+    const { folders, log, onChange } = this.#options;
+    const watch = new FolderWatch(
+      folders.of(threadId),
+      (name) => {
+        if (name === THREAD_FILES.transcript) this.refresh(threadId);
+        else if (name === THREAD_FILES.live) onChange(threadId);
+      },
+      (error) =>
+        log.warn({ threadId, err: error }, "a thread's folder can't be watched; it is looked at instead"),
+    );
+    this.#watches.set(threadId, watch);
+    this.#timer ??= setInterval(() => this.#lookAtAll(), FALLBACK_INTERVAL_MS).unref();
+    this.refresh(threadId);
+  }
+
+  isWatched(threadId: string): boolean {
+    return this.#watches.has(threadId);
+  }
+
+  unwatch(threadId: string): void {
+    this.#endWatch(threadId);
+    this.refresh(threadId);
+  }
+
+  /** Stores what a transcript says that was not read yet. What fails is tried again with the next look. */
+  refresh(threadId: string): void {
+    const { store, folders, log, onChange } = this.#options;
+    try {
+      if (!store.agents.find(threadId) || !folders.exists(threadId)) return;
+      if (!this.get(threadId).refresh()) return;
+      const agent = store.agents.find(threadId);
+      if (agent) {
+        const { status, awaiting, turnCount } = agent;
+        folders.writeStatus(threadId, { status, awaiting, turn_count: turnCount });
+      }
+      onChange(threadId);
+    } catch (error) {
+      log.error({ threadId, err: error }, "could not read a transcript; trying again");
+    }
+  }
+
+  /** The thread is over, or gone: nothing of it is kept in memory. */
+  forget(threadId: string): void {
+    this.#endWatch(threadId);
+    this.#threads.delete(threadId);
+    this.#projection.forget(threadId);
+  }
+
+  #endWatch(threadId: string): void {
+    this.#watches.get(threadId)?.close();
+    this.#watches.delete(threadId);
+    if (this.#watches.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #lookAtAll(): void {
+    for (const threadId of this.#watches.keys()) this.refresh(threadId);
+  }
+}

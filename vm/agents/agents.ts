@@ -1,0 +1,98 @@
+/** What callers do with agent threads beyond what every thread can: read the transcript, answer, control. */
+import type { AnswerRequest, AskReply, ControlRequest, TranscriptReply } from "../../shared/agent/api.ts";
+import { isOpen } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { StepRow } from "../store/steps.ts";
+import type { Store } from "../store/store.ts";
+import { threadEnded, whyOver } from "../threads/ending.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { AgentKind } from "./agent-kind.ts";
+import type { AgentThreads } from "./agent-threads.ts";
+import type { AgentFolders } from "./folders.ts";
+import { answerLine, controlLine } from "./requests.ts";
+import { findLive, readTranscript } from "./transcript.ts";
+
+export interface AgentsOptions {
+  store: Store;
+  threads: Threads;
+  folders: AgentFolders;
+  agents: AgentThreads;
+  kind: AgentKind;
+  queue: KeyedQueue;
+  now: () => number;
+}
+
+export class Agents {
+  readonly #options: AgentsOptions;
+
+  constructor(options: AgentsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError `not_found`, `range` */
+  async readTranscript(
+    threadId: string,
+    { since, limit }: { since: number; limit: number },
+  ): Promise<TranscriptReply> {
+    const { store, folders } = this.#options;
+    const agent = store.agents.find(threadId);
+    if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
+    // Only what is stored is shown: it is on the disk for good.
+    const end = agent.transcriptBytes;
+    if (since > end)
+      throw new AppError("range", `since: ${since} lies beyond the transcript's end at ${end}.`);
+    const folder = folders.of(threadId);
+    const { lines, offset } = await readTranscript(folder, { since, end, limit });
+    const { status } = agent;
+    return { lines, start: since, offset, more: offset < end, status, live: findLive(folder) ?? null };
+  }
+
+  /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */
+  listAsks(threadId?: string): AskReply[] {
+    if (threadId !== undefined) this.#options.threads.getStored(threadId);
+    const asks = this.#options.store.asks.listOpen();
+    return threadId === undefined ? asks : asks.filter((ask) => ask.threadId === threadId);
+  }
+
+  /** @throws AppError `not_found` */
+  listSteps(threadId: string, query: { afterSeq: number; limit: number }): StepRow[] {
+    this.#options.threads.getStored(threadId);
+    return this.#options.store.steps.list(threadId, query);
+  }
+
+  /**
+   * A person's answer to an ask. The first one counts; it is in the inbox when this resolves.
+   * @throws AppError `not_found`, `already_answered`, `ask_ended`, `thread_ended`, `invalid_request`
+   */
+  async answer(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
+    const { store, queue, kind, now } = this.#options;
+    this.#options.threads.getStored(threadId);
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      const found = store.asks.find(threadId, requestId);
+      if (!found)
+        throw new AppError("not_found", `Thread ${threadId} has no ask ${JSON.stringify(requestId)}.`);
+      if (found.state === "answered")
+        throw new AppError("already_answered", "Somebody has answered this already.");
+      if (found.state === "ended") throw new AppError("ask_ended", "This is not asked any more.");
+      const line = answerLine(found.ask, answer, now());
+      await kind.append(thread, [line]);
+      store.asks.setState(threadId, requestId, "answered");
+    });
+  }
+
+  /** @throws AppError `not_found`, `thread_ended` */
+  async control(threadId: string, request: ControlRequest): Promise<void> {
+    const { queue, kind, now } = this.#options;
+    this.#options.threads.getStored(threadId);
+    await queue.run(threadId, () => kind.append(this.#getOpen(threadId), [controlLine(request, now())]));
+  }
+
+  #getOpen(threadId: string) {
+    const thread = this.#options.threads.getStored(threadId);
+    if (thread.type !== "agent") throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
+    if (!isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));
+    return thread;
+  }
+}

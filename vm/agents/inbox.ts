@@ -1,0 +1,97 @@
+/** The inbox of an agent thread: the sidecar's side. The sidecar alone appends to it, the runner alone reads it. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { boundLine } from "../../shared/agent/bound.ts";
+import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
+import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import { readLines } from "./lines.ts";
+
+export class Inbox {
+  readonly #folder: string;
+  readonly #file: string;
+  /** Where the last line begins; undefined if there is none. */
+  #lastByte: number | undefined;
+
+  /** @param folder the thread's. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#file = threadPath(folder, "inbox");
+    for (const lines of readLines(this.#file, 0)) this.#lastByte = lines.at(-1)?.byte;
+  }
+
+  /**
+   * Appends lines in one write and waits until the disk has them: either all of them are in the inbox or none is.
+   * @throws Error if the disk does not take them; nothing is appended then.
+   */
+  append(lines: readonly InboxLine[]): void {
+    const bounded = lines.map((line) => boundLine(line, Number.POSITIVE_INFINITY));
+    for (const { sha256, body } of bounded.flatMap(({ blobs }) => blobs)) this.#writeBlob(sha256, body);
+    const fd = openSync(this.#file, "a+", 0o600);
+    try {
+      const { size } = statSync(this.#file);
+      // A crash may have left half a line: it stays one line of its own, and the runner says that it is torn.
+      const start = endsLine(fd, size) ? "" : "\n";
+      const texts = bounded.map(({ value }) => `${JSON.stringify(value)}\n`);
+      const bytes = Buffer.from(start + texts.join(""));
+      try {
+        for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+        fsyncSync(fd);
+      } catch (error) {
+        ftruncateSync(fd, size);
+        throw error;
+      }
+      this.#lastByte = size + bytes.length - Buffer.byteLength(texts.at(-1) ?? "");
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** Whether a line lies behind the one that begins at `byte`; with undefined, whether there is any line. */
+  hasLineAfter(byte: number | undefined): boolean {
+    return this.#lastByte !== undefined && (byte === undefined || this.#lastByte > byte);
+  }
+
+  /** The ids of the messages in it: after a crash they tell which inputs have gone in. */
+  messageIds(): Set<string> {
+    const ids = new Set<string>();
+    for (const { text } of [...readLines(this.#file, 0)].flat()) {
+      try {
+        const line = parseInboxLine(text);
+        if (line.op === "message") ids.add(line.messageId);
+      } catch {
+        // A torn or foreign line: the runner writes a notice of it.
+      }
+    }
+    return ids;
+  }
+
+  #writeBlob(sha256: string, body: Buffer): void {
+    const file = blobPath(this.#folder, sha256);
+    if (existsSync(file)) return;
+    mkdirSync(threadPath(this.#folder, "blobs"), { recursive: true, mode: 0o700 });
+    const fd = openSync(file, "w", 0o600);
+    try {
+      writeFileSync(fd, body);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
+
+function endsLine(fd: number, size: number): boolean {
+  if (size === 0) return true;
+  const last = Buffer.alloc(1);
+  readSync(fd, last, 0, 1, size - 1);
+  return last[0] === 0x0a;
+}

@@ -1,0 +1,102 @@
+/** New events of a transcript → rows of the database. The transcript is the truth, the rows can be made again. */
+import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
+import { awaitingOf, foldEvent, statusOf } from "../../shared/agent/fold.ts";
+import { findAsk } from "../../shared/agent/fold-asks.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { stepOf } from "../../shared/agent/steps.ts";
+import type { Store } from "../store/store.ts";
+
+/** A thread's calls whose asks may still come, by id. */
+type Calls = Map<string, EventOf<"tool_call">>;
+
+export class Projection {
+  readonly #store: Store;
+  readonly #calls = new Map<string, Calls>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * Stores what the events say, all of it or nothing.
+   * @param transcriptBytes where the next event begins.
+   * @returns what the transcript comes to now.
+   */
+  apply(
+    threadId: string,
+    {
+      fold: before,
+      events,
+      transcriptBytes,
+    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes: number },
+  ): ThreadFold {
+    const { agents, steps } = this.#store;
+    return this.#store.transaction(() => {
+      let fold = before;
+      for (const event of events) {
+        const step = stepOf(event);
+        if (step) steps.set(threadId, event.seq, step);
+        this.#applyAsk(threadId, fold, event);
+        fold = foldEvent(fold, event);
+      }
+      const status = statusOf(fold);
+      const progress = { status, awaiting: awaitingOf(fold), turnCount: fold.turnCount, transcriptBytes };
+      agents.setProgress({ threadId, ...progress, fold });
+      return fold;
+    });
+  }
+
+  forget(threadId: string): void {
+    this.#calls.delete(threadId);
+  }
+
+  #applyAsk(threadId: string, fold: ThreadFold, event: ThreadEvent): void {
+    const { asks } = this.#store;
+    switch (event.type) {
+      case "tool_call":
+        this.#callsOf(threadId).set(event.toolCallId, event);
+        return;
+      case "turn_end":
+        this.#calls.delete(threadId);
+        return;
+      case "permission_request":
+      case "elicitation_request": {
+        if (event.replaces !== undefined) asks.setState(threadId, event.replaces, "ended");
+        asks.add({
+          threadId,
+          requestId: event.requestId,
+          kind:
+            event.type === "elicitation_request"
+              ? "question"
+              : event.plan === undefined
+                ? "permission"
+                : "plan",
+          askedAt: event.ts,
+          title: event.type === "elicitation_request" ? event.message : event.title,
+          request: event,
+          call: this.#callsOf(threadId).get(event.toolCallId) ?? null,
+        });
+        return;
+      }
+      case "permission_response":
+      case "elicitation_response": {
+        const requestId = findAsk(fold, event.requestId)?.requestId ?? event.requestId;
+        asks.setState(threadId, requestId, isDecided(event) ? "answered" : "ended");
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  #callsOf(threadId: string): Calls {
+    const calls = this.#calls.get(threadId) ?? new Map();
+    this.#calls.set(threadId, calls);
+    return calls;
+  }
+}
+
+/** Somebody has answered; otherwise the ask was withdrawn, or its time was over. */
+function isDecided(event: EventOf<"permission_response"> | EventOf<"elicitation_response">): boolean {
+  return event.type === "permission_response" ? event.outcome === "selected" : event.action !== "cancel";
+}

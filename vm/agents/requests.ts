@@ -1,0 +1,124 @@
+/** What callers ask of agent threads, as the lines and files that a runner reads. Pure. */
+import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
+import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
+import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { Source } from "../../shared/agent/values.ts";
+import { AppError } from "../../shared/errors.ts";
+
+/** The person's settings on this machine, for every agent thread. */
+export interface LaunchOptions {
+  /** A name to look up on PATH, or a path. */
+  program: string;
+  args: readonly string[];
+  timeouts: ThreadConfig["timeouts"];
+}
+
+/** Whoever a thread was created by: a Discord user by their id, everybody else by name. */
+export function sourceOf(createdBy: string): Source {
+  return /^\d{17,20}$/.test(createdBy) ? `discord:${createdBy}` : `api:${createdBy}`;
+}
+
+export function threadConfig(
+  thread: { threadId: string; path: string; createdBy: string; createdAt: number },
+  {
+    number,
+    agent,
+    launch,
+    sessionId,
+  }: { number: number; agent: AgentConfig; launch: LaunchOptions; sessionId?: string | undefined },
+): ThreadConfig {
+  return {
+    v: 1,
+    threadId: thread.threadId,
+    number,
+    createdBy: sourceOf(thread.createdBy),
+    createdAt: new Date(thread.createdAt).toISOString(),
+    dir: thread.path,
+    agent,
+    launch: { program: launch.program, args: [...launch.args], allowedTools: [] },
+    timeouts: launch.timeouts,
+    ...(sessionId === undefined ? {} : { sessionId }),
+  };
+}
+
+export function messageLine(
+  text: string,
+  more: { messageId: string; source: Source; when?: "now" | "next_turn" | undefined },
+  now: number,
+): InboxLine {
+  const { messageId, source, when } = more;
+  const content = [{ type: "text" as const, text }];
+  return { ts: at(now), op: "message", messageId, source, content, ...(when === undefined ? {} : { when }) };
+}
+
+/** @throws AppError `invalid_request` naming the field that does not fit the ask. */
+export function answerLine(ask: AskReply, answer: AnswerRequest, now: number): InboxLine {
+  const { requestId, request } = ask;
+  if (request.type === "permission_request") {
+    if (!("optionId" in answer)) throw invalid("optionId: is needed, this ask is about a permission.");
+    const { optionId, message, by } = answer;
+    if (!request.options.some((option) => option.optionId === optionId)) {
+      const known = request.options.map((option) => option.optionId).join(", ");
+      throw invalid(`optionId: must be one of ${known}.`);
+    }
+    return {
+      ts: at(now),
+      op: "permission",
+      requestId,
+      optionId,
+      by,
+      ...(message === undefined ? {} : { message }),
+    };
+  }
+  if (!("action" in answer)) throw invalid("action: is needed, this ask is a question.");
+  const { action, content, by } = answer;
+  if (action === "accept") {
+    const questions = request.questions.map(({ question }) => question);
+    const unknown = Object.keys(content ?? {}).find((question) => !questions.includes(question));
+    if (unknown !== undefined)
+      throw invalid(`content: ${JSON.stringify(unknown)} is no question of this ask.`);
+    if (Object.keys(content ?? {}).length === 0) throw invalid("content: must answer at least one question.");
+  }
+  return {
+    ts: at(now),
+    op: "elicitation",
+    requestId,
+    action,
+    by,
+    ...(content === undefined ? {} : { content }),
+  };
+}
+
+export function controlLine(request: ControlRequest, now: number): InboxLine {
+  const ts = at(now);
+  const { by } = request;
+  switch (request.control) {
+    case "mode":
+      return { ts, op: "mode", modeId: request.modeId, by };
+    case "model":
+      return { ts, op: "model", model: request.model, by };
+    case "interrupt": {
+      const { turnId } = request;
+      return { ts, op: "control", control: "interrupt", by, ...(turnId === undefined ? {} : { turnId }) };
+    }
+    case "compact": {
+      const { text } = request;
+      return { ts, op: "control", control: "compact", by, ...(text === undefined ? {} : { text }) };
+    }
+    case "pause":
+    case "resume":
+      return { ts, op: "control", control: request.control, by };
+  }
+}
+
+export function killLine(now: number): InboxLine {
+  return { ts: at(now), op: "control", control: "kill", by: "threadmux" };
+}
+
+function at(now: number): string {
+  return new Date(now).toISOString();
+}
+
+function invalid(message: string): AppError {
+  return new AppError("invalid_request", message);
+}

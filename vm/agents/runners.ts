@@ -1,0 +1,83 @@
+/** Runners of agent threads: started in the thread's pane, never two of one thread. */
+import { spawn } from "node:child_process";
+import { RUNNER_MARKER } from "../../shared/agent/markers.ts";
+import { withDeadline } from "../../shared/lifecycle.ts";
+import { killMarked } from "../processes/kill-marked.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { sessionName } from "../threads/names.ts";
+import type { Programs, RunningProgram } from "../threads/programs.ts";
+import { unlessAway } from "../threads/tmux-replies.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import type { AgentFolders } from "./folders.ts";
+
+/** Closing what is open takes a runner without an engine a moment. */
+const CLOSING_TIMEOUT_MS = 15_000;
+
+export interface RunnersOptions {
+  store: Store;
+  tmux: TmuxServer;
+  programs: Programs;
+  folders: AgentFolders;
+  /** The runner's program with its arguments, but for the folder. */
+  runner: readonly string[];
+  threadEnv: Record<string, string>;
+}
+
+/** The callers hold the thread's queue. */
+export class Runners {
+  readonly #options: RunnersOptions;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts the thread's next runner, in a new session on the same log. A runner that is left from before is ended
+   * first, and waited for: two would write one transcript.
+   * @throws AppError `unavailable`
+   */
+  async start(thread: StoredThread): Promise<RunningProgram> {
+    const { store, tmux, programs, folders, runner } = this.#options;
+    const { threadId } = thread;
+    await this.end(threadId);
+    await tmux.killSession(sessionName(threadId));
+    const run = store.agents.takeRun(threadId);
+    return programs.open(thread, run, {
+      argv: [...runner, folders.of(threadId)],
+      input: "",
+      env: this.#marker(threadId),
+    });
+  }
+
+  /** Ends the runner, if one runs, and waits until it is gone. Its engine, which lacks the marker, goes on. */
+  async end(threadId: string): Promise<void> {
+    for (const [name, value] of Object.entries(this.#marker(threadId))) await killMarked(`${name}=${value}`);
+  }
+
+  /** Lets a runner without a terminal write down how the thread ended; its engine is gone. */
+  async runToClose(threadId: string): Promise<void> {
+    const { folders, runner, threadEnv } = this.#options;
+    const [program = "", ...args] = [...runner, folders.of(threadId)];
+    const env = { ...threadEnv, ...this.#marker(threadId) };
+    const child = spawn(program, args, { env, stdio: "ignore" });
+    const ended = new Promise<void>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", () => resolve());
+    });
+    try {
+      await withDeadline(ended, CLOSING_TIMEOUT_MS, "closing an agent's transcript");
+    } finally {
+      child.kill("SIGKILL");
+    }
+  }
+
+  /** Ends the session of a runner that has ended. */
+  async endSession(threadId: string): Promise<void> {
+    await unlessAway(this.#options.tmux.killSession(sessionName(threadId)));
+  }
+
+  #marker(threadId: string): Record<string, string> {
+    return { [RUNNER_MARKER]: this.#options.folders.of(threadId) };
+  }
+}

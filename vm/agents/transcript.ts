@@ -1,0 +1,77 @@
+/** A thread's transcript as the sidecar reads it: only what the disk has for good is stored or shown. */
+import { closeSync, fdatasyncSync, openSync, readFileSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import { type Live, liveSchema } from "../../shared/agent/files.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
+import { readLines } from "./lines.ts";
+
+const NEWLINE = 0x0a;
+
+/** New events in groups, each with the position behind it. */
+export function* readEvents(
+  folder: string,
+  from: number,
+  onForeign: (byte: number, error: unknown) => void,
+): Generator<{ events: ThreadEvent[]; end: number }> {
+  const file = threadPath(folder, "transcript");
+  for (const lines of readLines(file, from)) {
+    syncData(file);
+    const events: ThreadEvent[] = [];
+    for (const { text, byte } of lines) {
+      try {
+        const event = parseEvent(text);
+        if (event) events.push(event);
+      } catch (error) {
+        onForeign(byte, error); // one line that nobody understands must not hide all that follow
+      }
+    }
+    const last = lines.at(-1);
+    yield { events, end: last ? last.byte + last.bytes : from };
+  }
+}
+
+/**
+ * Whole lines from `since` up to `end`, at most `limit` bytes but at least one line.
+ * @param end what the disk has for good.
+ */
+export async function readTranscript(
+  folder: string,
+  { since, end, limit }: { since: number; end: number; limit: number },
+): Promise<{ lines: string; offset: number }> {
+  if (since >= end) return { lines: "", offset: since };
+  const handle = await open(threadPath(folder, "transcript"), "r");
+  try {
+    for (let wanted = Math.min(limit, end - since); ; wanted = Math.min(wanted * 2, end - since)) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(wanted), 0, wanted, since);
+      const length = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE) + 1;
+      const isAll = bytesRead < wanted || wanted >= end - since;
+      if (length > 0 || isAll) return { lines: buffer.toString("utf8", 0, length), offset: since + length };
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** How long the transcript is; 0 if there is none yet. */
+export function transcriptSize(folder: string): number {
+  return statSync(threadPath(folder, "transcript"), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** What happens this moment; undefined if the runner says nothing of it, or something that is no such file. */
+export function findLive(folder: string): Live | undefined {
+  try {
+    return liveSchema.parse(JSON.parse(readFileSync(threadPath(folder, "live"), "utf8")));
+  } catch {
+    return undefined; // it may vanish at any time, and no page depends on it
+  }
+}
+
+function syncData(file: string): void {
+  const fd = openSync(file, "r");
+  try {
+    fdatasyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,120 @@
+/** What the sidecar knows of agent threads: their numbers, and what their transcripts come to. */
+import { z } from "zod";
+import { AWAITING, THREAD_STATUSES } from "../../shared/agent/files.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { Database } from "./database.ts";
+
+const rowSchema = z
+  .object({
+    thread_id: z.string(),
+    number: z.int(),
+    status: z.enum(THREAD_STATUSES),
+    awaiting: z.enum(AWAITING).nullable(),
+    turn_count: z.int(),
+    transcript_bytes: z.int(),
+    fold: z.string(),
+    run: z.int(),
+    started_at_bytes: z.int(),
+    starts_in_vain: z.int(),
+    problem: z.string().nullable(),
+  })
+  .transform((row) => ({
+    threadId: row.thread_id,
+    /** What people call it: `#12`. Never used again. */
+    number: row.number,
+    status: row.status,
+    awaiting: row.awaiting,
+    turnCount: row.turn_count,
+    /** So far the transcript is in `fold`, in the steps and in the asks. */
+    transcriptBytes: row.transcript_bytes,
+    fold: JSON.parse(row.fold) as ThreadFold,
+    /** Counts the runners; each leaves how it ended under its number. */
+    run: row.run,
+    /** How long the transcript was when the last runner was started. */
+    startedAtBytes: row.started_at_bytes,
+    /** How many runners in a row ended without a new line in the transcript. */
+    startsInVain: row.starts_in_vain,
+    /** Why the sidecar starts no runner any more, in words for a person. */
+    problem: row.problem,
+  }))
+  .readonly();
+
+export type AgentRow = z.infer<typeof rowSchema>;
+export type AgentProgress = Pick<
+  AgentRow,
+  "threadId" | "status" | "awaiting" | "turnCount" | "transcriptBytes" | "fold"
+>;
+
+export class AgentTable {
+  readonly #find;
+  readonly #list;
+  readonly #number;
+  readonly #insert;
+  readonly #progress;
+  readonly #runners;
+  readonly #takeRun;
+  readonly #noteStart;
+  readonly #setStatus;
+
+  constructor(db: Database) {
+    this.#find = db.prepare("SELECT * FROM agents WHERE thread_id = ?");
+    this.#list = db.prepare("SELECT * FROM agents ORDER BY number");
+    this.#number = db.prepare("INSERT INTO agent_numbers DEFAULT VALUES RETURNING number");
+    this.#insert = db.prepare(
+      "INSERT INTO agents (thread_id, number, status, fold) VALUES (@threadId, @number, @status, @fold)",
+    );
+    this.#progress = db.prepare(
+      `UPDATE agents SET status = @status, awaiting = @awaiting, turn_count = @turnCount,
+         transcript_bytes = @transcriptBytes, fold = @fold, starts_in_vain = 0, problem = NULL
+       WHERE thread_id = @threadId`,
+    );
+    this.#takeRun = db.prepare("UPDATE agents SET run = run + 1 WHERE thread_id = ? RETURNING run");
+    this.#noteStart = db.prepare("UPDATE agents SET started_at_bytes = transcript_bytes WHERE thread_id = ?");
+    this.#setStatus = db.prepare("UPDATE agents SET status = ?, awaiting = NULL WHERE thread_id = ?");
+    this.#runners = db.prepare(
+      "UPDATE agents SET starts_in_vain = @startsInVain, problem = @problem WHERE thread_id = @threadId",
+    );
+  }
+
+  find(threadId: string): AgentRow | undefined {
+    const row = this.#find.get(threadId);
+    return row === undefined ? undefined : rowSchema.parse(row);
+  }
+
+  list(): AgentRow[] {
+    return this.#list.all().map((row) => rowSchema.parse(row));
+  }
+
+  /** Takes the next number for good, also if the surrounding transaction's thread goes again. */
+  takeNumber(): number {
+    return z.object({ number: z.int() }).parse(this.#number.get()).number;
+  }
+
+  insert(agent: Pick<AgentRow, "threadId" | "number" | "status" | "fold">): void {
+    this.#insert.run({ ...agent, fold: JSON.stringify(agent.fold) });
+  }
+
+  /** The transcript has grown: what it comes to now. Whatever stopped runners from starting is over. */
+  setProgress(progress: AgentProgress): void {
+    this.#progress.run({ ...progress, fold: JSON.stringify(progress.fold) });
+  }
+
+  /** The number of the runner that is about to be started. */
+  takeRun(threadId: string): number {
+    return z.object({ run: z.int() }).parse(this.#takeRun.get(threadId)).run;
+  }
+
+  /** A runner is about to be started: what it writes is counted from here. */
+  noteStart(threadId: string): void {
+    this.#noteStart.run(threadId);
+  }
+
+  /** For what the sidecar alone knows: that a thread was ended. */
+  setStatus(threadId: string, status: AgentRow["status"]): void {
+    this.#setStatus.run(status, threadId);
+  }
+
+  setRunners(threadId: string, runners: Pick<AgentRow, "startsInVain" | "problem">): void {
+    this.#runners.run({ threadId, ...runners });
+  }
+}

@@ -1,0 +1,79 @@
+/** Agents' steps as they happen: turns, calls of the model, calls of tools, asks. Made again from the transcript. */
+import { z } from "zod";
+import type { StepChange } from "../../shared/agent/steps.ts";
+import type { Database } from "./database.ts";
+
+const rowSchema = z
+  .object({
+    kind: z.string(),
+    step_id: z.string(),
+    seq: z.int(),
+    status: z.string(),
+    title: z.string().nullable(),
+    started_at: z.string().nullable(),
+    ended_at: z.string().nullable(),
+    duration_ms: z.number().nullable(),
+    reason: z.string().nullable(),
+    model: z.string().nullable(),
+    tokens: z.int().nullable(),
+  })
+  .transform((row) => ({
+    kind: row.kind,
+    stepId: row.step_id,
+    /** The event that began it. */
+    seq: row.seq,
+    status: row.status,
+    title: row.title,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    durationMs: row.duration_ms,
+    reason: row.reason,
+    model: row.model,
+    tokens: row.tokens,
+  }));
+
+export type StepRow = z.infer<typeof rowSchema>;
+
+export class StepTable {
+  readonly #set;
+  readonly #list;
+
+  constructor(db: Database) {
+    this.#set = db.prepare(
+      `INSERT INTO steps (thread_id, kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens)
+       VALUES (@threadId, @kind, @stepId, @seq, @status, @title, @startedAt, @endedAt, @durationMs, @reason, @model, @tokens)
+       ON CONFLICT DO UPDATE SET status = excluded.status, title = coalesce(excluded.title, title),
+         started_at = coalesce(excluded.started_at, started_at), ended_at = excluded.ended_at,
+         duration_ms = excluded.duration_ms, reason = excluded.reason, model = coalesce(excluded.model, model),
+         tokens = excluded.tokens`,
+    );
+    this.#list = db.prepare(
+      `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
+       FROM steps WHERE thread_id = @threadId AND seq > @afterSeq ORDER BY seq LIMIT @limit`,
+    );
+  }
+
+  /** Begins a step or changes it. @param seq of the event that says so. */
+  set(threadId: string, seq: number, change: StepChange): void {
+    const { usage } = change;
+    this.#set.run({
+      threadId,
+      seq,
+      kind: change.kind,
+      stepId: change.stepId,
+      status: change.status,
+      title: change.title ?? null,
+      startedAt: change.startedAt ?? null,
+      endedAt: change.endedAt ?? null,
+      durationMs: change.durationMs ?? null,
+      reason: change.reason ?? null,
+      model: change.model ?? null,
+      tokens: usage ? usage.inputTokens + usage.outputTokens : null,
+    });
+  }
+
+  /** In the order in which they began. */
+  list(threadId: string, { afterSeq, limit }: { afterSeq: number; limit: number }): StepRow[] {
+    return this.#list.all({ threadId, afterSeq, limit }).map((row) => rowSchema.parse(row));
+  }
+}
