@@ -27,6 +27,8 @@ export interface Engine<State extends EngineState = EngineState> {
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
   /** Whether the engine still has the conversation, and which of these deliveries are in it. */
   look(sessionId: string, deliveryIds: readonly string[], env: Env): Promise<Conversation>;
+  /** Which calls the engine has saved: one that is not would be unknown to it after a crash, and run twice. */
+  savedCalls(sessionId: string, env: Env): { has(toolCallId: string): boolean; close(): void };
   /** Program, arguments and environment of the next process. */
   plan(request: LaunchRequest): { program: string; args: string[]; env: Env };
   /** What is sent first, and sent again on attach if its reply is missing. */
@@ -63,6 +65,8 @@ export interface OpenRequest {
   requestId: string;
   kind: "ask" | "hook" | "unknown";
   toolCallId: string;
+  /** It is about a call that is to begin: it is answered when the engine has saved the call. */
+  isBeforeCall: boolean;
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;

@@ -74,6 +74,7 @@ export class Runner {
       const isNew = this.#thread.readInbox() || this.#readEngine();
       if (this.#seat && !this.#seat.process.isAlive) await this.#closeSeat(this.#seat.end ?? "crashed");
       this.#checkDisk();
+      this.#seat?.lookAtCalls(Date.now());
       const actions = decide(this.#fold, this.#seat, this.#options.config, Date.now());
       for (const action of actions) {
         if (action.do === "exit") return await this.#close();
@@ -97,7 +98,7 @@ export class Runner {
       process.close();
       return;
     }
-    this.#seat = new Seat(engine, launch, process, engine.begin(launch), Date.now());
+    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     while (this.#readEngine()) this.#writeNotes();
     if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
   }
@@ -202,7 +203,7 @@ export class Runner {
     this.#thread.noteLaunch(launch);
     const plan = planProcess(engine, { config, launch, fold: this.#fold, env: this.#env, folder });
     const process = EngineProcess.start(folder, generation, plan, () => this.#waker.wake());
-    this.#seat = new Seat(engine, launch, process, engine.begin(launch), Date.now());
+    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     this.#seat.send("open", engine.open(), Date.now());
   }
 
@@ -225,7 +226,7 @@ export class Runner {
     await killMarked(this.#options.folder);
     while (this.#readEngine()) this.#writeNotes();
     this.#thread.append(null, this.#closing(reason));
-    seat.process.close();
+    seat.close();
     this.#seat = undefined;
     this.#thread.noteEnd();
   }
@@ -265,6 +266,7 @@ export class Runner {
 
   #waitMs(isLate: boolean): number {
     if (this.#seat?.process.isBlocked) return 5;
+    if (this.#seat && this.#seat.held.size > 0) return 10;
     if (isLate) return 100;
     return this.#seat?.state.isBusy ? 200 : 1_000;
   }

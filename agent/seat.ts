@@ -2,8 +2,10 @@
 import type { EventBody } from "../shared/agent/events.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import type { EndReason, Running } from "./core/decide.ts";
-import type { Engine, EngineState, Launch, TranslateContext } from "./engine.ts";
+import type { Engine, EngineState, Env, Launch, TranslateContext } from "./engine.ts";
 import type { EngineProcess } from "./process/engine-process.ts";
+
+const MAX_HOLD_MS = 5_000;
 
 export class Seat implements Running {
   readonly launch: Launch;
@@ -14,12 +16,16 @@ export class Seat implements Running {
   #state: EngineState;
   #end: EndReason | undefined;
   idleSinceMs: number;
+  readonly held = new Set<string>();
+  readonly #saved: ReturnType<Engine["savedCalls"]>;
+  readonly #seenMs = new Map<string, number>();
 
-  constructor(engine: Engine, launch: Launch, process: EngineProcess, state: EngineState, nowMs: number) {
+  constructor(engine: Engine, launch: Launch, process: EngineProcess, env: Env, nowMs: number) {
     this.#engine = engine;
     this.launch = launch;
     this.process = process;
-    this.#state = state;
+    this.#state = engine.begin(launch);
+    this.#saved = engine.savedCalls(launch.sessionId, env);
     this.sinceMs = nowMs;
     this.idleSinceMs = nowMs;
   }
@@ -47,6 +53,22 @@ export class Seat implements Running {
   send(key: string, line: string, nowMs: number): void {
     this.process.send(line);
     this.sent.set(key, nowMs);
+  }
+
+  /** Looks which calls have been saved meanwhile. One that is not saved in some seconds may begin all the same. */
+  lookAtCalls(nowMs: number): void {
+    this.held.clear();
+    for (const { requestId, toolCallId, isBeforeCall } of Object.values(this.#state.requests)) {
+      if (!isBeforeCall || this.sent.has(`answer ${requestId}`)) continue;
+      const seenMs = this.#seenMs.get(requestId) ?? nowMs;
+      this.#seenMs.set(requestId, seenMs);
+      if (nowMs - seenMs < MAX_HOLD_MS && !this.#saved.has(toolCallId)) this.held.add(requestId);
+    }
+  }
+
+  close(): void {
+    this.#saved.close();
+    this.process.close();
   }
 
   tellToEnd(reason: EndReason): void {

@@ -98,6 +98,8 @@ test.each(["the engine lives", "the engine dies too"])(
     thread.write(says("one", { text: "First." }));
     thread.start();
     await thread.event("turn_end");
+    // The engine saves late: a text that is printed and not saved is said again.
+    await until("the answer to be saved", () => thread.saved().includes('First."}'));
     const pid = thread.enginePid();
     if (pid === undefined) throw new Error("no engine");
     signal(pid, "SIGSTOP"); // what is written waits in the FIFO, unread, and goes with the engine
@@ -136,6 +138,25 @@ test.each(["the engine lives", "the engine dies too"])(
     expect(thread.fold().asks).toEqual([]);
   },
 );
+
+test("the engine dies as soon as a call has its effect: the call is not run again", {
+  timeout: 60_000,
+}, async () => {
+  const thread = open({ agent: { permissionMode: "bypassPermissions" } });
+  const effects = join(thread.dir, "effects");
+  for (let round = 1; round <= 5; round++) {
+    const call = bash(`echo ${round} >> ${effects}; tail -f /dev/null`);
+    thread.write(says(`run ${round}`, { tools: [call] }, { text: "told" }));
+    if (!thread.runner) thread.start();
+    await until(
+      "the effect",
+      () => existsSync(effects) && readFileSync(effects, "utf8").includes(`${round}\n`),
+    );
+    killEngine(thread);
+    await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+  }
+  expect(readFileSync(effects, "utf8")).toBe("1\n2\n3\n4\n5\n");
+});
 
 test("a call that runs when the engine dies: its processes go, and it is not run again", async () => {
   const thread = open();

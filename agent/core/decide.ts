@@ -17,6 +17,8 @@ export interface Running {
   idleSinceMs: number;
   /** What this runner has sent, by key, and when. A control is sent again if nothing comes of it. */
   sent: ReadonlyMap<string, number>;
+  /** Requests before calls that the engine has not saved yet. */
+  held: ReadonlySet<string>;
   /** It was told to end. */
   isEnding: boolean;
 }
@@ -122,11 +124,11 @@ export function isIdle(fold: ThreadFold, running: Pick<Running, "state">): boole
   );
 }
 
-function answers(fold: ThreadFold, { state, sent }: Running): Action[] {
+function answers(fold: ThreadFold, { state, sent, held }: Running): Action[] {
   return Object.values(state.requests).flatMap((request): Action[] => {
     const { requestId } = request;
     const key = `answer ${requestId}`;
-    if (sent.has(key)) return [];
+    if (sent.has(key) || held.has(requestId)) return [];
     if (request.kind === "hook") return [{ do: "hook", key, request }];
     if (request.kind === "unknown") return [{ do: "refuse", key, request }];
     const answer = fold.recordedAnswers.find((recorded) => recorded.requestId === requestId);

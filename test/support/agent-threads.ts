@@ -1,7 +1,15 @@
 /** Agent threads without a sidecar: a thread's folder, its inbox, its transcript, and runners as processes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.ts";
@@ -164,6 +172,16 @@ export class AgentThread {
   /** The engine itself: what reads from the FIFO. */
   enginePid(): number | undefined {
     return this.engineProcesses().find(({ pid }) => readsFifo(pid, this.folder))?.pid;
+  }
+
+  /** What the engine has saved of its conversations. */
+  saved(): string {
+    const projects = join(this.home, ".claude", "projects");
+    if (!existsSync(projects)) return "";
+    const files = readdirSync(projects, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".jsonl"),
+    );
+    return files.map((name) => readFileSync(join(projects, name), "utf8")).join("");
   }
 
   killRunner(): void {

@@ -1,7 +1,6 @@
 /** Engine 1: the person's own `claude` over its stream-json protocol. */
 import { execFile } from "node:child_process";
-import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
@@ -15,6 +14,7 @@ import {
   responseLine,
 } from "./control.ts";
 import { planLaunch } from "./launch.ts";
+import { SavedCalls } from "./saved-calls.ts";
 import { findDelivered } from "./session-file.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
@@ -27,10 +27,11 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     name,
     check: checkProgram,
     look: async (sessionId, deliveryIds, env) => {
-      const file = await findSession(sessionId, env);
+      const file = findSession(sessionId, env);
       if (file === undefined) return { exists: false, delivered: new Set() };
       return { exists: true, delivered: await findDelivered(file, deliveryIds) };
     },
+    savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
     plan: planLaunch,
     open: openLine,
     begin: beginClaude,
@@ -59,21 +60,17 @@ async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProbl
 }
 
 /** claude keeps a conversation in a folder that is named after the directory it began in, whichever that is. */
-async function findSession(sessionId: string, env: Env): Promise<string | undefined> {
+function findSession(sessionId: string, env: Env): string | undefined {
   const home = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? "/", ".claude");
   const projects = join(home, "projects");
-  const name = `${sessionId}.jsonl`;
-  for (const entry of await list(projects)) {
-    if (!entry.isDirectory()) continue;
-    const files = await list(join(projects, entry.name));
-    if (files.some((file) => file.name === name)) return join(projects, entry.name, name);
-  }
-  return undefined;
+  return list(projects)
+    .map((project) => join(projects, project, `${sessionId}.jsonl`))
+    .find((file) => existsSync(file));
 }
 
-async function list(folder: string): Promise<Dirent[]> {
+function list(folder: string): string[] {
   try {
-    return await readdir(folder, { withFileTypes: true });
+    return readdirSync(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;

@@ -8,13 +8,14 @@ export const OPEN_ID = "init";
 
 /** Without an answer in time a hook fails closed: the longest that it is to wait. */
 const HOOK_TIMEOUT_SECONDS = 86_400;
-const EDITS = "Edit|Write|NotebookEdit";
+/** The hook before each call. */
+export const BEFORE_CALL = "pre";
 
 export function openLine(): string {
   return controlLine(OPEN_ID, {
     subtype: "initialize",
     hooks: {
-      PreToolUse: [{ matcher: EDITS, hookCallbackIds: ["pre"], timeout: HOOK_TIMEOUT_SECONDS }],
+      PreToolUse: [{ hookCallbackIds: [BEFORE_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolUse: [{ hookCallbackIds: ["post"], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolBatch: [{ hookCallbackIds: ["batch"], timeout: HOOK_TIMEOUT_SECONDS }],
     },

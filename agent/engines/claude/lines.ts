@@ -76,6 +76,7 @@ const controlRequest = z.looseObject({
   request_id: str,
   request: z.looseObject({
     subtype: str,
+    callback_id: str.optional(),
     tool_name: str.optional(),
     input: z.unknown().optional(),
     description: str.optional(),

@@ -7,8 +7,10 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
+import { BEFORE_CALL } from "./control.ts";
 import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
+import { asRecord } from "./tools.ts";
 import { assistantLine, streamLine } from "./translate-answer.ts";
 import { replyLine } from "./translate-reply.ts";
 import { resultLine } from "./translate-result.ts";
@@ -84,7 +86,10 @@ function requestLine(
   const { request_id: requestId, request } = parsed;
   const toolCallId = request.tool_use_id ?? "";
   const kind: OpenRequest["kind"] = KINDS[request.subtype] ?? "unknown";
-  const open: OpenRequest = { requestId, kind, toolCallId, byte: line.byte, bytes: line.bytes };
+  // A subagent's calls are saved elsewhere; killed, the call that began the subagent is what was cut off.
+  const isSubagent = asRecord(request.input)["agent_id"] !== undefined;
+  const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
+  const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, byte: line.byte, bytes: line.bytes };
   const next = { ...state, requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
   const plan = state.tools[toolCallId]?.plan;

@@ -1,0 +1,209 @@
+import { expect, test } from "vitest";
+import { threadConfigSchema } from "../../shared/agent/config.ts";
+import { type EventBody, eventSchema } from "../../shared/agent/events.ts";
+import { foldEvents } from "../../shared/agent/fold.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { EngineState, Launch } from "../engine.ts";
+import { nextBatch } from "./batch.ts";
+import { closingEvents } from "./closing.ts";
+import { decide, type Running } from "./decide.ts";
+import { inboxEvent } from "./inbox-events.ts";
+
+const START = Date.parse("2026-11-22T10:00:00.000Z");
+const config = threadConfigSchema.parse({
+  v: 1,
+  threadId: "t",
+  createdBy: "discord:7",
+  createdAt: "2026-11-22T10:00:00.000Z",
+  dir: "/work",
+  agent: {},
+  launch: { program: "claude" },
+});
+const launch: Launch = {
+  generation: 1,
+  sessionId: "s",
+  resumed: false,
+  reseeded: false,
+  takesUp: false,
+  taken: [],
+  startedAt: "2026-11-22T10:00:00.000Z",
+};
+const state: EngineState = { generation: 1, isOpen: true, requests: {}, isBusy: false, live: {} };
+
+function running(fields: Partial<Running> = {}): Running {
+  return {
+    launch,
+    state,
+    sinceMs: START,
+    idleSinceMs: START,
+    sent: new Map(),
+    held: new Set(),
+    isEnding: false,
+    ...fields,
+  };
+}
+
+function fold(...bodies: EventBody[]): ThreadFold {
+  return foldEvents(
+    bodies.map((body, index) =>
+      eventSchema.parse({ ...body, seq: index + 1, id: `r${index}.0`, ts: new Date(START).toISOString() }),
+    ),
+  );
+}
+
+const engine: EventBody = {
+  type: "engine_start",
+  generation: 1,
+  engine: "claude",
+  version: "2.1.330",
+  sessionId: "s",
+  model: "m",
+  modeId: "default",
+  resumed: false,
+};
+const message = (messageId: string, fields: object = {}): EventBody => ({
+  type: "user_message",
+  messageId,
+  source: "discord:7",
+  content: [{ type: "text", text: messageId }],
+  ...fields,
+});
+const delivery = (deliveryId: string, ...messageIds: string[]): EventBody => ({
+  type: "delivery",
+  deliveryId,
+  messageIds,
+});
+const taken = (deliveryId: string): EventBody => ({ type: "delivery_update", deliveryId, status: "started" });
+const turn: EventBody = { type: "turn_start", turnId: "t1", cause: "message", deliveryIds: ["d1"] };
+const kinds = (actions: readonly { do: string }[]) => actions.map((action) => action.do);
+
+test("without work and engine the runner ends; with a message it starts the engine", () => {
+  expect(kinds(decide(fold(), undefined, config, START))).toEqual(["exit"]);
+  expect(kinds(decide(fold(message("m1")), undefined, config, START))).toEqual(["start"]);
+});
+
+test("nothing goes to an engine that has not opened", () => {
+  const closed = running({ state: { ...state, isOpen: false } });
+  expect(decide(fold(message("m1")), closed, config, START)).toEqual([]);
+  expect(decide(fold(message("m1")), closed, config, START + 121_000)).toMatchObject([
+    { do: "end", reason: "crashed" },
+  ]);
+});
+
+test("messages are noted together, sent once, and the next ones wait until they are taken", () => {
+  const both = fold(engine, message("m1"), message("m2"));
+  const [note] = decide(both, running(), config, START);
+  expect(note).toMatchObject({ do: "note", messages: [{ messageId: "m1" }, { messageId: "m2" }] });
+  const noted = fold(engine, message("m1"), delivery("d1", "m1"), message("m2"));
+  const [deliver] = decide(noted, running(), config, START);
+  expect(deliver).toMatchObject({ do: "deliver", deliveryId: "d1" });
+  const sent = running({ sent: new Map([["delivery d1", START]]) });
+  expect(decide(noted, sent, config, START)).toEqual([]);
+  const next = fold(engine, message("m1"), delivery("d1", "m1"), message("m2"), turn, taken("d1"));
+  expect(decide(next, sent, config, START)).toMatchObject([{ do: "note", messages: [{ messageId: "m2" }] }]);
+});
+
+test("commands and plain texts go alone; a message for the next turn waits for it", () => {
+  const plain = fold(message("m1"), message("m2", { plain: true }), message("m3"));
+  expect(nextBatch(plain).map(({ messageId }) => messageId)).toEqual(["m1"]);
+  const command = fold(message("/context"), message("m2"));
+  expect(nextBatch(command).map(({ messageId }) => messageId)).toEqual(["/context"]);
+  const later = fold(
+    engine,
+    message("m1"),
+    delivery("d1", "m1"),
+    turn,
+    taken("d1"),
+    message("m2", { when: "next_turn" }),
+  );
+  expect(nextBatch(later)).toEqual([]);
+});
+
+test("hooks are let go on, unknown requests refused, each once", () => {
+  const request = { toolCallId: "", isBeforeCall: false, byte: 0, bytes: 1 };
+  const requests = {
+    h: { ...request, requestId: "h", kind: "hook" as const },
+    u: { ...request, requestId: "u", kind: "unknown" as const },
+  };
+  const asked = running({ state: { ...state, requests } });
+  expect(kinds(decide(fold(engine), asked, config, START))).toEqual(["hook", "refuse"]);
+  const sent = new Map([
+    ["answer h", START],
+    ["answer u", START],
+  ]);
+  expect(decide(fold(engine), { ...asked, sent }, config, START)).toEqual([]);
+  const held = new Set(["h"]);
+  expect(kinds(decide(fold(engine), { ...asked, held }, config, START))).toEqual(["refuse"]);
+});
+
+test("Stop is sent again until the turn has ended", () => {
+  const stopped = fold(engine, message("m1"), delivery("d1", "m1"), turn, taken("d1"), {
+    type: "control",
+    op: "interrupt",
+    by: "discord:7",
+  });
+  const key = "control 6";
+  expect(decide(stopped, running(), config, START)).toMatchObject([{ do: "control", key }]);
+  const sent = running({ sent: new Map([[key, START]]) });
+  expect(decide(stopped, sent, config, START + 4_000)).toEqual([]);
+  expect(kinds(decide(stopped, sent, config, START + 6_000))).toEqual(["control"]);
+});
+
+test("idle for long enough: the engine ends, but not while something runs in the background", () => {
+  expect(decide(fold(engine), running(), config, START + 119_000)).toEqual([]);
+  const end = decide(fold(engine), running(), config, START + 121_000);
+  expect(end).toMatchObject([{ do: "end", reason: "idle", isGentle: true }]);
+  const busy = fold(engine, { type: "background_update", tasks: [{ taskId: "b", title: "server" }] });
+  expect(decide(busy, running(), config, START + 121_000)).toEqual([]);
+});
+
+test("a resumed conversation that stays silent had come to its end: what it held is done", () => {
+  const silent = fold(engine, message("m1"), delivery("d1", "m1"), taken("d1"));
+  const resumed = running({ launch: { ...launch, resumed: true }, sent: new Map() });
+  expect(decide(silent, resumed, config, START + 4_000)).toEqual([]);
+  const [append] = decide(silent, resumed, config, START + 6_000);
+  expect(append).toMatchObject({
+    do: "append",
+    bodies: [
+      { type: "turn_start", cause: "resume" },
+      { type: "turn_end" },
+      { type: "delivery_update", status: "completed" },
+    ],
+  });
+});
+
+test("closing leaves nothing open but asks, and closing twice adds nothing", () => {
+  const call: EventBody = {
+    type: "tool_call",
+    toolCallId: "c1",
+    at: "u",
+    name: "Bash",
+    title: "Bash ls",
+    kind: "execute",
+    rawInput: {},
+  };
+  const step: EventBody = { type: "step_start", stepId: "s1", kind: "chat", title: "Calling LLM" };
+  const open = [engine, message("m1"), delivery("d1", "m1"), turn, taken("d1"), step, call];
+  const closing = closingEvents(fold(...open), { generation: 1, reason: "crashed" }, START);
+  const closed = fold(...open, ...closing);
+  expect(closed).toMatchObject({ turn: null, steps: [], toolCalls: [], endedGeneration: 1 });
+  expect(closed.cutOffs.at).not.toBeNull();
+  expect(closingEvents(closed, { generation: 1, reason: "crashed" }, START)).toEqual([]);
+});
+
+test("what can't be read in the inbox is told; a message that came twice counts once", () => {
+  const same = <T>(line: T) => line;
+  expect(inboxEvent("{", fold(), false, same)).toMatchObject({ type: "notice", severity: "warning" });
+  const content = [{ type: "text", text: "x" }];
+  const line = {
+    ts: "2026-11-22T10:00:00.000Z",
+    op: "message",
+    messageId: "m1",
+    source: "discord:7",
+    content,
+  };
+  expect(inboxEvent(JSON.stringify(line), fold(), false, same)).toMatchObject({ type: "user_message" });
+  expect(inboxEvent(JSON.stringify(line), fold(message("m1")), false, same)).toMatchObject({
+    type: "notice",
+  });
+});

@@ -1,0 +1,93 @@
+import { expect, test } from "vitest";
+import { threadConfigSchema } from "../../../shared/agent/config.ts";
+import { emptyFold } from "../../../shared/agent/fold.ts";
+import type { Launch } from "../../engine.ts";
+import { planLaunch, resumePrompt } from "./launch.ts";
+import { findVersionProblem } from "./version.ts";
+
+const launch: Launch = {
+  generation: 2,
+  sessionId: "S",
+  resumed: true,
+  reseeded: false,
+  takesUp: true,
+  taken: [],
+  startedAt: "2026-11-22T10:00:00.000Z",
+};
+const base = {
+  v: 1,
+  threadId: "t",
+  createdBy: "discord:7",
+  createdAt: "2026-11-22T10:00:00.000Z",
+  dir: "/work",
+  agent: {},
+  launch: { program: "claude" },
+};
+const request = {
+  config: threadConfigSchema.parse(base),
+  launch,
+  fold: emptyFold(),
+  env: { A: "1" },
+  folder: "/f",
+};
+
+test("a cut-off turn is taken up with its calls shown, and nothing is chosen that nobody chose", () => {
+  const { args, env } = planLaunch(request);
+  expect(args).toContain("--resume");
+  expect(args).not.toContain("--permission-mode");
+  expect(args).not.toContain("--model");
+  expect(env).toMatchObject({
+    A: "1",
+    CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
+    CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
+  });
+});
+
+test("without a cut-off turn nothing runs by itself", () => {
+  const { env } = planLaunch({ ...request, launch: { ...launch, takesUp: false } });
+  expect(env).toEqual({ A: "1" });
+});
+
+test("what people chose and granted holds over restarts; prompts are in files", () => {
+  const config = threadConfigSchema.parse({
+    ...base,
+    agent: { systemPrompt: "secret words", permissionMode: "plan" },
+  });
+  const chosen = { modeId: "acceptEdits", model: "haiku" };
+  const fold = { ...emptyFold(), chosen, grantedRules: ["Bash(npm test:*)"] };
+  const { args } = planLaunch({ ...request, config, fold });
+  const after = (name: string) => args[args.indexOf(name) + 1];
+  expect([after("--permission-mode"), after("--model"), after("--allowedTools")]).toEqual([
+    "acceptEdits",
+    "haiku",
+    "Bash(npm test:*)",
+  ]);
+  expect(args.join(" ")).not.toContain("secret words");
+  expect(after("--append-system-prompt-file")).toBe("/f/system-prompt.txt");
+});
+
+test("a branch forks its parent's conversation at its point", () => {
+  const origin = { threadId: "p", seq: 4, sessionId: "P", at: "uuid" };
+  const config = threadConfigSchema.parse({ ...base, origin });
+  const { args } = planLaunch({ ...request, config, launch: { ...launch, resumed: false, takesUp: false } });
+  const fork = ["--resume", "P", "--resume-session-at", "uuid", "--fork-session", "--session-id", "S"];
+  expect(args.join(" ")).toContain(fork.join(" "));
+});
+
+test("the resume prompt names the calls that did not run", () => {
+  expect(resumePrompt([])).not.toContain("call them again");
+  expect(resumePrompt([{ toolName: "Bash", input: '{"command":"ls"}' }])).toMatch(
+    /did NOT run; call them again:\n- Bash {"command":"ls"}$/,
+  );
+});
+
+test.each([
+  ["2.1.330 (Claude Code)", undefined],
+  ["2.2.0 (Claude Code)", undefined],
+  ["10.0.0", undefined],
+  ["2.1.329 (Claude Code)", "engine_too_old"],
+  ["1.9.999", "engine_too_old"],
+  ["hello", "engine_missing"],
+])("version %s: %s", (output, code) => {
+  expect(findVersionProblem("claude", output)?.code).toBe(code);
+});

@@ -1,0 +1,121 @@
+/** The translation of claude's output, over recordings of the real program. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { threadConfigSchema } from "../../../shared/agent/config.ts";
+import { type EventBody, eventSchema, parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
+import { splitLines } from "../../../shared/agent/jsonl.ts";
+import { threadPath } from "../../../shared/agent/paths.ts";
+import type { Launch } from "../../engine.ts";
+import { Transcript } from "../../folder/transcript.ts";
+import { beginClaude } from "./state.ts";
+import { translateClaude } from "./translate.ts";
+
+const RECORDINGS = new URL("../../../test/agents/recordings/", import.meta.url);
+const names = readdirSync(RECORDINGS).filter((name) => name.endsWith(".jsonl"));
+const root = mkdtempSync(join(tmpdir(), "translate-"));
+let folders = 0;
+
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const config = threadConfigSchema.parse({
+  v: 1,
+  threadId: "t",
+  createdBy: "discord:7",
+  createdAt: "2026-11-22T10:00:00.000Z",
+  dir: "/work",
+  agent: {},
+  launch: { program: "claude" },
+});
+const launch: Launch = {
+  generation: 1,
+  sessionId: "s",
+  resumed: false,
+  reseeded: false,
+  takesUp: false,
+  taken: [],
+  startedAt: "2026-11-22T10:00:00.000Z",
+};
+const now = new Date("2026-11-22T10:00:01.000Z");
+
+/** A recording holds several starts of the program: the lines up to the second one's reply. */
+function recorded(name: string) {
+  const { lines } = splitLines(readFileSync(new URL(name, RECORDINGS)), 0);
+  const isReply = (text: string) => /"request_id":"initialize-\d+"/.test(text);
+  const second = lines.findIndex(({ text }, index) => index > 0 && isReply(text));
+  const own = second < 0 ? lines : lines.slice(0, second);
+  // Our first request has an id of its own.
+  return own.map((line) => ({
+    ...line,
+    text: line.text.replace(/"request_id":"initialize-\d+"/, '"request_id":"init"'),
+  }));
+}
+
+/** Translates the recording, with a new runner before each line of `restarts`. */
+function run(name: string, restarts: ReadonlySet<number>): ThreadEvent[] {
+  const folder = join(root, String(++folders));
+  const lines = recorded(name);
+  const make = () => new Transcript(folder, undefined, () => {});
+  mkdirSync(folder);
+  let transcript = make();
+  let state = beginClaude(launch);
+  const messages = lines.flatMap(({ text }) => /"uuid":"([^"]+)".*"isReplay":true/.exec(text)?.[1] ?? []);
+  const said: EventBody[] = [
+    { type: "user_message", messageId: "m", source: "discord:7", content: [{ type: "text", text: "m" }] },
+    ...messages.map((deliveryId) => ({ type: "delivery" as const, deliveryId, messageIds: ["m"] })),
+  ];
+  transcript.append({ from: "inbox", byte: 0 }, said, now);
+  const translate = (line: (typeof lines)[number]) => {
+    const context = { fold: transcript.fold, launch, config, nowMs: now.getTime() };
+    const translated = translateClaude(state, line, context);
+    state = translated.state;
+    transcript.append({ from: "engine", generation: 1, byte: line.byte }, translated.events, now);
+  };
+  for (const [index, line] of lines.entries()) {
+    if (restarts.has(index)) {
+      transcript.close();
+      transcript = make();
+      state = beginClaude(launch);
+      for (const old of lines.slice(0, index)) translate(old);
+    }
+    translate(line);
+  }
+  transcript.close();
+  const written = readFileSync(threadPath(folder, "transcript"), "utf8").trimEnd().split("\n");
+  return written.map((line) => parseEvent(line)).filter((event) => event !== undefined);
+}
+
+test.each(names)("%s: every line is read, every event keeps to the schema", (name) => {
+  const events = run(name, new Set());
+  for (const event of events) eventSchema.parse(event);
+  expect(events.find(({ type }) => type === "engine_start")).toMatchObject({ version: "2.1.330" });
+});
+
+test.each(names)("%s: a runner that is started again before any line writes the same transcript", (name) => {
+  const whole = run(name, new Set());
+  const lines = recorded(name).length;
+  const every = new Set(Array.from({ length: lines }, (_, index) => index));
+  expect(run(name, every).map(withoutTime)).toEqual(whole.map(withoutTime));
+});
+
+function withoutTime({ ts: _, ...event }: ThreadEvent): object {
+  return event;
+}
+
+test.each([
+  "hello.jsonl",
+  "tools.jsonl",
+  "question.jsonl",
+  "plan.jsonl",
+  "rule.jsonl",
+  "interrupt-tool.jsonl",
+])("%s: nothing stays open", (name) => {
+  const folder = run(name, new Set());
+  const turns = folder.filter(({ type }) => type === "turn_start").length;
+  expect(turns).toBeGreaterThan(0);
+  expect(folder.filter(({ type }) => type === "turn_end")).toHaveLength(turns);
+  const calls = folder.filter(({ type }) => type === "tool_call").length;
+  const ends = folder.filter((event) => event.type === "tool_call_update" && event.status !== "in_progress");
+  expect(ends).toHaveLength(calls);
+});

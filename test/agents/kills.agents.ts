@@ -1,0 +1,43 @@
+/** The runner with the real program and the loopback model: kill -9 at random moments. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findFaults, randomOf, runChaos } from "../support/agent-chaos.ts";
+import { AgentThread } from "../support/agent-threads.ts";
+import { inFull } from "../support/faults.ts";
+import { type Model, startModel } from "./model.ts";
+import { claudeEnvironment, claudeProgram } from "./real.ts";
+
+let model: Model;
+let thread: AgentThread;
+
+beforeEach(async () => {
+  model = await startModel();
+  const program = { program: claudeProgram(), args: [], env: claudeEnvironment(model) };
+  thread = new AgentThread({ program, timeouts: { idleSeconds: 2 } });
+});
+
+afterEach(async () => {
+  await thread.close();
+  await model.close();
+});
+
+test.each([
+  ["runner", ["runner"], 11],
+  ["engine", ["engine"], 12],
+  ["both", ["both"], 13],
+  ["any", ["runner", "engine", "both"], 14],
+] as const)(
+  "kill -9 of %s: each message in the model's context once, no effect twice, nothing left",
+  { timeout: 300_000 },
+  async (_, victims, seed) => {
+    const kills = inFull(20, 6);
+    const report = await runChaos({ thread, victims, kills, random: randomOf(seed) });
+    const faults = findFaults(thread, report);
+    for (const name of report.messages) {
+      const times = model.timesInContext(`please ${name}.`);
+      if (times !== 1) faults.push(`the model has ${name} ${times} times`);
+    }
+    expect(faults).toEqual([]);
+    await thread.ended();
+    expect(thread.engineProcesses()).toEqual([]);
+  },
+);
