@@ -47,6 +47,12 @@ export interface Cli {
   run: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
   /** As {@link Cli.run}, within this process. */
   call: (args: readonly string[], options?: CliOptions) => Promise<CliResult>;
+  /** As {@link Cli.call}: what it prints, if it does what it should and says nothing on standard error. */
+  ok: (...args: string[]) => Promise<string>;
+  /** As {@link Cli.ok}, by a process of its own. */
+  done: (...args: string[]) => Promise<string>;
+  /** As {@link Cli.ok}: its one line of JSON. */
+  json: (...args: string[]) => Promise<unknown>;
   /** As {@link Cli.run}, for a test that speaks with it while it runs. */
   start: (args: readonly string[], options?: CliOptions) => ChildProcess;
   /** In a terminal of 80×24. */
@@ -149,5 +155,17 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
       },
     };
   };
-  return { file, env, run, call, start, terminal };
+  const ok: Cli["ok"] = async (...args) => outputOf(args, await call(args));
+  const done: Cli["done"] = async (...args) => outputOf(args, await run(args));
+  const json: Cli["json"] = async (...args) => {
+    const stdout = await ok("--json", ...args);
+    if (stdout.indexOf("\n") !== stdout.length - 1) throw new Error(`not one line: ${stdout}`);
+    return JSON.parse(stdout);
+  };
+  return { file, env, run, call, ok, done, json, start, terminal };
+}
+
+function outputOf(args: readonly string[], { code, stdout, stderr }: CliResult): string {
+  if (code !== 0 || stderr !== "") throw new Error(`${args.join(" ")}: exit code ${code}, said ${stderr}`);
+  return stdout;
 }
