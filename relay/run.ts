@@ -12,9 +12,13 @@ import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
+import { Beginnings } from "./threads/beginnings.ts";
+import { Endings } from "./threads/endings.ts";
 import { Inputs } from "./threads/inputs.ts";
+import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
-import { Sessions } from "./threads/threads.ts";
+import { Threads } from "./threads/threads.ts";
+import { Vm } from "./threads/vm.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
 export interface Relay {
@@ -34,7 +38,7 @@ export async function runRelay(
   const stop = new AbortController();
   releasers.add("waits", () => stop.abort());
   try {
-    const client = new SidecarClient({ url: config.vmUrl, token: config.vmToken });
+    const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.vmToken }));
     const { channelId, allowedUserIds } = config;
     const discord = await logIn(config, log);
     releasers.add("discord", () => discord.destroy());
@@ -58,36 +62,18 @@ export async function runRelay(
     const { guildId } = channel;
     const botId = discord.user.id;
     const threadMaker = new ThreadMaker({ api, channelId, guildId, botId, signal: stop.signal, log, now });
-    const sessions = new Sessions({
-      api,
-      threadMaker,
-      client,
-      budget,
-      channelId,
-      botId,
-      isAnsi: config.isAnsi,
-      pollIntervalMs: config.pollIntervalMs,
-      log,
-      now,
-    });
-    const inputs = new Inputs({
-      api,
-      client,
-      allowedUserIds,
-      log,
-      now,
-      signal: stop.signal,
-      findType: (threadId) => sessions.findType(threadId),
-      onTyping: (threadId) => sessions.findStream(threadId)?.breakPage(),
-      onHandled: ({ threadId, messageId, isFromPerson }) =>
-        sessions.findStream(threadId)?.noteSeen(messageId, isFromPerson),
-    });
-    const findAll = () => recover({ api, client, sessions, inputs, channelId, guildId, botId, log });
+    const { isAnsi, pollIntervalMs } = config;
+    const threads = new Threads({ vm, api, budget, channelId, botId, isAnsi, log, now });
+    const endings = new Endings({ vm, threads, api, log });
+    const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
+    const poller = new Poller({ vm, threads, endings, pollIntervalMs, log });
+    const inputs = new Inputs({ api, threads, allowedUserIds, log, now, signal: stop.signal });
+    const findAll = () => recover({ api, vm, threads, endings, inputs, channelId, guildId, botId, log });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const screenshots = new Screenshots();
     releasers.add("screenshots", () => screenshots.close());
-    const context = { sessions, client, screenshots, allowedUserIds, now };
+    const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, context, threadMaker, onReconnected, log });
@@ -96,10 +82,11 @@ export async function runRelay(
       atStart(what, findAll),
     ]);
     inputs.release(hold);
-    releasers.add("sessions", () => sessions.close());
-    // Before the sessions end: one that waits for Discord would keep them all from ending.
+    releasers.add("threads", () => threads.close());
+    releasers.add("reading", () => poller.close());
+    // Before the threads end: one that waits for Discord would keep them all from ending.
     releasers.add("waits for Discord", () => requests.leave());
-    sessions.start();
+    poller.start();
     log.info(
       { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
       "relay is ready",

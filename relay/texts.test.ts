@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
+import { describeEnd, listNotices } from "./content/notices.ts";
+import { gapNotice } from "./content/pages.ts";
 import {
-  bellText,
   clip,
   directoryChoice,
-  endText,
   errorSentence,
   killedText,
-  lostText,
   openingText,
   statusText,
   threadName,
@@ -61,10 +60,13 @@ describe("every text, with the longest of every field", () => {
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
         killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply),
         `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
-        bellText(thread).content,
-        lostText(Number.MAX_SAFE_INTEGER).content,
+        ...listNotices(
+          { thread, bells: 1, ended: undefined, told: { bells: 0, end: undefined }, lastBellAt: 0 },
+          1e15,
+        ).map((notice) => notice.text),
+        gapNotice({ lines: 9e15, bytes: 9e15, gone: 9e15 }),
         ...(["exited", "killed", "lost", "idle"] as const).map((status) => {
-          const content = endText({ ...threadOf(text, status), type: "agent" })?.content ?? "";
+          const content = describeEnd({ ...threadOf(text, status), type: "agent" })?.text ?? "";
           expect(content).not.toBe("");
           return content;
         }),
@@ -95,7 +97,7 @@ describe("every text, with the longest of every field", () => {
         openingText("terminal", text, text, "12345678901234567890"),
         killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply),
         errorSentence(new AppError("invalid_request", text)),
-        endText(threadOf(text, "exited"))?.content ?? "",
+        describeEnd(threadOf(text, "exited"))?.text ?? "",
       ];
       for (const one of texts)
         expect(HARM.exec(one.replaceAll("\n", "").replaceAll(MARK, ""))?.[0]).toBe(undefined);

@@ -3,7 +3,6 @@ import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
 import { fence } from "./content/pages.ts";
-import { formatBytes } from "./content/text.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000, with room for what stands around it. */
@@ -38,67 +37,6 @@ export function directoryChoice(dir: string, branch: string | undefined, isDirty
 export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
   const verb = type === "terminal" ? "runs" : "was asked";
   return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
-}
-
-/** A new message, since edits notify nobody. */
-export interface Notice {
-  content: string;
-  /** The one user whom it may notify. */
-  mention?: string;
-  /** Nothing more will come: all that is left to do is /done. */
-  isEnd: boolean;
-}
-
-/** Shorter runs end under the eyes of whoever started them. */
-const MENTION_AFTER_SECONDS = 60;
-
-export function bellText({ createdBy }: Pick<Thread, "createdBy">): Notice {
-  return withMention("🔔 The terminal bell rang.", createdBy, false);
-}
-
-/** The log on the VM holds so much and no more. */
-export function lostText(bytes: number): Notice {
-  const content = `⚠️ ${formatBytes(bytes)} of output came while nobody could show it, and are gone from the VM's log (LOG_MAX_BYTES).`;
-  return { content, isEnd: false };
-}
-
-/** One message when a process has ended. `undefined` while there is nothing to say. */
-export function endText(thread: Thread): Notice | undefined {
-  const content = endSentence(thread);
-  if (content === undefined || thread.endedAt === null) return undefined;
-  const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
-  const isWorthIt = thread.type === "agent" || seconds > MENTION_AFTER_SECONDS;
-  return isWorthIt ? withMention(content, thread.createdBy, true) : { content, isEnd: true };
-}
-
-/** Threads made through the API may have been made by somebody who is no Discord user. */
-function withMention(content: string, userId: string, isEnd: boolean): Notice {
-  if (!/^\d{17,20}$/.test(userId)) return { content, isEnd };
-  return { content: `${content} <@${userId}>`, mention: userId, isEnd };
-}
-
-function endSentence(thread: Thread): string | undefined {
-  if (thread.endedAt === null || thread.processRunning) return undefined;
-  const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
-  const ran = `after ${formatDuration(seconds)}`;
-  const how = describeExit(thread);
-  switch (thread.status) {
-    case "running":
-    case "waiting":
-    case "queued":
-    case "paused":
-    case "failed":
-    case "locked":
-      return undefined;
-    case "idle":
-      return `✅ The agent's turn is over: ${how}. Write here for the next one, or use /done to end the thread.`;
-    case "exited":
-      return `⏹ The process ended with ${how} ${ran}. /done ends this thread.`;
-    case "killed":
-      return `⏹ This thread was killed ${ran}.`;
-    case "lost":
-      return `⚠️ This session is lost: the terminal server on the VM died under it (a restart of the VM, most likely). Start a new one with /${thread.type}.`;
-  }
 }
 
 export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {

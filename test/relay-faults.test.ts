@@ -279,8 +279,8 @@ test.concurrent(
     await driver.until(() => !driver.isBotOnline, { what: "the connection to end" });
     const { id } = driver.post(all.you, session.threadId, "in the dark");
     const isBelow = async () => {
-      const { delivery } = await all.sidecar.client.getThread(session.threadId);
-      return BigInt(String(delivery?.["sent"] ?? 0)) > BigInt(id);
+      const rows = (await all.sidecar.client.listLedgers())[session.threadId] ?? [];
+      return rows.some(({ messageId }) => messageId !== null && BigInt(messageId) > BigInt(id));
     };
     await until("a page below to be noted", isBelow, { timeoutMs: 30_000 });
     await relay.kill9();

@@ -25,9 +25,22 @@ describe("Checkpoints", () => {
   it("renumbers what comes after a gap, and drops what is in it", () => {
     const checkpoints = checkpointsOf(0, 2, 4, 6, 9);
     // The pages 2 to 7 became the page 2: there is no going on from 4 or 6, and 9 is 4 now.
-    checkpoints.collapse(2, 6);
+    checkpoints.collapse(2, 6, { lines: 60, bytes: 600 });
     expect(checkpoints.newest(3)).toMatchObject({ offset: 100, pager: { index: 2 } });
     expect(checkpoints.newest(4)).toMatchObject({ offset: 400, pager: { index: 4 } });
+  });
+
+  it("goes on within a gap that has grown since", () => {
+    const checkpoints = checkpointsOf(0, 2, 5, 9);
+    const size = { lines: 30, bytes: 300 };
+    checkpoints.collapse(2, 3, size);
+    checkpoints.collapse(2, 2, { lines: 40, bytes: 400 });
+    // The gap is delivered as far as page 2 can be, which is not sealed.
+    expect(checkpoints.newest(2)).toMatchObject({
+      offset: 200,
+      pager: { index: 3, gap: { index: 2, size } },
+    });
+    expect(checkpoints.newest(6)).toMatchObject({ offset: 300, pager: { index: 6 } });
   });
 
   it("keeps the early ones where many pages wait", () => {

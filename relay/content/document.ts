@@ -1,12 +1,12 @@
 /** A thread's log as the pages that Discord shows: the state machine behind one streamed thread. Pure. */
 import { type Chunk, splitChunk, splitChunkAt } from "../../shared/chunk.ts";
-import { type Candidate, Checkpoints } from "./checkpoints.ts";
+import { type Candidate, Checkpoints, type LogEvent } from "./checkpoints.ts";
 import { isHighSurrogate } from "./emulator.ts";
-import { decodeMark, encodeMark, type LogEvent, type Mark } from "./mark.ts";
-import { Pager } from "./pager.ts";
-import { fitScreen, gapNotice, wrapRows } from "./pages.ts";
+import { decodeMark, encodeMark, type Mark } from "./mark.ts";
+import { type Page, Pager } from "./pager.ts";
+import { fitScreen, gapNotice, openGapNotice, wrapRows } from "./pages.ts";
 import { findPlainEnd } from "./plain-lines.ts";
-import { Screen } from "./screen.ts";
+import { type Line, Screen } from "./screen.ts";
 import { turns } from "./turns.ts";
 
 export interface DocumentOptions {
@@ -23,15 +23,15 @@ export interface DocumentOptions {
 /** One message as it should be now. */
 export interface PageView {
   /**
-   * `log`: a part of the terminal's text. `gap`: says what a flood pushed out. `screen`: the picture of a
-   * full-screen program, after the last page of the log.
+   * `log`: a part of the terminal's text. `gap`: says what is missing here. `screen`: the picture of a full-screen
+   * program, after the last page of the log.
    */
   readonly kind: "log" | "gap" | "screen";
   /** Counted over the whole thread from 0; for a `screen` counted apart: how many there were before it. */
   readonly index: number;
   /** Never empty and at most 1,900 UTF-16 units. */
   readonly text: string;
-  /** It will not change any more (a gap: once it was begun). */
+  /** It will not change any more. A flood's gap grows until the page after it has begun. */
   readonly isSealed: boolean;
 }
 
@@ -67,7 +67,7 @@ export class Document {
       {
         isAnsi: this.#isAnsi,
         ...(options.maxBacklogPages === undefined ? {} : { maxBacklogPages: options.maxBacklogPages }),
-        onCollapse: (index, count) => this.#checkpoints.collapse(index, count),
+        onCollapse: (index, count, size) => this.#checkpoints.collapse(index, count, size),
       },
       state?.pager,
     );
@@ -81,7 +81,7 @@ export class Document {
       state === undefined
         ? new Screen({ cols: options.cols, rows: options.rows, colours }, listener)
         : Screen.restore(state.screen, { colours }, listener);
-    this.#confirmed = this.#pager.index;
+    this.#confirmed = state?.pager.gap?.index ?? this.#pager.index;
     this.#checkpoints = new Checkpoints(this.#candidate());
     this.#replayHere();
   }
@@ -164,20 +164,30 @@ export class Document {
     this.#happen({ offset: this.#offset, kind: place === "cursor" ? "break" : "break-screen" });
   }
 
+  /**
+   * The log's bytes from here to `offset` were gone before they could be read. A gap stands at this place: what the
+   * screen showed is settled above it, and the screen begins anew below it.
+   */
+  skipTo(offset: number): void {
+    if (offset > this.#offset) this.#happen({ offset: this.#offset, kind: "lost", to: offset });
+    this.#replayHere();
+  }
+
+  /** As {@link breakPage} below the cursor, once the log has come to `offset`. */
+  breakPageAt(offset: number): void {
+    this.#toReplay.push({ offset, kind: "break" });
+    this.#toReplay.sort((a, b) => a.offset - b.offset);
+    this.#replayHere();
+  }
+
   /** The messages from the first one not confirmed on, in order. Live ones may shrink in number again. */
   pages(): PageView[] {
-    const { sealed, live } = this.#pager.pages(this.#screen.live());
+    const rows = this.#screen.live();
+    const { sealed, live } = this.#pager.pages(rows);
     const views: PageView[] = [];
     for (const page of sealed) {
       if (page.index < this.#confirmed) continue;
-      if (page.isGap !== true) views.push(this.#view(page, true));
-      else
-        views.push({
-          kind: "gap",
-          index: page.index,
-          text: gapNotice(page.size),
-          isSealed: this.#pager.hasBegun(page),
-        });
+      views.push(page.isGap ? this.#gap(page, rows) : this.#view(page, true));
     }
     for (const page of live) views.push(this.#view(page, false));
     const alternate = this.#screen.alternate;
@@ -220,6 +230,13 @@ export class Document {
     return { kind: "log", index: page.index, text: wrapRows(page.rows, this.#isAnsi), isSealed };
   }
 
+  #gap(page: Page, newest: readonly Line[]): PageView {
+    const isOpen = this.#pager.isOpen(page);
+    const isFlood = isOpen && page.size.lines > 0;
+    const text = isFlood ? openGapNotice(page.size, newest, this.#isAnsi) : gapNotice(page.size);
+    return { kind: "gap", index: page.index, text, isSealed: !isOpen };
+  }
+
   #candidate(): Candidate | undefined {
     const screen = this.#screen.snapshot();
     return screen === undefined
@@ -240,6 +257,8 @@ export class Document {
   }
 
   #happen(event: LogEvent): void {
+    // Read again after a restart, these bytes are part of a longer piece that is gone.
+    if (event.kind === "lost" && event.to <= this.#offset) return;
     this.#checkpoints.record(event);
     switch (event.kind) {
       case "resize":
@@ -251,6 +270,11 @@ export class Document {
         break;
       case "break-screen":
         this.#pager.breakBefore(this.#pager.settled);
+        break;
+      case "lost":
+        this.#screen.cut();
+        this.#pager.lose(event.to - this.#offset);
+        this.#offset = event.to;
         break;
       default:
         throw new Error(`unknown event ${JSON.stringify(event satisfies never)}`);

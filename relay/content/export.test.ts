@@ -6,6 +6,7 @@ import { SidecarClient } from "../../shared/client.ts";
 import { startSidecar } from "../../test/support/sidecar.ts";
 import { openTerminal, refusal, untilEnded } from "../../test/support/threads.ts";
 import { until } from "../../test/support/wait.ts";
+import { Vm } from "../threads/vm.ts";
 import { exportLog } from "./export.ts";
 
 const MiB = 1024 * 1024;
@@ -15,7 +16,7 @@ describe("a log from a real sidecar", async () => {
   const sidecar = await startSidecar();
   afterAll(() => sidecar.close());
   const exportOf = (threadId: string, maxBytes: number) =>
-    exportLog({ client: sidecar.client, threadId, maxBytes, signal: never });
+    exportLog({ thread: new Vm(sidecar.client).thread(threadId), maxBytes, signal: never });
 
   it("is a text file without escape sequences when it fits", async () => {
     await openTerminal(sidecar.client, "small", "printf '\\033[31mred\\033[0m\\nä\\n'");
@@ -61,7 +62,7 @@ describe("a download", () => {
     const text = "日本語".repeat(10_000);
     const client = await serve((_req, res) => res.end(text));
     for (const maxBytes of [2_000, 2_050, 2_100, 2_150]) {
-      const { data } = await exportLog({ client, threadId: "1", maxBytes, signal: never });
+      const { data } = await exportLog({ thread: new Vm(client).thread("1"), maxBytes, signal: never });
       const kept = gunzipSync(data).toString();
       expect(kept.length).toBeGreaterThan(100);
       expect(text.endsWith(kept)).toBe(true);
@@ -70,8 +71,8 @@ describe("a download", () => {
 
   it("exactly as large as allowed is left as it is; one byte more is compressed", async () => {
     const client = await serve((_req, res) => res.end("x".repeat(1_000)));
-    const fits = await exportLog({ client, threadId: "1", maxBytes: 1_000, signal: never });
-    const over = await exportLog({ client, threadId: "1", maxBytes: 999, signal: never });
+    const fits = await exportLog({ thread: new Vm(client).thread("1"), maxBytes: 1_000, signal: never });
+    const over = await exportLog({ thread: new Vm(client).thread("1"), maxBytes: 999, signal: never });
     expect([fits.fileName, fits.data.length, over.fileName]).toEqual(["1.txt", 1_000, "1.txt.gz"]);
     expect(gunzipSync(over.data).length).toBe(1_000);
   });
@@ -80,7 +81,9 @@ describe("a download", () => {
     const client = await serve((_req, res) => {
       res.write("x".repeat(100_000), () => res.destroy());
     });
-    const error = await refusal(exportLog({ client, threadId: "1", maxBytes: MiB, signal: never }));
+    const error = await refusal(
+      exportLog({ thread: new Vm(client).thread("1"), maxBytes: MiB, signal: never }),
+    );
     expect(error.code).toBe("unavailable");
   });
 
@@ -95,7 +98,11 @@ describe("a download", () => {
       hasBegun = true;
     });
     const controller = new AbortController();
-    const exported = exportLog({ client, threadId: "1", maxBytes: MiB, signal: controller.signal });
+    const exported = exportLog({
+      thread: new Vm(client).thread("1"),
+      maxBytes: MiB,
+      signal: controller.signal,
+    });
     const failure = expect(exported).rejects.toThrow("the person left");
     await until("the download to begin", () => hasBegun);
     controller.abort(new Error("the person left"));

@@ -1,12 +1,16 @@
 /** A thread's log as one file that Discord takes: as it is, compressed, or the newest part of it compressed. */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 
+/** Where the log comes from. */
+export interface LogSource {
+  readonly threadId: string;
+  downloadLog(query: { format: "text" }, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined>;
+}
+
 export interface ExportOptions {
-  client: SidecarClient;
-  threadId: string;
+  thread: LogSource;
   /** What the file may have. */
   maxBytes: number;
   /** Ends the download. */
@@ -33,7 +37,8 @@ const compress = promisify(gzip);
  * end takes the same again for a moment.) Nothing is written to disk.
  * @throws AppError as the client's, `unavailable` where the download stands still; the signal's reason once it fires.
  */
-export async function exportLog({ client, threadId, maxBytes, signal }: ExportOptions): Promise<ExportedLog> {
+export async function exportLog({ thread, maxBytes, signal }: ExportOptions): Promise<ExportedLog> {
+  const { threadId } = thread;
   signal.throwIfAborted();
   const partBytes = Math.max(1, Math.min(PART_BYTES, Math.floor(maxBytes / 16)));
   const space = Buffer.allocUnsafeSlow(partBytes);
@@ -55,7 +60,7 @@ export async function exportLog({ client, threadId, maxBytes, signal }: ExportOp
     }
   };
 
-  for await (const chunk of download(client, threadId, signal)) {
+  for await (const chunk of download(thread, signal)) {
     totalBytes += chunk.length;
     text.push(chunk);
     if (totalBytes <= maxBytes) continue;
@@ -81,8 +86,7 @@ function describeLeftOut(leftOut: number, total: number): string {
 
 /** The log's text, given up when nothing comes for too long. */
 async function* download(
-  client: SidecarClient,
-  threadId: string,
+  thread: LogSource,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const stalled = new AbortController();
@@ -90,7 +94,7 @@ async function* download(
   let timer = arm();
   try {
     const either = AbortSignal.any([signal, stalled.signal]);
-    for await (const chunk of client.downloadLog(threadId, { format: "text" }, either)) {
+    for await (const chunk of thread.downloadLog({ format: "text" }, either)) {
       clearTimeout(timer);
       yield chunk;
       timer = arm();

@@ -1,13 +1,8 @@
 /** The small text that brings a document back after its process died. Pure. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { Candidate } from "./checkpoints.ts";
+import type { Candidate, LogEvent } from "./checkpoints.ts";
 import type { PagerSnapshot } from "./pager.ts";
 import type { ScreenSnapshot } from "./snapshot.ts";
-
-/** What happened at an offset of the log besides its bytes. */
-export type LogEvent =
-  | { readonly offset: number; readonly kind: "resize"; readonly cols: number; readonly rows: number }
-  | { readonly offset: number; readonly kind: "break" | "break-screen" };
 
 /** Read the log from `offset` on, into `Document.restore`. */
 export interface Mark {
@@ -16,6 +11,8 @@ export interface Mark {
   readonly page: number;
   /** Opaque ASCII. */
   readonly state: string;
+  /** How many full-screen programs there were until then. */
+  readonly alternates: number;
 }
 
 interface MarkState {
@@ -34,11 +31,13 @@ export function encodeMark(
   const { screen, pager, events } = candidate;
   const content: MarkState = { version: 1, screen, pager, events: [...events, ...pending] };
   const state = deflateRawSync(JSON.stringify(content), { level: 9 }).toString("base64");
-  return state.length > maxBytes ? undefined : { offset: candidate.offset, page: pager.index, state };
+  if (state.length > maxBytes) return undefined;
+  const { alternates } = screen;
+  return { offset: candidate.offset, page: pager.gap?.index ?? pager.index, state, alternates };
 }
 
 /** @throws Error when `state` is not a mark of this version. */
-export function decodeMark(mark: Mark): MarkState {
+export function decodeMark(mark: Pick<Mark, "state">): MarkState {
   const content = JSON.parse(
     inflateRawSync(Buffer.from(mark.state, "base64"), { maxOutputLength: 4_000_000 }).toString(),
   );

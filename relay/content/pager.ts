@@ -24,14 +24,16 @@ export interface PagerSnapshot {
   readonly settled: number;
   /** Rows before which a page must begin. */
   readonly breaks: readonly number[];
+  /** The page before `index` is this gap, and a flood goes on filling it. */
+  readonly gap?: { readonly index: number; readonly size: Gap };
 }
 
 export interface PagerOptions {
   readonly isAnsi?: boolean;
   /** So many sealed pages may wait for delivery; beyond that the older ones become a gap. */
   readonly maxBacklogPages?: number;
-  /** Tells that `count` pages from `from` on gave way to the gap at `from`. */
-  readonly onCollapse?: (from: number, count: number) => void;
+  /** Tells that `count` pages from `from` on gave way to the gap at `from`, which has this size now. */
+  readonly onCollapse?: (from: number, count: number, size: Gap) => void;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface PagerOptions {
 export class Pager {
   readonly #isAnsi: boolean;
   readonly #maxBacklog: number;
-  readonly #onCollapse: (from: number, count: number) => void;
+  readonly #onCollapse: (from: number, count: number, size: Gap) => void;
   #waiting: Page[] = [];
   #filling: Filling;
   #settled: number;
@@ -60,7 +62,8 @@ export class Pager {
     this.#filling = new Filling(from.index, from.rows);
     this.#settled = from.settled;
     this.#breaks = [...from.breaks];
-    this.#begun = from.index;
+    if (from.gap) this.#waiting.push({ ...from.gap, rows: [], isGap: true });
+    this.#begun = from.gap?.index ?? from.index;
   }
 
   /** How many terminal rows have settled. */
@@ -142,9 +145,26 @@ export class Pager {
     this.#waiting = this.#waiting.filter((page) => page.index >= index);
   }
 
-  /** Whether `page` has a message, or is about to. */
-  hasBegun(page: Page): boolean {
-    return page.index < this.#begun;
+  /** `bytes` of the log are missing here. All rows before must have settled. */
+  lose(bytes: number): void {
+    this.limitBreaks(this.#settled);
+    this.#seal();
+    const last = this.#waiting.at(-1);
+    const isOneGap = last?.isGap && last.index >= this.#begun;
+    const { lines, bytes: shown, gone = 0 } = isOneGap ? last.size : NOTHING;
+    const size = { lines, bytes: shown, gone: gone + bytes };
+    if (isOneGap) this.#waiting.pop();
+    else this.#filling.index++;
+    this.#waiting.push({ index: this.#filling.index - 1, rows: [], size, isGap: true });
+    this.#collapse();
+  }
+
+  /**
+   * Whether a gap may still grow: until the page after it has begun. A gap of bytes that are gone grows only until
+   * it has a message itself.
+   */
+  isOpen({ index, size }: Page): boolean {
+    return size.lines > 0 ? index >= this.#begun - 1 : index >= this.#begun;
   }
 
   snapshot(): PagerSnapshot {
@@ -171,27 +191,29 @@ export class Pager {
   }
 
   #collapse(): void {
-    // Once a flood is on, its gap grows: at its end only the newest pages are left to send.
-    const isInFlood = this.#waiting.some((page) => page.isGap && !this.hasBegun(page));
-    const maxPages = isInFlood ? Math.min(KEPT_PAGES + 1, this.#maxBacklog) : this.#maxBacklog;
-    const range = collapse(this.#waiting, this.#begun, maxPages, KEPT_PAGES);
+    // While a flood goes on, its gap grows, also when it has a message: at the end only the newest pages are to be sent.
+    const open = this.#waiting.find((page) => page.isGap && page.size.lines > 0 && this.isOpen(page));
+    const maxPages = open ? Math.min(KEPT_PAGES + 1, this.#maxBacklog) : this.#maxBacklog;
+    const range = collapse(this.#waiting, open?.index ?? this.#begun, maxPages, KEPT_PAGES);
     if (range === undefined) return;
     const dropped = this.#waiting.slice(range.from, range.to);
     const index = dropped[0]?.index ?? 0;
-    const size = { lines: 0, bytes: 0 };
+    const size = { ...NOTHING };
     for (const page of dropped) {
       size.lines += page.size.lines;
       size.bytes += page.size.bytes;
+      size.gone += page.size.gone ?? 0;
     }
     const gap: Page = { index, rows: [], size, isGap: true };
     this.#waiting.splice(range.from, dropped.length, gap);
     const shift = dropped.length - 1;
     for (const page of this.#waiting.slice(range.from + 1)) page.index -= shift;
     this.#filling.index -= shift;
-    this.#onCollapse(index, dropped.length);
+    this.#onCollapse(index, dropped.length, size);
   }
 }
 
+const NOTHING = { lines: 0, bytes: 0, gone: 0 };
 /** So many of the newest pages a flood leaves. */
 const KEPT_PAGES = 3;
 

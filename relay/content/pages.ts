@@ -19,6 +19,10 @@ const CLOSE = "\n```";
 /** Left for rows: the longer fence and a mark on a blank first and last row come off. */
 export const BODY_UNITS = PAGE_UNITS - OPEN_ANSI.length - CLOSE.length - 2;
 
+/** What a gap shows of a flood that goes on: so many rows and units at most. */
+const OPEN_GAP_ROWS = 12;
+const OPEN_GAP_UNITS = 1_200;
+
 /** A message that shows an empty terminal: what a page becomes that has nothing to show any more. */
 export const BLANK_PAGE = fence([]);
 
@@ -96,16 +100,35 @@ function unwrap(text: string, open: string): string {
   return body.replaceAll(ZERO_WIDTH_SPACE, "").replace(/\x1b\[[0-9;]*m/g, "");
 }
 
-/** What was left out, in rows of the terminal and bytes of their text. */
+/** What is not shown at a place. */
 export interface Gap {
+  /** Rows of the terminal that a flood pushed out, and the bytes of their text. */
   readonly lines: number;
   readonly bytes: number;
+  /** Bytes that were gone from the VM's log before anybody read them: nobody knows how many lines they were. */
+  readonly gone?: number;
 }
 
-/** The honest line in place of what a flood pushed out. */
-export function gapNotice(gap: Gap): string {
-  const lines = `${formatCount(gap.lines)} ${gap.lines === 1 ? "line" : "lines"}`;
-  return `… ${lines} (${formatBytes(gap.bytes)}) not shown, /export has them`;
+/** The honest lines in place of what is missing. */
+export function gapNotice({ lines, bytes, gone = 0 }: Gap): string {
+  const notices: string[] = [];
+  if (gone > 0) {
+    notices.push(
+      `⚠️ ${formatBytes(gone)} of output came while nobody could show it, and are gone from the VM's log (LOG_MAX_BYTES).`,
+    );
+  }
+  if (lines > 0 || gone === 0) {
+    const count = `${formatCount(lines)} ${lines === 1 ? "line" : "lines"}`;
+    notices.push(`… ${count} (${formatBytes(bytes)}) not shown, /export has them`);
+  }
+  return notices.join("\n");
+}
+
+/** {@link gapNotice} while the flood goes on, with the last rows that it printed. */
+export function openGapNotice(gap: Gap, newest: readonly Line[], isAnsi = false): string {
+  const rows = newest.flatMap((line) => toRows(line, isAnsi)).slice(-OPEN_GAP_ROWS);
+  while (rows.reduce((sum, row) => sum + row.length + 1, 0) > OPEN_GAP_UNITS) rows.shift();
+  return rows.length === 0 ? gapNotice(gap) : `${gapNotice(gap)}\n${wrapRows(rows, isAnsi)}`;
 }
 
 /**

@@ -142,6 +142,20 @@ export class Screen {
     this.#emulator.resize(clampSize(cols, MAX_COLS), clampSize(rows, MAX_ROWS), (row) => this.#settle(row));
   }
 
+  /**
+   * The log goes on at another place: an escape sequence that was cut there does not go on. What the normal screen
+   * holds settles, and it begins anew at its top. The modes stay: a full-screen program most likely still runs.
+   */
+  cut(): void {
+    const { isAlternate } = this.#emulator;
+    this.#emulator.parse("\x18");
+    if (isAlternate) this.#emulator.parse("\x1b[?1047l");
+    this.#emulator.parse("\x1b[2J");
+    this.#emulator.normal.x = 0;
+    this.#emulator.normal.y = 0;
+    if (isAlternate) this.#emulator.parse("\x1b[?1047h");
+  }
+
   /** False within an escape sequence: no snapshot can be taken there. */
   get canSnapshot(): boolean {
     return this.#emulator.isGround;

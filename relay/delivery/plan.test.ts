@@ -1,206 +1,175 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { PageView } from "../content/document.ts";
-import { BLANK_PAGE } from "../content/pages.ts";
-import { deleteNewest, type PlanInput, planPages, SCREEN_PREFIX, type SentMessage } from "./plan.ts";
+import type { Page } from "../content/content.ts";
+import { deleteNewest, isNewest, planPages, type SentMessage, shownBy } from "./plan.ts";
 
-const view = (index: number, text: string, isSealed = false): PageView => ({
-  kind: "log",
-  index,
+const page = (key: string, text: string, more: Partial<Page> = {}): Page => ({
+  key,
   text,
-  isSealed,
+  buttons: [],
+  isSealed: false,
+  presence: "wanted",
+  isAside: false,
+  notBefore: 0,
+  ...more,
 });
-const sent = (id: string, text: string | undefined, hasKeys = false): SentMessage => ({ id, text, hasKeys });
-const plan = (input: Partial<PlanInput>) =>
-  planPages({
-    views: [],
-    confirmed: 0,
-    pages: new Map(),
-    screen: undefined,
-    wantsKeys: false,
-    dropsSurplus: false,
-    isTooOld: () => false,
-    ...input,
+const sent = (id: string, text: string): SentMessage => ({
+  id,
+  shows: shownBy({ text, buttons: [] }),
+  isGone: false,
+});
+type Messages = Record<string, SentMessage>;
+const plan = (pages: Page[], messages: Messages = {}, isTooOld = (_id: string) => false) =>
+  planPages({ pages, find: (key) => messages[key], isTooOld });
+
+describe("what is to be done", () => {
+  test("nothing if all is as it should be; what is sealed is delivered", () => {
+    const pages = [page("a", "1", { isSealed: true }), page("b", "2")];
+    expect(plan(pages, { a: sent("1", "1"), b: sent("2", "2") })).toEqual({ actions: [], delivered: ["a"] });
   });
 
-describe("the next action", () => {
-  test("nothing where all is as it should be", () => {
-    const views = [view(0, "a", true), view(1, "b")];
-    const pages = new Map([
-      [0, sent("1", "a")],
-      [1, sent("2", "b", true)],
+  test("one message is sent at a time, the first; edits need not wait for it", () => {
+    const pages = [page("a", "new"), page("b", "2"), page("c", "3")];
+    const { actions } = plan(pages, { a: sent("1", "old") });
+    expect(actions).toEqual([
+      { kind: "edit", page: pages[0], id: "1" },
+      { kind: "send", page: pages[1] },
     ]);
-    expect(plan({ views, pages, wantsKeys: true })).toEqual({ action: undefined, confirmed: 1 });
   });
 
-  test("a page without a message is sent, with keys where it is the last one", () => {
-    const { action } = plan({ views: [view(0, "a", true), view(1, "b")], wantsKeys: true });
-    expect(action).toEqual({ kind: "send", index: 0, isScreen: false, want: { text: "a", hasKeys: false } });
+  test("other buttons are another message; what it shows is unknown after a restart", () => {
+    const button = { id: "done", label: "Done", style: "danger" } as const;
+    const pages = [page("a", "1", { buttons: [button] })];
+    expect(plan(pages, { a: sent("1", "1") }).actions[0]?.kind).toBe("edit");
+    expect(plan([page("a", "1")], { a: { ...sent("1", "1"), shows: undefined } }).actions[0]?.kind).toBe(
+      "edit",
+    );
   });
 
   test("what was deleted above a later page is not sent again below it", () => {
-    const gone = { ...sent("1", "a"), isGone: true };
-    const views = [view(0, "a", true), view(1, "b")];
-    const pages = new Map([
-      [0, gone],
-      [1, sent("2", "b")],
-    ]);
-    expect(plan({ views, pages })).toEqual({ action: undefined, confirmed: 1 });
-    expect(plan({ views, pages: new Map([[1, sent("2", "b")]]) }).action).toBeUndefined();
+    const pages = [page("a", "1", { isSealed: true }), page("b", "2")];
+    const gone = { ...sent("1", "1"), isGone: true };
+    expect(plan(pages, { a: gone, b: sent("2", "2") })).toEqual({ actions: [], delivered: ["a"] });
+    expect(plan(pages, { b: sent("2", "2") })).toEqual({ actions: [], delivered: ["a"] });
   });
 
-  test("surplus pages go blank, or are deleted from the end", () => {
-    const pages = new Map([
-      [0, sent("1", "a")],
-      [1, sent("2", "b")],
-      [2, sent("3", "c")],
-    ]);
-    const want = { text: BLANK_PAGE, hasKeys: false };
-    const input = { views: [view(0, "a")], pages };
-    expect(plan(input).action).toMatchObject({ kind: "edit", index: 2, want });
-    expect(plan({ ...input, dropsSurplus: true }).action).toMatchObject({ kind: "delete", index: 2 });
+  test("a page goes below an aside, not below another page", () => {
+    const pages = [page("a", "1"), page("b", "2"), page("s", "picture", { isAside: true })];
+    const messages = { a: sent("1", "1"), s: sent("2", "picture") };
+    expect(plan(pages, messages).actions).toEqual([{ kind: "send", page: pages[1] }]);
+  });
+
+  test("kept pages are edited and never sent, unwanted ones deleted from the end", () => {
+    const kept = page("b", "", { presence: "kept" });
+    expect(plan([page("a", "1"), kept], { a: sent("1", "1") }).actions).toEqual([]);
+    expect(plan([kept], { b: sent("2", "2") }).actions).toEqual([{ kind: "edit", page: kept, id: "2" }]);
+    const unwanted = ["b", "c"].map((key) => page(key, "", { presence: "unwanted" }));
+    const messages: Messages = { b: sent("2", "2"), c: sent("3", "3") };
+    expect(plan(unwanted, messages).actions).toEqual([{ kind: "delete", key: "c", id: "3" }]);
   });
 
   test("a live message that is too old is rolled, a sealed one only edited", () => {
-    const pages = new Map([[0, sent("1", "old")]]);
-    const isTooOld = () => true;
-    expect(plan({ views: [view(0, "new")], pages, isTooOld }).action?.kind).toBe("roll");
-    expect(plan({ views: [view(0, "new", true)], pages, isTooOld }).action?.kind).toBe("edit");
-    expect(plan({ views: [view(0, "old")], pages, isTooOld }).action).toBeUndefined();
-  });
-
-  test("a full screen is one message, edited in place, and carries the keys", () => {
-    const picture: PageView = { kind: "screen", index: 1, text: "vim", isSealed: false };
-    const views = [view(0, "$ vim"), picture];
-    const pages = new Map([[0, sent("1", "$ vim")]]);
-    const want = { text: `${SCREEN_PREFIX}vim`, hasKeys: true };
-    const input = { views, pages, wantsKeys: true };
-    expect(plan(input).action).toEqual({ kind: "send", index: 1, isScreen: true, want });
-    const older = { index: 0, message: sent("2", "x") };
-    expect(plan({ ...input, screen: older }).action?.kind).toBe("send");
-    const same = { index: 1, message: sent("2", "x") };
-    expect(plan({ ...input, screen: same }).action).toMatchObject({ kind: "edit", isScreen: true, want });
+    const isOld = () => true;
+    const messages = { a: sent("1", "old") };
+    expect(plan([page("a", "new")], messages, isOld).actions[0]?.kind).toBe("roll");
+    expect(plan([page("a", "new", { isSealed: true })], messages, isOld).actions[0]?.kind).toBe("edit");
+    expect(plan([page("a", "new", { isAside: true })], messages, isOld).actions[0]?.kind).toBe("edit");
+    expect(plan([page("a", "old")], messages, isOld).actions).toEqual([]);
   });
 });
 
 /** Discord as far as a plan sees it: messages in the order in which they were sent. */
 class Model {
-  readonly messages = new Map<string, { text: string; hasKeys: boolean }>();
-  readonly pages = new Map<number, SentMessage>();
-  screen: PlanInput["screen"];
-  confirmed: number;
+  readonly messages = new Map<string, string>();
+  readonly rows = new Map<string, SentMessage>();
+  readonly delivered = new Set<string>();
   #nextId = 1;
 
-  constructor(first: number) {
-    this.confirmed = first;
-  }
-
-  send(text: string, hasKeys: boolean): SentMessage {
+  send(key: string, text: string): string {
     const id = String(this.#nextId++).padStart(6, "0");
-    this.messages.set(id, { text, hasKeys });
-    return { id, text, hasKeys };
+    this.messages.set(id, text);
+    this.rows.set(key, sent(id, text));
+    return id;
   }
 
-  apply(input: Omit<PlanInput, "pages" | "screen" | "confirmed">): boolean {
-    const { pages, screen } = this;
-    const { action, confirmed } = planPages({ ...input, pages, screen, confirmed: this.confirmed });
-    this.confirmed = confirmed;
-    switch (action?.kind) {
-      case undefined:
-        return false;
-      case "send": {
-        const message = this.send(action.want.text, action.want.hasKeys);
-        if (action.isScreen) this.screen = { index: action.index, message };
-        else pages.set(action.index, message);
-        return true;
-      }
-      case "edit":
-        this.messages.set(action.message.id, { ...action.want });
-        Object.assign(action.message, action.want);
-        return true;
-      case "roll":
-        return this.#delete(deleteNewest(pages, action));
-      case "delete":
-        return this.#delete(action);
+  /** As a person does it, and the ledger notes it. */
+  delete(pages: readonly Page[], key: string): void {
+    const message = this.rows.get(key);
+    if (!message) return;
+    this.messages.delete(message.id);
+    if (isNewest({ pages, find: (other) => this.rows.get(other) }, key)) this.rows.delete(key);
+    else this.rows.set(key, { ...message, isGone: true });
+  }
+
+  /** @param choose which of the actions is done: any of them may be the first that need not wait. */
+  step(pages: readonly Page[], isTooOld: (id: string) => boolean, choose: number): boolean {
+    const find = (key: string) => this.rows.get(key);
+    const { actions, delivered } = planPages({ pages, find, isTooOld });
+    for (const key of delivered) this.delivered.add(key);
+    const chosen = actions[choose % Math.max(1, actions.length)];
+    if (!chosen) return false;
+    const action = chosen.kind === "roll" ? deleteNewest({ pages, find }, chosen.page.key) : chosen;
+    if (action.kind === "send") this.send(action.page.key, action.page.text);
+    else if (action.kind === "delete") {
+      this.messages.delete(action.id);
+      this.rows.delete(action.key);
+    } else {
+      this.messages.set(action.id, action.page.text);
+      this.rows.set(action.page.key, sent(action.id, action.page.text));
     }
-  }
-
-  #delete(action: ReturnType<typeof deleteNewest>): boolean {
-    if (action.kind !== "delete") throw new Error(`to delete: ${action.kind}`);
-    this.messages.delete(action.message.id);
-    return this.pages.delete(action.index);
-  }
-
-  texts(): string[] {
-    return [...this.messages].sort(([a], [b]) => a.localeCompare(b)).map(([, { text }]) => text);
+    return true;
   }
 }
 
-const texts = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 5 });
-const sentPages = fc.array(
-  fc.record({
-    text: fc.constantFrom("a", "b", "c", "d"),
-    isKnown: fc.boolean(),
-    hasKeys: fc.boolean(),
-    isTooOld: fc.boolean(),
-  }),
-  { maxLength: 7 },
-);
+const text = fc.constantFrom("a", "b", "c", "d");
+const life = fc.record({
+  sealed: fc.array(text, { maxLength: 5 }),
+  live: fc.array(text, { maxLength: 5 }),
+  picture: fc.option(fc.constantFrom("x", "y"), { nil: undefined }),
+  old: fc.array(fc.record({ text, isKnown: fc.boolean(), isTooOld: fc.boolean() }), { maxLength: 7 }),
+  deleted: fc.uniqueArray(fc.nat(6), { maxLength: 3 }),
+  surplus: fc.constantFrom("kept" as const, "unwanted" as const),
+  choices: fc.infiniteStream(fc.nat(5)),
+});
 
-test("from any messages, Discord ends with exactly the wanted pages", () => {
+test("from any messages, in any order of actions, Discord ends with exactly the wanted pages", () => {
   fc.assert(
-    fc.property(
-      fc.record({
-        first: fc.nat(3),
-        sealed: texts,
-        live: texts,
-        picture: fc.option(fc.constantFrom("x", "y"), { nil: undefined }),
-        old: sentPages,
-        deleted: fc.uniqueArray(fc.nat(6), { maxLength: 3 }),
-        wantsKeys: fc.boolean(),
-        dropsSurplus: fc.boolean(),
-      }),
-      ({ first, sealed, live, picture, old, deleted, wantsKeys, dropsSurplus }) => {
-        const model = new Model(first);
-        const tooOld = new Set<string>();
-        for (const [i, page] of old.entries()) {
-          const message = model.send(page.text, page.hasKeys);
-          if (!page.isKnown) Object.assign(message, { text: undefined, hasKeys: undefined });
-          if (page.isTooOld) tooOld.add(message.id);
-          model.pages.set(first + i, message);
-        }
-        for (const i of deleted) {
-          const message = model.pages.get(first + i);
-          if (!message) continue;
-          model.messages.delete(message.id);
-          // As the stream has it: the last one is forgotten, others keep their place.
-          if ([...model.pages].some(([other, { isGone }]) => other > first + i && !isGone))
-            message.isGone = true;
-          else model.pages.delete(first + i);
-        }
-        const views: PageView[] = [...sealed, ...live].map((text, i) =>
-          view(first + i, text, i < sealed.length),
-        );
-        if (picture !== undefined) views.push({ kind: "screen", index: 0, text: picture, isSealed: false });
-        const isTooOld = (id: string) => tooOld.has(id);
-        let steps = 0;
-        while (model.apply({ views, wantsKeys, dropsSurplus, isTooOld }))
-          if (++steps > 4 * (views.length + old.length + 2)) throw new Error("it does not end");
+    fc.property(life, ({ sealed, live, picture, old, deleted, surplus, choices }) => {
+      const model = new Model();
+      const tooOld = new Set<string>();
+      const pages = [...sealed, ...live].map((content, i) =>
+        page(`p${i}`, content, { isSealed: i < sealed.length }),
+      );
+      for (let i = pages.length; i < old.length; i++)
+        pages.push(page(`p${i}`, "blank", { presence: surplus }));
+      if (picture !== undefined) pages.push(page("s0", picture, { isAside: true }));
+      for (const [i, message] of old.entries()) {
+        const id = model.send(`p${i}`, message.text);
+        if (!message.isKnown) model.rows.set(`p${i}`, { id, shows: undefined, isGone: false });
+        if (message.isTooOld) tooOld.add(id);
+      }
+      for (const i of deleted) model.delete(pages, `p${i}`);
 
-        const missing = [...model.pages].filter(([, { isGone }]) => isGone).map(([index]) => index);
-        const wanted = views
-          .filter(({ kind, index }) => kind === "screen" || !missing.includes(index))
-          .map(({ kind, text }) => (kind === "screen" ? SCREEN_PREFIX + text : text));
-        const shown = model.texts().filter((text) => dropsSurplus || text !== BLANK_PAGE);
-        expect(shown).toEqual(wanted);
-        // What still changes goes missing only where something stands below it.
-        const isThereBelow = (index: number) =>
-          [...model.pages].some(([other, { isGone }]) => other > index && !isGone);
-        for (const { index, isSealed, kind } of views)
-          if (kind === "log" && !isSealed && missing.includes(index)) expect(isThereBelow(index)).toBe(true);
-        expect(model.confirmed).toBeGreaterThanOrEqual(first + sealed.length);
-      },
-    ),
+      let steps = 0;
+      const [first, ...more] = [choices.next().value ?? 0];
+      while (model.step(pages, (id) => tooOld.has(id), choices.next().value ?? first + more.length))
+        if (++steps > 4 * (pages.length + old.length + 2)) throw new Error("it does not end");
+
+      const isMissing = ({ key }: Page) => model.rows.get(key)?.isGone ?? !model.rows.has(key);
+      const wanted = pages.filter((one) => !isMissing(one) && one.presence !== "unwanted");
+      const inOrder = (texts: string[]) => texts.filter((one) => one !== "x" && one !== "y");
+      expect(
+        inOrder([...model.messages].sort(([a], [b]) => a.localeCompare(b)).map(([, one]) => one)),
+      ).toEqual(inOrder(wanted.map((one) => one.text)));
+      if (picture !== undefined) expect([...model.messages.values()]).toContain(picture);
+      // A wanted page is missing only if something stands below its place.
+      for (const [index, one] of pages.entries()) {
+        if (one.presence !== "wanted" || !isMissing(one)) continue;
+        const isThereBelow = pages.slice(index + 1).some((other) => !other.isAside && !isMissing(other));
+        expect(isThereBelow || one.isSealed).toBe(true);
+      }
+      for (const one of pages.filter(({ isSealed }) => isSealed)) expect(model.delivered).toContain(one.key);
+    }),
     { numRuns: 500 },
   );
 });

@@ -1,108 +1,96 @@
-/** What to do next so that a thread's messages become what its document says. Pure. */
-import type { PageView } from "../content/document.ts";
-import { BLANK_PAGE } from "../content/pages.ts";
+/** What to do next so that a thread's messages become what its content says. Pure. */
+import type { Page } from "../content/content.ts";
 
-/** The picture of a full-screen program begins with this: so it is no page of the log. */
-export const SCREEN_PREFIX = "▣ full screen\n";
-
-/** A message of ours as far as it is known: after a restart only its id is. */
+/** A message of ours, as far as it is known. */
 export interface SentMessage {
   readonly id: string;
-  text: string | undefined;
-  hasKeys: boolean | undefined;
-  /** A person deleted it. Its place is kept: what came later could only be repeated below what stands there. */
-  isGone?: boolean;
-}
-
-export interface MessageState {
-  readonly text: string;
-  /** Whether the buttons for keys stand below it. */
-  readonly hasKeys: boolean;
+  /** What it shows ({@link shownBy}); undefined if that is not known: after a restart, or while it is edited. */
+  readonly shows: string | undefined;
+  /** A person deleted it, and messages stand below its place: what it showed could only be repeated below them. */
+  readonly isGone: boolean;
 }
 
 export type PageAction =
-  | { kind: "send"; index: number; isScreen: boolean; want: MessageState }
-  | { kind: "edit"; index: number; isScreen: boolean; message: SentMessage; want: MessageState }
-  | { kind: "delete"; index: number; message: SentMessage }
-  /** The live message has grown too old to be edited: begin a new page. */
-  | { kind: "roll"; index: number; message: SentMessage };
+  | { readonly kind: "send"; readonly page: Page }
+  | { readonly kind: "edit"; readonly page: Page; readonly id: string }
+  /** The live message has grown too old to be edited. */
+  | { readonly kind: "roll"; readonly page: Page; readonly id: string }
+  | { readonly kind: "delete"; readonly key: string; readonly id: string };
 
 export interface Plan {
-  action: PageAction | undefined;
-  /** Pages below this index are delivered as they will stay. */
-  confirmed: number;
+  /**
+   * All that can be done now, in the order in which a person reads. One after the other, or the first that need not
+   * wait: they do not depend on each other.
+   */
+  readonly actions: readonly PageAction[];
+  /** The sealed pages whose messages are as they will stay. */
+  readonly delivered: readonly string[];
 }
 
 export interface PlanInput {
-  /** The document's pages from the first one not confirmed. */
-  readonly views: readonly PageView[];
-  readonly confirmed: number;
-  /** Messages by page index. */
-  readonly pages: ReadonlyMap<number, SentMessage>;
-  /** The full-screen picture that was sent last. */
-  readonly screen: { readonly index: number; readonly message: SentMessage } | undefined;
-  /** The process runs: keys can be pressed. */
-  readonly wantsKeys: boolean;
-  /** Pages that shrank away are deleted; otherwise they stay as blank ones, since they mostly come back. */
-  readonly dropsSurplus: boolean;
+  readonly pages: readonly Page[];
+  readonly find: (key: string) => SentMessage | undefined;
   readonly isTooOld: (messageId: string) => boolean;
 }
 
-/** The first thing to do, in the order in which a person reads. */
-export function planPages(input: PlanInput): Plan {
-  const { views, pages, wantsKeys } = input;
-  const logViews = views.filter((view) => view.kind !== "screen");
-  const picture = views.find((view) => view.kind === "screen");
-  const newest = Math.max(-1, ...[...pages].map(([index, { isGone }]) => (isGone ? -1 : index)));
-  let { confirmed } = input;
-  for (const [i, view] of logViews.entries()) {
-    const isLast = !picture && i === logViews.length - 1;
-    const want = { text: view.text, hasKeys: isLast && wantsKeys && !view.isSealed };
-    const message = pages.get(view.index);
-    // Messages stand in the order in which they were sent: one that is missing above another stays missing.
-    const isLost = !message || message.isGone;
-    if (isLost && view.index > newest && !(message && view.isSealed))
-      return { action: { kind: "send", index: view.index, isScreen: false, want }, confirmed };
-    if (!isLost && !isAs(message, want)) {
-      const kind = !view.isSealed && input.isTooOld(message.id) ? "roll" : "edit";
-      return { action: { kind, index: view.index, isScreen: false, message, want }, confirmed };
+export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
+  const actions: PageAction[] = [];
+  const delivered: string[] = [];
+  const newest = pages.findLastIndex((page) => !page.isAside && isThere(find(page.key)));
+  let canSend = true;
+  for (const [index, page] of pages.entries()) {
+    const message = find(page.key);
+    if (message && isThere(message)) {
+      if (page.presence === "unwanted") continue;
+      if (message.shows === shownBy(page)) {
+        if (page.isSealed) delivered.push(page.key);
+        continue;
+      }
+      const isRolled = !page.isSealed && !page.isAside && page.presence === "wanted" && isTooOld(message.id);
+      actions.push({ kind: isRolled ? "roll" : "edit", page, id: message.id });
+      // What stands below may have to make room: it is not sent meanwhile.
+      if (isRolled) return { actions, delivered };
+      continue;
     }
-    if (view.isSealed && confirmed === view.index) confirmed = view.index + 1;
+    if (page.presence !== "wanted") continue;
+    // Messages stand in the order in which they were sent: one that is missing above another stays missing.
+    const isMissed = !page.isAside && (index < newest || (message !== undefined && page.isSealed));
+    if (isMissed) {
+      if (page.isSealed) delivered.push(page.key);
+    } else if (canSend) {
+      canSend = false;
+      actions.push({ kind: "send", page });
+    }
   }
-  const surplus = findSurplus(input, logViews.at(-1)?.index ?? confirmed - 1);
-  if (surplus) return { action: surplus, confirmed };
-  return { action: picture && planPicture(input, picture), confirmed };
+  // The last one first: a page that comes back must not find a later one above it.
+  const unwanted = pages.findLast(({ key, presence }) => presence === "unwanted" && isThere(find(key)));
+  const id = unwanted && find(unwanted.key)?.id;
+  if (unwanted && id !== undefined) actions.push({ kind: "delete", key: unwanted.key, id });
+  return { actions, delivered };
 }
 
-/** A message can only be replaced when none stands below it: so the newest page of those goes first. */
-export function deleteNewest(
-  pages: ReadonlyMap<number, SentMessage>,
-  { index, message }: { index: number; message: SentMessage },
-): PageAction {
-  const below = [...pages].filter(([other, { isGone }]) => other > index && !isGone);
-  const [newest, itsMessage] = below.sort(([a], [b]) => b - a)[0] ?? [index, message];
-  return { kind: "delete", index: newest, message: itsMessage };
+/** A message can only be replaced if none of the pages stands below it: so the newest of those goes first. */
+export function deleteNewest({ pages, find }: Pick<PlanInput, "pages" | "find">, key: string): PageAction {
+  const newest = pages.findLast((page) => !page.isAside && isThere(find(page.key)))?.key ?? key;
+  return { kind: "delete", key: newest, id: find(newest)?.id ?? "" };
 }
 
-/** The last one first: a page that comes back must not find a later one above it. */
-function findSurplus({ pages, dropsSurplus }: PlanInput, last: number): PageAction | undefined {
-  const surplus = [...pages].filter(([index, { isGone }]) => index > last && !isGone);
-  for (const [index, message] of surplus.sort(([a], [b]) => b - a)) {
-    if (dropsSurplus) return { kind: "delete", index, message };
-    const want = { text: BLANK_PAGE, hasKeys: false };
-    if (!isAs(message, want)) return { kind: "edit", index, isScreen: false, message, want };
-  }
-  return undefined;
+/** Whether no message of a page stands below this one's. */
+export function isNewest({ pages, find }: Pick<PlanInput, "pages" | "find">, key: string): boolean {
+  const index = pages.findIndex((page) => page.key === key);
+  return !pages.some((page, other) => other > index && !page.isAside && isThere(find(page.key)));
 }
 
-function planPicture({ screen, wantsKeys }: PlanInput, picture: PageView): PageAction | undefined {
-  const { index } = picture;
-  const want = { text: SCREEN_PREFIX + picture.text, hasKeys: wantsKeys };
-  if (screen?.index !== index) return { kind: "send", index, isScreen: true, want };
-  const { message } = screen;
-  return isAs(message, want) ? undefined : { kind: "edit", index, isScreen: true, message, want };
+interface Shown {
+  readonly text: string;
+  readonly buttons: readonly { readonly id: string; readonly label: string }[];
 }
 
-function isAs(message: SentMessage, want: MessageState): boolean {
-  return message.text === want.text && message.hasKeys === want.hasKeys;
+/** What a message shows, for comparing. What notifies is not shown. */
+export function shownBy({ text, buttons }: Shown): string {
+  return JSON.stringify([text, ...buttons.map(({ id, label }) => [id, label])]);
+}
+
+function isThere(message: SentMessage | undefined): boolean {
+  return message !== undefined && !message.isGone;
 }

@@ -7,6 +7,7 @@ import type { RequestOptions, Requests } from "./requests.ts";
 
 const AUTO_ARCHIVE_MINUTES = 1_440;
 const PUBLIC_THREAD = 11;
+const SUPPRESS_NOTIFICATIONS = 4096;
 
 const channelSchema = z.object({
   id: z.string(),
@@ -32,6 +33,8 @@ export const messageSchema = z.object({
   author: z.object({ id: z.string(), bot: z.boolean().optional() }),
   type: z.int(),
   webhook_id: z.string().optional(),
+  /** Of an answer to a command or button. */
+  interaction_metadata: z.unknown().optional(),
   components: z.array(z.unknown()).default([]),
   attachments: z
     .array(
@@ -63,6 +66,8 @@ export interface OutgoingMessage {
   nonce?: string;
   /** The only user whom this message may notify. */
   mention?: string;
+  /** Discord notifies nobody who merely follows the thread. */
+  isSilent?: boolean;
   replyTo?: string;
   components?: Components;
 }
@@ -87,6 +92,7 @@ export class DiscordApi {
         ? {}
         : { message_reference: { message_id: message.replyTo, fail_if_not_exists: false } }),
       ...(message.components === undefined ? {} : { components: message.components }),
+      ...(message.isSilent ? { flags: SUPPRESS_NOTIFICATIONS } : {}),
     };
     return this.#requests.call(sentSchema, (signal) =>
       this.#rest.post(Routes.channelMessages(channelId), { body, signal }),

@@ -87,13 +87,13 @@ async function handleEvent(
   data: unknown,
   { inputs, context, threadMaker }: BotOptions,
 ): Promise<void> {
-  const { sessions } = context;
+  const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE":
       return inputs.take(messageSchema.parse(data));
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
-      return sessions.findStream(channel_id)?.noteDeleted(id);
+      return threads.find(channel_id)?.delivery.noteDeleted(id);
     }
     case "THREAD_CREATE": {
       // Discord says the same of a thread that the bot was added to; only a new one may be nobody's.
@@ -101,9 +101,9 @@ async function handleEvent(
       return newly_created === true ? threadMaker.noteCreated(parseChannel(data)) : undefined;
     }
     case "THREAD_UPDATE":
-      return sessions.onDiscordThreadChanged(parseChannel(data));
+      return threads.onDiscordThreadChanged(parseChannel(data));
     case "THREAD_DELETE":
-      return sessions.onDiscordThreadDeleted(z.object({ id: z.string() }).parse(data).id);
+      return endings.onDiscordThreadDeleted(z.object({ id: z.string() }).parse(data).id);
     default:
       return; // nothing of ours
   }
@@ -149,12 +149,12 @@ async function pressButton(
     if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
     switch (pressed.kind) {
       case "key":
-        for (const key of pressed.keys) await context.client.sendInput(threadId, { key });
+        for (const key of pressed.keys) await context.vm.thread(threadId).send({ key });
         return;
       case "done": {
-        if (!context.sessions.has(threadId))
+        if (!context.threads.has(threadId))
           throw new AppError("thread_ended", "This session is over already.");
-        const { reply, archive } = await context.sessions.kill(threadId);
+        const { reply, archive } = await context.endings.kill(threadId);
         await interaction.editReply(killedText(reply));
         return archive();
       }

@@ -1,5 +1,6 @@
-/** The buttons below messages: all that they mean is in their id, so that they work after any restart. */
+/** Discord's shape of buttons, and what a pressed one means. */
 import { ButtonStyle, ComponentType } from "discord.js";
+import type { Button } from "../content/buttons.ts";
 
 export type Pressed =
   | { kind: "key"; keys: readonly string[] }
@@ -9,15 +10,26 @@ export type Pressed =
 
 export type Components = readonly object[];
 
-export const KEY_BUTTONS: Components = row(
-  button("key:C-c", "Ctrl-C", ButtonStyle.Secondary),
-  button("key:Up,Enter", "↑⏎", ButtonStyle.Secondary),
-  button("done", "Done", ButtonStyle.Danger),
-);
-export const DONE_BUTTON: Components = row(button("done", "Done", ButtonStyle.Secondary));
+const STYLES: Record<Button["style"], ButtonStyle> = {
+  primary: ButtonStyle.Primary,
+  secondary: ButtonStyle.Secondary,
+  success: ButtonStyle.Success,
+  danger: ButtonStyle.Danger,
+};
+const MAX_IN_ROW = 5;
 
-export function sendButton(messageId: string): Components {
-  return row(button(`send:${messageId}`, "Send it now", ButtonStyle.Primary));
+export function toComponents(buttons: readonly Button[]): Components {
+  const rows: object[] = [];
+  for (let i = 0; i < buttons.length; i += MAX_IN_ROW) {
+    const components = buttons.slice(i, i + MAX_IN_ROW).map(({ id, label, style }) => ({
+      type: ComponentType.Button,
+      custom_id: id,
+      label,
+      style: STYLES[style],
+    }));
+    rows.push({ type: ComponentType.ActionRow, components });
+  }
+  return rows;
 }
 
 /** Undefined for a button that this version does not know. */
@@ -27,12 +39,4 @@ export function parseButton(customId: string): Pressed | undefined {
   if (kind === "done") return { kind };
   if (kind === "send" && /^\d{17,20}$/.test(value)) return { kind, messageId: value };
   return undefined;
-}
-
-function row(...components: object[]): Components {
-  return [{ type: ComponentType.ActionRow, components }];
-}
-
-function button(customId: string, label: string, style: ButtonStyle): object {
-  return { type: ComponentType.Button, custom_id: customId, label, style };
 }

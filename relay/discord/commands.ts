@@ -6,12 +6,14 @@ import {
   type RESTPostAPIChatInputApplicationCommandsJSONBody,
   SlashCommandBuilder,
 } from "discord.js";
-import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { exportLog } from "../content/export.ts";
 import type { Screenshots } from "../screenshot/screenshot.ts";
 import { directoryChoice, killedText, statusText, threadName } from "../texts.ts";
-import type { Sessions } from "../threads/threads.ts";
+import type { Beginnings } from "../threads/beginnings.ts";
+import type { Endings } from "../threads/endings.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { Vm, VmThread } from "../threads/vm.ts";
 import { completeKey, toTmuxKey } from "./keys.ts";
 
 /** Discord shows at most 25 choices of at most 100 characters. */
@@ -25,8 +27,10 @@ const MAX_EXPORT_BYTES = 25 * 1024 * 1024;
 const EXPORT_TIMEOUT_MS = 10 * 60_000;
 
 export interface CommandContext {
-  sessions: Sessions;
-  client: SidecarClient;
+  vm: Vm;
+  threads: Threads;
+  beginnings: Beginnings;
+  endings: Endings;
   screenshots: Screenshots;
   allowedUserIds: ReadonlySet<string>;
   now: () => number;
@@ -56,10 +60,10 @@ const terminal: Command = {
     )
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions, now }) => {
+  run: async (interaction, { beginnings, now }) => {
     const command = interaction.options.getString("command", true);
     const dir = interaction.options.getString("dir", true);
-    const threadId = await sessions.create(
+    const threadId = await beginnings.create(
       { type: "terminal", dir, command, userId: interaction.user.id },
       tellWait(interaction, now),
     );
@@ -81,10 +85,10 @@ const agent: Command = {
     )
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions, now }) => {
+  run: async (interaction, { beginnings, now }) => {
     const prompt = interaction.options.getString("prompt", true);
     const dir = interaction.options.getString("dir", true);
-    const threadId = await sessions.create(
+    const threadId = await beginnings.create(
       { type: "agent", dir, command: prompt, userId: interaction.user.id },
       tellWait(interaction, now),
     );
@@ -98,8 +102,9 @@ const done: Command = {
     .setDescription("End this thread's session and archive the thread")
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions }) => {
-    const { reply, archive } = await sessions.kill(sessionHere(interaction, sessions));
+  run: async (interaction, { threads, endings }) => {
+    const { threadId } = threadHere(interaction, threads);
+    const { reply, archive } = await endings.kill(threadId);
     // The answer must be there before the thread is archived: Discord takes none after it.
     await interaction.editReply(killedText(reply));
     await archive();
@@ -115,14 +120,15 @@ const kill: Command = {
     )
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions }) => {
+  run: async (interaction, context) => {
+    const { threads, endings } = context;
     // A mention is what people paste; the choices give the id itself.
     const threadId = interaction.options.getString("thread", true).replace(/^<#(\d+)>$/, "$1");
-    if (!sessions.has(threadId)) {
+    if (!threads.has(threadId)) {
       throw new AppError("not_found", "thread: no open session has that thread; pick one of the list.");
     }
-    if (threadId === interaction.channelId) return done.run(interaction, { sessions } as CommandContext);
-    const reply = await sessions.killAndTell(threadId);
+    if (threadId === interaction.channelId) return done.run(interaction, context);
+    const reply = await endings.killAndTell(threadId);
     const code = reply.exitCode === null ? "" : ` Exit code ${reply.exitCode}.`;
     await interaction.editReply(`⏹ Ended <#${threadId}>.${code}`);
   },
@@ -131,15 +137,15 @@ const kill: Command = {
 const status: Command = {
   definition: new SlashCommandBuilder().setName("status").setDescription("List the open sessions").toJSON(),
   isPrivate: true,
-  run: async (interaction, { client, sessions, now }) => {
-    const threads = await client.listThreads();
-    if (threads.length === 0) {
+  run: async (interaction, { vm, threads, now }) => {
+    const open = await vm.listThreads();
+    if (open.length === 0) {
       await interaction.editReply("No session is open. Start one with /terminal or /agent.");
       return;
     }
-    const branches = await findBranches(client, [...new Set(threads.map((thread) => thread.dir))]);
-    const blocks = threads.map((thread) => {
-      const paused = sessions.findPause(thread.threadId);
+    const branches = await findBranches(vm, [...new Set(open.map((thread) => thread.dir))]);
+    const blocks = open.map((thread) => {
+      const paused = threads.find(thread.threadId)?.paused;
       return statusText(thread, { branch: branches.get(thread.dir), paused, now: now() });
     });
     const [first = "", ...others] = joinBlocks(blocks, MAX_MESSAGE_CHARACTERS);
@@ -161,10 +167,10 @@ const key: Command = {
     )
     .toJSON(),
   isPrivate: true,
-  run: async (interaction, { sessions, client }) => {
-    const threadId = sessionHere(interaction, sessions);
+  run: async (interaction, { threads }) => {
+    const thread = threadHere(interaction, threads);
     const name = interaction.options.getString("name", true);
-    await client.sendInput(threadId, { key: toTmuxKey(name) });
+    await thread.send({ key: toTmuxKey(name) });
     await interaction.editReply(`Pressed ${name}.`);
   },
 };
@@ -181,11 +187,11 @@ const resize: Command = {
     )
     .toJSON(),
   isPrivate: true,
-  run: async (interaction, { sessions, client }) => {
-    const threadId = sessionHere(interaction, sessions);
+  run: async (interaction, { threads }) => {
+    const thread = threadHere(interaction, threads);
     const cols = interaction.options.getInteger("cols", true);
     const rows = interaction.options.getInteger("rows", true);
-    await client.resizeThread(threadId, { cols, rows });
+    await thread.resize({ cols, rows });
     await interaction.editReply(`The terminal has ${cols} columns and ${rows} rows now.`);
   },
 };
@@ -196,8 +202,8 @@ const screenshot: Command = {
     .setDescription("Show this thread's terminal as a picture, with its colours")
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions, client, screenshots }) => {
-    const screen = await client.getScreen(sessionHere(interaction, sessions), { format: "ansi" });
+  run: async (interaction, { threads, screenshots }) => {
+    const screen = await threadHere(interaction, threads).getScreen({ format: "ansi" });
     const attachment = await screenshots.render(screen);
     await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
   },
@@ -209,11 +215,11 @@ const exported: Command = {
     .setDescription("Get this thread's whole output as a file")
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { sessions, client }) => {
-    const threadId = sessionHere(interaction, sessions);
+  run: async (interaction, { threads }) => {
+    const thread = threadHere(interaction, threads);
     const maxBytes = Math.min(interaction.attachmentSizeLimit, MAX_EXPORT_BYTES);
     const signal = AbortSignal.timeout(EXPORT_TIMEOUT_MS);
-    const { fileName, data, note } = await exportLog({ client, threadId, maxBytes, signal });
+    const { fileName, data, note } = await exportLog({ thread, maxBytes, signal });
     await interaction.editReply({ content: note ?? "", files: [{ attachment: data, name: fileName }] });
   },
 };
@@ -228,9 +234,10 @@ function tellWait(interaction: ChatInputCommandInteraction, now: () => number): 
   };
 }
 
-/** The session of the thread that the command was used in. @throws AppError */
-function sessionHere(interaction: ChatInputCommandInteraction, sessions: Sessions): string {
-  if (sessions.has(interaction.channelId)) return interaction.channelId;
+/** The thread that the command was used in. @throws AppError */
+function threadHere(interaction: ChatInputCommandInteraction, threads: Threads): VmThread {
+  const thread = threads.find(interaction.channelId);
+  if (thread) return thread.vm;
   throw new AppError(
     "invalid_request",
     `/${interaction.commandName} belongs into a thread with a session; /status lists them.`,
@@ -247,19 +254,19 @@ export const COMMANDS = new Map<string, Command>(
 /** The choices for the option that is being typed. */
 export async function completions(
   interaction: AutocompleteInteraction,
-  { client }: CommandContext,
+  { vm }: CommandContext,
 ): Promise<{ name: string; value: string }[]> {
   const { name, value } = interaction.options.getFocused(true);
-  const choices = await complete(client, name, value);
+  const choices = await complete(vm, name, value);
   return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
 }
 
-async function complete(client: SidecarClient, option: string, typed: string) {
+async function complete(vm: Vm, option: string, typed: string) {
   switch (option) {
     case "dir":
-      return completeDirectory(client, typed);
+      return completeDirectory(vm, typed);
     case "thread":
-      return completeThread(client, typed);
+      return completeThread(vm, typed);
     case "name":
       return completeKey(typed).map((name) => ({ name, value: name }));
     default:
@@ -267,16 +274,16 @@ async function complete(client: SidecarClient, option: string, typed: string) {
   }
 }
 
-async function completeDirectory(client: SidecarClient, typed: string) {
-  const repos = await client.listRepos(typed);
+async function completeDirectory(vm: Vm, typed: string) {
+  const repos = await vm.listRepos(typed);
   return repos.map(({ dir, branch, dirty }) => ({
     name: directoryChoice(dir, branch, dirty === true),
     value: dir,
   }));
 }
 
-async function completeThread(client: SidecarClient, typed: string) {
-  const threads = await client.listThreads();
+async function completeThread(vm: Vm, typed: string) {
+  const threads = await vm.listThreads();
   return threads
     .map(({ threadId, type, dir, command }) => ({
       name: threadName(type, dir, command),
@@ -285,10 +292,10 @@ async function completeThread(client: SidecarClient, typed: string) {
     .filter(({ name, value }) => name.toLowerCase().includes(typed.toLowerCase()) || value.startsWith(typed));
 }
 
-async function findBranches(client: SidecarClient, dirs: string[]): Promise<Map<string, string>> {
+async function findBranches(vm: Vm, dirs: string[]): Promise<Map<string, string>> {
   const found = await Promise.all(
     dirs.map(async (dir) => {
-      const repos = await client.listRepos(dir);
+      const repos = await vm.listRepos(dir);
       return [dir, repos.find((repo) => repo.dir === dir)?.branch] as const;
     }),
   );

@@ -1,14 +1,15 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
-import type { ThreadType } from "../../shared/api.ts";
-import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { type Button, sendButton } from "../content/buttons.ts";
 import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
-import { sendButton } from "../discord/buttons.ts";
 import { type Attachment, inputText, isFromPerson, isTextFile } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { Threads } from "./threads.ts";
+import type { VmThread } from "./vm.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
 const MAX_AGE_MS = 10 * 60_000;
@@ -18,17 +19,11 @@ const DOWNLOAD_TIMEOUT_MS = 15_000;
 
 export interface InputsOptions {
   api: DiscordApi;
-  client: SidecarClient;
   allowedUserIds: ReadonlySet<string>;
   log: Log;
   now: () => number;
   signal: AbortSignal;
-  /** Undefined where the thread has no session of ours. */
-  findType: (threadId: string) => ThreadType | undefined;
-  /** A message is about to go in: what it causes belongs below it. */
-  onTyping: (threadId: string) => void;
-  /** A message is taken care of, whatever became of it. */
-  onHandled: (message: { threadId: string; messageId: string; isFromPerson: boolean }) => void;
+  threads: Pick<Threads, "find">;
 }
 
 export class Inputs {
@@ -67,32 +62,32 @@ export class Inputs {
    * taken care of. Never rejects: its writer is told what went wrong.
    */
   async take(message: DiscordMessage): Promise<void> {
-    const { allowedUserIds, findType, onHandled } = this.#options;
+    const { allowedUserIds, threads } = this.#options;
     const { channel_id: threadId } = message;
     await this.#open;
-    const type = findType(threadId);
-    if (type === undefined) return;
+    const thread = threads.find(threadId);
+    if (!thread) return;
     await this.#queue.run(threadId, async () => {
       const isTyped = isFromPerson(message, allowedUserIds);
-      if (isTyped) await this.#typeOrReply(message, type);
-      onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
+      if (isTyped) await this.#typeOrReply(message, thread);
+      thread.delivery.noteSeen(message.id, isTyped);
     });
   }
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
   async backfill(threadId: string, seen: string): Promise<void> {
-    const { allowedUserIds, findType, onHandled, now } = this.#options;
+    const { allowedUserIds, threads, now } = this.#options;
     await this.#queue.run(threadId, async () => {
       for (const message of await this.#list(threadId, seen)) {
-        const type = findType(threadId);
-        if (type === undefined) return;
+        const thread = threads.find(threadId);
+        if (!thread) return;
         const isTyped = isFromPerson(message, allowedUserIds);
         if (isTyped) {
           const ageMs = now() - snowflakeTime(message.id);
-          if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
-          else await this.#typeOrReply(message, type);
+          if (ageMs > MAX_AGE_MS) await this.#ask(message, thread, ageMs);
+          else await this.#typeOrReply(message, thread);
         }
-        onHandled({ threadId, messageId: message.id, isFromPerson: isTyped });
+        thread.delivery.noteSeen(message.id, isTyped);
       }
     });
   }
@@ -100,10 +95,9 @@ export class Inputs {
   /** A person wants what they wrote while the relay was away to go in after all. @throws AppError */
   async sendAfterAll(threadId: string, messageId: string): Promise<void> {
     const message = await this.#options.api.findMessage(threadId, messageId);
-    const type = this.#options.findType(threadId);
-    if (!message || type === undefined)
-      throw new AppError("not_found", "That message or its session is gone.");
-    await this.#queue.run(threadId, () => this.#type(message, type));
+    const thread = this.#options.threads.find(threadId);
+    if (!message || !thread) throw new AppError("not_found", "That message or its session is gone.");
+    await this.#queue.run(threadId, () => this.#type(message, thread));
   }
 
   /** Until it works: with what comes later, what was missed would count as taken care of. */
@@ -120,21 +114,22 @@ export class Inputs {
     }
   }
 
-  async #typeOrReply(message: DiscordMessage, type: ThreadType): Promise<void> {
+  async #typeOrReply(message: DiscordMessage, thread: LiveThread): Promise<void> {
     const { log } = this.#options;
     try {
-      await this.#type(message, type);
+      await this.#type(message, thread);
     } catch (error) {
       if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
       const hint =
         error instanceof AppError && error.code === "thread_ended" ? " Use /done to end this thread." : "";
-      const content = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
-      await this.#reply(message, { content, nonce: `no-${message.id}` });
+      const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
+      await this.#reply(message, thread, { name: `no.${message.id}`, text });
     }
   }
 
-  async #type(message: DiscordMessage, type: ThreadType): Promise<void> {
-    const { onTyping, log } = this.#options;
+  async #type(message: DiscordMessage, thread: LiveThread): Promise<void> {
+    const { log } = this.#options;
+    const isAgent = thread.type === "agent";
     const files = message.attachments.filter(isTextFile);
     const refused = message.attachments.filter((file) => !isTextFile(file));
     if (message.content === "" && files.length === 0) {
@@ -149,10 +144,11 @@ export class Inputs {
       ...(message.content === "" ? [] : [inputText(message.content)]),
       ...(await Promise.all(files.map(download))),
     ];
-    onTyping(message.channel_id);
-    for (const [part, text] of (type === "agent" ? [texts.join("\n\n")] : texts).entries()) {
+    // What it causes belongs below it.
+    thread.delivery.breakPage();
+    for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
       const inputId = part === 0 ? message.id : `${message.id}.${part}`;
-      await this.#send(message.channel_id, type === "agent" ? text : asLines(text), inputId);
+      await this.#send(thread.vm, isAgent ? text : asLines(text), inputId);
     }
     if (refused.length > 0) {
       const names = refused.map(({ filename }) => filename).join(", ");
@@ -164,12 +160,13 @@ export class Inputs {
   }
 
   /** The sidecar types an id once, so asking again is safe. */
-  async #send(threadId: string, text: string, inputId: string): Promise<void> {
-    const { client, signal, log } = this.#options;
+  async #send(thread: VmThread, text: string, inputId: string): Promise<void> {
+    const { signal, log } = this.#options;
+    const { threadId } = thread;
     const startedAt = performance.now();
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        await client.sendInput(threadId, { text, inputId });
+        await thread.send({ text, inputId });
         return;
       } catch (error) {
         const mayComeBack = error instanceof AppError && error.code === "unavailable";
@@ -180,18 +177,22 @@ export class Inputs {
     }
   }
 
-  async #ask(message: DiscordMessage, ageMs: number): Promise<void> {
-    await this.#reply(message, {
-      content: `⏳ You wrote this ${formatDuration(ageMs / 1_000)} ago, while nobody was listening. Is it still to go in?`,
-      components: sendButton(message.id),
-      nonce: `ask-${message.id}`,
+  async #ask(message: DiscordMessage, thread: LiveThread, ageMs: number): Promise<void> {
+    await this.#reply(message, thread, {
+      name: `ask.${message.id}`,
+      text: `⏳ You wrote this ${formatDuration(ageMs / 1_000)} ago, while nobody was listening. Is it still to go in?`,
+      buttons: sendButton(message.id),
     });
   }
 
-  async #reply(message: DiscordMessage, reply: Parameters<DiscordApi["send"]>[1]): Promise<void> {
-    const { api, log } = this.#options;
+  async #reply(
+    message: DiscordMessage,
+    { delivery }: LiveThread,
+    { name, text, buttons = [] }: { name: string; text: string; buttons?: readonly Button[] },
+  ): Promise<void> {
+    const { log } = this.#options;
     try {
-      await api.send(message.channel_id, { ...reply, replyTo: message.id });
+      await delivery.say(name, { text, buttons, replyTo: message.id });
     } catch (error) {
       if (findRefusal(error) === undefined) throw error;
       log.warn({ threadId: message.channel_id, err: error }, "could not reply to a person");

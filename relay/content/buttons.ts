@@ -1,0 +1,24 @@
+/** The buttons below messages. All that a button means is in its id, so that it works after any restart. */
+
+/** What a person can press. discord/ gives it Discord's shape. */
+export interface Button {
+  /** 1 to 100 characters; comes back when somebody presses it. */
+  readonly id: string;
+  /** At most 80 characters. */
+  readonly label: string;
+  readonly style: "primary" | "secondary" | "success" | "danger";
+}
+
+export const KEY_BUTTONS: readonly Button[] = [
+  { id: "key:C-c", label: "Ctrl-C", style: "secondary" },
+  { id: "key:Up,Enter", label: "↑⏎", style: "secondary" },
+  { id: "done", label: "Done", style: "danger" },
+];
+
+/** Below the message that tells a thread's end: all that is left to do. */
+export const DONE_BUTTON: readonly Button[] = [{ id: "done", label: "Done", style: "secondary" }];
+
+/** Sends what a person wrote while the relay was away. */
+export function sendButton(messageId: string): readonly Button[] {
+  return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];
+}

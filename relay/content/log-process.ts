@@ -1,0 +1,69 @@
+/** The process behind a log: whether it runs, how it ended, and what of that was told. */
+import type { OutputReply, Thread } from "../../shared/api.ts";
+import type { Notice } from "./content.ts";
+import { afterNotice, listNotices, type NoticeFacts, type Told } from "./notices.ts";
+
+export class LogProcess {
+  readonly #thread: Thread;
+  #isRunning: boolean;
+  /** The thread as it ended, once all of its output is read. */
+  #ended: Thread | undefined;
+  #isEndSilent = false;
+  #told: Told;
+  #lastBellAt = 0;
+
+  /** @param offset how far the log has been read. */
+  constructor(thread: Thread, offset: number, told: Told) {
+    this.#thread = thread;
+    this.#isRunning = thread.processRunning;
+    this.#told = told;
+    this.end(thread, offset);
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  get told(): Told {
+    return this.#told;
+  }
+
+  /** @returns whether the process has ended and {@link end} is to be told how. */
+  accept({ processRunning, more, status, output }: OutputReply): boolean {
+    this.#isRunning = processRunning;
+    if (processRunning) this.#ended = undefined;
+    return !processRunning && !more && (this.#ended?.status !== status || output !== "");
+  }
+
+  end(thread: Thread, offset: number): void {
+    if (!thread.processRunning && thread.offset <= offset) this.#ended = thread;
+  }
+
+  /** Whoever ends the thread tells it themselves. */
+  silenceEnd(): void {
+    this.#isEndSilent = true;
+  }
+
+  notices(bells: number, now: number): Notice[] {
+    return listNotices(this.#facts(bells), now);
+  }
+
+  tell(notice: Notice, bells: number, now: number): void {
+    this.#told = afterNotice(notice, this.#facts(bells));
+    if (notice.key.startsWith("bell.")) this.#lastBellAt = now;
+  }
+
+  #facts(bells: number): NoticeFacts {
+    return {
+      thread: this.#thread,
+      bells,
+      ended: this.#isEndSilent ? undefined : this.#ended,
+      told: this.#told,
+      lastBellAt: this.#lastBellAt,
+    };
+  }
+}

@@ -1,0 +1,91 @@
+/** What a terminal's thread tells besides its text: its bell and its end. Pure. */
+import type { Thread } from "../../shared/api.ts";
+import { describeExit, formatDuration } from "../texts.ts";
+import { DONE_BUTTON } from "./buttons.ts";
+import type { Notice } from "./content.ts";
+
+/** A program can ring without end; so often people are told. */
+const BELL_INTERVAL_MS = 60_000;
+/** Shorter runs end under the eyes of whoever started them. */
+const MENTION_AFTER_SECONDS = 60;
+
+/** What was told, as the mark keeps it. */
+export interface Told {
+  /** How many bells. */
+  readonly bells: number;
+  /** `endedAt` of the last end. */
+  readonly end: string | undefined;
+}
+
+export interface NoticeFacts {
+  readonly thread: Pick<Thread, "createdBy">;
+  /** How often the bell has rung. */
+  readonly bells: number;
+  /** The thread as it ended; undefined while its process runs. */
+  readonly ended: Thread | undefined;
+  readonly told: Told;
+  /** When a bell was told last. */
+  readonly lastBellAt: number;
+}
+
+/** The bell before the end. */
+export function listNotices({ thread, bells, ended, told, lastBellAt }: NoticeFacts, now: number): Notice[] {
+  const notices: Notice[] = [];
+  if (bells > told.bells && now - lastBellAt >= BELL_INTERVAL_MS) {
+    notices.push({
+      key: `bell.${bells}`,
+      ...withMention("🔔 The terminal bell rang.", thread.createdBy),
+      buttons: [],
+    });
+  }
+  const end = ended && ended.endedAt !== told.end ? describeEnd(ended) : undefined;
+  if (end) notices.push(end);
+  return notices;
+}
+
+/** What is told once a notice is sent. */
+export function afterNotice({ key }: Notice, { told, bells, ended }: NoticeFacts): Told {
+  if (key.startsWith("bell.")) return { ...told, bells };
+  return { ...told, end: ended?.endedAt ?? undefined };
+}
+
+/** One message when a process has ended. Undefined if there is nothing to say. */
+export function describeEnd(thread: Thread): Notice | undefined {
+  const text = endSentence(thread);
+  if (text === undefined || thread.endedAt === null) return undefined;
+  const endedAt = Date.parse(thread.endedAt);
+  const seconds = (endedAt - Date.parse(thread.createdAt)) / 1_000;
+  const isWorthIt = thread.type === "agent" || seconds > MENTION_AFTER_SECONDS;
+  const said = isWorthIt ? withMention(text, thread.createdBy) : { text };
+  return { key: `end.${endedAt}`, ...said, buttons: DONE_BUTTON };
+}
+
+/** Threads made through the API may have been made by somebody who is no Discord user. */
+function withMention(text: string, userId: string): { text: string; mention?: string } {
+  if (!/^\d{17,20}$/.test(userId)) return { text };
+  return { text: `${text} <@${userId}>`, mention: userId };
+}
+
+function endSentence(thread: Thread): string | undefined {
+  if (thread.endedAt === null || thread.processRunning) return undefined;
+  const seconds = (Date.parse(thread.endedAt) - Date.parse(thread.createdAt)) / 1_000;
+  const ran = `after ${formatDuration(seconds)}`;
+  const how = describeExit(thread);
+  switch (thread.status) {
+    case "running":
+    case "waiting":
+    case "queued":
+    case "paused":
+    case "failed":
+    case "locked":
+      return undefined;
+    case "idle":
+      return `✅ The agent's turn is over: ${how}. Write here for the next one, or use /done to end the thread.`;
+    case "exited":
+      return `⏹ The process ended with ${how} ${ran}. /done ends this thread.`;
+    case "killed":
+      return `⏹ This thread was killed ${ran}.`;
+    case "lost":
+      return `⚠️ This session is lost: the terminal server on the VM died under it (a restart of the VM, most likely). Start a new one with /${thread.type}.`;
+  }
+}

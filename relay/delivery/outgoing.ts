@@ -1,0 +1,38 @@
+/** Messages in the shape in which they are sent. */
+import type { MessageText } from "../content/content.ts";
+import type { OutgoingMessage } from "../discord/api.ts";
+import { toComponents } from "../discord/buttons.ts";
+import { findRefusal } from "../discord/refusals.ts";
+
+/** What the bot says besides the content, such as an answer to a person's message. */
+export interface Post extends MessageText {
+  /** The message that it answers. */
+  readonly replyTo?: string;
+}
+
+export function outgoing({
+  text,
+  buttons,
+  mention,
+  isSilent,
+  replyTo,
+}: Post): Omit<OutgoingMessage, "nonce"> {
+  return {
+    content: text,
+    ...(buttons.length === 0 ? {} : { components: toComponents(buttons) }),
+    ...(mention === undefined ? {} : { mention }),
+    ...(isSilent ? { isSilent } : {}),
+    ...(replyTo === undefined ? {} : { replyTo }),
+  };
+}
+
+/** False if Discord says that the message is gone. */
+export async function isThere(work: Promise<unknown>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (findRefusal(error) !== "unknown message") throw error;
+    return false;
+  }
+}

@@ -1,0 +1,31 @@
+/** How fast one channel of Discord takes messages and edits: each has a limit of its own. Pure: times are parameters. */
+
+/** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
+const EDIT_INTERVAL_MS = 1_200;
+/** 5 new messages in 5 s, and a little slower; after a pause they may come at once. */
+const SENDS = 5;
+const SENDS_PER_MS = 5_500;
+
+export class Pace {
+  #lastEditAt = 0;
+  /** When the newest messages were sent. */
+  #sentAt: number[] = [];
+
+  /** When the next message may be sent. */
+  nextSendAt(): number {
+    return this.#sentAt.length < SENDS ? 0 : (this.#sentAt[0] ?? 0) + SENDS_PER_MS;
+  }
+
+  /** When the next message may be edited or deleted. */
+  nextEditAt(): number {
+    return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + EDIT_INTERVAL_MS;
+  }
+
+  noteSend(at: number): void {
+    this.#sentAt = [...this.#sentAt, at].sort((a, b) => a - b).slice(-SENDS);
+  }
+
+  noteEdit(at: number): void {
+    this.#lastEditAt = at;
+  }
+}

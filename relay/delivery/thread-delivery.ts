@@ -1,0 +1,325 @@
+/** One thread's content on its way to Discord: what it shows becomes messages, each of them exactly once. */
+import type { LedgerRow, MessageRequest } from "../../shared/api.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
+import { compareIds, type DiscordApi, snowflakeTime } from "../discord/api.ts";
+import type { Budget } from "../discord/budget.ts";
+import { toComponents } from "../discord/buttons.ts";
+import type { Refusal } from "../discord/refusals.ts";
+import { Ledger, POST } from "./ledger.ts";
+import { MarkKeeper } from "./mark-keeper.ts";
+import { isThere, outgoing, type Post } from "./outgoing.ts";
+import { Pace } from "./pace.ts";
+import { deleteNewest, isNewest, type PageAction, planPages, shownBy } from "./plan.ts";
+import { Pump, type Step } from "./pump.ts";
+
+/** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
+const MAX_LIVE_AGE_MS = 50 * 60_000;
+/** So many of the newest posts stay in the ledger: asked for again after a restart, they are not sent again. */
+const KEPT_POSTS = 20;
+
+export interface ThreadDeliveryOptions<Reply> {
+  threadId: string;
+  content: Content<Reply>;
+  rows: readonly LedgerRow[];
+  /** Up to this message all are taken care of. */
+  seen: string;
+  /** Whose share of the request budget it takes. */
+  owner: string;
+  putMark: (mark: ContentMark & { seen: string }) => Promise<void>;
+  putMessage: (key: string, note: MessageRequest) => Promise<void>;
+  api: DiscordApi;
+  budget: Budget;
+  botId: string;
+  log: Log;
+  now: () => number;
+  /** The Discord thread can't be written to now. */
+  onRefused: (refusal: Refusal) => void;
+}
+
+interface WaitingPost {
+  readonly key: string;
+  readonly post: Post;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** A mark, and of how many events of the content it knows. */
+interface Kept {
+  readonly mark: ContentMark & { seen: string };
+  readonly eventCount: number;
+}
+
+export class ThreadDelivery<Reply> {
+  readonly #options: ThreadDeliveryOptions<Reply>;
+  readonly #ledger: Ledger;
+  readonly #keeper: MarkKeeper<Kept>;
+  readonly #pump: Pump;
+  readonly #pace = new Pace();
+  readonly #stop = new AbortController();
+  #posts: WaitingPost[] = [];
+  #seen: string;
+  #isAccepting = false;
+  /** So many events the mark knows that the sidecar has. */
+  #keptEvents: number;
+
+  constructor(options: ThreadDeliveryOptions<Reply>) {
+    const { threadId, content, rows, api, botId, budget, owner, log, now } = options;
+    this.#options = options;
+    this.#seen = options.seen;
+    this.#keptEvents = content.eventCount;
+    this.#ledger = new Ledger({ threadId, rows, put: options.putMessage, api, botId });
+    for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
+    this.#keeper = new MarkKeeper({
+      make: () => this.#makeMark(),
+      put: ({ mark }) => options.putMark(mark),
+      onKept: (kept) => this.#onKept(kept),
+      log,
+    });
+    this.#pump = new Pump({
+      prepare: () => this.#ledger.settle(),
+      next: () => this.#next(),
+      onIdle: () => this.#keeper.soon(),
+      onRefused: (refusal, error) => this.#onRefused(refusal, error),
+      comeBack: () => this.#comeBack(),
+      budget,
+      owner,
+      log,
+      now,
+    });
+  }
+
+  /** Where the next output is read from. */
+  get offset(): number {
+    return this.#options.content.offset;
+  }
+
+  /** Up to here all messages are taken care of; what people wrote after it may still have to go in. */
+  get seen(): string {
+    return this.#seen;
+  }
+
+  get isAccepting(): boolean {
+    return this.#isAccepting;
+  }
+
+  /** Takes what was read from {@link offset} on. One call at a time: look at {@link isAccepting}. */
+  async accept(reply: Reply): Promise<void> {
+    this.#isAccepting = true;
+    try {
+      await this.#options.content.accept(reply, this.#options.now(), this.#stop.signal);
+    } finally {
+      this.#isAccepting = false;
+    }
+    this.#pump.wake();
+  }
+
+  /**
+   * A message of the thread has been taken care of: after a restart it is not looked at again. A person's is noted
+   * at once: found again after ten minutes, they would be asked about it.
+   */
+  noteSeen(messageId: string, isFromPerson: boolean): void {
+    if (compareIds(messageId, this.#seen) <= 0) return;
+    this.#seen = messageId;
+    if (isFromPerson) void this.#keeper.now();
+    else this.#keeper.soon();
+  }
+
+  /** Begins, or goes on after a time in which the Discord thread took nothing. */
+  resume(): void {
+    this.#pump.wake(true);
+  }
+
+  /** A message was deleted: it is looked at again. If it was the newest page, it gets a successor. */
+  noteDeleted(messageId: string): void {
+    const key = this.#ledger.findKey(messageId);
+    if (key === undefined) return;
+    this.#ledger.noteEdit(key, undefined);
+    this.#pump.wake(true);
+  }
+
+  /** A person wrote: what comes from now on stands below their message. */
+  breakPage(): void {
+    this.#options.content.breakPage();
+    this.#pump.wake(true);
+  }
+
+  /**
+   * Says something, before everything else that waits. The same key a second time, also after a restart, says it
+   * once.
+   * @throws what Discord refuses with, or Error if the delivery is closed before.
+   */
+  say(name: string, post: Post): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#posts.push({ key: POST + name, post, resolve, reject });
+      this.#pump.wake(true);
+    });
+  }
+
+  /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
+  async flush(deadlineMs: number): Promise<void> {
+    await this.#pump.flush(deadlineMs);
+  }
+
+  /** Stops; what is not delivered yet is delivered after the next start. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#pump.close();
+    this.#failPosts(new Error("the thread's delivery has ended"));
+    await this.#keeper.close();
+  }
+
+  #next(): Step | undefined {
+    const post = this.#nextPost();
+    if (post) return { at: this.#pace.nextSendAt(), run: () => this.#sendPost(post) };
+    const { content, now } = this.#options;
+    const pages = content.pages(now());
+    const { actions, delivered } = planPages({ pages, ...this.#view() });
+    content.confirm(delivered);
+    const steps = actions.map((action) => ({ at: this.#timeOf(action), action }));
+    const ready = steps.find(({ at }) => at <= now());
+    const next = ready ?? steps.reduce((a, b) => (a && a.at <= b.at ? a : b), steps[0]);
+    if (!next) return this.#nextNotice();
+    if (next.action.kind !== "roll") return { at: next.at, run: () => this.#perform(next.action) };
+    return this.#roll(next.action, pages);
+  }
+
+  #nextPost(): WaitingPost | undefined {
+    for (let post = this.#posts[0]; post; post = this.#posts[0]) {
+      if (!this.#ledger.find(post.key)) return post;
+      this.#posts.shift();
+      post.resolve();
+    }
+    return undefined;
+  }
+
+  #nextNotice(): Step | undefined {
+    const { content, now } = this.#options;
+    content.settle();
+    for (const notice of content.notices(now())) {
+      if (!this.#ledger.find(notice.key)) {
+        return { at: this.#pace.nextSendAt(), run: () => this.#sendNotice(notice) };
+      }
+      content.told(notice, now());
+    }
+    return undefined;
+  }
+
+  #roll(action: Extract<PageAction, { kind: "roll" }>, pages: readonly Page[]): Step | undefined {
+    const { key } = action.page;
+    const how = this.#options.content.roll(key);
+    if (how === "moved") return this.#next();
+    const view = this.#view();
+    const instead: PageAction =
+      how === "edit" ? { ...action, kind: "edit" } : deleteNewest({ pages, ...view }, key);
+    return { at: this.#timeOf(instead), run: () => this.#perform(instead) };
+  }
+
+  async #perform(action: PageAction): Promise<void> {
+    const { api, threadId, now } = this.#options;
+    switch (action.kind) {
+      case "send":
+        return this.#sendPage(action.page);
+      case "edit": {
+        const { page, id } = action;
+        this.#pace.noteEdit(now());
+        // Until there is an answer it may show either.
+        this.#ledger.noteEdit(page.key, undefined);
+        const edit = { content: page.text, components: toComponents(page.buttons) };
+        if (await isThere(api.edit(threadId, id, edit))) this.#ledger.noteEdit(page.key, shownBy(page));
+        else await this.#noteGone(page.key);
+        return;
+      }
+      case "delete":
+        this.#pace.noteEdit(now());
+        await isThere(api.deleteMessage(threadId, action.id));
+        this.#ledger.forget(action.key);
+        return;
+      case "roll":
+        throw new Error("what is rolled is decided before");
+      default:
+        action satisfies never;
+    }
+  }
+
+  async #sendPage(page: Page): Promise<void> {
+    const { content } = this.#options;
+    content.begin(page.key);
+    // What decides about pages must be known when this page is found after a restart.
+    if (content.eventCount !== this.#keptEvents) await this.#keeper.now();
+    await this.#send(page.key, page);
+    void this.#keeper.now();
+  }
+
+  async #sendNotice(notice: Notice): Promise<void> {
+    const { content, now } = this.#options;
+    if (!(await this.#send(notice.key, notice))) return;
+    content.told(notice, now());
+    await this.#keeper.now();
+  }
+
+  async #sendPost(post: WaitingPost): Promise<void> {
+    if (!(await this.#send(post.key, post.post))) return;
+    this.#posts = this.#posts.filter((other) => other !== post);
+    post.resolve();
+  }
+
+  /** @returns false if it has to be sent once more. */
+  #send(key: string, text: Post): Promise<boolean> {
+    this.#pace.noteSend(this.#options.now());
+    return this.#ledger.send(key, outgoing(text), shownBy(text));
+  }
+
+  /** A message was deleted, by a person or by a relay that died then. */
+  async #noteGone(found: string): Promise<void> {
+    const gone = await this.#ledger.findGone(found);
+    const pages = this.#options.content.pages(this.#options.now());
+    for (const key of gone) {
+      const isAside = pages.some((page) => page.key === key && page.isAside);
+      this.#ledger.noteGone(key, isAside || isNewest({ pages, ...this.#view() }, key));
+    }
+  }
+
+  #view() {
+    return {
+      find: (key: string) => this.#ledger.find(key),
+      isTooOld: (id: string) => this.#options.now() - snowflakeTime(id) > MAX_LIVE_AGE_MS,
+    };
+  }
+
+  #timeOf(action: PageAction): number {
+    if (action.kind !== "send") return this.#pace.nextEditAt();
+    return Math.max(this.#pace.nextSendAt(), action.page.notBefore);
+  }
+
+  #makeMark(): Kept | undefined {
+    const { content } = this.#options;
+    const { eventCount } = content;
+    const mark = content.mark();
+    return mark && { mark: { ...mark, seen: this.#seen }, eventCount };
+  }
+
+  #onKept({ mark, eventCount }: Kept): void {
+    this.#keptEvents = eventCount;
+    const posts = this.#ledger.keys.filter((key) => key.startsWith(POST)).slice(-KEPT_POSTS);
+    this.#ledger.prune((key) => posts.includes(key) || this.#options.content.isNeeded(key, mark));
+  }
+
+  #onRefused(refusal: Refusal, error: unknown): void {
+    this.#failPosts(error);
+    this.#options.onRefused(refusal);
+  }
+
+  #failPosts(error: unknown): void {
+    for (const post of this.#posts.splice(0)) post.reject(error);
+  }
+
+  /** Discord archives what nobody writes to, and edits are no writing: such a thread comes back. */
+  async #comeBack(): Promise<boolean> {
+    const { api, threadId } = this.#options;
+    const channel = await api.findChannel(threadId);
+    if (!channel || channel.isLocked || channel.isArchivedByPerson) return false;
+    await api.setArchived(threadId, false);
+    return true;
+  }
+}

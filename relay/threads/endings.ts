@@ -1,0 +1,133 @@
+/** How threads end: killed by a person, gone with their Discord thread, or ended without us. */
+import type { KillReply } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { DiscordApi } from "../discord/api.ts";
+import { findRefusal } from "../discord/refusals.ts";
+import { killedText } from "../texts.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { Threads } from "./threads.ts";
+import type { Vm } from "./vm.ts";
+
+/** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
+const FLUSH_MS = 12_000;
+/** Of that, for the messages alone. */
+const MIN_FLUSH_MS = 4_000;
+const READ_BYTES = 512 * 1024;
+const VANISHED = "⚠️ This session does not exist on the VM any more, so its thread is closed.";
+
+export interface EndingsOptions {
+  vm: Vm;
+  threads: Threads;
+  api: DiscordApi;
+  log: Log;
+}
+
+export class Endings {
+  readonly #options: EndingsOptions;
+
+  constructor(options: EndingsOptions) {
+    this.#options = options;
+    options.threads.onDeleted((threadId) => this.onDiscordThreadDeleted(threadId));
+  }
+
+  /**
+   * Kills a thread and shows what it printed last; the caller answers the person and then calls `archive`.
+   * @throws AppError
+   */
+  async kill(threadId: string): Promise<{ reply: KillReply; archive: () => Promise<void> }> {
+    const { vm, threads } = this.#options;
+    threads.setBusy(threadId, true);
+    try {
+      const reply = await vm.thread(threadId).kill();
+      const thread = threads.find(threadId);
+      thread?.content.silenceEnd();
+      if (thread) await this.#finish(thread);
+      return { reply, archive: () => this.#dropAndArchive(threadId) };
+    } catch (error) {
+      threads.setBusy(threadId, false);
+      throw error;
+    }
+  }
+
+  /** As {@link kill}, told in the thread itself. */
+  async killAndTell(threadId: string): Promise<KillReply> {
+    const delivery = this.#options.threads.find(threadId)?.delivery;
+    const { reply, archive } = await this.kill(threadId);
+    const told = delivery?.say("killed", { text: killedText(reply), buttons: [] }) ?? Promise.resolve();
+    await this.#whereAllowed(threadId, "tell a thread its end", told);
+    await archive();
+    return reply;
+  }
+
+  /** If it is over already, that is as well. */
+  async killQuietly(threadId: string): Promise<void> {
+    try {
+      await this.#options.vm.thread(threadId).kill();
+    } catch (error) {
+      if (!(error instanceof AppError && ["thread_ended", "not_found"].includes(error.code))) throw error;
+    }
+  }
+
+  /** A Discord thread was deleted: its process ends. */
+  async onDiscordThreadDeleted(threadId: string): Promise<void> {
+    const { threads, log } = this.#options;
+    if (!threads.find(threadId)) return;
+    log.info({ threadId }, "the Discord thread was deleted; ending its session");
+    await threads.drop(threadId);
+    await this.killQuietly(threadId);
+  }
+
+  /** The sidecar has no such thread, so there is no ledger to keep either: nobody will look for this message. */
+  async closeVanished(threadId: string): Promise<void> {
+    const { threads, api } = this.#options;
+    await threads.drop(threadId);
+    await this.#whereAllowed(threadId, "tell a thread its end", api.send(threadId, { content: VANISHED }));
+    await this.archive(threadId);
+  }
+
+  /** A thread that ended without us: what is left of it is shown. */
+  async showAndArchive({ threadId, delivery }: LiveThread): Promise<void> {
+    this.#options.threads.setBusy(threadId, true);
+    await delivery.flush(FLUSH_MS);
+    await this.#dropAndArchive(threadId);
+  }
+
+  async archive(threadId: string): Promise<void> {
+    const archiving = this.#options.api.setArchived(threadId, true);
+    await this.#whereAllowed(threadId, "archive a thread", archiving);
+  }
+
+  /** Reads and shows what is left of a thread that has just ended. */
+  async #finish({ vm, delivery }: LiveThread): Promise<void> {
+    const untilMs = performance.now() + FLUSH_MS;
+    // What is slow to take or without end is not waited for: the log has it, and the thread is over.
+    for (let hasMore = true; hasMore && performance.now() < untilMs; ) {
+      while (delivery.isAccepting && performance.now() < untilMs) await pause(20);
+      const reply = await vm.read(delivery.offset, READ_BYTES);
+      if (reply && !delivery.isAccepting) await delivery.accept(reply);
+      hasMore = reply?.more ?? false;
+    }
+    await delivery.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
+  }
+
+  async #dropAndArchive(threadId: string): Promise<void> {
+    const { threads } = this.#options;
+    try {
+      await threads.drop(threadId);
+      await this.archive(threadId);
+    } finally {
+      threads.setBusy(threadId, false);
+    }
+  }
+
+  async #whereAllowed(threadId: string, what: string, work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      if (findRefusal(error) === undefined) throw error;
+      this.#options.log.warn({ threadId, err: error }, `could not ${what}`);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/** Reads what the threads print, all of them in one request that waits for news. */
+import { isOpen, type OutputReply } from "../../shared/api.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Endings } from "./endings.ts";
+import type { LiveThread } from "./live-thread.ts";
+import type { Threads } from "./threads.ts";
+import type { Vm } from "./vm.ts";
+
+export interface PollerOptions {
+  vm: Vm;
+  threads: Threads;
+  endings: Endings;
+  pollIntervalMs: number;
+  log: Log;
+}
+
+/** While all is quiet the sidecar holds the request so long. */
+const QUIET_WAIT_MS = 20_000;
+/** What one reply may hold of a thread, and of all that have much to say: it is held in memory several times. */
+const READ_BYTES = 512 * 1024;
+const READ_ALL_BYTES = 1024 * 1024;
+const MIN_READ_BYTES = 16 * 1024;
+
+export class Poller {
+  readonly #options: PollerOptions;
+  readonly #stop = new AbortController();
+  /** Ends the wait of the request under way, or before the next: something else is to be asked for now. */
+  #interrupt = new AbortController();
+  #polling: Promise<void> = Promise.resolve();
+
+  constructor(options: PollerOptions) {
+    this.#options = options;
+    options.threads.onChanged(() => this.#askAnew());
+  }
+
+  start(): void {
+    this.#polling = this.#poll();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    this.#interrupt.abort();
+    await this.#polling;
+  }
+
+  /** A background loop: a failed round is logged, and the next one comes. */
+  async #poll(): Promise<void> {
+    const { pollIntervalMs, log } = this.#options;
+    const { signal } = this.#stop;
+    let isAway = false;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      let hasMore = false;
+      try {
+        hasMore = await this.#readAll();
+        if (isAway) log.info("the sidecar is back");
+        isAway = false;
+      } catch (error) {
+        if (!isAway) log.warn({ err: error }, "could not read output; still trying");
+        isAway = true;
+      }
+      const spentMs = performance.now() - startedAt;
+      const wake = AbortSignal.any([signal, this.#interrupt.signal]);
+      await pause(hasMore ? 0 : Math.max(0, pollIntervalMs - spentMs), wake);
+    }
+  }
+
+  /** @returns whether a thread has more to read at once. */
+  async #readAll(): Promise<boolean> {
+    this.#interrupt = new AbortController();
+    const { vm, threads, log } = this.#options;
+    // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
+    const all = threads.list();
+    const asked = all.filter(isFree);
+    if (asked.length === 0) return false;
+    const floods = asked.filter(({ hasMore }) => hasMore).length;
+    const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
+    const { signal } = this.#interrupt;
+    const reading = vm.readOutputs(
+      {
+        since: Object.fromEntries(asked.map(({ threadId, delivery }) => [threadId, delivery.offset])),
+        status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
+        limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
+        waitMs: asked.length < all.length ? 0 : QUIET_WAIT_MS,
+      },
+      signal,
+    );
+    const replies = await reading.catch((error: unknown) => {
+      if (signal.aborted) return undefined;
+      throw error;
+    });
+    if (!replies) return true;
+    let hasMore = false;
+    for (const thread of asked) {
+      const { threadId } = thread;
+      const reply = replies[threadId];
+      // What changed while the reply was on its way.
+      if (threads.find(threadId) !== thread || !isFree(thread)) continue;
+      thread.hasMore = reply?.more ?? false;
+      hasMore ||= thread.hasMore;
+      this.#accept(thread, reply).catch((error: unknown) => {
+        log.warn({ threadId, err: error }, "could not take output; trying again");
+      });
+    }
+    return hasMore;
+  }
+
+  async #accept(thread: LiveThread, reply: OutputReply | undefined): Promise<void> {
+    const { threads, endings } = this.#options;
+    const { threadId, delivery } = thread;
+    if (!reply) {
+      if (!threads.isBusy(threadId)) await endings.closeVanished(threadId);
+      return;
+    }
+    await delivery.accept(reply);
+    thread.status = reply.status;
+    if (reply.more) this.#askAnew();
+    if (isOpen(reply.status) || reply.more || threads.isBusy(threadId)) return;
+    // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
+    await endings.showAndArchive(thread);
+  }
+
+  #askAnew(): void {
+    this.#interrupt.abort();
+  }
+}
+
+function isFree({ delivery, paused }: LiveThread): boolean {
+  return !delivery.isAccepting && paused === undefined;
+}
