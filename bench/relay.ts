@@ -225,15 +225,16 @@ const sixtyThreads = async (): Promise<Figure[]> => {
   });
 };
 
-const flood = async (): Promise<Figure[]> => {
-  const row = "50 MB flood beside 9";
-  const bytes = pick(50, 3) * 1024 * 1024;
+/** A flood beside so many other threads, which print a line ten times a second. */
+const floodBeside = async (others: number, megabytes: number): Promise<Figure[]> => {
+  const row = `${megabytes} MB flood ${others === 0 ? "alone" : `beside ${others}`}`;
+  const bytes = pick(megabytes, 3) * 1024 * 1024;
   const gate = "while [ ! -e flood ]; do sleep 0.1; done";
   const command = `${gate}; seq -f 'flood %.0f' 100000000 | head -c ${bytes}; echo; echo "that was all of it"; touch flooded; exec cat`;
-  return withLoad([...Array.from({ length: 9 }, (_, i) => printer(i)), command], async (load) => {
+  return withLoad([...Array.from({ length: others }, (_, i) => printer(i)), command], async (load) => {
     const { discord, sidecar, threadIds, latencies } = load;
     const flooded = threadIds.at(-1) ?? "";
-    await stream(load, pick(5, 2));
+    if (others > 0) await stream(load, pick(5, 2));
     latencies.clear();
     const before = discord.driver.messages(flooded).length;
     const cpu = cpuSeconds([load.relay.pid()]);
@@ -243,24 +244,30 @@ const flood = async (): Promise<Figure[]> => {
       timeoutMs: 120_000,
     });
     const endedAt = performance.now();
-    await discord.driver.until(() => discord.driver.text(flooded).includes("that was all of it"), {
-      what: "the flood's end",
-      timeoutMs: 120_000,
-    });
+    // As a page: while the flood goes on, its gap shows the newest lines as well.
+    const findEnd = () =>
+      discord.driver
+        .messages(flooded)
+        .findIndex(({ content }) => content.startsWith("```") && content.includes("that was all of it"));
+    await discord.driver.until(() => findEnd() >= 0, { what: "the flood's end", timeoutMs: 120_000 });
+    const used = findEnd() - before;
     const shownMs = performance.now() - endedAt;
     const floodCpu = cpuSeconds([load.relay.pid()]) - cpu;
     await sleep(pick(20_000, 1_000));
     const p50 = overall(latencies, 50);
     const p95 = overall(latencies, 95);
     const { different } = await load.finish();
-    const used = discord.driver.messages(flooded).length - before;
     return [
-      atMost(row, "p50 of the 9, ms", p50, 1_690),
-      atMost(row, "p95 of the 9, ms", p95, 3_250),
+      ...(others === 0
+        ? []
+        : [
+            atMost(row, "p50 of the others, ms", p50, 1_690),
+            atMost(row, "p95 of the others, ms", p95, 3_250),
+          ]),
       atMost(row, "end shown after, ms", shownMs, 5_000),
       told(row, "printed in, ms", endedAt - startedAt),
       told(row, "the relay's CPU for it, s", floodCpu),
-      atMost(row, "messages used", used, 25),
+      atMost(row, "messages before the end", used, 7),
       ...requests(row, load),
       equality(row, different),
     ];
@@ -444,6 +451,12 @@ const memory = async (): Promise<Figure[]> => {
     },
   );
 };
+
+const flood = async (): Promise<Figure[]> => [
+  ...(await floodBeside(9, 50)),
+  ...(await floodBeside(0, 50)),
+  ...(await floodBeside(0, 4)),
+];
 
 const all = { ten: tenThreads, sixty: sixtyThreads, flood, hostile, kills, faults, restart, memory };
 /** Under a minute; kills and faults have short forms of their own among the tests. */
