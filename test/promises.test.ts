@@ -1,6 +1,7 @@
 /** What the documents promise is tested where they say so. */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { MIN_VERSION } from "../agent/engines/claude/version.ts";
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
 
@@ -43,3 +44,14 @@ test("every row of what can go wrong has its tests", () => {
   const rows = rowsOf("README.md", "| what | what happens |").map(([what]) => what);
   expect(troubles.map(([what]) => what)).toEqual(rows);
 });
+
+test.each(["README.md", "Dockerfile.vm", "fly.toml"])(
+  "%s installs a coding agent that the runner takes",
+  (file) => {
+    const versions = [...read(file).matchAll(/@anthropic-ai\/claude-code@([\d.]+\d)/g)].map(
+      ([, version]) => version,
+    );
+    expect(versions.length).toBeGreaterThan(0);
+    expect(new Set(versions)).toEqual(new Set([MIN_VERSION]));
+  },
+);
