@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
 import express, { type Request, type RequestHandler, type Response, type Router } from "express";
 import { AppError } from "../../shared/errors.ts";
-import type { TokenCheck } from "../http/token.ts";
+import type { TokenCheck } from "../callers/token.ts";
 import {
   findSecretInHeader,
   findSecretInProtocols,

@@ -25,6 +25,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { createOpenApi } from "../../shared/openapi.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import { diskFull } from "../streams/disk.ts";
 import { plainText } from "../streams/plain-text.ts";
@@ -39,7 +40,6 @@ import { answer, parse } from "./exchange.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
 import type { RefusalLog } from "./refusal-log.ts";
-import type { TokenCheck } from "./token.ts";
 
 const LOG_CHUNK_BYTES = 256 * 1024;
 

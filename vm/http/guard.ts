@@ -4,11 +4,11 @@ import type { Request, RequestHandler } from "express";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { TokenCheck } from "../callers/token.ts";
 import { Addresses } from "./addresses.ts";
 import { markKnown } from "./connections.ts";
 import { routeOf } from "./metrics.ts";
 import type { RefusalLog } from "./refusal-log.ts";
-import type { TokenCheck } from "./token.ts";
 
 const GUESSES_PER_MINUTE = 20;
 const SLOW_ANSWER_MS = 2_000;
