@@ -40,6 +40,7 @@ import { Orphans } from "./threads/orphans.ts";
 import { Outputs } from "./threads/outputs.ts";
 import { Programs } from "./threads/programs.ts";
 import { Reconciler } from "./threads/reconciler.ts";
+import { Repos } from "./threads/repos.ts";
 import { ThreadFiles } from "./threads/thread-files.ts";
 import { Threads } from "./threads/threads.ts";
 import { Typing } from "./threads/typing.ts";
@@ -245,8 +246,7 @@ export async function runSidecar(
       wrongTokens,
       refusalLog,
       console,
-      reposDir,
-      threadEnv,
+      repos: new Repos(reposDir, threadEnv),
       getHealth,
       metrics,
       log,

@@ -15,7 +15,7 @@ import {
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { markKnown } from "../http/connections.ts";
+import { markKnown } from "../callers/known.ts";
 import { type AttachOptions, attachClient } from "../tmux/attach-client.ts";
 import { type ViewedThread, Viewer, type ViewerLimits } from "./viewer.ts";
 

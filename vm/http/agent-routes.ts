@@ -1,5 +1,5 @@
 /** The routes of agent threads. */
-import { Router } from "express";
+import type { Router } from "express";
 import {
   answerRequestSchema,
   controlRequestSchema,
@@ -7,12 +7,12 @@ import {
   transcriptQuerySchema,
 } from "../../shared/agent/api.ts";
 import type { Agents } from "../agents/agents.ts";
-import { answer, parse } from "./exchange.ts";
+import { answer, parse, threadRouter } from "./exchange.ts";
 
 const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model"] as const;
 
 export function agentRoutes(agents: Agents): Router {
-  const router = Router();
+  const router = threadRouter();
   router.get("/thread/:id/transcript", async (req, res) => {
     answer(res, await agents.readTranscript(req.params.id, parse(transcriptQuerySchema, req.query)));
   });

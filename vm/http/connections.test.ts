@@ -4,7 +4,8 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { until } from "../../test/support/wait.ts";
-import { type ConnectionLimits, markKnown } from "./connections.ts";
+import { markKnown } from "../callers/known.ts";
+import type { ConnectionLimits } from "./connections.ts";
 import { createHttpServer } from "./server.ts";
 
 const MIB = 1024 * 1024;

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { isKnown } from "../callers/known.ts";
 
 export interface ConnectionLimits {
   maxConnections: number;
@@ -23,13 +24,6 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   lookIntervalMs: 5_000,
 };
 
-const known = new WeakSet<Socket>();
-
-/** A request on this connection had the token, or a session: it is not closed to make room for others. */
-export function markKnown(socket: Socket): void {
-  known.add(socket);
-}
-
 /** Holds the connections of a server to the limits, for as long as it listens. */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   /** Oldest first, with how much was taken when something was taken last. */
@@ -39,7 +33,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     sockets.set(socket, { takenBytes: 0, at: performance.now() });
     socket.once("close", () => sockets.delete(socket));
     if (sockets.size <= limits.maxConnections) return;
-    const oldest = [...sockets.keys()].find((one) => !known.has(one)) ?? socket;
+    const oldest = [...sockets.keys()].find((one) => !isKnown(one)) ?? socket;
     sockets.delete(oldest);
     oldest.destroy();
   });

@@ -4,10 +4,10 @@ import type { Request, RequestHandler } from "express";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { markKnown } from "../callers/known.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import { Addresses } from "./addresses.ts";
-import { markKnown } from "./connections.ts";
-import { routeOf } from "./metrics.ts";
+import { routeOf } from "./exchange.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 
 const GUESSES_PER_MINUTE = 20;

@@ -2,6 +2,7 @@
 import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Thread, threadStatusSchema } from "../../shared/api.ts";
+import { routeOf } from "./exchange.ts";
 
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -102,10 +103,4 @@ function collectProcessMetrics(registry: Registry): void {
   for (const figure of ["min", "max", "mean", "stddev", "p50", "p90", "p99"]) {
     registry.removeSingleMetric(`${prefix}nodejs_eventloop_lag_${figure}_seconds`);
   }
-}
-
-/** `/thread/:id/output`, or `unknown`. */
-export function routeOf(req: Parameters<RequestHandler>[0]): string {
-  const path: unknown = req.route?.path;
-  return typeof path === "string" ? path : "unknown";
 }

@@ -1,0 +1,39 @@
+/** What a caller is told if its request fails, and which failures are bugs. */
+import type { ErrorRequestHandler } from "express";
+import { MAX_BODY_BYTES } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { diskFull } from "../streams/disk.ts";
+import { answer } from "./exchange.ts";
+
+export function answerError(log: Log): ErrorRequestHandler {
+  return (error: unknown, req, res, _next) => {
+    const appError = toAppError(error);
+    if (appError.code === "internal")
+      log.error({ err: error, method: req.method, path: req.path }, "request failed");
+    if (res.headersSent) return void res.destroy();
+    answer(res, { error: appError.message, code: appError.code }, appError.status);
+  };
+}
+
+/** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */
+function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const { type, status, code } = error as { type?: string; status?: number; code?: string };
+  if (code === "SQLITE_FULL" || code === "ENOSPC") {
+    return diskFull(error);
+  }
+  if (type === "entity.too.large") {
+    return new AppError(
+      "too_large",
+      `The body may have at most ${MAX_BODY_BYTES.toLocaleString("en")} bytes.`,
+    );
+  }
+  if (type === "entity.parse.failed") return new AppError("invalid_request", "The body is not valid JSON.");
+  if (status !== undefined && status >= 400 && status < 500) {
+    return new AppError("invalid_request", `The request can't be read: ${(error as Error).message}.`);
+  }
+  return new AppError("internal", "Something went wrong in the sidecar; its log says what.", {
+    cause: error,
+  });
+}

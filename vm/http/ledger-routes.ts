@@ -1,0 +1,18 @@
+/** The routes of the relay's ledgers. */
+import type { Router } from "express";
+import { listQuerySchema, messageKeySchema, messageRequestSchema } from "../../shared/api.ts";
+import type { Ledgers } from "../threads/ledgers.ts";
+import { answer, parse, threadRouter } from "./exchange.ts";
+
+export function ledgerRoutes(ledgers: Ledgers): Router {
+  const router = threadRouter();
+  router.put("/thread/:id/messages/:key", (req, res) => {
+    const key = parse(messageKeySchema, req.params.key, "key");
+    ledgers.put(req.params.id, key, parse(messageRequestSchema, req.body));
+    res.status(204).end();
+  });
+  router.get("/threads/messages", (req, res) => {
+    answer(res, { threads: ledgers.list(parse(listQuerySchema, req.query).status) });
+  });
+  return router;
+}

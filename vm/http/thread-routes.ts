@@ -1,0 +1,54 @@
+/** The routes of threads as such: made, listed, described, named, seen, resized, ended. */
+import type { Router } from "express";
+import {
+  createRequestSchema,
+  deliverySchema,
+  type KillReply,
+  listQuerySchema,
+  resizeRequestSchema,
+  screenQuerySchema,
+  titleRequestSchema,
+} from "../../shared/api.ts";
+import type { Creation } from "../threads/creation.ts";
+import type { Threads } from "../threads/threads.ts";
+import { answer, parse, threadRouter } from "./exchange.ts";
+
+export interface ThreadRoutesOptions {
+  threads: Threads;
+  creation: Creation;
+  /** As `killThread`. */
+  kill: (threadId: string) => Promise<KillReply>;
+}
+
+export function threadRoutes({ threads, creation, kill }: ThreadRoutesOptions): Router {
+  const router = threadRouter();
+  router.post("/thread/create", async (req, res) => {
+    const { tmuxSession } = await creation.create(parse(createRequestSchema, req.body));
+    answer(res, { created: true, tmuxSession }, 201);
+  });
+  router.get("/threads", (req, res) => {
+    answer(res, { threads: threads.list(parse(listQuerySchema, req.query).status) });
+  });
+  router.get("/thread/:id", (req, res) => {
+    answer(res, threads.get(req.params.id));
+  });
+  router.put("/thread/:id/title", (req, res) => {
+    threads.setTitle(req.params.id, parse(titleRequestSchema, req.body).title);
+    res.status(204).end();
+  });
+  router.put("/thread/:id/delivery", (req, res) => {
+    threads.setDelivery(req.params.id, parse(deliverySchema, req.body));
+    res.status(204).end();
+  });
+  router.get("/thread/:id/screen", async (req, res) => {
+    answer(res, await threads.getScreen(req.params.id, parse(screenQuerySchema, req.query).format));
+  });
+  router.post("/thread/:id/resize", async (req, res) => {
+    await threads.resize(req.params.id, parse(resizeRequestSchema, req.body));
+    answer(res, { resized: true });
+  });
+  router.post("/thread/:id/kill", async (req, res) => {
+    answer(res, await kill(req.params.id));
+  });
+  return router;
+}
