@@ -3,7 +3,7 @@
 //   start   runs until a signal or until one of the programs ends; --adopt or --discard are for the sidecar
 //   stop    ends the threads, their tmux server, and the scripts/run that is alive
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -18,6 +18,7 @@ import {
   refuseSecond,
   refuseTakenPort,
 } from "./processes.mjs";
+import { makeWorkspace } from "./workspace.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -76,7 +77,7 @@ async function start() {
   );
   const vmUrl = addressOf(vmPort);
   const release = holdRun(runFile, { vmUrl });
-  makeWorkspace();
+  if (read("REPOS_DIR") === undefined) makeWorkspace(reposDir);
 
   const programs = [];
   const ending = waitForEnd();
@@ -224,34 +225,6 @@ function announce(vmUrl, page) {
   say("Ctrl-C ends it; threads go on in tmux until scripts/run --stop.");
   say();
   say(page ? `Open ${page}` : "Type /terminal in the Discord channel.");
-}
-
-/** Something to complete and to run for the first /terminal. Only where the default folder is not there yet. */
-function makeWorkspace() {
-  if (read("REPOS_DIR") !== undefined || existsSync(reposDir)) return;
-  const example = join(reposDir, "example");
-  mkdirSync(example, { recursive: true });
-  const readme = `# A workspace
-
-threadmux runs its threads in the directories here; put or clone your projects beside this one. To try it:
-
-    /terminal dir:example command:./count.sh
-    /terminal dir:example command:bash
-`;
-  writeFileSync(join(example, "README.md"), readme);
-  const script = `#!/bin/sh
-# Counts to ten on one line, then asks for a name: a program to watch and to type into.
-for i in 1 2 3 4 5 6 7 8 9 10; do
-  printf '\\rcounting: %s of 10' "$i"
-  sleep 1
-done
-printf '\\nYour name? '
-read -r name
-echo "Hello, $name."
-`;
-  writeFileSync(join(example, "count.sh"), script, { mode: 0o755 });
-  // A repository of its own, or git would take it for a part of this checkout.
-  spawnSync("git", ["init", "--quiet", "--initial-branch", "main", example], { stdio: "ignore" });
 }
 
 function tmux(...args) {
