@@ -9,6 +9,7 @@ import { AWAITING } from "./agent/files.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
+import { KEY_NAME } from "./key-name.ts";
 import { cleanTitle } from "./title.ts";
 
 /** JSON bodies above this are answered `too_large`. */
@@ -100,20 +101,6 @@ export const createRequestSchema = z.strictObject({
 export type CreateRequest = z.input<typeof createRequestSchema>;
 export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string() });
 
-/**
- * Keys by tmux's names, as far as a terminal has bytes for them; of others tmux types the name, or nothing: a
- * character or `Enter`, `Escape`, … also with `M-`; a letter, `Space` or one of `@[\]^_?` with `C-`; `S-Tab`; arrows,
- * `Home` to `Delete` and `F1` to `F12` with any of `C-`, `M-` and `S-`.
- */
-const KEY = new RegExp(
-  `^(?:${[
-    "(?:M-)?(?:[!-~]|Enter|Escape|Tab|Space|BSpace)",
-    "(?:C-|C-M-|M-C-)(?:[A-Za-z@[\\]\\\\^_?]|Space)",
-    "BTab|S-Tab",
-    "(?:[CMS]-){0,3}(?:Up|Down|Left|Right|Home|End|PageUp|PageDown|PPage|NPage|IC|DC|Insert|Delete|F(?:[1-9]|1[0-2]))",
-  ].join("|")})$`,
-);
-
 export const inputRequestSchema = z.union([
   z.strictObject({
     text: z.string(),
@@ -130,7 +117,7 @@ export const inputRequestSchema = z.union([
     when: z.enum(["now", "next_turn"]).optional(),
   }),
   z.strictObject({
-    key: z.string().regex(KEY, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
+    key: z.string().regex(KEY_NAME, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),
   }),
 ]);
 export type InputRequest = z.input<typeof inputRequestSchema>;
