@@ -1,0 +1,149 @@
+/** How the house is built: which room knows which, and how long a file may be. Circles are biome's, `npm run check`. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** A room is the files whose paths begin with one of these; the longest beginning counts. */
+type Room = readonly string[];
+
+/** Each side's rooms, the lowest first: a room may know those above it in this list, and shared/. */
+const SIDES: Record<string, readonly Room[]> = {
+  vm: [
+    ["vm/console/page/"], // runs in a browser
+    ["vm/callers/"],
+    ["vm/processes/"],
+    ["vm/tmux/"],
+    ["vm/store/"],
+    ["vm/streams/"],
+    ["vm/threads/"],
+    ["vm/agents/"],
+    ["vm/console/"],
+    ["vm/http/"],
+    ["vm/"], // main, run, config
+  ],
+  relay: [
+    ["relay/content/", "relay/texts.ts"],
+    ["relay/screenshot/"],
+    ["relay/discord/"], // what is sent to Discord, and at which pace
+    ["relay/delivery/"],
+    ["relay/threads/"],
+    // What people ask of the bot.
+    [
+      "relay/discord/bot.ts",
+      "relay/discord/commands.ts",
+      "relay/discord/connection.ts",
+      "relay/discord/keys.ts",
+    ],
+    ["relay/"],
+  ],
+  agent: [
+    ["agent/engine.ts", "agent/content.ts"],
+    ["agent/folder/"],
+    ["agent/core/"],
+    ["agent/process/"],
+    ["agent/show/"],
+    ["agent/engines/"],
+    ["agent/"],
+  ],
+  cli: [["cli/"], ["cli/commands/"], ["cli/program.ts", "cli/main.ts"]],
+  "local-discord": [
+    ["local-discord/seen.ts", "local-discord/types.ts"],
+    ["local-discord/page/"], // runs in a browser
+    ["local-discord/"],
+  ],
+};
+
+/** Arrows that still point the wrong way. Take a line out as soon as the test says so; add none. */
+const KNOWN_ARROWS: readonly string[] = [
+  "vm/streams/drain.ts -> vm/threads/thread-files.ts",
+  "vm/streams/log-keeper.ts -> vm/threads/thread-files.ts",
+  "vm/threads/outputs.ts -> vm/agents/agents.ts",
+];
+
+const MAX_LINES = 350;
+
+/** Files that are still too long. Take a line out as soon as the test says so; add none. */
+const KNOWN_LONG: readonly string[] = ["bench/relay.ts", "bench/sidecar.ts", "vm/tmux/server.ts"];
+
+function filesOf(folder: string, isWanted: (path: string) => boolean): string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => posix.join(entry.parentPath.slice(root.length), entry.name))
+    .filter((path) => isWanted(path) && !isGenerated(path))
+    .sort();
+}
+
+/** What builds put beside the sources. */
+function isGenerated(path: string): boolean {
+  const isCompiled = path.endsWith(".js") && existsSync(join(root, path.replace(/\.js$/, ".ts")));
+  return isCompiled || /\/bundle\/|\/\.[^/]*$/.test(path);
+}
+
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const isTest = (path: string) => /\.test\.ts$|\/testing\//.test(path);
+
+/** What a file imports of ours, types included. */
+function importsOf(path: string): string[] {
+  const { importedFiles } = ts.preProcessFile(read(path), true, true);
+  return importedFiles
+    .filter(({ fileName }) => fileName.startsWith("."))
+    .map(({ fileName }) => posix.join(dirname(path), fileName));
+}
+
+function roomOf(rooms: readonly Room[], path: string): number {
+  const length = (room: Room) =>
+    Math.max(-1, ...room.filter((start) => path.startsWith(start)).map((start) => start.length));
+  const lengths = rooms.map(length);
+  return Math.max(...lengths) < 0 ? -1 : lengths.indexOf(Math.max(...lengths));
+}
+
+/** Imports of a higher room. */
+function wrongArrows(rooms: readonly Room[], from: string, targets: readonly string[]): string[] {
+  const room = roomOf(rooms, from);
+  return targets.filter((target) => roomOf(rooms, target) > room).map((target) => `${from} -> ${target}`);
+}
+
+test("a wrong arrow is found, by the longest beginning", () => {
+  const rooms = [["a/low/", "a/high/but-low.ts"], ["a/high/"], ["a/"]];
+  expect(
+    wrongArrows(rooms, "a/low/x.ts", ["a/high/y.ts", "a/high/but-low.ts", "a/low/z.ts", "b/c.ts"]),
+  ).toEqual(["a/low/x.ts -> a/high/y.ts"]);
+  expect(wrongArrows(rooms, "a/main.ts", ["a/high/y.ts", "a/low/x.ts"])).toEqual([]);
+});
+
+test.each(Object.entries(SIDES))("in %s/ a lower room never knows a higher one", (side, rooms) => {
+  const files = filesOf(side, (path) => path.endsWith(".ts") && !isTest(path));
+  for (const [index, room] of rooms.entries()) {
+    const some = files.some((path) => roomOf(rooms, path) === index);
+    expect(some, `${room.join(", ")} has no file: take this room out of SIDES`).toBe(true);
+  }
+  const arrows = files.flatMap((path) => wrongArrows(rooms, path, importsOf(path)));
+  const known = KNOWN_ARROWS.filter((arrow) => arrow.startsWith(`${side}/`));
+  expect(
+    arrows.filter((arrow) => !known.includes(arrow)),
+    "These files import from a higher room (SIDES has the rooms, the lowest first). Move what both need into the lower room, or hand it over as a parameter from run.ts",
+  ).toEqual([]);
+  expect(
+    known.filter((arrow) => !arrows.includes(arrow)),
+    "These arrows are gone: take them out of KNOWN_ARROWS",
+  ).toEqual([]);
+});
+
+test(`no file has more than ${MAX_LINES} lines`, () => {
+  const folders = ["shared", ...Object.keys(SIDES), "bench", "scripts"];
+  const long = folders
+    .flatMap((folder) => filesOf(folder, (path) => !isTest(path) && /(\.(ts|mjs|js|sh)|\/[^.]+)$/.test(path)))
+    .filter((path) => read(path).split("\n").length - 1 > MAX_LINES);
+  expect(
+    long.filter((path) => !KNOWN_LONG.includes(path)),
+    `These files have more than ${MAX_LINES} lines: give each of their ideas a file of its own`,
+  ).toEqual([]);
+  expect(
+    KNOWN_LONG.filter((path) => !long.includes(path)),
+    "These files are short now, or gone: take them out of KNOWN_LONG",
+  ).toEqual([]);
+});
