@@ -106,9 +106,9 @@ test("/agent: a conversation in a thread of its own", async () => {
   const threadId = /<#(\d+)>/.exec(answer.content)?.[1] ?? "";
   expect(driver.findThread(threadId)?.name).toMatch(/^🤖 shop — fix "it"; \$\(id\) `x` @@/);
   const says = (text: string) => driver.until(() => driver.text(threadId).includes(text), { what: text });
-  await says("It is fixed.");
+  await says("It is fixed.\n-# ");
   driver.post(all.you, threadId, script("second", { text: "And this too." }));
-  await says("And this too.");
+  await says("And this too.\n-# ");
   expect((await all.sidecar.client.getThread(threadId)).type).toBe("agent");
   await run("done", {}, threadId);
   await untilArchived(threadId);

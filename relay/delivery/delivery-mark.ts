@@ -1,12 +1,17 @@
 /** The relay's mark on the sidecar: where a thread's delivery goes on after a restart. At most 4 KiB. */
 import { z } from "zod";
 import { logMarkSchema } from "../content/log-mark.ts";
+import { transcriptMarkSchema } from "../content/transcript/content.ts";
 
-export const deliveryMarkSchema = logMarkSchema.extend({
+const delivery = {
   /** Up to here all messages are taken care of; what people wrote after it may still have to go in. */
   seen: z.string(),
-});
+};
+const logDeliverySchema = logMarkSchema.extend(delivery);
+const transcriptDeliverySchema = transcriptMarkSchema.extend(delivery);
+export const deliveryMarkSchema = z.discriminatedUnion("kind", [logDeliverySchema, transcriptDeliverySchema]);
 export type DeliveryMark = z.infer<typeof deliveryMarkSchema>;
+export type LogDeliveryMark = z.infer<typeof logDeliverySchema>;
 
 /** Undefined if there is none, or one of another kind or version. */
 export function findDeliveryMark(delivery: unknown): DeliveryMark | undefined {

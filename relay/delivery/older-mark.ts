@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { LedgerRow } from "../../shared/api.ts";
 import { logMarkSchema, pageKey, pictureKey } from "../content/log-mark.ts";
 import { compareIds, type DiscordApi } from "../discord/api.ts";
-import type { DeliveryMark } from "./delivery-mark.ts";
+import type { LogDeliveryMark } from "./delivery-mark.ts";
 import { isSentBy } from "./ledger.ts";
 
 /** So many pages such a mark named; the messages of later ones follow in their order. */
@@ -25,7 +25,7 @@ export function findOlderMark(delivery: unknown): OlderMark | undefined {
 }
 
 /** The mark as it is written now. */
-export function toDeliveryMark({ ids: _, screen, sent: __, ...mark }: OlderMark): DeliveryMark {
+export function toDeliveryMark({ ids: _, screen, sent: __, ...mark }: OlderMark): LogDeliveryMark {
   return { ...mark, kind: "log", alternates: screen?.[0] ?? 0 };
 }
 

@@ -14,6 +14,8 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { killedText } from "../texts.ts";
 import type { Inputs } from "../threads/inputs.ts";
+import type { VmThread } from "../threads/vm.ts";
+import { isAgentButton, pressAgentButton, submitForm } from "./agent-buttons.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import { COMMANDS, type CommandContext, completions } from "./commands.ts";
@@ -113,9 +115,10 @@ async function handleInteraction(interaction: Interaction, options: BotOptions):
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
-  } else if (interaction.isChatInputCommand() || interaction.isButton()) {
+  } else if (interaction.isChatInputCommand() || interaction.isButton() || interaction.isModalSubmit()) {
     if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
     else if (interaction.isButton()) await pressButton(interaction, options);
+    else if (interaction.isModalSubmit()) await submitForm(interaction, threadOf(interaction, options));
     else await runCommand(interaction, options);
   }
 }
@@ -144,9 +147,13 @@ async function pressButton(
   const pressed = parseButton(interaction.customId);
   const threadId = interaction.channelId;
   if (pressed?.kind === "done") await interaction.deferReply();
-  else await interaction.deferUpdate();
+  else if (pressed?.kind !== "form") await interaction.deferUpdate(); // a form is the first answer itself
   try {
     if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
+    if (isAgentButton(pressed)) {
+      await pressAgentButton(interaction, pressed, threadOf(interaction, { context }));
+      return;
+    }
     switch (pressed.kind) {
       case "key":
         for (const key of pressed.keys) await context.vm.thread(threadId).send({ key });
@@ -170,6 +177,15 @@ async function pressButton(
       log.error({ err: error, button: interaction.customId }, "a button failed");
     const content = `⚠️ ${sentenceOf(error)}`;
     if (pressed?.kind === "done") await interaction.editReply(content);
+    else if (!interaction.deferred) await interaction.reply({ content, flags: MessageFlags.Ephemeral });
     else await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   }
+}
+
+/** The thread in whose Discord thread something was pressed. */
+function threadOf(
+  { channelId }: { channelId: string | null },
+  { context }: Pick<BotOptions, "context">,
+): VmThread {
+  return context.vm.thread(channelId ?? "");
 }

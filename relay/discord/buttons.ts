@@ -6,7 +6,18 @@ export type Pressed =
   | { kind: "key"; keys: readonly string[] }
   | { kind: "done" }
   /** Send what a person wrote while the relay was away. */
-  | { kind: "send"; messageId: string };
+  | { kind: "send"; messageId: string }
+  /** Decide on what an agent asks to do. */
+  | { kind: "permission"; requestId: string; optionId: string }
+  /** Choose the answer of that number to an agent's question. */
+  | { kind: "choice"; requestId: string; index: number }
+  /** Answer an agent's questions in words. */
+  | { kind: "form"; requestId: string }
+  | { kind: "decline"; requestId: string }
+  /** End the turn that the person sees. */
+  | { kind: "stop"; turnId: string }
+  /** Go on after a failure. */
+  | { kind: "go-on" };
 
 export type Components = readonly object[];
 
@@ -34,9 +45,16 @@ export function toComponents(buttons: readonly Button[]): Components {
 
 /** Undefined for a button that this version does not know. */
 export function parseButton(customId: string): Pressed | undefined {
-  const [kind, value = ""] = customId.split(":");
+  const [kind, value = "", detail = ""] = customId.split(":");
   if (kind === "key" && /^[A-Za-z-]+(,[A-Za-z-]+)*$/.test(value)) return { kind, keys: value.split(",") };
   if (kind === "done") return { kind };
   if (kind === "send" && /^\d{17,20}$/.test(value)) return { kind, messageId: value };
+  if (kind === "go-on") return { kind };
+  if (!/^[\w.-]{1,80}$/.test(value)) return undefined;
+  if (kind === "stop") return { kind, turnId: value };
+  if (kind === "form" || kind === "decline") return { kind, requestId: value };
+  if (kind === "ask" && detail !== "") return { kind: "permission", requestId: value, optionId: detail };
+  if (kind === "answer" && /^\d{1,2}$/.test(detail))
+    return { kind: "choice", requestId: value, index: Number(detail) };
   return undefined;
 }

@@ -42,7 +42,7 @@ export class Endings {
     try {
       const reply = await vm.thread(threadId).kill();
       const thread = threads.find(threadId);
-      thread?.content.silenceEnd();
+      thread?.silenceEnd();
       if (thread) await this.#finish(thread);
       return { reply, archive: () => this.#dropAndArchive(threadId) };
     } catch (error) {
@@ -100,14 +100,15 @@ export class Endings {
   }
 
   /** Reads and shows what is left of a thread that has just ended. */
-  async #finish({ vm, delivery }: LiveThread): Promise<void> {
+  async #finish(thread: LiveThread): Promise<void> {
+    const { vm, delivery, source } = thread;
     const untilMs = performance.now() + FLUSH_MS;
     // What is slow to take or without end is not waited for: the log has it, and the thread is over.
     for (let hasMore = true; hasMore && performance.now() < untilMs; ) {
       while (delivery.isAccepting && performance.now() < untilMs) await pause(20);
-      const reply = await vm.read(delivery.offset, READ_BYTES);
-      if (reply && !delivery.isAccepting) await delivery.accept(reply);
-      hasMore = reply?.more ?? false;
+      const replies = await vm.read(source, delivery.offset, READ_BYTES);
+      if (!delivery.isAccepting) await thread.accept(replies);
+      hasMore = thread.find(replies)?.more ?? false;
     }
     await delivery.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
   }

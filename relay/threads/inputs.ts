@@ -1,4 +1,5 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
+import type { InputRequest } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -148,7 +149,8 @@ export class Inputs {
     thread.delivery.breakPage();
     for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
       const inputId = part === 0 ? message.id : `${message.id}.${part}`;
-      await this.#send(thread.vm, isAgent ? text : asLines(text), inputId);
+      const input = isAgent ? { text, source: `discord:${message.author.id}` } : { text: asLines(text) };
+      await this.#send(thread.vm, { ...input, inputId });
     }
     if (refused.length > 0) {
       const names = refused.map(({ filename }) => filename).join(", ");
@@ -160,13 +162,13 @@ export class Inputs {
   }
 
   /** The sidecar types an id once, so asking again is safe. */
-  async #send(thread: VmThread, text: string, inputId: string): Promise<void> {
+  async #send(thread: VmThread, input: InputRequest): Promise<void> {
     const { signal, log } = this.#options;
     const { threadId } = thread;
     const startedAt = performance.now();
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        await thread.send({ text, inputId });
+        await thread.send(input);
         return;
       } catch (error) {
         const mayComeBack = error instanceof AppError && error.code === "unavailable";

@@ -1,22 +1,50 @@
 /** A thread that the relay serves: its handle, its content, its delivery, and what is known of it. */
-import type { LedgerRow, OutputReply, Thread, ThreadStatus, ThreadType } from "../../shared/api.ts";
+import type { TranscriptReply } from "../../shared/agent/api.ts";
+import type {
+  LedgerRow,
+  OutputReply,
+  OutputsReply,
+  Thread,
+  ThreadStatus,
+  ThreadType,
+} from "../../shared/api.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Content } from "../content/content.ts";
 import { LogContent } from "../content/log-content.ts";
 import type { LogMark } from "../content/log-mark.ts";
+import { TranscriptContent } from "../content/transcript/content.ts";
 import { findDeliveryMark } from "../delivery/delivery-mark.ts";
 import { findOlderMark, findOlderRows, toDeliveryMark } from "../delivery/older-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
+import { isUserId } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import type { Refusal } from "../discord/refusals.ts";
-import type { Vm, VmThread } from "./vm.ts";
+import type { Source, Vm, VmThread } from "./vm.ts";
+
+/** What others do with a delivery, whatever it delivers. */
+export type Delivery = Omit<ThreadDelivery<never>, "accept">;
+
+/** A part of the sidecar's reply, of either kind. */
+export interface News {
+  readonly status: ThreadStatus;
+  /** There is more to read at once. */
+  readonly more: boolean;
+}
 
 export interface LiveThread {
   readonly threadId: string;
   readonly type: ThreadType;
   readonly vm: VmThread;
-  readonly content: LogContent;
-  readonly delivery: ThreadDelivery<OutputReply>;
+  readonly delivery: Delivery;
+  /** What of it is read: a terminal's log, an agent's transcript. */
+  readonly source: Source;
+  /** Its own part of a reply for many threads; undefined if the sidecar has no such thread. */
+  find(replies: OutputsReply): News | undefined;
+  /** Takes that part. One call at a time: look at `delivery.isAccepting`. */
+  accept(replies: OutputsReply): Promise<void>;
+  /** Whoever ends the thread tells it themselves. */
+  silenceEnd(): void;
   /** The name that the sidecar has. */
   title: string;
   /** The status that the sidecar told last. */
@@ -42,18 +70,73 @@ export interface LiveThreadOptions {
 }
 
 export function openThread(options: LiveThreadOptions): LiveThread {
-  const { thread, rows, api, budget, botId, now, onRefused } = options;
-  const { threadId, type, title, status } = thread;
+  return options.thread.type === "agent" ? openAgent(options) : openTerminal(options);
+}
+
+function openTerminal(options: LiveThreadOptions): LiveThread {
+  const { thread } = options;
+  const { threadId } = thread;
   const vm = options.vm.thread(threadId);
   const log = options.log.child({ threadId });
   const older = findOlderMark(thread.delivery);
   const mark = older ? toDeliveryMark(older) : findDeliveryMark(thread.delivery);
-  const content = openContent({ ...options, log }, vm, mark);
-  const delivery = new ThreadDelivery<OutputReply>({
+  const content = openLog({ ...options, log }, vm, mark?.kind === "log" ? mark : undefined);
+  const delivery = openDelivery<OutputReply>({ ...options, log }, vm, content, mark?.seen);
+  return {
+    ...basics(options, vm),
+    delivery,
+    source: "since",
+    find: ({ threads }) => threads[threadId],
+    accept: async ({ threads }) => {
+      const reply = threads[threadId];
+      if (reply) await delivery.accept(reply);
+    },
+    silenceEnd: () => content.silenceEnd(),
+  };
+}
+
+/** Its transcript says all that there is to say: the terminal, in which its runner works, is not shown. */
+function openAgent(options: LiveThreadOptions): LiveThread {
+  const { thread } = options;
+  const { threadId, createdBy } = thread;
+  const vm = options.vm.thread(threadId);
+  const log = options.log.child({ threadId });
+  const mark = findDeliveryMark(thread.delivery);
+  const content = new TranscriptContent({
+    starter: isUserId(createdBy) ? createdBy : undefined,
+    mark: mark?.kind === "transcript" ? mark : undefined,
+  });
+  const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark?.seen);
+  return {
+    ...basics(options, vm),
+    delivery,
+    source: "transcripts",
+    find: ({ transcripts }) => transcripts[threadId],
+    accept: async ({ transcripts }) => {
+      const reply = transcripts[threadId];
+      if (reply) await delivery.accept(reply);
+    },
+    silenceEnd: () => content.silenceEnd(),
+  };
+}
+
+function basics({ thread }: LiveThreadOptions, vm: VmThread) {
+  const { threadId, type, title, status } = thread;
+  return { threadId, type, title, status, vm, paused: undefined, hasMore: false };
+}
+
+function openDelivery<Reply>(
+  { thread, rows, api, budget, botId, log, now, onRefused }: LiveThreadOptions,
+  vm: VmThread,
+  content: Content<Reply>,
+  seen: string | undefined,
+): ThreadDelivery<Reply> {
+  const { threadId } = thread;
+  return new ThreadDelivery<Reply>({
     threadId,
     content,
     rows,
-    seen: mark?.seen ?? threadId,
+    seen: seen ?? threadId,
     owner: thread.createdBy,
     putMark: (kept) => vm.putMark({ ...kept }),
     putMessage: (key, note) => vm.putMessage(key, note),
@@ -64,7 +147,6 @@ export function openThread(options: LiveThreadOptions): LiveThread {
     now,
     onRefused,
   });
-  return { threadId, type, vm, content, delivery, title, status, paused: undefined, hasMore: false };
 }
 
 /**
@@ -89,7 +171,7 @@ export async function loadLedger(
 }
 
 /** Goes on from the mark; from the log's start if there is none, or if it is of another version. */
-function openContent(
+function openLog(
   { thread, rows, isAnsi, log }: LiveThreadOptions,
   vm: VmThread,
   mark: LogMark | undefined,

@@ -1,11 +1,11 @@
 /** Reads what the threads print, all of them in one request that waits for news. */
-import { isOpen, type OutputReply } from "../../shared/api.ts";
+import { isOpen, type OutputsReply } from "../../shared/api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Endings } from "./endings.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
-import type { Vm } from "./vm.ts";
+import type { Source, Vm } from "./vm.ts";
 
 export interface PollerOptions {
   vm: Vm;
@@ -77,9 +77,10 @@ export class Poller {
     const floods = asked.filter(({ hasMore }) => hasMore).length;
     const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
     const { signal } = this.#interrupt;
-    const reading = vm.readOutputs(
+    const reading = vm.readThreads(
       {
-        since: Object.fromEntries(asked.map(({ threadId, delivery }) => [threadId, delivery.offset])),
+        since: offsetsOf(asked, "since"),
+        transcripts: offsetsOf(asked, "transcripts"),
         status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
         limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
         waitMs: asked.length < all.length ? 0 : QUIET_WAIT_MS,
@@ -94,29 +95,29 @@ export class Poller {
     let hasMore = false;
     for (const thread of asked) {
       const { threadId } = thread;
-      const reply = replies[threadId];
       // What changed while the reply was on its way.
       if (threads.find(threadId) !== thread || !isFree(thread)) continue;
-      thread.hasMore = reply?.more ?? false;
+      thread.hasMore = thread.find(replies)?.more ?? false;
       hasMore ||= thread.hasMore;
-      this.#accept(thread, reply).catch((error: unknown) => {
+      this.#accept(thread, replies).catch((error: unknown) => {
         log.warn({ threadId, err: error }, "could not take output; trying again");
       });
     }
     return hasMore;
   }
 
-  async #accept(thread: LiveThread, reply: OutputReply | undefined): Promise<void> {
+  async #accept(thread: LiveThread, replies: OutputsReply): Promise<void> {
     const { threads, endings } = this.#options;
-    const { threadId, delivery } = thread;
-    if (!reply) {
+    const { threadId } = thread;
+    const news = thread.find(replies);
+    if (!news) {
       if (!threads.isBusy(threadId)) await endings.closeVanished(threadId);
       return;
     }
-    await delivery.accept(reply);
-    thread.status = reply.status;
-    if (reply.more) this.#askAnew();
-    if (isOpen(reply.status) || reply.more || threads.isBusy(threadId)) return;
+    await thread.accept(replies);
+    thread.status = news.status;
+    if (news.more) this.#askAnew();
+    if (isOpen(news.status) || news.more || threads.isBusy(threadId)) return;
     // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
     await endings.showAndArchive(thread);
   }
@@ -124,6 +125,11 @@ export class Poller {
   #askAnew(): void {
     this.#interrupt.abort();
   }
+}
+
+function offsetsOf(threads: readonly LiveThread[], source: Source): Record<string, number> {
+  const ofSource = threads.filter((thread) => thread.source === source);
+  return Object.fromEntries(ofSource.map(({ threadId, delivery }) => [threadId, delivery.offset]));
 }
 
 function isFree({ delivery, paused }: LiveThread): boolean {

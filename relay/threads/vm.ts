@@ -1,4 +1,5 @@
 /** The sidecar as the relay sees it. On which one a thread lives is known here and nowhere else. */
+import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type {
   CreateRequest,
   Delivery,
@@ -7,7 +8,7 @@ import type {
   LedgerRow,
   LogQuery,
   MessageRequest,
-  OutputReply,
+  OutputsReply,
   OutputsRequest,
   Repo,
   ResizeRequest,
@@ -16,6 +17,9 @@ import type {
   Thread,
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+
+/** The part of a request for many threads in which a thread's position stands. */
+export type Source = "since" | "transcripts";
 
 export class Vm {
   readonly #client: SidecarClient;
@@ -49,8 +53,8 @@ export class Vm {
     return (await this.#client.listLedgers({ status: "all" }))[threadId] ?? [];
   }
 
-  readOutputs(request: OutputsRequest, signal?: AbortSignal): Promise<Record<string, OutputReply>> {
-    return this.#client.readOutputs(request, signal);
+  readThreads(request: OutputsRequest, signal?: AbortSignal): Promise<OutputsReply> {
+    return this.#client.readThreads(request, signal);
   }
 
   listRepos(prefix: string): Promise<Repo[]> {
@@ -92,9 +96,22 @@ export class VmThread {
     return this.#client.downloadLog(this.threadId, query, signal);
   }
 
-  /** What there is from `since` on. */
-  async read(since: number, limit: number): Promise<OutputReply | undefined> {
-    return (await this.#client.readOutputs({ since: { [this.threadId]: since }, limit }))[this.threadId];
+  /** What there is from `offset` on. */
+  read(source: Source, offset: number, limit: number): Promise<OutputsReply> {
+    return this.#client.readThreads({ since: {}, limit, [source]: { [this.threadId]: offset } });
+  }
+
+  /** What an agent waits for a person to decide. */
+  listAsks(): Promise<AskReply[]> {
+    return this.#client.listAsks(this.threadId);
+  }
+
+  answerAsk(requestId: string, answer: AnswerRequest): Promise<void> {
+    return this.#client.answerAsk(this.threadId, requestId, answer);
+  }
+
+  control(request: ControlRequest): Promise<void> {
+    return this.#client.controlAgent(this.threadId, request);
   }
 
   setTitle(title: string): Promise<void> {

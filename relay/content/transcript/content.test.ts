@@ -1,0 +1,362 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { EventBody, ThreadEvent } from "../../../shared/agent/events.ts";
+import type { Page } from "../content.ts";
+import { TranscriptContent, type TranscriptMark } from "./content.ts";
+
+const STARTER = "123456789012345678";
+const at = (seq: number) => new Date(1_795_000_000_000 + seq * 1_000).toISOString();
+
+function numbered(bodies: readonly EventBody[], from = 1): ThreadEvent[] {
+  return bodies.map(
+    (body, i) => ({ ...body, seq: from + i, id: `r${from + i}.0`, ts: at(from + i) }) as ThreadEvent,
+  );
+}
+
+function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void {
+  const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+  const start = content.offset;
+  const offset = start + Buffer.byteLength(lines);
+  void content.accept({ lines, start, offset, more: false, status: "running", live: null });
+}
+
+function show(bodies: readonly EventBody[]): Page[] {
+  const content = new TranscriptContent({ starter: STARTER });
+  feed(content, numbered(bodies));
+  return [...content.pages()];
+}
+
+const texts = (pages: readonly Page[]) => pages.map(({ text }) => text);
+
+const start: EventBody = { type: "turn_start", turnId: "t1", cause: "message", deliveryIds: ["d1"] };
+const end: EventBody = {
+  type: "turn_end",
+  turnId: "t1",
+  stopReason: "end_turn",
+  durationMs: 92_000,
+  usage: { inputTokens: 45_000, outputTokens: 200 },
+  cost: { amount: 0.2149, currency: "USD" },
+};
+const say = (text: string): EventBody => ({ type: "agent_message", messageId: "m", at: "u", text });
+const call = (id: string, name: string, title: string, rawInput: unknown): EventBody => ({
+  type: "tool_call",
+  toolCallId: id,
+  at: "u",
+  name,
+  title,
+  kind: "execute",
+  rawInput,
+});
+const done = (id: string, more: object = {}): EventBody => ({
+  type: "tool_call_update",
+  toolCallId: id,
+  status: "completed",
+  ...more,
+});
+const ask = (requestId: string, toolCallId: string, more: object = {}): EventBody => ({
+  type: "permission_request",
+  requestId,
+  toolCallId,
+  toolName: "Bash",
+  callKey: "k",
+  input: '{"command":"git push"}',
+  title: "Bash git push",
+  options: [
+    { optionId: "once", name: "Allow once", kind: "allow_once" },
+    { optionId: "no", name: "Deny", kind: "reject_once" },
+  ],
+  ...more,
+});
+
+test("a turn: what it does in one message, its last words alone, how it went below them", () => {
+  const pages = show([
+    start,
+    say("Reading the auth module first."),
+    call("c1", "Read", "Read src/auth.ts", {}),
+    done("c1"),
+    call("c2", "Edit", "Edit src/auth.ts", {}),
+    done("c2", { content: [{ type: "diff", path: "src/auth.ts", oldText: "a\nb", newText: "a\nc\nd" }] }),
+    call("c3", "Bash", "Bash npm run lint", {}),
+    {
+      type: "tool_call_update",
+      toolCallId: "c3",
+      status: "failed",
+      durationMs: 2_000,
+      content: [{ type: "content", content: { type: "text", text: "Exit code 1\nmore" } }],
+    },
+    say("Fixed: the token was **compared** by prefix."),
+    end,
+  ]);
+  expect(texts(pages)).toEqual([
+    "Reading the auth module first.\n✓ Read src/auth.ts\n✓ Edit src/auth.ts · +2 −1\n✗ Bash npm run lint · Exit code 1 · 2.0 s",
+    "Fixed: the token was **compared** by prefix.\n-# 3 steps · 1 min 32 s · 45.2k tokens · $0.21",
+  ]);
+  expect(pages.map(({ isSilent, isSealed }) => ({ isSilent, isSealed }))).toEqual([
+    { isSilent: true, isSealed: true },
+    { isSilent: false, isSealed: true },
+  ]);
+});
+
+test("while it runs: a clock, Stop, and a message that is still edited", () => {
+  const [page] = show([start, call("c1", "Bash", "Bash npm *test*", { command: "npm test" })]);
+  expect(page?.text).toBe(`◌ Bash npm \\*test\\* · <t:${Date.parse(at(2)) / 1_000}:R>`);
+  expect(page?.isSealed).toBe(false);
+  expect(page?.buttons).toEqual([{ id: "stop:t1", label: "Stop", style: "danger" }]);
+});
+
+test("a quick answer shows no activity at all", () => {
+  const think: EventBody = { type: "step_start", stepId: "s1", kind: "chat", title: "Thinking" };
+  const [thinking] = show([start, think]);
+  expect(thinking?.notBefore).toBe(Date.parse(at(2)) + 2_000);
+  const over: EventBody = { type: "step_end", stepId: "s1", status: "completed", durationMs: 900 };
+  const pages = show([start, think, over, say("Hi."), end]);
+  expect(pages.map(({ text, presence }) => [presence, text])).toEqual([
+    ["unwanted", "-# …"],
+    ["wanted", "Hi.\n-# 1 min 32 s · 45.2k tokens · $0.21"],
+  ]);
+});
+
+test("an ask notifies who started it, shows what is hidden, and says afterwards what was decided", () => {
+  const asking = [
+    start,
+    call("c1", "Bash", "Bash git push", { command: "git push\u202e #```" }),
+    ask("q1", "c1"),
+  ];
+  const [activity, page] = show(asking);
+  expect(activity?.text).toMatch(/^◌ Bash git push/);
+  expect(page).toMatchObject({
+    text: `<@${STARTER}> 🔐 **May the agent do this?** Bash git push\n\`\`\`sh\ngit push⟨U+202E⟩ #\`\u200b\`\u200b\`\u200b\n\`\`\``,
+    mention: STARTER,
+    isSilent: false,
+    isSealed: false,
+    buttons: [
+      { id: "ask:q1:once", label: "Allow once", style: "success" },
+      { id: "ask:q1:no", label: "Deny", style: "danger" },
+    ],
+  });
+  const [, decided] = show([
+    ...asking,
+    {
+      type: "permission_response",
+      requestId: "q1",
+      outcome: "selected",
+      optionId: "no",
+      by: `discord:${STARTER}`,
+      message: "not yet",
+    },
+  ]);
+  expect(decided?.text).toContain(`-# ✗ Deny by <@${STARTER}>: not yet`);
+  expect(decided?.text).not.toContain(`<@${STARTER}> 🔐`);
+  expect(decided?.buttons).toEqual([]);
+});
+
+test("an ask that is asked again after a restart stays in its message", () => {
+  const pages = show([
+    start,
+    call("c1", "Bash", "Bash git push", { command: "git push" }),
+    ask("q1", "c1"),
+    { type: "turn_end", turnId: "t1", stopReason: "interrupted" },
+    { ...start, turnId: "t2", cause: "resume" } as EventBody,
+    call("c9", "Bash", "Bash git push", { command: "git push" }),
+    ask("q2", "c9", { replaces: "q1" }),
+  ]);
+  const asks = pages.filter(({ key }) => key.startsWith("a"));
+  expect(asks).toHaveLength(1);
+  expect(asks[0]?.key).toBe("a3");
+  expect(asks[0]?.buttons.map(({ id }) => id)).toEqual(["ask:q2:once", "ask:q2:no"]);
+});
+
+test("one question is buttons, several are a form", () => {
+  const question = (multiSelect: boolean) => ({
+    question: "Which database?",
+    header: "DB",
+    multiSelect,
+    options: [{ label: "SQLite", description: "one file" }, { label: "Postgres" }],
+  });
+  const request = (questions: object[]): EventBody =>
+    ({
+      type: "elicitation_request",
+      requestId: "q",
+      toolCallId: "c",
+      callKey: "k",
+      input: "{}",
+      message: "Which?",
+      questions,
+    }) as EventBody;
+  const labels = (questions: object[]) =>
+    show([start, request(questions)])
+      .at(-1)
+      ?.buttons.map(({ id, label }) => [id, label]);
+  expect(labels([question(false)])).toEqual([
+    ["answer:q:0", "SQLite"],
+    ["answer:q:1", "Postgres"],
+    ["form:q", "Other…"],
+    ["decline:q", "Don't answer"],
+  ]);
+  expect(labels([question(true)])?.[0]).toEqual(["form:q", "Answer…"]);
+  expect(labels([question(false), question(false)])?.[0]).toEqual(["form:q", "Answer…"]);
+});
+
+test("a long activity counts its older steps and stays short", () => {
+  const steps = Array.from({ length: 200 }, (_, i) => [
+    call(`c${i}`, "Bash", `Bash step ${i} ${"x".repeat(80)}`, {}),
+    done(`c${i}`),
+  ]);
+  const [page] = show([start, ...steps.flat()]);
+  expect(page?.text.length).toBeLessThanOrEqual(2_000);
+  expect(page?.text).toMatch(/^-# … \d+ earlier steps\n✓/);
+  expect(page?.text).toContain("step 199");
+});
+
+test("a message of another source is shown, one of Discord stands there already", () => {
+  const message = (source: string): EventBody => ({
+    type: "user_message",
+    messageId: "m1",
+    source,
+    content: [{ type: "text", text: "do it" }],
+  });
+  expect(show([message("discord:1")])).toEqual([]);
+  expect(texts(show([message("api:ci")]))).toEqual(["-# ✉ api:ci\n```\ndo it\n```"]);
+});
+
+// --- restarts ------------------------------------------------------------------------------------------------
+
+const bodies = fc.array(
+  fc.oneof(
+    fc.record({
+      kind: fc.constant("say"),
+      text: fc.constantFrom("short", "long ".repeat(500), "a\nb\nc\nd\ne"),
+    }),
+    fc.record({ kind: fc.constant("call"), id: fc.nat(5) }),
+    fc.record({ kind: fc.constant("done"), id: fc.nat(5) }),
+    fc.record({ kind: fc.constant("ask"), id: fc.nat(5) }),
+    fc.record({ kind: fc.constant("decide"), id: fc.nat(5) }),
+    fc.record({ kind: fc.constantFrom("start", "end", "cut", "message", "fail", "warn") }),
+  ),
+  { minLength: 1, maxLength: 60 },
+);
+
+function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]): ThreadEvent[] {
+  let turn = 0;
+  let isOpen = false;
+  const made: EventBody[] = [];
+  const begin = () => {
+    if (isOpen) return;
+    turn += 1;
+    isOpen = true;
+    made.push({ ...start, turnId: `t${turn}` } as EventBody);
+  };
+  for (const { kind, id = 0, text = "" } of steps) {
+    switch (kind) {
+      case "say":
+        begin();
+        made.push(say(text));
+        break;
+      case "call":
+        begin();
+        made.push(call(`c${turn}-${id}`, "Bash", `Bash ${id}`, { command: "ls" }));
+        break;
+      case "done":
+        made.push(done(`c${turn}-${id}`));
+        break;
+      case "ask":
+        begin();
+        made.push(ask(`q${id}-${made.length}`, `c${turn}-${id}`));
+        break;
+      case "decide": {
+        const request = made.find(
+          (event) => event.type === "permission_request" && event.requestId.startsWith(`q${id}-`),
+        );
+        if (request?.type === "permission_request")
+          made.push({
+            type: "permission_response",
+            requestId: request.requestId,
+            outcome: "selected",
+            optionId: "once",
+          });
+        break;
+      }
+      case "end":
+      case "cut":
+        if (!isOpen) break;
+        isOpen = false;
+        made.push({
+          type: "turn_end",
+          turnId: `t${turn}`,
+          stopReason: kind === "end" ? "end_turn" : "interrupted",
+        });
+        break;
+      case "message":
+        made.push({
+          type: "user_message",
+          messageId: "m",
+          source: "api:x",
+          content: [{ type: "text", text: "hey" }],
+        });
+        break;
+      case "fail":
+        made.push({ type: "failure", code: "cut_off", message: "no" });
+        break;
+      case "warn":
+        made.push({ type: "notice", severity: "warning", title: "careful" });
+        break;
+    }
+  }
+  return numbered(made);
+}
+
+test("restored from a mark anywhere, it lists what it listed before, under the same keys", () => {
+  fc.assert(
+    fc.property(
+      bodies,
+      fc.array(fc.nat(100), { maxLength: 8 }),
+      fc.array(fc.nat(60), { maxLength: 3 }),
+      (steps, kills, rolls) => {
+        const events = toEvents(steps);
+        const live = new TranscriptContent({ starter: STARTER });
+        let killed = new TranscriptContent({ starter: STARTER });
+        const shown = new Map<string, string>();
+        const shownKilled = new Map<string, string>();
+        const deliver = (content: TranscriptContent, to: Map<string, string>) => {
+          const pages = content.pages();
+          for (const page of pages) {
+            if (page.presence === "unwanted") to.delete(page.key);
+            else to.set(page.key, page.text);
+          }
+          content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
+        };
+        const feedFrom = (content: TranscriptContent, until: number) => {
+          // A restored one reads again what its mark is before.
+          const bytes = (event: ThreadEvent) => Buffer.byteLength(JSON.stringify(event)) + 1;
+          let byte = 0;
+          const wanted: ThreadEvent[] = [];
+          for (const event of events.slice(0, until)) {
+            if (byte >= content.offset) wanted.push(event);
+            byte += bytes(event);
+          }
+          feed(content, wanted);
+        };
+        for (let i = 1; i <= events.length; i++) {
+          feedFrom(live, i);
+          feedFrom(killed, i);
+          deliver(live, shown);
+          deliver(killed, shownKilled);
+          if (rolls.includes(i)) {
+            live.roll();
+            killed.roll();
+          }
+          if (kills.includes(i)) {
+            const mark = JSON.parse(JSON.stringify(killed.mark())) as TranscriptMark;
+            for (const page of killed.pages()) expect(killed.isNeeded(page.key, mark)).toBe(true);
+            killed = new TranscriptContent({ starter: STARTER, mark });
+            feedFrom(killed, i);
+          }
+        }
+        deliver(live, shown);
+        deliver(killed, shownKilled);
+        expect([...shownKilled]).toEqual([...shown]);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});

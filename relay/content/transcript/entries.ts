@@ -1,0 +1,76 @@
+/** What a transcript shows in its Discord thread, entry by entry, in the order in which people read them. */
+import type { EventOf } from "../../../shared/agent/events.ts";
+
+/** One line of an activity message. */
+export type ActivityLine =
+  | { kind: "narration"; text: string }
+  | { kind: "remark"; text: string }
+  | {
+      kind: "step";
+      id: string;
+      title: string;
+      state: "running" | "done" | "failed";
+      /** When it began, in milliseconds since 1970. */
+      startedAt: number;
+      /** What came of it, such as `+12 −3` or `exit 1 · 2 s`. */
+      outcome: string;
+    };
+
+interface EntryBase {
+  /** The sequence number of the event that began it: its message's name is made from it. */
+  readonly seq: number;
+  /** The event from which it can be told again: where its turn began, or `seq` outside of a turn. */
+  readonly since: number;
+}
+
+/** What the agent does, a line a step: one message, edited in place until it is sealed. */
+export interface Activity extends EntryBase {
+  kind: "activity";
+  /** The turn that *Stop* ends. */
+  turnId: string;
+  lines: ActivityLine[];
+  isSealed: boolean;
+}
+
+/** Words of the agent that stand alone. */
+export interface Words extends EntryBase {
+  kind: "words";
+  text: string;
+  /** The last words of a turn notify; words in between do not. */
+  isFinal: boolean;
+  /** What stands below the last words: how the turn went. */
+  end?: TurnEnd;
+}
+
+export interface TurnEnd {
+  stopReason: EventOf<"turn_end">["stopReason"];
+  error: string | undefined;
+  steps: number;
+  durationMs: number | undefined;
+  tokens: number | undefined;
+  costUsd: number | undefined;
+  contextPercent: number | undefined;
+}
+
+/** The end of a turn without last words. */
+export interface End extends EntryBase {
+  kind: "end";
+  end: TurnEnd;
+}
+
+export interface Ask extends EntryBase {
+  kind: "ask";
+  request: EventOf<"permission_request"> | EventOf<"elicitation_request">;
+  /** The call that is asked about. */
+  call: EventOf<"tool_call"> | undefined;
+  /** The newest request's id: the ask may be asked again after a restart, in the same message. */
+  requestId: string;
+  response: EventOf<"permission_response"> | EventOf<"elicitation_response"> | undefined;
+}
+
+export interface Remark extends EntryBase {
+  kind: "remark";
+  event: EventOf<"failure"> | EventOf<"notice"> | EventOf<"user_message">;
+}
+
+export type Entry = Activity | Words | End | Ask | Remark;

@@ -1,0 +1,191 @@
+/** Entries → pages: what each message of an agent thread says now. Pure. */
+import type { Live } from "../../../shared/agent/files.ts";
+import { formatDuration } from "../../texts.ts";
+import type { Button } from "../buttons.ts";
+import type { Page } from "../content.ts";
+import { askButtons, askText, who } from "./ask.ts";
+import type { Activity, ActivityLine, Entry, Remark, TurnEnd, Words } from "./entries.ts";
+import { codeBlock, inline } from "./inline.ts";
+import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
+
+/** A turn that needs no longer than this shows no activity, only its words. */
+const QUICK_TURN_MS = 2_000;
+const MAX_PREVIEW_LINES = 3;
+
+export interface RenderOptions {
+  /** The Discord user who started the thread, if one did: who is asked and told of failures. */
+  starter: string | undefined;
+  /** What the agent is writing this moment. */
+  live: Live | undefined;
+}
+
+/** The messages of an entry, in order. */
+export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
+  switch (entry.kind) {
+    case "activity":
+      return [activityPage(entry, options)];
+    case "words":
+      return wordsPages(entry);
+    case "ask":
+      return [
+        page(`a${entry.seq}`, askText(entry, options.starter), {
+          buttons: askButtons(entry),
+          isSealed: entry.response !== undefined,
+          isSilent: false,
+          mention: options.starter,
+        }),
+      ];
+    case "end":
+      return [page(`e${entry.seq}`, endText(entry.end), { isSilent: isQuiet(entry.end) })];
+    case "remark":
+      return [remarkPage(entry, options)];
+  }
+}
+
+function page(
+  key: string,
+  text: string,
+  more: {
+    buttons?: readonly Button[];
+    isSealed?: boolean;
+    isSilent?: boolean;
+    presence?: Page["presence"];
+    notBefore?: number;
+    mention?: string | undefined;
+  } = {},
+): Page {
+  const {
+    buttons = [],
+    isSealed = true,
+    isSilent = true,
+    presence = "wanted",
+    notBefore = 0,
+    mention,
+  } = more;
+  const base = { key, text, buttons, isSealed, isSilent, presence, notBefore, isAside: false };
+  return mention === undefined ? base : { ...base, mention };
+}
+
+function activityPage(entry: Activity, { live }: RenderOptions): Page {
+  const { lines, isSealed, seq, turnId } = entry;
+  const isRunning = !isSealed || lines.some((line) => line.kind === "step" && line.state === "running");
+  const isOnlyThinking = lines.every((line) => line.kind === "step" && line.id.startsWith("step:"));
+  const preview = isSealed || live?.turnId !== turnId ? [] : previewLines(live);
+  const firstStep = lines.find((line) => line.kind === "step");
+  const isEmpty = lines.length === 0 && preview.length === 0;
+  return page(`t${seq}`, isEmpty ? "-# …" : activityText(lines, preview), {
+    isSealed: !isRunning,
+    buttons: isRunning && turnId !== "" ? [{ id: `stop:${turnId}`, label: "Stop", style: "danger" }] : [],
+    presence: isEmpty ? "unwanted" : "wanted",
+    notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
+  });
+}
+
+/** Older lines make room for newer ones, and are counted. */
+function activityText(lines: readonly ActivityLine[], preview: readonly string[]): string {
+  const rendered = lines.map(renderLine);
+  let units = preview.reduce((sum, line) => sum + line.length + 1, 60);
+  let first = rendered.length;
+  while (first > 0 && units + (rendered[first - 1] ?? "").length + 1 <= MAX_MESSAGE_UNITS) {
+    first -= 1;
+    units += (rendered[first] ?? "").length + 1;
+  }
+  const folded = lines.slice(0, first).filter((line) => line.kind === "step").length;
+  const head = first === 0 ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
+  return [...head, ...rendered.slice(first), ...preview].join("\n");
+}
+
+function renderLine(line: ActivityLine): string {
+  switch (line.kind) {
+    case "narration":
+      return line.text
+        .split("\n")
+        .map((row) => inline(row, 300))
+        .join("\n");
+    case "remark":
+      return `-# ${inline(line.text, 200)}`;
+    case "step": {
+      if (line.state === "running")
+        return `◌ ${inline(line.title, 120)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
+      const outcome = line.outcome === "" ? "" : ` · ${inline(line.outcome, 120)}`;
+      return `${line.state === "done" ? "✓" : "✗"} ${inline(line.title, 120)}${outcome}`;
+    }
+  }
+}
+
+/** The last lines of what is being written: a preview that nothing depends on. */
+function previewLines(live: Live | undefined): string[] {
+  if (!live?.text || live.text.thought) return [];
+  const lines = live.text.text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-MAX_PREVIEW_LINES).map((line) => `> ${inline(line, 200)}`);
+}
+
+function wordsPages({ seq, text, isFinal, end }: Words): Page[] {
+  const { pages } = splitMarkdown(text);
+  const foot = end ? endText(end) : "";
+  const last = pages.at(-1) ?? "";
+  // How it went stands below the last words, in the same message if it fits.
+  const texts =
+    foot === ""
+      ? pages
+      : last !== "" && last.length + foot.length + 1 <= MAX_MESSAGE_UNITS + 40
+        ? [...pages.slice(0, -1), `${last}\n${foot}`]
+        : [...pages, foot];
+  return texts.map((each, i) => page(`w${seq}.${i}`, each, { isSilent: !isFinal || i < texts.length - 1 }));
+}
+
+/** A turn that a person ended themselves is no news to them. */
+function isQuiet({ stopReason }: TurnEnd): boolean {
+  return stopReason === "cancelled" || stopReason === "interrupted";
+}
+
+function endText(end: TurnEnd): string {
+  const parts = [
+    end.steps === 0 ? "" : `${end.steps} ${end.steps === 1 ? "step" : "steps"}`,
+    (end.durationMs ?? 0) < 1_000 ? "" : formatDuration((end.durationMs ?? 0) / 1_000),
+    end.tokens === undefined ? "" : `${formatThousands(end.tokens)} tokens`,
+    (end.costUsd ?? 0) < 0.005 ? "" : `$${(end.costUsd ?? 0).toFixed(2)}`,
+    end.contextPercent === undefined ? "" : `${end.contextPercent} % of context`,
+  ];
+  const figures = parts.filter((part) => part !== "").join(" · ");
+  const how = HOW[end.stopReason];
+  const error = end.error === undefined || isQuiet(end) ? "" : ` ${inline(end.error, 500)}`;
+  return `${how === "" ? "" : `${how}${error}\n`}-# ${figures === "" ? "done" : figures}`;
+}
+
+const HOW: Record<TurnEnd["stopReason"], string> = {
+  end_turn: "",
+  cancelled: "⏹ Stopped.",
+  interrupted: "⚡ Cut off.",
+  error: "⚠️ The turn failed:",
+  refusal: "⚠️ The model refused.",
+  max_tokens: "⚠️ The answer reached its longest length.",
+  max_turn_requests: "⚠️ The turn reached its limit of calls.",
+};
+
+function formatThousands(count: number): string {
+  return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
+}
+
+function remarkPage({ seq, event }: Remark, { starter }: RenderOptions): Page {
+  switch (event.type) {
+    case "failure": {
+      const whom = starter === undefined ? "" : `<@${starter}> `;
+      return page(`f${seq}`, `${whom}⚠️ **The agent can't go on.** ${inline(event.message, 1_000)}`, {
+        buttons: [{ id: "go-on", label: "Go on", style: "primary" }],
+        isSilent: false,
+        mention: starter,
+      });
+    }
+    case "notice": {
+      const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
+      return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);
+    }
+    case "user_message": {
+      const text = event.content
+        .map((block) => (block.type === "text" ? block.text : `[${block.type}]`))
+        .join("\n");
+      return page(`u${seq}`, `-# ✉ ${who(event.source)}\n${codeBlock(text, 1_500)}`);
+    }
+  }
+}

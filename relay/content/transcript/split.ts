@@ -1,0 +1,155 @@
+/** A text of an agent → Discord messages. Pure. */
+import { type Block, toBlocks } from "./blocks.ts";
+
+/** Discord takes 2,000 code points; a UTF-16 unit is at most one. */
+export const MAX_MESSAGE_UNITS = 1_950;
+const CLOSE = "\n```";
+/** Stands in a code block without text: Discord shows no empty one. */
+const BLANK = "\u200b";
+/** A code block begins a page of its own rather than being cut, once this much of the page is used. */
+const WORTH_A_PAGE = 1 / 3;
+/** A page ends at a blank line rather than at its very end, if so much of it stays. */
+const WORTH_A_BREAK = 1 / 2;
+
+export interface SplitText {
+  /** Each valid by itself, none empty, none with blanks at its ends that Discord would trim. */
+  pages: string[];
+  /** The first so many pages stay as they are, whatever is appended to the text. */
+  sealed: number;
+}
+
+/**
+ * Fences are closed at a page's end and opened again on the next; words are cut only if one alone is longer than a
+ * page.
+ * @param max UTF-16 units of a page
+ */
+export function splitMarkdown(text: string, max = MAX_MESSAGE_UNITS): SplitText {
+  const layout = new Layout(max);
+  const blocks = toBlocks(text);
+  let lastStart = 0;
+  for (const [i, block] of blocks.entries()) {
+    if (i === blocks.length - 1) lastStart = layout.pages.length;
+    layout.add(block);
+  }
+  // What is appended may change the last block, and with it the page on which that begins.
+  return { pages: layout.finish(), sealed: Math.min(lastStart, layout.pages.length) };
+}
+
+class Layout {
+  readonly pages: string[] = [];
+  readonly #max: number;
+  /** Of the page that is being filled. */
+  #lines: string[] = [];
+  #units = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(block: Block): void {
+    if (block.kind === "line") this.#addText(block.text);
+    else this.#addCode(block.info, block.lines);
+  }
+
+  finish(): string[] {
+    this.#endPage(this.#lines.length);
+    return this.pages;
+  }
+
+  #addText(line: string): void {
+    for (let rest = line; ; ) {
+      if (rest.length <= this.#room()) {
+        this.#push(rest);
+        return;
+      }
+      // A whole page would not take it: it is cut here, at a word's end if there is one.
+      const at = rest.length > this.#max ? wordEnd(rest, this.#room()) : 0;
+      if (at > 0) this.#push(rest.slice(0, at).trimEnd());
+      this.#endPage(at > 0 ? this.#lines.length : this.#breakAt());
+      rest = at > 0 ? rest.slice(at).trimStart() : rest;
+    }
+  }
+
+  #addCode(info: string, lines: readonly string[]): void {
+    const open = `\`\`\`${info}`;
+    const frame = open.length + CLOSE.length + BLANK.length + 1;
+    const whole = lines.reduce((sum, line) => sum + line.length + 1, frame);
+    const isTooLong = whole > this.#room();
+    if (isTooLong && (whole <= this.#max || this.#units > this.#max * WORTH_A_PAGE)) {
+      this.#endPage(this.#lines.length);
+    }
+    let code: string[] = [];
+    let units = frame;
+    const close = () => {
+      if (code.every((line) => line.trim() === "")) code.push(BLANK);
+      this.#push([open, ...code].join("\n") + CLOSE);
+      code = [];
+      units = frame;
+    };
+    for (const line of lines) {
+      for (let rest = line; ; ) {
+        const room = this.#room() - units - 1;
+        if (rest.length <= room) {
+          code.push(rest);
+          units += rest.length + 1;
+          break;
+        }
+        if (code.length === 0 && this.#lines.length === 0) {
+          const at = characterEnd(rest, room);
+          code.push(rest.slice(0, at));
+          rest = rest.slice(at);
+        }
+        if (code.length > 0) close();
+        this.#endPage(this.#lines.length);
+      }
+    }
+    close();
+  }
+
+  /** Units that one more line may have. */
+  #room(): number {
+    return this.#max - this.#units - (this.#lines.length > 0 ? 1 : 0);
+  }
+
+  #push(line: string): void {
+    if (this.#lines.length === 0 && line.trim() === "") return; // Discord trims blank lines at a message's start
+    this.#units += line.length + (this.#lines.length > 0 ? 1 : 0);
+    this.#lines.push(line);
+  }
+
+  /** How many lines stay on a page that is full: up to its last blank line, if that is far enough down. */
+  #breakAt(): number {
+    let units = 0;
+    let at = this.#lines.length;
+    for (const [i, line] of this.#lines.entries()) {
+      if (line.trim() === "" && units > this.#max * WORTH_A_BREAK) at = i;
+      units += line.length + 1;
+    }
+    return at;
+  }
+
+  #endPage(keep: number): void {
+    const page = this.#lines.slice(0, keep).join("\n").trim();
+    if (page !== "") this.pages.push(page);
+    const rest = this.#lines.slice(keep);
+    this.#lines = [];
+    this.#units = 0;
+    for (const line of rest) this.#push(line);
+  }
+}
+
+/** Where to cut `text` so that at most `max` units stay: behind a word; 0 if no word ends there. */
+function wordEnd(text: string, max: number): number {
+  const at = text.slice(0, Math.max(0, max) + 1).search(/\s\S*$/);
+  if (at > 0) return at;
+  return max > MIN_PIECE_UNITS ? characterEnd(text, max) : 0;
+}
+
+/** A word is not begun in a rest of a page that is smaller than this. */
+const MIN_PIECE_UNITS = 200;
+
+function characterEnd(text: string, max: number): number {
+  const at = Math.max(1, Math.min(max, text.length));
+  const isPair = at < text.length && /[\uD800-\uDBFF]/.test(text[at - 1] ?? "");
+  return isPair ? Math.max(1, at - 1) : at;
+}

@@ -1,0 +1,243 @@
+/** Transcript events → entries, one event at a time. Pure but for its own state: the same events give the same entries. */
+import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
+import type { Activity, ActivityLine, Ask, Entry, TurnEnd } from "./entries.ts";
+import { outcomeOf } from "./outcome.ts";
+
+/** Longer narration is a message of its own. */
+const MAX_NARRATION_LINES = 3;
+const MAX_NARRATION_CHARACTERS = 300;
+
+interface OpenTurn {
+  id: string;
+  seq: number;
+  steps: number;
+}
+
+type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since"> : never) : never;
+
+export class Story {
+  readonly #entries: Entry[] = [];
+  /** What the agent said last: narration if it goes on with a call, its last words if the turn ends. */
+  #spoken: EventOf<"agent_message"> | undefined;
+  #turn: OpenTurn | undefined;
+  #contextPercent: number | undefined;
+  /** Calls that may still be asked about or end, by id. */
+  readonly #calls = new Map<string, EventOf<"tool_call">>();
+
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  /** The event from which everything that may still change, or is still to be told, can be told again. */
+  get openSince(): number | undefined {
+    const since = this.#entries.map((entry) => entry.since);
+    if (this.#turn) since.push(this.#turn.seq);
+    return since.length === 0 ? undefined : Math.min(...since);
+  }
+
+  /** Forgets the first entries: their messages stay as they are. */
+  forget(count: number): void {
+    this.#entries.splice(0, count);
+  }
+
+  /** What comes from now on stands in a new activity. @returns whether there was one that goes on. */
+  breakActivity(): boolean {
+    const activity = this.#openActivity();
+    if (activity) activity.isSealed = true;
+    return activity !== undefined;
+  }
+
+  add(event: ThreadEvent): void {
+    switch (event.type) {
+      case "turn_start":
+        this.#turn = { id: event.turnId, seq: event.seq, steps: 0 };
+        if (event.cause === "resume")
+          this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
+        if (event.cause === "task")
+          this.#line(event.seq, { kind: "remark", text: "↻ a background task has news" });
+        return;
+      case "user_message":
+        this.#speakAsNarration();
+        this.breakActivity();
+        if (!event.source.startsWith("discord:")) this.#push({ kind: "remark", seq: event.seq, event });
+        return;
+      case "agent_message":
+        if (event.parentToolCallId !== undefined) return; // a sub-agent's words are its caller's to tell
+        this.#speakAsNarration();
+        this.#spoken = event;
+        return;
+      case "tool_call":
+        this.#beginCall(event);
+        return;
+      case "tool_call_update":
+        this.#endCall(event);
+        return;
+      case "step_start":
+        this.#setStep(event.seq, stepLine(`step:${event.stepId}`, event.title, event.ts));
+        return;
+      case "step_end":
+        // A call of the model is worth a line only while it runs: its words and calls tell the rest.
+        this.#dropStep(`step:${event.stepId}`);
+        return;
+      case "permission_request":
+      case "elicitation_request":
+        this.#ask(event);
+        return;
+      case "permission_response":
+      case "elicitation_response":
+        this.#answer(event);
+        return;
+      case "usage_update":
+        this.#contextPercent = event.size > 0 ? Math.round((100 * event.used) / event.size) : undefined;
+        return;
+      case "turn_end":
+        this.#endTurn(event);
+        return;
+      case "failure":
+        this.#push({ kind: "remark", seq: event.seq, event });
+        return;
+      case "notice":
+        if (event.severity === "info") this.#line(event.seq, { kind: "remark", text: event.title });
+        else this.#push({ kind: "remark", seq: event.seq, event });
+        return;
+      default:
+        return; // says nothing to people
+    }
+  }
+
+  #beginCall(event: EventOf<"tool_call">): void {
+    this.#calls.set(event.toolCallId, event);
+    this.#speakAsNarration();
+    if (event.parentToolCallId !== undefined || event.name === "AskUserQuestion") return;
+    if (this.#turn) this.#turn.steps += 1;
+    this.#setStep(event.seq, stepLine(event.toolCallId, event.title, event.ts));
+  }
+
+  #endCall(event: EventOf<"tool_call_update">): void {
+    if (event.status === "in_progress") return;
+    const line = this.#findStep(event.toolCallId);
+    if (!line) return;
+    line.state = event.status === "failed" ? "failed" : "done";
+    line.outcome = outcomeOf(event);
+    this.#calls.delete(event.toolCallId);
+  }
+
+  #ask(request: EventOf<"permission_request"> | EventOf<"elicitation_request">): void {
+    this.#speakAsNarration();
+    const { requestId, replaces, seq } = request;
+    const call = this.#calls.get(request.toolCallId);
+    const earlier = this.#findAsk(replaces ?? requestId);
+    if (earlier) {
+      Object.assign(earlier, { request, requestId, call: call ?? earlier.call, response: undefined });
+      return;
+    }
+    const activity = this.#openActivity();
+    if (activity) activity.isSealed = true;
+    this.#push({ kind: "ask", seq, request, requestId, call, response: undefined });
+  }
+
+  #answer(response: EventOf<"permission_response"> | EventOf<"elicitation_response">): void {
+    const ask = this.#findAsk(response.requestId);
+    // "replaced": it is about to be asked again, in the same message.
+    if (ask && response.reason !== "replaced") ask.response = response;
+  }
+
+  #endTurn(event: EventOf<"turn_end">): void {
+    const activity = this.#openActivity();
+    if (activity) activity.isSealed = true;
+    const end: TurnEnd = {
+      stopReason: event.stopReason,
+      error: event.error,
+      steps: this.#turn?.steps ?? 0,
+      durationMs: event.durationMs,
+      tokens: event.usage && event.usage.inputTokens + event.usage.outputTokens,
+      costUsd: event.cost?.amount,
+      contextPercent: this.#contextPercent,
+    };
+    const spoken = this.#spoken;
+    this.#spoken = undefined;
+    this.#settleSteps();
+    if (spoken && spoken.text.trim() !== "") {
+      this.#push({ kind: "words", seq: spoken.seq, text: spoken.text, isFinal: true, end });
+    } else {
+      this.#push({ kind: "end", seq: event.seq, end });
+    }
+    this.#turn = undefined;
+    this.#calls.clear();
+  }
+
+  #speakAsNarration(): void {
+    const spoken = this.#spoken;
+    this.#spoken = undefined;
+    if (!spoken || spoken.text.trim() === "") return;
+    const { seq, text } = spoken;
+    const isShort =
+      text.length <= MAX_NARRATION_CHARACTERS && text.trim().split("\n").length <= MAX_NARRATION_LINES;
+    if (isShort) {
+      this.#line(seq, { kind: "narration", text: text.trim() });
+      return;
+    }
+    const activity = this.#openActivity();
+    if (activity) activity.isSealed = true;
+    this.#push({ kind: "words", seq, text, isFinal: false });
+  }
+
+  #line(seq: number, line: ActivityLine): void {
+    const open = this.#openActivity();
+    if (open) open.lines.push(line);
+    else {
+      const turnId = this.#turn?.id ?? "";
+      this.#push({ kind: "activity", seq, turnId, lines: [line], isSealed: false });
+    }
+  }
+
+  #push(entry: NewEntry): void {
+    this.#entries.push({ ...entry, since: this.#turn?.seq ?? entry.seq });
+  }
+
+  /** What has no result when its turn ends gets none. */
+  #settleSteps(): void {
+    for (const entry of this.#entries) {
+      if (entry.kind !== "activity") continue;
+      entry.lines = entry.lines.filter((line) => line.kind !== "step" || !line.id.startsWith("step:"));
+      for (const line of entry.lines) {
+        if (line.kind === "step" && line.state === "running")
+          Object.assign(line, { state: "failed", outcome: "no result" });
+      }
+    }
+  }
+
+  #setStep(seq: number, step: ActivityLine & { kind: "step" }): void {
+    this.#line(seq, step);
+  }
+
+  #dropStep(id: string): void {
+    for (const entry of this.#entries) {
+      if (entry.kind === "activity")
+        entry.lines = entry.lines.filter((line) => line.kind !== "step" || line.id !== id);
+    }
+  }
+
+  #findStep(id: string): (ActivityLine & { kind: "step" }) | undefined {
+    for (const entry of [...this.#entries].reverse()) {
+      if (entry.kind !== "activity") continue;
+      const line = entry.lines.find((line) => line.kind === "step" && line.id === id);
+      if (line?.kind === "step") return line;
+    }
+    return undefined;
+  }
+
+  #findAsk(requestId: string): Ask | undefined {
+    return this.#entries.find((entry): entry is Ask => entry.kind === "ask" && entry.requestId === requestId);
+  }
+
+  /** The activity that goes on: nothing stands below it. */
+  #openActivity(): Activity | undefined {
+    const last = this.#entries.at(-1);
+    return last?.kind === "activity" && !last.isSealed ? last : undefined;
+  }
+}
+
+function stepLine(id: string, title: string, ts: string): ActivityLine & { kind: "step" } {
+  return { kind: "step", id, title, state: "running", startedAt: Date.parse(ts), outcome: "" };
+}
