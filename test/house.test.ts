@@ -31,8 +31,9 @@ const SIDES: Record<string, readonly Room[]> = {
     ["relay/discord/"], // what is sent to Discord, and at which pace
     ["relay/delivery/"],
     ["relay/threads/"],
-    // What people ask of the bot.
     [
+      // What people ask of the bot.
+      "relay/discord/agent-buttons.ts",
       "relay/discord/bot.ts",
       "relay/discord/commands.ts",
       "relay/discord/connection.ts",
@@ -125,7 +126,7 @@ test.each(Object.entries(SIDES))("in %s/ a lower room never knows a higher one",
   const known = KNOWN_ARROWS.filter((arrow) => arrow.startsWith(`${side}/`));
   expect(
     arrows.filter((arrow) => !known.includes(arrow)),
-    "These files import from a higher room (SIDES has the rooms, the lowest first). Move what both need into the lower room, or hand it over as a parameter from run.ts",
+    "These files import from a higher room (SIDES has the rooms, the lowest first). Move what both need into the lower room, hand it over as a parameter from run.ts, or, if the file itself belongs to a higher room, say so in SIDES",
   ).toEqual([]);
   expect(
     known.filter((arrow) => !arrows.includes(arrow)),

@@ -55,3 +55,13 @@ test.each(["README.md", "Dockerfile.vm", "fly.toml"])(
     expect(new Set(versions)).toEqual(new Set([MIN_VERSION]));
   },
 );
+
+test.each(rowsOf("CONTRIBUTING.md", "| word |"))(
+  "the word %s is used in the file that it names",
+  (word, _what, cell = "") => {
+    const [, file = ""] = /^`(.+)`$/.exec(cell) ?? [];
+    const stem = word.replace(/ \(.*/, "").replace(/e?d?$/, "").replace(" ", "[ _-]?");
+    expect(existsSync(new URL(`../${file}`, import.meta.url)), file).toBe(true);
+    expect(read(file), file).toMatch(new RegExp(stem, "i"));
+  },
+);
