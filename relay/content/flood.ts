@@ -3,16 +3,33 @@
 /** Discord takes one page of some 1,900 bytes a second. So much in so short a time is far more. */
 const FLOOD_BYTES = 8 * 1024;
 const WINDOW_MS = 500;
+/** A backlog waits until nothing has come for so long, but not for longer than the second time. */
+const QUIET_MS = 400;
+const MAX_BACKLOG_WAIT_MS = 1_000;
 
 export class FloodGauge {
   #fed: { at: number; bytes: number }[] = [];
   #hasMore = false;
+  #backlogSince: number | undefined;
 
   /** @param hasMore the log holds more than was read: the end is not near. */
   note(bytes: number, hasMore: boolean, now: number): void {
     this.#fed = this.#fed.filter(({ at }) => now - at < WINDOW_MS);
     if (bytes > 0) this.#fed.push({ at: now, bytes });
     this.#hasMore = hasMore;
+  }
+
+  /**
+   * Until when several unsent pages wait: they may be the start of a flood, and would use up the
+   * messages that its end needs. What comes in a lump and is over is sent after a moment.
+   * @param hasBacklog whether several pages wait to be sent.
+   */
+  backlogUntil(hasBacklog: boolean, now: number): number {
+    if (!hasBacklog) this.#backlogSince = undefined;
+    else this.#backlogSince ??= now;
+    const last = this.#fed.at(-1)?.at;
+    if (this.#backlogSince === undefined || last === undefined) return 0;
+    return Math.min(last + QUIET_MS, this.#backlogSince + MAX_BACKLOG_WAIT_MS);
   }
 
   /** When the flood is over, if nothing more comes; 0 if there is none. While it goes on, look again then. */

@@ -179,7 +179,7 @@ test("while a flood goes on, what stands behind its gap waits", async () => {
   const { log, content } = await opened(rows(1, 20_000));
   const gap = content.pages(NOW).find(({ text }) => text.startsWith("… "));
   const behind = content.pages(NOW).slice(1);
-  expect(gap).toMatchObject({ key: "page.0", isSealed: false, notBefore: 0 });
+  expect(gap).toMatchObject({ key: "page.0", isSealed: false });
   expect(behind.length).toBeGreaterThan(2);
   for (const page of behind) expect(page.notBefore).toBeGreaterThan(NOW);
   const later = NOW + 600;
@@ -187,4 +187,18 @@ test("while a flood goes on, what stands behind its gap waits", async () => {
   for (const page of content.pages(later)) expect(page.notBefore).toBe(0);
   content.begin("page.1");
   expect(content.pages(later)[0]?.isSealed).toBe(true);
+});
+
+test("several pages at once wait for a moment: they may be the start of a flood", async () => {
+  const { log, content } = await opened(rows(1, 600));
+  const times = (now: number) => content.pages(now).map(({ notBefore }) => notBefore);
+  expect(times(NOW)).toEqual([NOW + 400, NOW + 400, NOW + 400]);
+  for (let i = 1; i <= 20; i++) {
+    log.text += `more ${i}\r\n`;
+    await content.accept(log.reply(content), NOW + i * 100, never);
+    expect(times(NOW + i * 100)[0]).toBe(Math.min(NOW + i * 100 + 400, NOW + 1_000));
+  }
+  content.begin("page.0");
+  content.begin("page.1");
+  expect(Math.max(...times(NOW + 2_000))).toBe(0);
 });

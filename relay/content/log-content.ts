@@ -102,7 +102,7 @@ export class LogContent implements Content<OutputReply> {
     this.#process.silenceEnd();
   }
 
-  /** While a flood goes on, the pages behind its gap wait: most of them will give way to it. */
+  /** While a flood goes on, or may begin, pages wait that would soon give way to a gap. */
   pages(now: number): Page[] {
     if (this.offset < this.#behindUntil) return [];
     const views = this.#document.pages();
@@ -111,9 +111,11 @@ export class LogContent implements Content<OutputReply> {
     const count = (logs.at(-1)?.index ?? this.#confirmed - 1) + 1;
     const floodEndsAt = this.#gauge.endsAt(now);
     const gap = logs.find(({ kind, isSealed }) => kind === "gap" && !isSealed)?.index ?? Infinity;
+    const backlogUntil = this.#gauge.backlogUntil(count > this.#begun + 1, now);
     const pages = logs.map((view) => {
       const page = this.#page(view, !picture && view.index === count - 1);
-      return view.index > gap ? { ...page, notBefore: floodEndsAt } : page;
+      if (view.index > gap) return { ...page, notBefore: Math.max(floodEndsAt, backlogUntil) };
+      return view.index < this.#begun ? page : { ...page, notBefore: backlogUntil };
     });
     for (let index = count; index < this.#begun; index++) pages.push(this.#surplus(index));
     if (picture) pages.push(this.#page(picture, true));

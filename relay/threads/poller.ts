@@ -20,6 +20,9 @@ const QUIET_WAIT_MS = 20_000;
 /** What one reply may hold of a thread, and of all that have much to say: it is held in memory several times. */
 const READ_BYTES = 512 * 1024;
 const READ_ALL_BYTES = 1024 * 1024;
+/** So much at once may be the start of a flood: soon it is known whether it is. */
+const LUMP_UNITS = 4_096;
+const LUMP_WAIT_MS = 100;
 const MIN_READ_BYTES = 16 * 1024;
 
 export class Poller {
@@ -51,9 +54,9 @@ export class Poller {
     let isAway = false;
     while (!signal.aborted) {
       const startedAt = performance.now();
-      let hasMore = false;
+      let waitMs: number | undefined;
       try {
-        hasMore = await this.#readAll();
+        waitMs = await this.#readAll();
         if (isAway) log.info("the sidecar is back");
         isAway = false;
       } catch (error) {
@@ -62,18 +65,18 @@ export class Poller {
       }
       const spentMs = performance.now() - startedAt;
       const wake = AbortSignal.any([signal, this.#interrupt.signal]);
-      await pause(hasMore ? 0 : Math.max(0, pollIntervalMs - spentMs), wake);
+      await pause(waitMs ?? Math.max(0, pollIntervalMs - spentMs), wake);
     }
   }
 
-  /** @returns whether a thread has more to read at once. */
-  async #readAll(): Promise<boolean> {
+  /** @returns how long to wait before the next read; undefined: as usual. */
+  async #readAll(): Promise<number | undefined> {
     this.#interrupt = new AbortController();
     const { vm, threads, log } = this.#options;
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
-    if (asked.length === 0) return false;
+    if (asked.length === 0) return undefined;
     const floods = asked.filter(({ hasMore }) => hasMore).length;
     const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
     const { signal } = this.#interrupt;
@@ -91,19 +94,20 @@ export class Poller {
       if (signal.aborted) return undefined;
       throw error;
     });
-    if (!replies) return true;
-    let hasMore = false;
+    if (!replies) return 0;
+    let waitMs: number | undefined;
     for (const thread of asked) {
       const { threadId } = thread;
       // What changed while the reply was on its way.
       if (threads.find(threadId) !== thread || !isFree(thread)) continue;
       thread.hasMore = thread.find(replies)?.more ?? false;
-      hasMore ||= thread.hasMore;
+      if (thread.hasMore) waitMs = 0;
+      else if ((replies.threads[threadId]?.output.length ?? 0) > LUMP_UNITS) waitMs ??= LUMP_WAIT_MS;
       this.#accept(thread, replies).catch((error: unknown) => {
         log.warn({ threadId, err: error }, "could not take output; trying again");
       });
     }
-    return hasMore;
+    return waitMs;
   }
 
   async #accept(thread: LiveThread, replies: OutputsReply): Promise<void> {
