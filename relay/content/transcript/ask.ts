@@ -38,7 +38,10 @@ function permissionHead(request: Permission): string {
 
 function permissionBody(request: Permission, { call }: Ask): string {
   if (request.plan !== undefined) return codeBlock(request.plan, MAX_DETAIL_UNITS, "md");
-  const description = request.description === undefined ? "" : `-# ${inline(request.description, 200)}`;
+  const description =
+    request.description === undefined || request.title.includes(request.description)
+      ? ""
+      : `-# ${inline(request.description, 200)}`;
   const detail = inputDetail(call ? call.rawInput : parsed(request.input));
   return [detail, description].filter((part) => part !== "").join("\n");
 }

@@ -73,7 +73,10 @@ export class Story {
         this.#endCall(event);
         return;
       case "step_start":
-        this.#setStep(event.seq, stepLine(`step:${event.stepId}`, event.title, event.ts));
+        this.#setStep(
+          event.seq,
+          stepLine(`step:${event.stepId}`, event.kind === "chat" ? "Thinking" : event.title, event.ts),
+        );
         return;
       case "step_end":
         // A call of the model is worth a line only while it runs: its words and calls tell the rest.
