@@ -17,6 +17,7 @@ import type { Live, RunnerState } from "../shared/agent/files.ts";
 import type { OpenAsk, RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import type { Block } from "../shared/agent/values.ts";
+import type { Brought } from "./trust/brought.ts";
 
 export type Launch = NonNullable<RunnerState["launch"]>;
 
@@ -25,6 +26,8 @@ export interface Engine<State extends EngineState = EngineState> {
   readonly name: string;
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
+  /** What it would load of the thread's directory; undefined if that is nothing. */
+  lookAround(config: ThreadConfig, env: Env): Brought | undefined;
   /** Whether the engine still has the conversation, and which of these deliveries are in it. */
   look(sessionId: string, deliveryIds: readonly string[], env: Env): Promise<Conversation>;
   /** Which calls the engine has saved: one that is not would be unknown to it after a crash, and run twice. */

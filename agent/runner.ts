@@ -21,6 +21,7 @@ import { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
 import { engineEnv, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
+import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
 import { Waker } from "./waker.ts";
 
 export interface RunnerOptions {
@@ -41,6 +42,7 @@ export class Runner {
   readonly #env: Env;
   readonly #thread: ThreadFiles;
   readonly #waker: Waker;
+  readonly #trust: TrustGate;
   #seat: Seat | undefined;
   #diskMs = 0;
 
@@ -50,6 +52,7 @@ export class Runner {
     this.#env = engineEnv(env, config.threadId, folder);
     this.#thread = new ThreadFiles(folder, config, pane);
     this.#waker = new Waker(folder);
+    this.#trust = new TrustGate(options);
   }
 
   get #fold(): ThreadFold {
@@ -186,6 +189,9 @@ export class Runner {
 
   async #start(): Promise<void> {
     const { folder, config, engine } = this.#options;
+    const leave = this.#trust.look(this.#fold);
+    const said = eventsOfLeave(leave, this.#fold);
+    if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
     const problem = await engine.check(config, this.#env);
     if (problem) return void this.#thread.append(null, [{ type: "failure", ...problem }]);
     await killMarked(folder);
@@ -196,12 +202,14 @@ export class Runner {
       sessionId === undefined
         ? { exists: false, delivered: new Set<string>() }
         : await engine.look(sessionId, deliveryIds, this.#env);
+    if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
     const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
-    this.#thread.append(null, events);
+    this.#thread.append(null, [...said, ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
-    const plan = planProcess(engine, { config, launch, fold: this.#fold, env: this.#env, folder });
+    const trusted = configOfLeave(config, leave);
+    const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
     const process = EngineProcess.start(folder, generation, plan, () => this.#waker.wake());
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     this.#seat.send("open", engine.open(), Date.now());

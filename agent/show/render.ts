@@ -23,7 +23,7 @@ export function markdownOf(event: ThreadEvent): string {
       return toolUpdate(event);
     case "permission_request":
       return event.plan === undefined
-        ? `\n**May it?** ${event.title}\n`
+        ? `\n**May it?** ${event.title}\n${event.trust ? `\n${event.description ?? ""}\n` : ""}`
         : `\n**A plan to approve:**\n\n${event.plan}\n`;
     case "permission_response":
       return `\n*${event.outcome === "selected" ? `${event.by ?? "somebody"}: ${event.optionId}` : `no answer (${event.reason ?? "ended"})`}*\n`;

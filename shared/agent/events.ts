@@ -188,6 +188,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     replaces: str.optional(),
     /** A plan to approve (ExitPlanMode), in Markdown. */
     plan: str.optional(),
+    /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
+    trust: z.literal(true).optional(),
   }),
   event("permission_response", {
     requestId: str,

@@ -1,6 +1,7 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
+import { TRUST_OPTION } from "./trust.ts";
 
 export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
@@ -10,6 +11,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         toolName: event.toolName,
         title: event.title,
         options: event.options,
+        ...(event.trust && { trust: event.trust }),
       });
     case "elicitation_request":
       return open(fold, event, {
@@ -51,7 +53,7 @@ export function isParked(fold: ThreadFold, ask: OpenAsk): boolean {
 function open(
   fold: ThreadFold,
   event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
-  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options">,
+  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust">,
 ): ThreadFold {
   const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
   const ask: OpenAsk = {
@@ -78,6 +80,10 @@ function close(fold: ThreadFold, requestId: string, answer: AskAnswer | undefine
   const grantedRules =
     rule === undefined || fold.grantedRules.includes(rule) ? fold.grantedRules : [...fold.grantedRules, rule];
   if (!answer) return { ...fold, asks };
+  if (ask.trust) {
+    const isTrusted = answer.kind === "permission" && answer.optionId === TRUST_OPTION;
+    return { ...fold, asks, trust: { key: ask.callKey, isTrusted } };
+  }
   const { toolCallId, callKey, toolName, input, generation } = ask;
   const recorded = {
     requestId: ask.requestId,

@@ -9,7 +9,8 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "engine_start": {
       const { generation, engine, sessionId, version, model, modeId } = event;
       const started = { generation, isUp: true, engine, sessionId, version, model, modeId, takenCount: 0 };
-      return { ...fold, engine: started };
+      const { trust: _, ...rest } = fold;
+      return { ...rest, engine: started };
     }
     case "engine_end":
       return endEngine(fold, event);

@@ -43,6 +43,8 @@ export interface ThreadFold {
    * answered by the recorded answer when it is asked again.
    */
   recordedAnswers: RecordedAnswer[];
+  /** What a person answered to the trust question, until an engine has started on it. */
+  trust?: { key: string; isTrusted: boolean };
   backgroundTasks: { taskId: string; title: string }[];
   children: { threadId: string; mode: "await" | "async"; title: string; toolCallId?: string }[];
   /** Controls that the engine has not confirmed. */
@@ -122,6 +124,8 @@ export interface OpenAsk {
   replaces: string[];
   /** optionId → what choosing it means; empty for questions. */
   options: EventOf<"permission_request">["options"];
+  /** The trust question: no engine runs before its answer. */
+  trust?: true;
 }
 
 export interface RecordedAnswer {

@@ -2,6 +2,8 @@
 
 /** In the runner's environment alone: the engine does not inherit it. Its value is the thread's id. */
 export const RUNNER_MARKER = "THREADMUX_RUNNER";
+/** In the runner's environment alone: the folder that remembers which directories people trust. */
+export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the environment of the engine and of all that it starts: the thread's id, */
 export const ENGINE_MARKER = "THREADMUX_THREAD";
 /** and its folder, because two state folders may have threads of the same id. */

@@ -27,9 +27,10 @@ export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
     fold.deliveries.some((delivery) => delivery.status === "noted");
   const isCutOff = fold.cutOffs.at !== null || fold.turn !== null || fold.deliveries.length > 0;
   if (!isNew && !isCutOff) return "rest";
+  if (fold.asks.some(({ trust }) => trust)) return "rest"; // nothing of the directory runs before the answer
   if (fold.engine?.isUp) return "engine";
   if (fold.cutOffs.count > MAX_RESCUES) return "give_up";
-  if (isNew) return "engine";
+  if (isNew || fold.trust) return "engine";
   if (fold.asks.length > 0) return "rest"; // the answer takes it up
   const cutOffMs = fold.cutOffs.at === null ? nowMs : Date.parse(fold.cutOffs.at);
   return nowMs - cutOffMs > RESCUE_WINDOW_MS ? "give_up" : "engine";

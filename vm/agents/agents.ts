@@ -23,6 +23,9 @@ export interface AgentsOptions {
   now: () => number;
 }
 
+const isTrustAsk = ({ request }: AskReply) => request.type === "permission_request" && request.trust === true;
+const callKeyOf = ({ request }: AskReply) => request.callKey;
+
 export class Agents {
   readonly #options: AgentsOptions;
 
@@ -80,6 +83,24 @@ export class Agents {
       await kind.append(thread, [line]);
       store.asks.setState(threadId, requestId, "answered");
     });
+    await this.#answerAlike(threadId, requestId, answer);
+  }
+
+  /** A directory is asked about once: other threads that ask about the very same get the same answer. */
+  async #answerAlike(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
+    const { store, queue, kind, folders, now } = this.#options;
+    const answered = store.asks.find(threadId, requestId)?.ask;
+    if (!answered || !isTrustAsk(answered)) return;
+    const isAlike = (ask: AskReply) => isTrustAsk(ask) && callKeyOf(ask) === callKeyOf(answered);
+    for (const ask of store.asks.listOpen().filter(isAlike)) {
+      await queue.run(ask.threadId, async () => {
+        const thread = store.threads.find(ask.threadId);
+        const isAsked = store.asks.find(ask.threadId, ask.requestId)?.state === "open";
+        if (!thread || !isOpen(thread.status) || !isAsked || !folders.exists(ask.threadId)) return;
+        await kind.append(thread, [answerLine(ask, answer, now())]);
+        store.asks.setState(ask.threadId, ask.requestId, "answered");
+      });
+    }
   }
 
   /** @throws AppError `not_found`, `thread_ended` */

@@ -16,9 +16,12 @@ import { threadPath } from "../../shared/agent/paths.ts";
 
 export class AgentFolders {
   readonly #root: string;
+  /** Where runners keep what people decided about directories, for all threads. */
+  readonly trust: string;
 
   constructor(stateDir: string) {
     this.#root = join(stateDir, "threads");
+    this.trust = join(stateDir, "trust");
     mkdirSync(this.#root, { recursive: true, mode: 0o700 });
   }
 

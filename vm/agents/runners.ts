@@ -1,6 +1,6 @@
 /** Runners of agent threads: started in the thread's pane, never two of one thread. */
 import { spawn } from "node:child_process";
-import { RUNNER_MARKER } from "../../shared/agent/markers.ts";
+import { RUNNER_MARKER, TRUST_FOLDER } from "../../shared/agent/markers.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { Store } from "../store/store.ts";
@@ -46,7 +46,7 @@ export class Runners {
     return programs.open(thread, run, {
       argv: [...runner, folders.of(threadId)],
       input: "",
-      env: this.#marker(threadId),
+      env: { ...this.#marker(threadId), [TRUST_FOLDER]: folders.trust },
     });
   }
 

@@ -13,7 +13,8 @@ import {
   refusalLine,
   responseLine,
 } from "./control.ts";
-import { planLaunch } from "./launch.ts";
+import { loadsProjects, planLaunch } from "./launch.ts";
+import { lookAround } from "./look-around.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { findDelivered } from "./session-file.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
@@ -26,6 +27,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
   return {
     name,
     check: checkProgram,
+    lookAround: ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
     look: async (sessionId, deliveryIds, env) => {
       const file = findSession(sessionId, env);
       if (file === undefined) return { exists: false, delivered: new Set() };

@@ -1,5 +1,6 @@
 /** claude's command line and environment. Pure. */
 import { join } from "node:path";
+import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { CutOffCall, Env, LaunchRequest } from "../../engine.ts";
 
@@ -58,6 +59,17 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
     ...(agent.outputSchema === undefined ? [] : ["--json-schema", JSON.stringify(agent.outputSchema)]),
   ];
   return { program: how.program, args, env: { ...env, ...(launch.takesUp && resumeEnv(fold)) } };
+}
+
+/** Whether it would load what a directory brings: unless the person's own arguments say which settings count. */
+export function loadsProjects({ args, settingSources }: ThreadConfig["launch"]): boolean {
+  const flag = "--setting-sources";
+  const given = args.flatMap((arg, at) => {
+    if (arg.startsWith(`${flag}=`)) return [arg.slice(flag.length + 1)];
+    return arg === flag ? [args[at + 1] ?? ""] : [];
+  });
+  const sources = settingSources ?? given.at(-1);
+  return sources === undefined || /project|local/.test(sources);
 }
 
 function sessionArgs({ config, launch }: Pick<LaunchRequest, "config" | "launch">): string[] {

@@ -1,0 +1,137 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeFolder } from "../../../test/support/folders.ts";
+import { lookAround } from "./look-around.ts";
+
+let root: ReturnType<typeof makeFolder>;
+let repo: string;
+const env = () => ({ HOME: join(root.path, "home") });
+const look = (dir = repo) => lookAround(dir, env());
+const words = (dir = repo) => (look(dir)?.items ?? []).map(({ text }) => text);
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+const setting = JSON.stringify({ model: "m" });
+const server = JSON.stringify({ mcpServers: { s: { command: "c" } } });
+
+beforeEach(() => {
+  root = makeFolder();
+  repo = join(root.path, "repos", "org", "repo");
+  mkdirSync(join(repo, "sub"), { recursive: true });
+});
+afterEach(() => root.remove());
+
+test("a directory without any is not asked about, nor is one that is not there", () => {
+  put(join(repo, "CLAUDE.md"), "x");
+  put(join(repo, ".claude", "CLAUDE.md"), "x");
+  expect(look()).toBeUndefined();
+  expect(look(join(repo, "none"))).toBeUndefined();
+});
+
+describe("what claude reads is found", () => {
+  test("above a repository: MCP servers alone", () => {
+    mkdirSync(join(repo, ".git"));
+    put(join(dirname(repo), ".claude", "settings.json"), setting);
+    put(join(dirname(repo), ".claude", "skills", "a", "SKILL.md"), "x");
+    expect(look()).toBeUndefined();
+    put(join(dirname(repo), ".mcp.json"), server);
+    expect(words()).toEqual(["../.mcp.json: MCP server s: c"]);
+  });
+
+  test("in a repository: settings, skills, commands and agents up to its root", () => {
+    mkdirSync(join(repo, ".git"));
+    put(join(repo, ".claude", "settings.local.json"), setting);
+    put(join(repo, ".claude", "commands", "x.md"), "x");
+    expect(words(join(repo, "sub"))).toEqual([
+      "../.claude/settings.local.json: model m",
+      "1 file in ../.claude/commands: x.md",
+    ]);
+  });
+
+  test("without a repository: skills of all directories above, settings of this one", () => {
+    put(join(dirname(repo), ".claude", "skills", "a", "SKILL.md"), "x");
+    put(join(dirname(repo), ".claude", "settings.json"), setting);
+    put(join(repo, ".claude", "settings.json"), setting);
+    expect(words()).toEqual([".claude/settings.json: model m", "1 file in ../.claude/skills: a/SKILL.md"]);
+  });
+
+  test("of a linked work tree also the main one's", () => {
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-C", repo, "-c", "user.name=n", "-c", "user.email=e@x", ...args], {
+        stdio: "pipe",
+      });
+    git("init", "-q");
+    git("commit", "-q", "--allow-empty", "-m", "x");
+    const tree = join(root.path, "tree");
+    git("worktree", "add", "-q", tree);
+    put(join(repo, ".claude", "settings.local.json"), setting);
+    put(join(repo, ".mcp.json"), server);
+    expect(words(tree)).toEqual(["../repos/org/repo/.claude/settings.local.json: model m"]);
+  });
+
+  test("through links", () => {
+    put(join(root.path, "elsewhere", "settings.json"), setting);
+    symlinkSync(join(root.path, "elsewhere"), join(repo, ".claude"));
+    symlinkSync(repo, join(root.path, "link"));
+    expect(words()).toEqual([".claude/settings.json: model m"]);
+    expect(look(join(root.path, "link"))?.key).toBe(look()?.key);
+  });
+});
+
+test("the person's own settings are never asked about, wherever the thread is", () => {
+  put(join(env().HOME, ".claude", "settings.json"), setting);
+  put(join(env().HOME, ".claude", "skills", "a", "SKILL.md"), "x");
+  mkdirSync(join(env().HOME, "code"));
+  expect(look(env().HOME)).toBeUndefined();
+  expect(look(join(env().HOME, "code"))).toBeUndefined();
+  put(join(repo, ".claude", "settings.json"), setting);
+  expect(lookAround(repo, { HOME: "/", CLAUDE_CONFIG_DIR: join(repo, ".claude") })).toBeUndefined();
+});
+
+test("every change of content has a key of its own, and the same content the same", () => {
+  const file = join(repo, ".claude", "settings.json");
+  const keys = [setting, `${setting} `, server].map((text) => {
+    put(file, text);
+    return look()?.key;
+  });
+  expect(new Set(keys).size).toBe(3);
+  put(file, setting);
+  expect(look()?.key).toBe(keys[0]);
+  put(join(repo, ".claude", "hooks", "run.sh"), "a");
+  const before = look()?.key;
+  put(join(repo, ".claude", "hooks", "run.sh"), "b");
+  expect(look()?.key).not.toBe(before);
+  put(join(repo, "sub", ".claude", "settings.json"), setting);
+  expect(look(join(repo, "sub"))?.key).not.toBe(look()?.key);
+});
+
+describe("what can't be looked at", () => {
+  test("a FIFO is not waited for, and can't be trusted", () => {
+    execFileSync("mkfifo", [join(repo, ".mcp.json")]);
+    expect(look()).toMatchObject({ isWhole: false, items: [{ text: ".mcp.json: it is no file" }] });
+  });
+
+  test("a file that is too long", () => {
+    put(join(repo, ".mcp.json"), "");
+    truncateSync(join(repo, ".mcp.json"), 5 * 1024 ** 3);
+    expect(look()).toMatchObject({
+      isWhole: false,
+      items: [{ text: ".mcp.json: it is too long to be looked at" }],
+    });
+  });
+
+  test("more files than there is time for, and folders that hold themselves", () => {
+    const skills = join(repo, ".claude", "skills");
+    put(join(skills, "a"), "x");
+    symlinkSync(skills, join(skills, "loop"));
+    expect(look()?.isWhole).toBe(false);
+    rmSync(join(skills, "loop"));
+    expect(look()?.isWhole).toBe(true);
+    for (let i = 0; i < 2_001; i++) writeFileSync(join(skills, `${i}`), "");
+    expect(look()?.isWhole).toBe(false);
+  });
+});

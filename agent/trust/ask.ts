@@ -1,0 +1,48 @@
+/** The trust question: may an engine load what a directory brings? Pure. */
+import type { EventBody } from "../../shared/agent/events.ts";
+import { TRUST_OPTION } from "../../shared/agent/trust.ts";
+import { type Brought, countItems } from "./brought.ts";
+import { visibleStart } from "./visible.ts";
+
+const MAX_ITEMS = 40;
+const MAX_PATH = 200;
+const MAX_INPUT = 2_000;
+
+const WITHOUT = '"Run without them" also leaves out the directory\'s CLAUDE.md.';
+
+export function trustAsk(
+  { dir, key, items, isWhole }: Brought,
+  requestId: string,
+): EventBody<"permission_request"> {
+  const path = visibleStart(dir, MAX_PATH);
+  const lines = items.slice(0, MAX_ITEMS).map(({ text }) => `- ${text}`);
+  if (items.length > MAX_ITEMS) lines.push(`- … and ${items.length - MAX_ITEMS} more`);
+  if (!isWhole) lines.push("It is too much to be looked at as a whole, so it can't be trusted here.");
+  const trust = { optionId: TRUST_OPTION, name: "Trust", kind: "allow_always" as const };
+  const input = JSON.stringify({ dir: path, brings: items.slice(0, MAX_ITEMS).map(({ text }) => text) });
+  return {
+    type: "permission_request",
+    requestId,
+    toolCallId: "",
+    toolName: "Trust",
+    callKey: key,
+    input: input.length > MAX_INPUT ? `${input.slice(0, MAX_INPUT - 1)}…` : input,
+    options: [
+      ...(isWhole ? [trust] : []),
+      { optionId: "without", name: "Run without them", kind: "reject_always" },
+    ],
+    title: `Trust ${path}? It brings ${countItems(items)}`,
+    description: [...lines, WITHOUT].join("\n"),
+    trust: true,
+  };
+}
+
+/** Said when an engine starts without what its directory brings, for the first time in the thread. */
+export function withoutNotice({ items }: Brought): EventBody<"notice"> {
+  return {
+    type: "notice",
+    severity: "info",
+    title: "The agent runs without what the directory brings",
+    description: `${countItems(items)}; its CLAUDE.md is left out too.`,
+  };
+}

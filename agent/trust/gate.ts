@@ -1,0 +1,61 @@
+/** Before each start of an engine: may it load what its directory brings? */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import type { EventBody } from "../../shared/agent/events.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { TRUST_FOLDER } from "../../shared/agent/markers.ts";
+import type { Engine, Env } from "../engine.ts";
+import { trustAsk, withoutNotice } from "./ask.ts";
+import type { Brought } from "./brought.ts";
+import { findDecision, keepDecision } from "./memory.ts";
+
+export interface Leave {
+  brought: Brought | undefined;
+  /** Undefined: nobody has decided, so a person is asked. */
+  isTrusted: boolean | undefined;
+}
+
+export class TrustGate {
+  readonly #options: { config: ThreadConfig; engine: Engine; env: Env };
+  readonly #memory: string;
+
+  /** @param options `env` of the runner, not of the engine */
+  constructor(options: { folder: string; config: ThreadConfig; engine: Engine; env: Env }) {
+    this.#options = options;
+    this.#memory = options.env[TRUST_FOLDER] ?? join(options.folder, "trust");
+  }
+
+  /** What is known now. An answer that was just given is kept for all threads. */
+  look(fold: ThreadFold): Leave {
+    const { dir } = this.#options.config;
+    // Also if the directory has changed since: it is an answer about what it brought then.
+    if (fold.trust) keepDecision(this.#memory, { dir, ...fold.trust, decidedAt: new Date().toISOString() });
+    const brought = this.#lookAround();
+    if (!brought) return { brought, isTrusted: true };
+    const isTrusted = findDecision(this.#memory, brought.key);
+    return { brought, isTrusted: isTrusted && brought.isWhole };
+  }
+
+  /** Whether the directory brings what it did when it was looked at. */
+  isUnchanged({ brought }: Leave): boolean {
+    return this.#lookAround()?.key === brought?.key;
+  }
+
+  #lookAround(): Brought | undefined {
+    const { engine, config, env } = this.#options;
+    return engine.lookAround(config, env);
+  }
+}
+
+/** The question, if nobody has decided; else what people of the thread are to know. */
+export function eventsOfLeave({ brought, isTrusted }: Leave, fold: ThreadFold): EventBody[] {
+  if (!brought || isTrusted) return [];
+  if (isTrusted === undefined) return [trustAsk(brought, `trust-${randomUUID()}`)];
+  return fold.engine === null || fold.trust ? [withoutNotice(brought)] : [];
+}
+
+/** How the engine is started: without what was not trusted, only the person's own settings count. */
+export function configOfLeave(config: ThreadConfig, { isTrusted }: Leave): ThreadConfig {
+  return isTrusted ? config : { ...config, launch: { ...config.launch, settingSources: "user" } };
+}
