@@ -102,3 +102,14 @@ export function formatRow({ name, ours, baseline, isMet, bar }: Row): string {
 function round(value: number): string {
   return value.toFixed(Math.abs(value) < 1 ? 3 : 1);
 }
+
+/** Does the work so often; the milliseconds that each time took, ascending. */
+export async function times(count: number, work: (i: number) => Promise<void>): Promise<number[]> {
+  const taken: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const startedAt = performance.now();
+    await work(i);
+    taken.push(performance.now() - startedAt);
+  }
+  return taken.sort((a, b) => a - b);
+}

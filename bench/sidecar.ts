@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { WebSocket } from "ws";
 import { bundlePrograms } from "../test/support/programs.ts";
+import { rowAttach } from "./attach.ts";
 import {
   cpuSeconds,
   formatRow,
@@ -22,6 +22,7 @@ import {
   type Row,
   ratioRow,
   rssMib,
+  times,
   withSidecar,
 } from "./measure.ts";
 
@@ -41,16 +42,6 @@ const bare = async (...args: string[]) =>
 
 async function untilSize(file: string, bytes: number, everyMs: number): Promise<void> {
   while ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) < bytes) await sleep(everyMs);
-}
-
-async function times(count: number, work: (i: number) => Promise<void>): Promise<number[]> {
-  const taken: number[] = [];
-  for (let i = 0; i < count; i++) {
-    const startedAt = performance.now();
-    await work(i);
-    taken.push(performance.now() - startedAt);
-  }
-  return taken.sort((a, b) => a - b);
 }
 
 /**
@@ -266,60 +257,6 @@ async function rowFlood(): Promise<Row[]> {
   });
 }
 
-/** Key → echo over a WebSocket of binary frames. */
-async function attachEcho(socket: WebSocket, count: number): Promise<number[]> {
-  let onData: () => void = () => undefined;
-  socket.on("message", (_data, isBinary) => isBinary && onData());
-  await new Promise((resolve) => socket.once("open", resolve));
-  await sleep(1_000);
-  const press = () =>
-    new Promise<void>((resolve) => {
-      onData = resolve;
-      socket.send(Buffer.from("x"));
-    });
-  await times(WARM_UP, press);
-  const taken = await times(count, press);
-  socket.close();
-  return taken;
-}
-
-const BARE_ATTACH_SERVER = `
-  const { spawn } = require("node-pty");
-  const { WebSocketServer } = require("ws");
-  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-  server.on("connection", (socket) => {
-    const args = ["-u", "-S", process.argv[1], "attach-session", "-t", "=key:"];
-    const pty = spawn("tmux", args, { name: "xterm-256color", cols: 80, rows: 24, encoding: null });
-    pty.onData((data) => socket.send(data));
-    socket.on("message", (data) => pty.write(data));
-    socket.on("close", () => pty.kill());
-  });
-  server.once("listening", () => process.stdout.write(String(server.address().port)));`;
-
-async function rowAttach(): Promise<Row[]> {
-  const count = pick(300, 30);
-  const ours = await withSidecar({}, async ({ url, headers, open }) => {
-    await open("key", "stty raw -echo; cat");
-    await sleep(300);
-    return attachEcho(new WebSocket(`${url.replace("http", "ws")}/thread/key/attach`, { headers }), count);
-  });
-  await bare("new-session", "-d", "-s", "key", "stty raw -echo; exec cat", ";", "set", "-g", "status", "off");
-  // A process of its own, as ours is: within this one, a key would reach the server without leaving its event loop.
-  const server = spawn(process.execPath, ["-e", BARE_ATTACH_SERVER, join(folder, "bare.sock")], {
-    cwd: new URL("..", import.meta.url),
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [port] = (await once(server.stdout, "data")) as [Buffer];
-  const naive = await attachEcho(new WebSocket(`ws://127.0.0.1:${port}`), count);
-  server.kill("SIGKILL");
-  await bare("kill-server");
-  return [
-    ratioRow("key → echo through /attach, p50 (ms)", percentile(ours, 50), percentile(naive, 50), {
-      atMost: 1.5,
-    }),
-  ];
-}
-
 async function rowMemory(): Promise<Row[]> {
   const threads = pick(100, 10);
   const bytesEach = (pick(1024, 40) * 1024 * 1024) / threads;
@@ -372,7 +309,8 @@ const rows = {
   log: rowLog,
   pane: rowPane,
   flood: rowFlood,
-  attach: rowAttach,
+  attach: () =>
+    rowAttach({ count: pick(300, 30), warmUp: WARM_UP, bare, bareSocket: join(folder, "bare.sock") }),
   memory: rowMemory,
   restart: rowRestart,
 };
