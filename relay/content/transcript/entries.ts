@@ -7,6 +7,7 @@ export type ActivityLine =
   | { kind: "remark"; text: string }
   | {
       kind: "step";
+      /** Of the call or step; empty once its turn has ended. */
       id: string;
       title: string;
       state: "running" | "done" | "failed";

@@ -198,14 +198,15 @@ export class Story {
     this.#entries.push({ ...entry, since: this.#turn?.seq ?? entry.seq });
   }
 
-  /** What has no result when its turn ends gets none. */
+  /** What has no result when its turn ends gets none, also if one is told later: its message may be sealed by then. */
   #settleSteps(): void {
     for (const entry of this.#entries) {
       if (entry.kind !== "activity") continue;
       entry.lines = entry.lines.filter((line) => line.kind !== "step" || !line.id.startsWith("step:"));
       for (const line of entry.lines) {
-        if (line.kind === "step" && line.state === "running")
-          Object.assign(line, { state: "failed", outcome: "no result" });
+        if (line.kind !== "step") continue;
+        if (line.state === "running") Object.assign(line, { state: "failed", outcome: "no result" });
+        line.id = "";
       }
     }
   }
