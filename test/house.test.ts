@@ -42,12 +42,13 @@ const SIDES: Record<string, readonly Room[]> = {
     ["relay/"],
   ],
   agent: [
-    ["agent/engine.ts", "agent/content.ts"],
+    ["agent/engine.ts", "agent/content.ts", "agent/trust/brought.ts"], // the words that all others share
     ["agent/folder/"],
     ["agent/core/"],
     ["agent/process/"],
     ["agent/show/"],
     ["agent/engines/"],
+    ["agent/trust/"],
     ["agent/"],
   ],
   cli: [["cli/"], ["cli/commands/"], ["cli/program.ts", "cli/main.ts"]],
@@ -126,7 +127,7 @@ test.each(Object.entries(SIDES))("in %s/ a lower room never knows a higher one",
   const known = KNOWN_ARROWS.filter((arrow) => arrow.startsWith(`${side}/`));
   expect(
     arrows.filter((arrow) => !known.includes(arrow)),
-    "These files import from a higher room (SIDES has the rooms, the lowest first). Move what both need into the lower room, hand it over as a parameter from run.ts, or, if the file itself belongs to a higher room, say so in SIDES",
+    "These files import from a higher room (SIDES has the rooms, the lowest first). Move what both need into the lower room, hand it over as a parameter from run.ts, or, if the file or its folder is a room that SIDES does not have yet, add it there",
   ).toEqual([]);
   expect(
     known.filter((arrow) => !arrows.includes(arrow)),
