@@ -42,7 +42,8 @@ const SIDES: Record<string, readonly Room[]> = {
     ["relay/"],
   ],
   agent: [
-    ["agent/engine.ts", "agent/content.ts", "agent/trust/brought.ts"], // the words that all others share
+    // The words that all others share.
+    ["agent/engine.ts", "agent/content.ts", "agent/trust/brought.ts", "agent/trust/visible.ts"],
     ["agent/folder/"],
     ["agent/core/"],
     ["agent/process/"],
