@@ -1,8 +1,10 @@
 // Child programs with a log each, waiting for them, and knowing whether another scripts/run is alive.
 import { spawn, spawnSync } from "node:child_process";
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
   copyFileSync,
   existsSync,
   openSync,
@@ -14,7 +16,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
+import { delimiter, isAbsolute, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+
+/** Whether a program of that name can be run from PATH, by the sidecar's rule: absolute folders alone. */
+export function isOnPath(program) {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
+  return folders.some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return statSync(join(folder, program)).isFile();
+    } catch {
+      return false; // not there or not runnable: the next one
+    }
+  });
+}
 
 /** A failure that is told in one go, without a stack. */
 export class Problem extends Error {}

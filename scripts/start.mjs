@@ -11,6 +11,7 @@ import { parseEnv } from "node:util";
 import {
   findRunning,
   holdRun,
+  isOnPath,
   listenOnce,
   loadDotEnv,
   Problem,
@@ -30,6 +31,11 @@ const stateDir = resolve(read("STATE_DIR", ".threadmux"));
 const reposDir = resolve(read("REPOS_DIR", "workspace"));
 const vmHost = read("VM_HOST", "127.0.0.1");
 const runFile = join(stateDir, "run.json");
+/** Without an agent on this machine: the built-in one, so that `/agent` shows something. */
+const isDemo =
+  read("AGENT_PROGRAM") === "demo" || (read("AGENT_PROGRAM") === undefined && !isOnPath("claude"));
+const DEMO_WORDS =
+  "a scripted demo, no model is behind it (for a real agent install Claude Code: README, The coding agent)";
 const LOCAL_HOST = "127.0.0.1";
 
 // A reader of our output that goes away (`scripts/run | head`) is no reason to end.
@@ -101,7 +107,7 @@ async function start() {
     say("Starting the sidecar ...");
     const base = { ...process.env, STATE_DIR: stateDir, REPOS_DIR: reposDir, VM_PORT: String(vmPort) };
     // The sidecar and its threads have no use for the bot's token.
-    const sidecarEnv = { ...base, DISCORD_TOKEN: "" };
+    const sidecarEnv = { ...base, DISCORD_TOKEN: "", ...(isDemo && { AGENT_PROGRAM: "demo" }) };
     const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", sidecarEnv, {
       args: process.argv.slice(3),
     });
@@ -222,6 +228,7 @@ function announce(vmUrl, page) {
   say(`  threads run below  ${reposDir}`);
   say(`  sidecar            ${vmUrl}`);
   say(`  logs               ${stateDir}/*.log`);
+  say(`  /agent talks to    ${isDemo ? DEMO_WORDS : read("AGENT_PROGRAM", "claude")}`);
   say("Ctrl-C ends it; threads go on in tmux until scripts/run --stop.");
   say();
   say(page ? `Open ${page}` : "Type /terminal in the Discord channel.");

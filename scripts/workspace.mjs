@@ -14,6 +14,7 @@ threadmux runs its threads in the directories here; put or clone your projects b
 
     /terminal dir:example command:./count.sh
     /terminal dir:example command:bash
+    /agent dir:example prompt:hello
 `;
   writeFileSync(join(example, "README.md"), readme);
   const script = `#!/bin/sh

@@ -1,11 +1,22 @@
 /** scripts/run, scripts/test and the container's supervisor as the programs that people start. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, expect, test } from "vitest";
+import { SidecarClient } from "../shared/client.ts";
+import { transcriptOf, wordsOf } from "./support/agents.ts";
 import { makeFolder } from "./support/folders.ts";
 import { findProcessesOf, listProcesses, signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
@@ -54,6 +65,10 @@ function start(command: string, args: string[], env: Record<string, string> = {}
 
 /** scripts/run with folders and ports of its own, its set-up done. */
 function startRun(state: string, ...args: string[]): Started {
+  return startRunWith({}, state, ...args);
+}
+
+function startRunWith(env: Record<string, string>, state: string, ...args: string[]): Started {
   return start(process.execPath, [script("start.mjs"), ...(args.length > 0 ? args : ["start"])], {
     STATE_DIR: join(state, "s"),
     REPOS_DIR: join(state, "repos"),
@@ -61,11 +76,16 @@ function startRun(state: string, ...args: string[]): Started {
     LOCAL_DISCORD_PORT: "0",
     VM_HOST: "127.0.0.1",
     VM_TOKEN: "",
+    AGENT_PROGRAM: "",
+    ...env,
   });
 }
 
 async function startedRun(state: string, ...args: string[]): Promise<Started> {
-  const run = startRun(state, ...args);
+  return started(startRun(state, ...args));
+}
+
+async function started(run: Started): Promise<Started> {
   await until(
     "the page's address",
     () => /\nOpen http\S+\n$/.test(run.text()) || run.process.exitCode !== null,
@@ -80,15 +100,14 @@ async function startedRun(state: string, ...args: string[]): Promise<Started> {
 const programsOf = (state: string) =>
   findProcessesOf(state).filter(({ command }) => /\/dist\/.*main\.js$/.test(command));
 
+function clientOf(run: Started, state: string): SidecarClient {
+  const url = /sidecar +(http\S+)/.exec(run.text())?.[1] ?? "";
+  return new SidecarClient({ url, token: readFileSync(join(state, "s/token"), "utf8").trim() });
+}
+
 async function createThread(run: Started, state: string, command: string): Promise<void> {
-  const url = /sidecar +(http\S+)/.exec(run.text())?.[1];
-  const token = readFileSync(join(state, "s/token"), "utf8").trim();
-  const reply = await fetch(`${url}/thread/create`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ threadId: "one", type: "terminal", dir: ".", command, createdBy: "test" }),
-  });
-  expect(reply.status).toBe(201);
+  const thread = { threadId: "one", type: "terminal" as const, dir: ".", command, createdBy: "test" };
+  await clientOf(run, state).createThread(thread);
 }
 
 test.each(["run", "test"])("scripts/%s --help, by a link and from another directory", async (name) => {
@@ -145,6 +164,33 @@ test("a taken port is named before anything is installed or built", async () => 
     new RegExp(`^threadmux: port ${port} is taken; .*LOCAL_DISCORD_PORT=${port + 100} scripts/run\n$`),
   );
   expect(existsSync(join(dir, "s"))).toBe(false);
+});
+
+test("without a coding agent /agent is the demo, which says so; with one it is that", {
+  timeout: 90_000,
+}, async () => {
+  const state = folder();
+  mkdirSync(join(state, "repos"));
+  const path = (process.env["PATH"] ?? "").split(":").filter((dir) => !existsSync(join(dir, "claude")));
+  const run = await started(startRunWith({ PATH: path.join(":") }, state));
+  expect(run.text()).toContain("/agent talks to    a scripted demo, no model is behind it");
+  const client = clientOf(run, state);
+  await client.createThread({ threadId: "one", type: "agent", dir: ".", command: "hi", createdBy: "test" });
+  const side = { client, reposDir: join(state, "repos") };
+  const said = await until("the demo's first words", async () => (await wordsOf(side, "one"))[0]);
+  expect(said).toMatch(/^No model is behind this agent: it is threadmux's demo/);
+  expect(await transcriptOf(side, "one")).toContainEqual(
+    expect.objectContaining({ type: "engine_start", engine: "demo" }),
+  );
+  await client.killThread("one");
+  run.process.kill("SIGTERM");
+  await run.code;
+  const bin = folder();
+  writeFileSync(join(bin, "claude"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
+  const again = await started(startRunWith({ PATH: `${bin}:${path.join(":")}` }, state));
+  expect(again.text()).toMatch(/\/agent talks to {4}claude\n/);
+  expect(await startRun(state, "stop").code).toBe(0);
+  await again.code;
 });
 
 test("without the coding agent the tests that need it fail, in words", async () => {

@@ -10,6 +10,7 @@ import { AgentKind } from "./agents/agent-kind.ts";
 import { AgentThreads } from "./agents/agent-threads.ts";
 import { Agents } from "./agents/agents.ts";
 import { AgentFolders } from "./agents/folders.ts";
+import { launchOf } from "./agents/requests.ts";
 import { Runners } from "./agents/runners.ts";
 import { createTokenCheck } from "./callers/token.ts";
 import { isLoopback, statePaths, type VmConfig } from "./config.ts";
@@ -50,6 +51,7 @@ import { TmuxServer } from "./tmux/server.ts";
 /** Named here because the tests bundle the sidecar into one file in this folder: the path must hold there too. */
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.js", import.meta.url))];
+const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.js", import.meta.url));
 
 export interface Sidecar {
   url: string;
@@ -124,7 +126,7 @@ export async function runSidecar(
       folders,
       agents: agentThreads,
       runners: new Runners({ store, tmux, programs, folders, runner: RUNNER, threadEnv }),
-      launch: config.agent,
+      launch: launchOf(config.agent, DEMO),
       threadEnv,
       log,
       now,

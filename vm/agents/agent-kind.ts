@@ -51,7 +51,7 @@ export class AgentKind implements Kind {
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
       "unavailable",
-      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (npm install -g @anthropic-ai/claude-code), or set AGENT_PROGRAM to one that is.`,
+      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (npm install -g @anthropic-ai/claude-code), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`,
     );
   }
 

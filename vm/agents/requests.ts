@@ -11,6 +11,17 @@ export interface LaunchOptions {
   program: string;
   args: readonly string[];
   timeouts: ThreadConfig["timeouts"];
+  /** Of the built-in demo: threads are called by it, whatever engine their creator names. */
+  engine?: "demo";
+}
+
+/** As `AGENT_PROGRAM` names the stand-in that comes with threadmux. */
+const BUILT_IN = "demo";
+
+/** @param demo the built-in demo's script */
+export function launchOf(chosen: LaunchOptions, demo: string): LaunchOptions {
+  if (chosen.program !== BUILT_IN) return chosen;
+  return { ...chosen, engine: "demo", program: process.execPath, args: [demo, ...chosen.args] };
 }
 
 /** Whoever a thread was created by: a Discord user by their id, everybody else by name. */
@@ -34,7 +45,7 @@ export function threadConfig(
     createdBy: sourceOf(thread.createdBy),
     createdAt: new Date(thread.createdAt).toISOString(),
     dir: thread.path,
-    agent,
+    agent: launch.engine === undefined ? agent : { ...agent, engine: launch.engine },
     launch: { program: launch.program, args: [...launch.args], allowedTools: [] },
     timeouts: launch.timeouts,
     ...(sessionId === undefined ? {} : { sessionId }),

@@ -80,7 +80,7 @@ export const tour: readonly Round[] = [
       "- an ask, a question and a plan, which you answered",
       "- a diff",
       "",
-      "Install a coding agent and set `AGENT_COMMAND` to talk to a real one.",
+      "To talk to a real agent, install Claude Code where threadmux runs, take `AGENT_PROGRAM=demo` out of its settings if it is there, and start threadmux again.",
     ].join("\n"),
   },
 ];
