@@ -1,12 +1,14 @@
 /**
- * The protocol of `WS /thread/:id/attach?mode=type|view&acks=1`: a thread as a live terminal.
+ * The protocol of `WS /thread/:id/attach?mode=type|view&acks=1&cols=…&rows=…&plain=1`: a thread as a live terminal.
  *
  * Binary frames are the terminal's bytes: from the server what to draw, to the server what was typed (at most
  * {@link MAX_INPUT_FRAME_BYTES} a frame). Text frames are JSON, {@link serverFrameSchema} and
  * {@link clientFrameSchema}. First comes `size`, then `status`, then bytes that draw the screen as it is now: a
- * reconnect needs nothing else. The terminal must have exactly the cols and rows of the last `size`; a viewer can't
- * change them, `POST /thread/:id/resize` does, and every viewer gets a new `size`. `status` comes with every change,
- * and every {@link PING_INTERVAL_MS} with a ping, which must be answered: 30 s of silence more and the line is dead.
+ * reconnect needs nothing else. The thread has the cols and rows of the last `size`; a viewer can't change them,
+ * `POST /thread/:id/resize` does, and every viewer gets a new `size`. A viewer's terminal must have exactly this size,
+ * unless the viewer names its own with `cols` and `rows`, and later with `viewport`: then it is sent a picture of its
+ * own size, with a margin or only a part of the thread's screen. `status` comes with every change, and every
+ * {@link PING_INTERVAL_MS} with a ping, which must be answered: 30 s of silence more and the line is dead.
  *
  * Who may: a request with `Authorization: Bearer <token>`, or the console's page, which names its session's secret as
  * a subprotocol (`threadmux, threadmux.session.<secret>`; the server picks `threadmux`) and has an `Origin` of this
@@ -38,15 +40,41 @@ export const RESUME_UNREAD_BYTES = 64 * 1024;
 /** How much a viewer may draw before it acknowledges; the smaller, the more frames. */
 export const ACK_EVERY_BYTES = 16 * 1024;
 
-export const attachQuerySchema = z.strictObject({
-  /** `view` can't type: input is refused by tmux and ignored by the server. */
-  mode: z.enum(["type", "view"]).default("type"),
-  /** The viewer acknowledges what it has drawn, so that a slow one is not sent more than it can take. */
-  acks: z
-    .literal("1")
-    .optional()
-    .transform((value) => value === "1"),
-});
+/** A terminal may be smaller than any thread, and larger; beyond this its margin would be all that it draws. */
+export const MAX_VIEWPORT = { cols: 1_000, rows: 500 };
+const viewportFields = {
+  cols: z.int().min(1).max(MAX_VIEWPORT.cols),
+  rows: z.int().min(1).max(MAX_VIEWPORT.rows),
+};
+export type Viewport = { cols: number; rows: number };
+
+const digits = z
+  .string()
+  .regex(/^\d{1,4}$/, "must be a whole number")
+  .transform(Number);
+
+export const attachQuerySchema = z
+  .strictObject({
+    /** `view` can't type: input is refused by tmux and ignored by the server. */
+    mode: z.enum(["type", "view"]).default("type"),
+    /** The viewer acknowledges what it has drawn, so that a slow one is not sent more than it can take. */
+    acks: z
+      .literal("1")
+      .optional()
+      .transform((value) => value === "1"),
+    /** The size of the viewer's own terminal, if it is not to be the thread's. */
+    cols: digits.pipe(viewportFields.cols).optional(),
+    rows: digits.pipe(viewportFields.rows).optional(),
+    /** The viewer's terminal is an xterm of 256 colours: no true colour, no coloured or curly underlines. */
+    plain: z
+      .literal("1")
+      .optional()
+      .transform((value) => value === "1"),
+  })
+  .refine(({ cols, rows }) => (cols === undefined) === (rows === undefined), {
+    path: ["rows"],
+    message: "must be given together with cols",
+  });
 export type AttachMode = z.output<typeof attachQuerySchema>["mode"];
 
 /** How the thread stands; `exitCode` and `signal` are null while a process runs, and where nobody knows. */
@@ -68,6 +96,8 @@ export type ServerFrame = z.infer<typeof serverFrameSchema>;
 export const clientFrameSchema = z.discriminatedUnion("type", [
   /** All bytes drawn since the socket was opened. */
   z.strictObject({ type: z.literal("ack"), bytes: z.int().min(0) }),
+  /** The viewer's own terminal has another size now. */
+  z.strictObject({ type: z.literal("viewport"), ...viewportFields }),
 ]);
 export type ClientFrame = z.infer<typeof clientFrameSchema>;
 

@@ -203,7 +203,7 @@ export async function runSidecar(
     const sessions = new Sessions(now);
     const console = createConsole({ sessions, checkToken, isLoopback: isLoopback(config.host) });
     const viewers = new Viewers({
-      tmux: { stateDir, env: config.threadEnv },
+      tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping() },
       isTmuxUp: () => tmux.downForMs() === null,
       findThread: (threadId) => store.threads.find(threadId),
       sessionName,

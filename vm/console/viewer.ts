@@ -4,13 +4,16 @@ import type { Thread } from "../../shared/api.ts";
 import {
   type AttachMode,
   CLOSE,
+  type ClientFrame,
   clientFrameSchema,
   closeCodeOf,
   describeState,
   MAX_UNREAD_BYTES,
   RESUME_UNREAD_BYTES,
   type ServerFrame,
+  type Viewport,
 } from "../../shared/attach.ts";
+import { assertNever } from "../../shared/errors.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
 
 /** What a viewer needs to know of its thread. */
@@ -30,8 +33,11 @@ export interface ViewerOptions {
   thread: ViewedThread;
   mode: AttachMode;
   hasAcks: boolean;
+  /** The size of the viewer's own terminal, if it has another one than the thread's. */
+  viewport: Viewport | undefined;
+  isPlain: boolean;
   attach: (
-    options: Pick<AttachOptions, "cols" | "rows" | "isReadOnly" | "onData" | "onExit">,
+    options: Pick<AttachOptions, "cols" | "rows" | "isReadOnly" | "isPlain" | "onData" | "onExit">,
   ) => AttachedClient;
   limits: ViewerLimits;
   /** The tmux client has ended: {@link Viewer.look} should be called. */
@@ -60,6 +66,9 @@ export class Viewer {
   readonly #socket: WebSocket;
   #thread: ViewedThread;
   #client: AttachedClient | undefined;
+  /** The size of the tmux client's terminal, and the one that it shall have. */
+  #drawn: Viewport;
+  #viewport: Viewport | undefined;
   #sentBytes = 0;
   #ackedBytes = 0;
   /** The least that has been unread since the pause, and when that was: less is progress. */
@@ -78,11 +87,14 @@ export class Viewer {
     this.#options = options;
     this.#socket = options.socket;
     this.#thread = options.thread;
-    const { cols, rows } = options.thread;
+    this.#viewport = options.viewport;
+    const { cols, rows } = this.#viewport ?? options.thread;
+    this.#drawn = { cols, rows };
     this.#client = options.attach({
       cols,
       rows,
       isReadOnly: options.mode === "view",
+      isPlain: options.isPlain,
       onData: (chunk) => this.#draw(chunk),
       onExit: () => this.#onDetached(),
     });
@@ -114,10 +126,8 @@ export class Viewer {
     }
     const before = this.#thread;
     this.#thread = thread;
-    if (thread.cols !== before.cols || thread.rows !== before.rows) {
-      this.#sendSize();
-      this.#client?.resize(thread.cols, thread.rows);
-    }
+    if (thread.cols !== before.cols || thread.rows !== before.rows) this.#sendSize();
+    this.#fit(this.#viewport ?? thread);
     if (thread.status !== before.status || thread.exitCode !== before.exitCode) this.#sendStatus();
     this.#checkSettled(now);
     this.#checkStalled(now);
@@ -137,6 +147,7 @@ export class Viewer {
 
   /** Cuts the connection and ends the tmux client without waiting for the other side. */
   terminate(): void {
+    this.#client?.cut();
     this.#socket.terminate();
   }
 
@@ -182,11 +193,21 @@ export class Viewer {
       return;
     }
     const frame = clientFrameSchema.safeParse(parseJson(data.toString("utf8")));
-    if (frame.success) {
-      this.#ackedBytes = Math.min(this.#sentBytes, Math.max(this.#ackedBytes, frame.data.bytes));
-      this.#afterSend();
-    } else {
-      this.close(closeCodeOf("invalid_request"), "not a known frame");
+    if (frame.success) this.#obey(frame.data);
+    else this.close(closeCodeOf("invalid_request"), "not a known frame");
+  }
+
+  #obey(frame: ClientFrame): void {
+    switch (frame.type) {
+      case "ack":
+        this.#ackedBytes = Math.min(this.#sentBytes, Math.max(this.#ackedBytes, frame.bytes));
+        this.#afterSend();
+        return;
+      case "viewport":
+        this.#viewport = { cols: frame.cols, rows: frame.rows };
+        return;
+      default:
+        assertNever(frame);
     }
   }
 
@@ -202,6 +223,13 @@ export class Viewer {
       this.#inputTimer = undefined;
       this.#socket.resume();
     }, -budget / INPUT_BYTES_PER_MS);
+  }
+
+  /** Only as often as `look` is called: a window that is dragged has many sizes, and tmux draws all anew for each. */
+  #fit({ cols, rows }: Viewport): void {
+    if (cols === this.#drawn.cols && rows === this.#drawn.rows) return;
+    this.#drawn = { cols, rows };
+    this.#client?.resize(cols, rows);
   }
 
   #onDetached(): void {

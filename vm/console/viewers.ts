@@ -4,7 +4,6 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { isOpen, threadIdSchema } from "../../shared/api.ts";
 import {
-  type AttachMode,
   attachQuerySchema,
   CLOSE,
   closeCodeOf,
@@ -17,7 +16,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { markKnown } from "../callers/known.ts";
 import { type AttachOptions, attachClient } from "../tmux/attach-client.ts";
-import { type ViewedThread, Viewer, type ViewerLimits } from "./viewer.ts";
+import { type ViewedThread, Viewer, type ViewerLimits, type ViewerOptions } from "./viewer.ts";
 
 export interface ViewersLimits extends ViewerLimits {
   maxViewers: number;
@@ -33,7 +32,7 @@ export const VIEWERS_LIMITS: ViewersLimits = {
 };
 
 export interface ViewersOptions {
-  tmux: Pick<AttachOptions, "stateDir" | "env">;
+  tmux: Pick<AttachOptions, "stateDir" | "env" | "ping">;
   isTmuxUp: () => boolean;
   findThread: (threadId: string) => ViewedThread | undefined;
   sessionName: (threadId: string) => string;
@@ -65,6 +64,8 @@ export class Viewers {
   readonly #viewers = new Map<Viewer, { isStillOpen: () => boolean }>();
   /** Sockets that are told why not, and then closed. */
   readonly #refused = new Set<WebSocket>();
+  /** Connections that wait for their refusal. */
+  readonly #waiting = new Set<Duplex>();
   #timer: NodeJS.Timeout | undefined;
   #isClosing = false;
   #onEmpty: (() => void) | undefined;
@@ -81,12 +82,12 @@ export class Viewers {
       const admission = this.#options.admit(request);
       if (!admission) return void this.#turnAway(request, socket);
       markKnown(request.socket);
-      const { threadId, mode, acks } = parseTarget(request.url ?? "");
+      const target = parseTarget(request.url ?? "");
       // Typed keys and what they draw are small and must not wait for one another.
       if ("setNoDelay" in socket && typeof socket.setNoDelay === "function") socket.setNoDelay(true);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         try {
-          this.#add(webSocket, { threadId, mode, hasAcks: acks }, admission);
+          this.#add(webSocket, target, admission);
         } catch (error) {
           this.#refuse(webSocket, toAppError(error, this.#options.log));
         }
@@ -101,6 +102,7 @@ export class Viewers {
     this.#isClosing = true;
     clearInterval(this.#timer);
     for (const socket of this.#refused) socket.terminate();
+    for (const socket of this.#waiting) socket.destroy();
     if (this.#viewers.size === 0) return;
     const isEmpty = new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
@@ -115,13 +117,15 @@ export class Viewers {
 
   async #turnAway(request: IncomingMessage, socket: Duplex): Promise<void> {
     const sentence = "A valid token is needed, or the console's session with an Origin of this host.";
+    this.#waiting.add(socket);
+    socket.once("close", () => this.#waiting.delete(socket));
     if (!(await this.#options.mayRefuse(request))) return void socket.destroy();
     refuseUpgrade(socket, new AppError("unauthorized", sentence));
   }
 
   #add(
     socket: WebSocket,
-    { threadId, mode, hasAcks }: { threadId: string; mode: AttachMode; hasAcks: boolean },
+    { threadId, mode, hasAcks, viewport, isPlain }: Target,
     admission: { isStillOpen: () => boolean },
   ): void {
     const { findThread, isTmuxUp, tmux, sessionName, log } = this.#options;
@@ -138,6 +142,8 @@ export class Viewers {
       thread,
       mode,
       hasAcks,
+      viewport,
+      isPlain,
       attach: (options) => attachClient({ ...tmux, ...options, session: sessionName(threadId) }),
       limits: this.#limits,
       onDetached: () => this.#look(viewer),
@@ -193,8 +199,10 @@ export class Viewers {
   }
 }
 
+type Target = { threadId: string } & Pick<ViewerOptions, "mode" | "hasAcks" | "viewport" | "isPlain">;
+
 /** @throws AppError `not_found`, `invalid_request` */
-function parseTarget(target: string): { threadId: string; mode: AttachMode; acks: boolean } {
+function parseTarget(target: string): Target {
   const base = "http://sidecar";
   // Its own error would hold the whole target, which has no place in a log.
   if (!URL.canParse(target, base)) throw new AppError("not_found", "There is no WebSocket at this address.");
@@ -208,7 +216,9 @@ function parseTarget(target: string): { threadId: string; mode: AttachMode; acks
     );
     throw new AppError("invalid_request", `${problems.join("; ")}.`);
   }
-  return { threadId: threadId.data, ...query.data };
+  const { mode, acks: hasAcks, plain: isPlain, cols, rows } = query.data;
+  const viewport = cols === undefined || rows === undefined ? undefined : { cols, rows };
+  return { threadId: threadId.data, mode, hasAcks, viewport, isPlain };
 }
 
 function toAppError(error: unknown, log: Log): AppError {

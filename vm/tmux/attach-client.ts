@@ -1,6 +1,7 @@
 /** A tmux client in a terminal of its own: how somebody looks at a session from outside. */
 import { join } from "node:path";
-import { spawn } from "node-pty";
+import { type IPty, spawn } from "node-pty";
+import { pause, withDeadline } from "../../shared/lifecycle.ts";
 
 export interface AttachOptions {
   /** Holds tmux's socket. */
@@ -12,6 +13,10 @@ export interface AttachOptions {
   rows: number;
   /** tmux itself takes no input from this client. */
   isReadOnly: boolean;
+  /** The terminal has nothing beyond what terminfo's xterm-256color says. */
+  isPlain: boolean;
+  /** Resolves when tmux has answered something; rejects if it does not. */
+  ping: () => Promise<void>;
   onData: (chunk: Buffer) => void;
   /** Called once, when the client's process is gone. */
   onExit: () => void;
@@ -27,11 +32,13 @@ export interface AttachedClient {
   pause: () => void;
   resume: () => void;
   resize: (cols: number, rows: number) => void;
-  /** Detaches. The session goes on. */
+  /** Detaches once tmux has taken what was written. The session goes on. */
   end: () => void;
+  /** Detaches at once. */
+  cut: () => void;
 }
 
-/** What xterm.js can do beyond what terminfo's xterm-256color says. */
+/** What xterm.js and most terminals can do beyond what terminfo's xterm-256color says. */
 const FEATURES = "RGB,usstyle,overline,strikethrough";
 /**
  * What tmux sends when it lets a client go (keypad off, then clear the screen), and never before. From here on
@@ -40,12 +47,22 @@ const FEATURES = "RGB,usstyle,overline,strikethrough";
 const FAREWELL = "\x1b[?1l\x1b>";
 /** A client asks the server to let it go; a hung server never does. */
 const KILL_AFTER_MS = 500;
+/** For tmux to take more of what was written, before the client is let go without it. */
+const LINGER_MS = 10_000;
+const LOOK_MS = 20;
+/** However much was written. */
+const LONGEST_END_MS = 30_000;
+/** tmux reads so much of a terminal before it looks at the next one. */
+const READ_BYTES = 4 * 1024;
+/** The kernel holds so much of what was written and not read. */
+const KERNEL_BYTES = 68 * 1024;
 
 /** The fork takes some 10 ms in which nothing else runs: once a viewer, never per key. */
 export function attachClient(options: AttachOptions): AttachedClient {
-  const { stateDir, env, session, cols, rows, isReadOnly } = options;
+  const { stateDir, env, session, cols, rows, isReadOnly, isPlain } = options;
   const flags = isReadOnly ? ["-f", "read-only,ignore-size"] : ["-f", "ignore-size"];
-  const args = ["-u", "-S", join(stateDir, "tmux.sock"), "-f", "/dev/null", "-T", FEATURES];
+  const features = isPlain ? [] : ["-T", FEATURES];
+  const args = ["-u", "-S", join(stateDir, "tmux.sock"), "-f", "/dev/null", ...features];
   const pty = spawn("tmux", [...args, "attach-session", ...flags, "-t", `=${session}:`], {
     cols,
     rows,
@@ -57,12 +74,19 @@ export function attachClient(options: AttachOptions): AttachedClient {
   let typedBefore: Buffer[] | undefined = [];
   let isOver = false;
   let hasEnded = false;
+  let isEnding = false;
+  let writtenBytes = 0;
   let killTimer: NodeJS.Timeout | undefined;
+  const write = (bytes: Buffer) => {
+    pty.write(bytes);
+    writtenBytes += bytes.length;
+  };
   // Without an encoding node-pty hands out buffers, whatever its types say.
   pty.onData((data: unknown) => {
-    if (hasEnded || !Buffer.isBuffer(data)) return;
-    for (const bytes of typedBefore ?? []) pty.write(bytes);
+    if (!Buffer.isBuffer(data)) return;
+    for (const bytes of typedBefore ?? []) write(bytes);
     typedBefore = undefined;
+    if (hasEnded) return;
     const farewell = data.indexOf(FAREWELL);
     if (farewell === -1) return options.onData(data);
     hasEnded = true;
@@ -73,12 +97,35 @@ export function attachClient(options: AttachOptions): AttachedClient {
     clearTimeout(killTimer);
     options.onExit();
   });
+  const hangUp = () => {
+    if (isOver || killTimer) return;
+    killTimer = setTimeout(() => pty.kill("SIGKILL"), KILL_AFTER_MS);
+    pty.kill("SIGHUP");
+  };
+  /** A client that ends takes with it what tmux has not read from its terminal. */
+  const untilTaken = async () => {
+    const countWaiting = () => (isOver ? 0 : sumLengths(typedBefore ?? []) + countUnwritten(pty));
+    const left = await untilEmpty(countWaiting);
+    if (left > 0) return;
+    // Before tmux answers, it looks at every terminal that had something to read.
+    let looks = Math.ceil(Math.min(writtenBytes, KERNEL_BYTES) / READ_BYTES);
+    for (const startedAt = performance.now(); looks > 0 && !isOver; looks--) {
+      const answered = await options.ping().then(
+        () => true,
+        () => false, // tmux is busy, or gone: the time below says when that is enough
+      );
+      if (answered) continue;
+      if (performance.now() - startedAt > LINGER_MS) return;
+      looks += 1;
+      await pause(LOOK_MS);
+    }
+  };
   return {
     pid: pty.pid,
     write: (bytes) => {
       if (isOver || hasEnded) return;
       if (typedBefore) typedBefore.push(bytes);
-      else pty.write(bytes);
+      else write(bytes);
     },
     pause: () => pty.pause(),
     resume: () => pty.resume(),
@@ -91,12 +138,40 @@ export function attachClient(options: AttachOptions): AttachedClient {
       }
     },
     end: () => {
-      if (isOver || killTimer) return;
+      if (isOver || isEnding) return;
+      isEnding = true;
       hasEnded = true;
-      killTimer = setTimeout(() => pty.kill("SIGKILL"), KILL_AFTER_MS);
       // Read on, so that whatever tmux still writes to this terminal is taken and can hold up nobody.
       pty.resume();
-      pty.kill("SIGHUP");
+      // A tmux that does not answer takes nothing either.
+      withDeadline(untilTaken(), LONGEST_END_MS, "tmux's reading").then(hangUp, hangUp);
     },
+    cut: hangUp,
   };
+}
+
+/** Resolves with what is left once nothing is, or nothing moves for {@link LINGER_MS}. */
+async function untilEmpty(count: () => number): Promise<number> {
+  let left = count();
+  for (let movedAt = performance.now(); left > 0 && performance.now() - movedAt < LINGER_MS; ) {
+    await pause(LOOK_MS);
+    const now = count();
+    if (now < left) movedAt = performance.now();
+    left = now;
+  }
+  return left;
+}
+
+function sumLengths(buffers: readonly Buffer[]): number {
+  return buffers.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** What node-pty has not written yet. It tells nobody, so this looks into its queue. */
+function countUnwritten(pty: IPty): number {
+  const stream: unknown = Reflect.get(pty, "_writeStream");
+  const queue: unknown = Reflect.get(Object(stream), "_writeQueue");
+  if (!Array.isArray(queue)) throw new Error("node-pty keeps its queue elsewhere now");
+  return queue.reduce((sum: number, task: { buffer: Buffer; offset: number }) => {
+    return sum + task.buffer.length - task.offset;
+  }, 0);
 }
