@@ -2,12 +2,9 @@
 import type { OutputReply, Thread, ThreadStatus } from "../shared/api.ts";
 import { MAX_WAIT_MS } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
-import { AppError } from "../shared/errors.ts";
-import { pause } from "../shared/lifecycle.ts";
+import { Patience } from "./patience.ts";
 
 const CHUNK_BYTES = 64 * 1024;
-/** A sidecar that restarts is away for a second or two; a longer silence is worth a failure. */
-const MAX_SILENCE_MS = 60_000;
 /** So long after an agent came to rest, its last words are in the log. */
 const REST_MS = 500;
 
@@ -125,30 +122,4 @@ function isAtRest({ type }: Pick<Thread, "type">, status: ThreadStatus): boolean
 async function hasMoreTurns(client: SidecarClient, { threadId }: Pick<Thread, "threadId">): Promise<boolean> {
   const now = await client.getThread(threadId);
   return now.status === "running" || (now.status === "idle" && now.waiting > 0);
-}
-
-/** Calls again where no sidecar answers, once one has answered. */
-class Patience {
-  readonly #onSilence: () => Promise<void>;
-  #hasAnswered = false;
-
-  constructor(onSilence: () => Promise<void>) {
-    this.#onSilence = onSilence;
-  }
-
-  async call<T>(request: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + MAX_SILENCE_MS;
-    for (let waitMs = 100, isFirst = true; ; waitMs = Math.min(waitMs * 2, 2_000), isFirst = false) {
-      try {
-        const result = await request();
-        this.#hasAnswered = true;
-        return result;
-      } catch (error) {
-        const isSilent = error instanceof AppError && error.code === "unavailable";
-        if (!isSilent || !this.#hasAnswered || performance.now() >= deadline) throw error;
-        if (isFirst) await this.#onSilence();
-        await pause(waitMs);
-      }
-    }
-  }
 }

@@ -1,9 +1,15 @@
 /** The command line as a person or a script uses it, against a real sidecar and real tmux: a person sits at a thread. */
+import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { openAgent, STAND_IN_CONFIG, script } from "./support/agents.ts";
 import { buildCli, type Cli } from "./support/cli.ts";
 import { signal } from "./support/processes.ts";
+import { startProxy } from "./support/proxy.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, untilOutput } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
 
 // Five tests at a time, each with processes of its own to wait for.
 vi.setConfig({ testTimeout: 60_000 });
@@ -12,10 +18,19 @@ let sidecar: TestSidecar;
 let cli: Cli;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ maxThreads: 100 });
+  sidecar = await startSidecar(STAND_IN_CONFIG);
   cli = await buildCli(sidecar);
 });
 afterAll(() => sidecar?.close());
+
+const WINDOW_SIZE = "#{window_width}x#{window_height}";
+
+/** Sizes and modes of the tmux clients on a thread. */
+async function clientsOf(threadId: string): Promise<string[]> {
+  const format = "#{client_width}x#{client_height} #{?client_readonly,read-only,}";
+  const clients = await sidecar.folders.tmux("list-clients", "-t", `=thread-${threadId}`, "-F", format);
+  return clients.split("\n").filter((line) => line !== "");
+}
 
 describe.concurrent("attach", () => {
   test("type, see it, leave by C-b d: the session goes on, its size too", async () => {
@@ -40,13 +55,7 @@ describe.concurrent("attach", () => {
     const afterwards = shown().split("\u001b[?1049l").at(-1);
     expect(afterwards).toContain("[attach: goes on; threadmux attach attach comes back]\r\n");
     expect(await client.getThread("attach")).toMatchObject({ status: "running", cols: 100, rows: 30 });
-    const size = await folders.tmux(
-      "display-message",
-      "-p",
-      "-t",
-      "=thread-attach:",
-      "#{window_width}x#{window_height}",
-    );
+    const size = await folders.tmux("list-windows", "-t", "=thread-attach", "-F", WINDOW_SIZE);
     expect(size).toBe("100x30\n");
 
     // Only our own client left; the other one is there, and types nothing.
@@ -56,7 +65,7 @@ describe.concurrent("attach", () => {
     other.pty.write("\u0002d");
     expect(await other.end()).toBe(0);
     expect((await readAll(client, "attach")).output).not.toContain("not me");
-    expect(await folders.tmux("list-clients", "-t", "=thread-attach", "-F", "#{client_pid}")).toBe("");
+    await until("nobody to sit there", async () => (await clientsOf("attach")).length === 0);
   });
 
   test("other keys, a signal and the process's end leave too", async () => {
@@ -107,30 +116,113 @@ describe.concurrent("attach", () => {
     await expect(client.getThread("stand")).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("not on the sidecar's machine: said so", async () => {
-    await openTerminal(sidecar.client, "far", "exec cat");
-    const { shown, end } = cli.terminal(["attach", "far"], { STATE_DIR: sidecar.folders.home });
-    expect(await end()).toBe(5);
-    expect(shown()).toMatch(
-      /^threadmux: STATE_DIR: there is no .+tmux\.sock; attach works on the sidecar's own machine/,
-    );
-  });
-});
-
-// The last: this stops tmux under everybody's feet.
-describe("while tmux hangs", () => {
-  test("attach can be left while tmux hangs, and the terminal is put right", async () => {
-    await openTerminal(sidecar.client, "hang", "echo ready; exec cat");
-    const { pty, shown, untilShown, end } = cli.terminal(["attach", "hang"]);
-    await untilShown("ready");
-    const tmux = sidecar.folders.tmuxPid();
-    signal(tmux, "SIGSTOP");
+  test("from another machine: an address and a token are enough", async () => {
+    const { client, folders } = sidecar;
+    await openTerminal(client, "far", "stty -echo; echo ready; cat");
+    const proxy = await startProxy(Number(new URL(sidecar.url).port));
+    const tokenFile = join(folders.home, "token");
+    writeFileSync(tokenFile, sidecar.token, { mode: 0o600 });
+    // No tmux in its PATH, no state folder, nothing of the sidecar's environment.
+    const elsewhere = { PATH: "/nowhere", STATE_DIR: "", VM_URL: "", VM_TOKEN: "", COLORTERM: "truecolor" };
+    const args = ["attach", "far", "--url", proxy.url, "--token-file", tokenFile];
     try {
+      const { pty, untilShown, end } = cli.terminal(args, elsewhere);
+      await untilShown("ready");
+      pty.write("typed far away\r");
+      await untilShown("typed far away");
       pty.write("\u0002d");
       expect(await end()).toBe(0);
-      expect(shown()).toContain("\u001b[?1049l\u001b[?25h");
     } finally {
-      signal(tmux, "SIGCONT");
+      await proxy.close();
+    }
+  });
+
+  test("the picture has the size of the person's terminal, through any number of resizes", async () => {
+    const { client, folders } = sidecar;
+    await openTerminal(client, "fit", "stty -echo; echo ready; cat", { cols: 100, rows: 30 });
+    const { pty, shown, untilShown, end } = cli.terminal(["attach", "fit"]);
+    await untilShown("ready");
+    expect(await clientsOf("fit")).toEqual(["80x24 "]);
+    for (let i = 0; i < 300; i++) pty.resize(20 + (i % 280), 5 + (i % 95));
+    pty.resize(140, 50);
+    await until("tmux to draw as large", async () => (await clientsOf("fit"))[0] === "140x50 ");
+    pty.write("still here\r");
+    await untilShown("still here");
+    expect(await folders.tmux("list-windows", "-t", "=thread-fit", "-F", WINDOW_SIZE)).toBe("100x30\n");
+    pty.write("\u0002d");
+    expect(await end()).toBe(0);
+    expect(shown()).not.toContain("Waiting");
+  });
+
+  test("a megabyte goes in as it is and in its order, also if the keys that leave follow at once", async () => {
+    const { client } = sidecar;
+    const line = "0123456789 \u0001\u0003\u0007\u0008\u0011\u0013\u001a\u001c\u007f é 漢 #{x};'\"\\ \t";
+    const pasted = Buffer.from(line.repeat((1024 * 1024) / Buffer.byteLength(line)));
+    const sum = createHash("sha256").update(pasted).digest("hex");
+    await openTerminal(
+      client,
+      "paste",
+      `stty raw -echo; echo ready; head -c ${pasted.length} | sha256sum; sleep 60`,
+    );
+    const { pty, untilShown, end } = cli.terminal(["attach", "paste"]);
+    await untilShown("ready");
+    pty.write(pasted);
+    pty.write("\u0002d");
+    expect(await end()).toBe(0);
+    await untilOutput(client, "paste", sum);
+  });
+
+  test("what is typed just before leaving goes in, every time", async () => {
+    const { client } = sidecar;
+    await openTerminal(client, "hasty", "stty -echo; echo ready; cat");
+    for (let i = 0; i < 8; i++) {
+      const { pty, untilShown, end } = cli.terminal(["attach", "hasty"]);
+      await untilShown("ready");
+      pty.write(`hasty ${i}.\r\u0002d`);
+      expect(await end()).toBe(0);
+      await untilOutput(client, "hasty", `hasty ${i}.\r\n`, 5_000);
+    }
+  });
+
+  test("much output is followed to its end; a flood without end is left at once", async () => {
+    const { client } = sidecar;
+    await openTerminal(
+      client,
+      "much",
+      "read; seq 1 200000; echo the-end; read; while :; do seq -s. 1 2000; done",
+    );
+    const { pty, shown, untilShown, end } = cli.terminal(["attach", "much"]);
+    await untilShown("\u001b[?1049h");
+    pty.write("\r");
+    await untilShown("the-end");
+    const before = shown().length;
+    pty.write("\r");
+    await until("a good part of it", () => shown().length > before + 40_000);
+    pty.write("\u0002d");
+    expect(await end()).toBe(0);
+    expect(shown()).toMatch(/\[much: goes on; threadmux attach much comes back\]\r\n$/);
+    await client.killThread("much");
+  });
+
+  test("an agent's thread shows its runner", async () => {
+    await openAgent(sidecar, "robot", script("hello", { text: "Good morning." }));
+    const { pty, untilShown, end } = cli.terminal(["attach", "robot", "--read-only"]);
+    await untilShown("Good morning.");
+    pty.write("\u0002d");
+    expect(await end()).toBe(0);
+  });
+
+  test("what goes wrong at first has its exit code and leaves the terminal alone", async () => {
+    const attempts: [number, string, Record<string, string>, RegExp][] = [
+      [3, "nobody", {}, /^threadmux: thread: no id is or starts with "nobody"/],
+      [2, "any", { VM_TOKEN: "w".repeat(40) }, /^threadmux: A valid token is needed/],
+      [5, "any", { VM_URL: "http://127.0.0.1:1" }, /^threadmux: The sidecar at .+ does not answer/],
+    ];
+    for (const [code, thread, env, expected] of attempts) {
+      const { shown, end } = cli.terminal(["attach", thread], env);
+      expect(await end()).toBe(code);
+      expect(shown()).toMatch(expected);
+      expect(shown()).not.toContain("\u001b");
     }
   });
 });

@@ -3,10 +3,10 @@
 import { writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer, connect as netConnect, type Server, type Socket } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { attach, buildPages, refusedWith, startBrowser } from "./support/console.ts";
+import { startProxy, type TcpProxy } from "./support/proxy.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
 import { untilValue } from "./support/wait.ts";
@@ -14,7 +14,7 @@ import { untilValue } from "./support/wait.ts";
 const SHELL = "PS1='$ ' exec bash --norc --noprofile";
 
 let sidecar: TestSidecar;
-let line: Line;
+let line: TcpProxy;
 let browser: Browser;
 let context: BrowserContext;
 const problems: string[] = [];
@@ -22,7 +22,7 @@ const problems: string[] = [];
 beforeAll(async () => {
   buildPages();
   sidecar = await startSidecar({ maxThreads: 100 });
-  line = await startLine(Number(new URL(sidecar.url).port));
+  line = await startProxy(Number(new URL(sidecar.url).port));
   browser = await startBrowser();
   context = await newContext(1280, 800);
   const page = await openPage(context);
@@ -39,40 +39,6 @@ afterAll(async () => {
 afterEach(() => {
   expect(problems.splice(0)).toEqual([]);
 });
-
-/** A line between browser and sidecar that can be cut. */
-interface Line {
-  url: string;
-  cut: () => Promise<void>;
-  mend: () => Promise<void>;
-  close: () => Promise<void>;
-}
-
-async function startLine(target: number): Promise<Line> {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((near) => {
-    const far = netConnect(target, "127.0.0.1");
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on("close", () => sockets.delete(socket)).on("error", () => undefined); // cut lines are the point
-    }
-    near.pipe(far).pipe(near);
-  });
-  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const cut = () => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of sockets) socket.destroy();
-    return closed;
-  };
-  return {
-    url: `http://127.0.0.1:${port}`,
-    cut,
-    mend: () => listen(port),
-    close: () => (server.listening ? cut() : Promise.resolve()),
-  };
-}
 
 function newContext(width: number, height: number): Promise<BrowserContext> {
   return browser.newContext({ viewport: { width, height }, hasTouch: width < 700, isMobile: width < 700 });

@@ -3,7 +3,6 @@
  * only its words matter, within this process, which takes milliseconds.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -68,13 +67,11 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
     bundle: true,
     platform: "node",
     format: "esm",
-    external: ["node-pty"],
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
     },
     logLevel: "error",
   });
-  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   const env = {
     PATH: process.env["PATH"] ?? "",
     HOME: sidecar.folders.home,
