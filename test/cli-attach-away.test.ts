@@ -1,4 +1,5 @@
 /** The command line as a person uses it: the sidecar, tmux or the connection goes away under who sits at a thread. */
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { buildCli, type Cli } from "./support/cli.ts";
@@ -37,6 +38,24 @@ async function sitDown(threadId: string, url = sidecar.url) {
 
 /** What was shown after the last occurrence of `text`. */
 const shownAfter = (shown: string, text: string) => shown.slice(shown.lastIndexOf(text) + text.length);
+
+test("a megabyte goes in as it is and in its order, also if the keys that leave follow at once", async () => {
+  const { client } = sidecar;
+  const line = "0123456789 \u0001\u0003\u0007\u0008\u0011\u0013\u001a\u001c\u007f é 漢 #{x};'\"\\ \t";
+  const pasted = Buffer.from(line.repeat((1024 * 1024) / Buffer.byteLength(line)));
+  const sum = createHash("sha256").update(pasted).digest("hex");
+  await openTerminal(
+    client,
+    "paste",
+    `stty raw -echo; echo ready; head -c ${pasted.length} | sha256sum; sleep 60`,
+  );
+  const { pty, untilShown, end } = cli.terminal(["attach", "paste"]);
+  await untilShown("ready");
+  pty.write(pasted);
+  pty.write("\u0002d");
+  expect(await end()).toBe(0);
+  await untilOutput(client, "paste", sum);
+});
 
 test("a sidecar that restarts is waited for; the screen comes back by itself", async () => {
   const { pty, shown, untilShown, end } = await sitDown("restart");

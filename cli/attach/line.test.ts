@@ -9,9 +9,11 @@ import { LINE_LIMITS, type Line, type LineEvents, openLine } from "./line.ts";
 const RUNNING = JSON.stringify({ type: "status", status: "running", exitCode: null, signal: null });
 
 const servers: Server[] = [];
+const sockets: WebSocket[] = [];
 const lines: Line[] = [];
 afterEach(async () => {
   for (const line of lines.splice(0)) line.cut(new Error("the test is over"));
+  for (const socket of sockets.splice(0)) socket.terminate();
   for (const server of servers.splice(0)) {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -20,8 +22,8 @@ afterEach(async () => {
 
 async function serve(onSocket: (socket: WebSocket) => void): Promise<string> {
   const server = createServer();
-  const sockets = new WebSocketServer({ server });
-  sockets.on("connection", (socket) => {
+  new WebSocketServer({ server }).on("connection", (socket) => {
+    sockets.push(socket);
     socket.on("error", () => undefined); // clients that cut the line are the point
     onSocket(socket);
   });

@@ -110,6 +110,7 @@ export function attachClient(options: AttachOptions): AttachedClient {
     // Before tmux answers, it looks at every terminal that had something to read.
     let looks = Math.ceil(Math.min(writtenBytes, KERNEL_BYTES) / READ_BYTES);
     for (const startedAt = performance.now(); looks > 0 && !isOver; looks--) {
+      await pause(LOOK_MS); // the kernel hands the terminal's next piece over in a thread of its own
       const answered = await options.ping().then(
         () => true,
         () => false, // tmux is busy, or gone: the time below says when that is enough
@@ -117,7 +118,6 @@ export function attachClient(options: AttachOptions): AttachedClient {
       if (answered) continue;
       if (performance.now() - startedAt > LINGER_MS) return;
       looks += 1;
-      await pause(LOOK_MS);
     }
   };
   return {
