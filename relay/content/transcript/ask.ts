@@ -38,6 +38,8 @@ function permissionHead(request: Permission): string {
 
 function permissionBody(request: Permission, { call }: Ask): string {
   if (request.plan !== undefined) return codeBlock(request.plan, MAX_DETAIL_UNITS, "md");
+  // What a directory brings is a list: nothing in it may be skipped over.
+  if (request.trust) return codeBlock(request.description ?? "", MAX_DETAIL_UNITS);
   const description =
     request.description === undefined || request.title.includes(request.description)
       ? ""

@@ -150,6 +150,15 @@ test("an ask notifies who started it, shows what is hidden, and says afterwards 
   expect(decided?.buttons).toEqual([]);
 });
 
+test("what a directory brings stands line by line, and says so if it had to be cut", () => {
+  const brought = Array.from({ length: 30 }, (_, i) => `hook ${i} ${"x".repeat(60)}`).join("\n");
+  const trust = { toolName: "Trust", trust: true, title: "Trust ./shop? 30 hooks", description: brought };
+  const [page] = show([ask("q1", "none", trust)]);
+  expect(page?.text).toContain("**May the agent do this?** Trust ./shop? 30 hooks\n```\nhook 0 ");
+  expect(page?.text).toMatch(/\n\(\d+ characters in all\)\n```$/);
+  expect(page?.text.length).toBeLessThanOrEqual(2_000);
+});
+
 test("an ask that is asked again after a restart stays in its message", () => {
   const pages = show([
     start,
