@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import request from "supertest";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SidecarClient } from "../shared/client.ts";
+import { ROUTES as API } from "../shared/routes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 
@@ -148,6 +149,15 @@ describe("what can't be understood is answered in JSON", () => {
     ])
       expect(reply.body.error).toContain(field);
   });
+
+  test.each(API.filter(({ path }) => path.includes(":id")))(
+    "$method $path: a thread's id that is none is refused by name",
+    async ({ method, path }) => {
+      const reply = await call(method, path.replace(":id", "a%20b").replace(/:\w+/, "x")).send();
+      expect([reply.status, reply.body.code]).toEqual([400, "invalid_request"]);
+      expect(reply.body.error).toMatch(/^threadId: /);
+    },
+  );
 
   test.each([
     [{}, "text: "],
