@@ -95,21 +95,13 @@ export async function runSidecar(
     const queue = new KeyedQueue();
     const creating = new Set<string>();
     const freeBytesNow = () => freeDiskBytes(stateDir);
+    const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
     const metrics = new Metrics({
       listThreads: () => store.threads.list("all"),
       logDiskBytes: () =>
         store.threads.list("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
       isTmuxUp: () => tmux.downForMs() === null,
       freeDiskBytes: freeBytesNow,
-    });
-    const tmux: TmuxServer = new TmuxServer({
-      stateDir,
-      env: config.threadEnv,
-      log,
-      onConnected: () => reconciler.reconcile(),
-      onChange: () => watcher.noticeChange(),
-      onLost: () => metrics.tmuxRestarts.inc(),
-      onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),
     });
     const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
     releasers.add("control groups", () => cgroups?.close());
@@ -161,7 +153,7 @@ export async function runSidecar(
       creating,
       log,
     });
-    const watcher: Watcher = new Watcher({
+    const watcher = new Watcher({
       store,
       tmux,
       files,
@@ -174,7 +166,12 @@ export async function runSidecar(
       log,
       now,
     });
-    await tmux.start();
+    await tmux.start({
+      onConnected: () => reconciler.reconcile(),
+      onChange: () => watcher.noticeChange(),
+      onLost: () => metrics.tmuxRestarts.inc(),
+      onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),
+    });
     releasers.add("tmux client", () => tmux.close());
     orphans.refuse();
     releasers.add("queue", () => queue.idle());

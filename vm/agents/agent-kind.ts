@@ -12,7 +12,7 @@ import type { RunEnd } from "../threads/ending.ts";
 import { whyOver } from "../threads/ending.ts";
 import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
-import type { Pane } from "../tmux/server.ts";
+import type { Pane } from "../tmux/pane.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { findProgram } from "./program.ts";

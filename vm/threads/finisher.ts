@@ -2,7 +2,8 @@
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { drain } from "../streams/drain.ts";
-import type { Pane, TmuxServer } from "../tmux/server.ts";
+import type { Pane } from "../tmux/pane.ts";
+import type { TmuxServer } from "../tmux/server.ts";
 import { endingOf } from "./ending.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import type { ThreadFiles } from "./thread-files.ts";

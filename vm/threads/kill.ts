@@ -62,7 +62,7 @@ export async function killThread(options: KillOptions, threadId: string): Promis
 
 /** The last lines as tmux shows them; if tmux can't be asked, from the log without its escape sequences. */
 async function summarize({ tmux, files }: KillOptions, thread: StoredThread): Promise<string> {
-  const shown = await unlessAway(tmux.captureText(thread.paneId, SUMMARY_HISTORY_LINES));
+  const shown = await unlessAway(tmux.screens.captureText(thread.paneId, SUMMARY_HISTORY_LINES));
   const text =
     shown ??
     stripAnsi(readLogTail(files.log(thread.threadId), SUMMARY_LOG_BYTES)).replace(/(?<!\r)\r+\n/g, "\n");

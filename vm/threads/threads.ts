@@ -79,7 +79,7 @@ export class Threads {
    */
   async getScreen(threadId: string, format: "text" | "ansi"): Promise<ScreenReply> {
     const { paneId, cols, rows } = this.#getOpen(threadId);
-    const screen = await whileItRuns(threadId, this.#options.tmux.captureScreen(paneId, format));
+    const screen = await whileItRuns(threadId, this.#options.tmux.screens.capture(paneId, format));
     return { ...screen, cols, rows };
   }
 

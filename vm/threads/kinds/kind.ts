@@ -8,7 +8,7 @@
 import type { z } from "zod";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
-import type { Pane } from "../../tmux/server.ts";
+import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
 
 export type CreateRequest = z.output<typeof createRequestSchema>;

@@ -3,7 +3,7 @@ import type { ThreadStatus } from "../../../shared/api.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoredThread } from "../../store/threads.ts";
-import type { Pane } from "../../tmux/server.ts";
+import type { Pane } from "../../tmux/pane.ts";
 import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../ending.ts";
 import type { Programs } from "../programs.ts";
 import type { ThreadFiles } from "../thread-files.ts";
