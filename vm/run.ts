@@ -99,7 +99,9 @@ export async function runSidecar(
     const metrics = new Metrics({
       listThreads: () => store.threads.list("all"),
       logDiskBytes: () =>
-        store.threads.list("all").reduce((sum, row) => sum + sizeOfLog(files.log(row.threadId)).diskBytes, 0),
+        store.threads
+          .list("all")
+          .reduce((sum, row) => sum + sizeOfLog(files.logs.path(row.threadId)).diskBytes, 0),
       isTmuxUp: () => tmux.downForMs() === null,
       freeDiskBytes: freeBytesNow,
     });
@@ -130,7 +132,7 @@ export async function runSidecar(
     const keeper = new LogKeeper({
       store,
       tmux,
-      files,
+      logs: files.logs,
       queue,
       logMaxBytes: config.logMaxBytes,
       stateMaxBytes: config.stateMaxBytes,

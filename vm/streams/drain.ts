@@ -1,26 +1,26 @@
 /** Waiting for a log to hold everything that its program printed. */
 import { pause } from "../../shared/lifecycle.ts";
-import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { sizeOfLog } from "./log-file.ts";
+import type { Logs } from "./logs.ts";
 
 const STEP_MS = 20;
 
 /**
  * Waits until the sink has written everything: it waits for input, tmux has gone round its loop, and then it waits
  * still and the log has not grown. The wrapper's last pause has given tmux the time to read all of it.
- * @returns `unfinished` where the log still grows after `timeoutMs`.
- * @throws AppError `unavailable` where tmux does not answer
+ * @returns `unfinished` if the log still grows after `timeoutMs`.
+ * @throws AppError `unavailable` if tmux does not answer.
  */
 export async function drain(
-  { tmux, files }: { tmux: TmuxServer; files: ThreadFiles },
+  { tmux, logs }: { tmux: TmuxServer; logs: Logs },
   threadId: string,
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<"drained" | "unfinished" | "aborted"> {
   let before = -1;
   for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += STEP_MS) {
-    const { end } = sizeOfLog(files.log(threadId));
-    const isIdle = files.isSinkIdle(threadId);
+    const { end } = sizeOfLog(logs.path(threadId));
+    const isIdle = logs.isSinkIdle(threadId);
     if (isIdle && end === before) return "drained";
     before = isIdle ? end : -1;
     await tmux.ping();

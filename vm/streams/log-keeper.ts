@@ -7,9 +7,9 @@ import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
-import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { clearPlace, copyFrom, copyWhole, findLineStart, type LogSize, sizeOfLog } from "./log-file.ts";
+import type { Logs } from "./logs.ts";
 
 const run = promisify(execFile);
 const BLOCK_BYTES = 4_096;
@@ -23,7 +23,7 @@ const EMPTIED = "\r\n[threadmux: the log was emptied; what was in it is gone]\r\
 export interface LogKeeperOptions {
   store: Store;
   tmux: TmuxServer;
-  files: ThreadFiles;
+  logs: Logs;
   queue: KeyedQueue;
   /** Of one thread's log on disk. */
   logMaxBytes: number;
@@ -56,7 +56,7 @@ export class LogKeeper {
 
   /** To be called every second: finds dead writers, logs that were deleted or are too large. */
   async look(): Promise<void> {
-    const { store, files, queue, logMaxBytes, now, tmux } = this.#options;
+    const { store, logs, queue, logMaxBytes, now, tmux } = this.#options;
     const rows = store.threads.list("open").filter((row) => row.isMade);
     const open = new Set(rows.map((row) => row.threadId));
     for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
@@ -64,11 +64,11 @@ export class LogKeeper {
     for (const marker of this.#ends.keys()) if (!markers.has(marker)) this.#ends.delete(marker);
     for (const row of rows) {
       const { threadId } = row;
-      const size = sizeOfLog(files.log(threadId));
+      const size = sizeOfLog(logs.path(threadId));
       if (row.status === "running" && tmux.downForMs() === null) {
-        if (files.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
+        if (logs.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
         else await queue.run(threadId, () => this.repair(threadId));
-        if (!files.isLogInPlace(threadId, size)) await queue.run(threadId, () => this.restore(threadId));
+        if (!logs.isLogInPlace(threadId, size)) await queue.run(threadId, () => this.restore(threadId));
         else if (this.#hasLost(row, size)) await queue.run(threadId, async () => this.#goOn(threadId));
       }
       if (size.diskBytes > logMaxBytes) {
@@ -84,19 +84,19 @@ export class LogKeeper {
    * @throws AppError `unavailable`
    */
   async repair(threadId: string): Promise<void> {
-    const { store, tmux, files, log, now, onGap } = this.#options;
+    const { store, tmux, logs, log, now, onGap } = this.#options;
     const row = store.threads.find(threadId);
-    if (row?.status !== "running" || files.isSinkAlive(threadId)) return;
+    if (row?.status !== "running" || logs.isSinkAlive(threadId)) return;
     await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
       this.#goOn(threadId);
       const note = `\r\n[threadmux: output of at most ${seconds} s is missing here, the log's writer had ended]\r\n`;
-      appendFileSync(files.log(threadId), note, { mode: 0o600 });
+      appendFileSync(logs.path(threadId), note, { mode: 0o600 });
       await tmux.pipe(row.paneId, {
-        logPath: files.logForTmux(threadId),
-        sinkPidPath: files.sinkPidForTmux(threadId),
+        logPath: logs.pathForTmux(threadId),
+        sinkPidPath: logs.sinkPidForTmux(threadId),
       });
     } catch (error) {
       if (!this.#failing.has(threadId))
@@ -116,38 +116,38 @@ export class LogKeeper {
    * @throws AppError `unavailable`
    */
   async restore(threadId: string): Promise<void> {
-    const { store, tmux, files, log, onGap } = this.#options;
+    const { store, tmux, logs, log, onGap } = this.#options;
     await tmux.ping();
     const row = store.threads.find(threadId);
-    if (row?.status !== "running" || files.isLogInPlace(threadId)) return;
-    if (!(await files.stopSink(threadId))) return; // it has ended: there will be another
-    const output = files.findSinkOutput(threadId);
+    if (row?.status !== "running" || logs.isLogInPlace(threadId)) return;
+    if (!(await logs.stopSink(threadId))) return; // it has ended: there will be another
+    const output = logs.findSinkOutput(threadId);
     if (output === undefined) return;
     const { firstOffset, logBase, paneId } = row;
     try {
-      copyWhole(output, firstOffset - logBase, files.rewrite(threadId, firstOffset));
+      copyWhole(output, firstOffset - logBase, logs.rewrite(threadId, firstOffset));
       store.threads.update(threadId, { logBase: firstOffset });
-      clearPlace(files.log(threadId));
-      renameSync(files.rewrite(threadId, firstOffset), files.log(threadId));
+      clearPlace(logs.path(threadId));
+      renameSync(logs.rewrite(threadId, firstOffset), logs.path(threadId));
     } catch (error) {
       if (!this.#failing.has(threadId))
         log.error({ threadId, err: error }, "a log was deleted and can't be written back");
       this.#failing.add(threadId);
       return;
     } finally {
-      files.signalSink(threadId, "SIGCONT");
+      logs.signalSink(threadId, "SIGCONT");
     }
     await tmux.pipe(paneId, {
-      logPath: files.logForTmux(threadId),
-      sinkPidPath: files.sinkPidForTmux(threadId),
+      logPath: logs.pathForTmux(threadId),
+      sinkPidPath: logs.sinkPidForTmux(threadId),
     });
     // What the old one still takes is lost. Not before: were it to be tried again, the note's offsets were others'.
-    appendFileSync(files.log(threadId), RESTORED);
+    appendFileSync(logs.path(threadId), RESTORED);
     log.error({ threadId }, "a log was deleted; it was written back");
     this.#failing.delete(threadId);
     onGap?.(threadId);
     // Until it has ended, the old writer would be taken for the new one.
-    for (let looks = 0; looks < 200 && files.findSinkOutput(threadId) === output; looks++) await pause(10);
+    for (let looks = 0; looks < 200 && logs.findSinkOutput(threadId) === output; looks++) await pause(10);
   }
 
   /** Whether the log is shorter than it was. */
@@ -160,32 +160,32 @@ export class LogKeeper {
 
   /** Where the log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
   #goOn(threadId: string): void {
-    const { store, files, log } = this.#options;
+    const { store, logs, log } = this.#options;
     const row = store.threads.find(threadId);
-    if (!row || !this.#hasLost(row, sizeOfLog(files.log(threadId)))) return;
+    if (!row || !this.#hasLost(row, sizeOfLog(logs.path(threadId)))) return;
     const firstOffset = Math.max(row.firstOffset, this.#ends.get(row.marker) ?? 0);
     store.threads.update(threadId, { logBase: firstOffset, firstOffset });
-    appendFileSync(files.log(threadId), EMPTIED, { mode: 0o600 });
+    appendFileSync(logs.path(threadId), EMPTIED, { mode: 0o600 });
     log.error({ threadId, firstOffset }, "a log has lost what was in it");
   }
 
   /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
   recover(): void {
-    const { store, files } = this.#options;
+    const { store, logs } = this.#options;
     for (const row of store.threads.list("open")) {
       // Another one was cut off before the row was changed: the log is whole.
-      if (existsSync(files.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
-      files.removeRewrites(row.threadId);
-      files.signalSink(row.threadId, "SIGCONT");
+      if (existsSync(logs.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
+      logs.removeRewrites(row.threadId);
+      logs.signalSink(row.threadId, "SIGCONT");
     }
   }
 
   /** Gives back all but the last `keepBytes` of a log. Offsets stay. The caller holds the thread's queue. */
   async shrink(threadId: string, keepBytes: number): Promise<void> {
-    const { store, files, log } = this.#options;
+    const { store, logs, log } = this.#options;
     const row = store.threads.find(threadId);
     if (!row) return;
-    const file = files.log(threadId);
+    const file = logs.path(threadId);
     const { end } = sizeOfLog(file);
     const cut = Math.floor((end - keepBytes) / BLOCK_BYTES) * BLOCK_BYTES;
     if (cut <= row.firstOffset - row.logBase) return;
@@ -222,35 +222,35 @@ export class LogKeeper {
    * {@link recover}.
    */
   async #writeAnew(row: StoredThread, first: number): Promise<void> {
-    const { store, files, log } = this.#options;
+    const { store, logs, log } = this.#options;
     const { threadId } = row;
-    if (!(await files.stopSink(threadId))) return;
+    if (!(await logs.stopSink(threadId))) return;
     try {
       const logBase = row.logBase + first;
-      copyWhole(files.log(threadId), first, files.rewrite(threadId, logBase));
+      copyWhole(logs.path(threadId), first, logs.rewrite(threadId, logBase));
       store.threads.update(threadId, { logBase, firstOffset: logBase });
       this.#copyBack({ ...row, logBase });
-      rmSync(files.rewrite(threadId, logBase));
+      rmSync(logs.rewrite(threadId, logBase));
       log.info({ threadId, firstOffset: logBase }, "wrote a log anew without its start");
     } finally {
-      files.signalSink(threadId, "SIGCONT");
+      logs.signalSink(threadId, "SIGCONT");
     }
   }
 
   /** In place: the writer has this very file open, and appends. */
   #copyBack({ threadId, logBase }: StoredThread): void {
-    const { files } = this.#options;
-    clearPlace(files.log(threadId));
-    if (existsSync(files.log(threadId))) truncateSync(files.log(threadId), 0);
-    copyFrom(files.rewrite(threadId, logBase), 0, files.log(threadId), "a");
+    const { logs } = this.#options;
+    clearPlace(logs.path(threadId));
+    if (existsSync(logs.path(threadId))) truncateSync(logs.path(threadId), 0);
+    copyFrom(logs.rewrite(threadId, logBase), 0, logs.path(threadId), "a");
   }
 
   /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
   async #boundTotal(): Promise<void> {
-    const { store, files, queue, stateMaxBytes, removeThread, log } = this.#options;
+    const { store, logs, queue, stateMaxBytes, removeThread, log } = this.#options;
     const sized = store.threads
       .list("all")
-      .map((row) => ({ row, bytes: sizeOfLog(files.log(row.threadId)).diskBytes }));
+      .map((row) => ({ row, bytes: sizeOfLog(logs.path(row.threadId)).diskBytes }));
     let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
     const ended = sized
       .filter(({ row }) => !isOpen(row.status))

@@ -59,7 +59,7 @@ export class Creation {
       creating.add(threadId);
       try {
         files.remove(threadId);
-        makeLog(files.log(threadId));
+        makeLog(files.logs.path(threadId));
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() =>
           kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request),

@@ -37,7 +37,7 @@ export class Finisher {
    * @throws AppError `unavailable`
    */
   async finish(threadId: string, pane: Pane, signal: AbortSignal): Promise<"done" | "too early"> {
-    const { store, tmux, kinds, log, now } = this.#options;
+    const { store, tmux, files, kinds, log, now } = this.#options;
     const thread = store.threads.find(threadId);
     if (thread?.status !== "running" || thread.panePid !== pane.pid) return "done";
     const kind = kinds[thread.type];
@@ -50,7 +50,10 @@ export class Finisher {
       return "too early";
     }
     this.#withoutStatusSince.delete(threadId);
-    const outcome = await drain(this.#options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS, signal });
+    const outcome = await drain({ tmux, logs: files.logs }, threadId, {
+      timeoutMs: DRAIN_TIMEOUT_MS,
+      signal,
+    });
     if (outcome === "aborted") return "done";
     if (outcome === "unfinished") log.warn({ threadId }, "a log still grows after its process ended");
     await kind.takeEnd(thread, endingOf(end, pane, now()));

@@ -38,7 +38,7 @@ export interface KillOptions {
  * @throws AppError `not_found`, `thread_ended`
  */
 export async function killThread(options: KillOptions, threadId: string): Promise<KillReply> {
-  const { queue, store, tmux, threads, programs, kinds, log, now } = options;
+  const { queue, store, tmux, files, threads, programs, kinds, log, now } = options;
   threads.getStored(threadId);
   return queue.run(threadId, async () => {
     const thread = threads.getStored(threadId);
@@ -46,7 +46,7 @@ export async function killThread(options: KillOptions, threadId: string): Promis
     if (!isOpen(thread.status)) throw threadEnded(threadId, kind.whyNoInput(thread.status));
     const survivors = await programs.endTree(thread);
     // The session's end would drop what tmux has not handed to the log yet.
-    await unlessAway(drain(options, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
+    await unlessAway(drain({ tmux, logs: files.logs }, threadId, { timeoutMs: DRAIN_TIMEOUT_MS }));
     const summary = await summarize(options, thread);
     const ending =
       thread.status === "running"
@@ -65,6 +65,9 @@ async function summarize({ tmux, files }: KillOptions, thread: StoredThread): Pr
   const shown = await unlessAway(tmux.screens.captureText(thread.paneId, SUMMARY_HISTORY_LINES));
   const text =
     shown ??
-    stripAnsi(readLogTail(files.log(thread.threadId), SUMMARY_LOG_BYTES)).replace(/(?<!\r)\r+\n/g, "\n");
+    stripAnsi(readLogTail(files.logs.path(thread.threadId), SUMMARY_LOG_BYTES)).replace(
+      /(?<!\r)\r+\n/g,
+      "\n",
+    );
   return text.trimEnd().split("\n").slice(-SUMMARY_LINES).join("\n");
 }

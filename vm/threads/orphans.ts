@@ -48,7 +48,7 @@ export class Orphans {
     const orphans = unknown.filter(({ session }) => {
       const threadId = threadIdOf(session);
       // Without a log it is no more than what a creation that failed has left.
-      return !store.threads.find(threadId) && existsSync(files.log(threadId));
+      return !store.threads.find(threadId) && existsSync(files.logs.path(threadId));
     });
     const sessions = orphans.map(({ session }) => session);
     if (orphans.length > 0) log.error({ policy, sessions }, "sessions that the database does not know");
@@ -77,7 +77,7 @@ export class Orphans {
     const threadId = threadIdOf(pane.session);
     const { paneId, pid, tty } = pane;
     const path = pane.isDead ? reposDir : (findWorkingDirectory(pid) ?? reposDir);
-    const { end, diskBytes } = sizeOfLog(files.log(threadId));
+    const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const size = await tmux.findSize(paneId);
     if (!pane.isDead) files.removeRunEnds(threadId); // of an agent's earlier turns
     store.transaction(() => {

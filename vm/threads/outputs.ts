@@ -11,7 +11,6 @@ import {
   type Thread,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { Agents } from "../agents/agents.ts";
 import type { Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
@@ -21,11 +20,17 @@ import type { Threads } from "./threads.ts";
 type Range = Pick<z.output<typeof outputQuerySchema>, "since" | "limit">;
 type Ranges = Pick<z.output<typeof outputsRequestSchema>, "since" | "limit">;
 
+/** Threads that have a transcript beside their log, whoever keeps them. */
+export interface TranscriptReader {
+  /** @throws AppError `not_found`, `range` */
+  readTranscript: (threadId: string, range: Range) => Promise<TranscriptReply>;
+}
+
 export interface OutputsOptions {
   store: Store;
   files: ThreadFiles;
   threads: Threads;
-  agents: Pick<Agents, "readTranscript">;
+  agents: TranscriptReader;
   logWatch: LogWatch;
   /** Told how long each look into the logs took, without any waiting. */
   onRead?: (seconds: number) => void;
@@ -139,14 +144,14 @@ export class Outputs {
     const { status, firstOffset, logBase } = thread;
     const isComplete = status !== "running";
     const from = Math.max(since, firstOffset);
-    const slice = await readLog(files.log(threadId), { since: from - logBase, limit, isComplete });
+    const slice = await readLog(files.logs.path(threadId), { since: from - logBase, limit, isComplete });
     // Old bytes may have been given back meanwhile, or an agent's next turn begun: then this was no complete log.
     const now = threads.getStored(threadId);
     const isOther = now.firstOffset > firstOffset || (isComplete && now.status === "running");
     if (isOther) return this.#readOne(threadId, { since, limit });
     const end = logBase + slice.end;
     if (since > end) {
-      if (!existsSync(files.log(threadId)))
+      if (!existsSync(files.logs.path(threadId)))
         throw new AppError("unavailable", "The log was deleted and is being looked after; try again.");
       throw new AppError("range", `since: ${since} lies beyond the log's end at ${end}.`);
     }

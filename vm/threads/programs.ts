@@ -54,8 +54,8 @@ export class Programs {
       rows,
       argv: this.#wrapped(thread, runNumber, program),
       env: { [name]: value, ...program.env },
-      logPath: files.logForTmux(threadId),
-      sinkPidPath: files.sinkPidForTmux(threadId),
+      logPath: files.logs.pathForTmux(threadId),
+      sinkPidPath: files.logs.sinkPidForTmux(threadId),
     });
   }
 
@@ -70,9 +70,9 @@ export class Programs {
   ): Promise<Omit<RunningProgram, "paneId">> {
     const { tmux, files } = this.#options;
     const { threadId, paneId } = thread;
-    const newSink = files.isSinkAlive(threadId)
+    const newSink = files.logs.isSinkAlive(threadId)
       ? undefined
-      : { logPath: files.logForTmux(threadId), sinkPidPath: files.sinkPidForTmux(threadId) };
+      : { logPath: files.logs.pathForTmux(threadId), sinkPidPath: files.logs.sinkPidForTmux(threadId) };
     return tmux.respawn(paneId, this.#wrapped(thread, runNumber, program), newSink);
   }
 

@@ -1,132 +1,18 @@
-/** Where a thread's files lie: its log, what its program is told, and one file a run with the exit code. */
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+/** What is kept of a thread's runs: what its program is told, and one file a run with the exit code; and its log. */
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pause } from "../../shared/lifecycle.ts";
 import { diskFull } from "../streams/disk.ts";
-import { type LogSize, removeLog, sizeOfLog } from "../streams/log-file.ts";
+import { Logs } from "../streams/logs.ts";
 import type { RunEnd } from "./ending.ts";
 
 export class ThreadFiles {
+  /** The threads' logs and their writers. */
+  readonly logs: Logs;
   readonly #stateDir: string;
-  /** Writers that were seen at work: one that still is one needs not be looked up again. */
-  readonly #sinks = new Map<string, number>();
-  /** The files that they had open when that was looked up. */
-  readonly #inodes = new Map<string, number>();
 
   constructor(stateDir: string) {
     this.#stateDir = stateDir;
-    for (const folder of ["logs", "runs"])
-      mkdirSync(join(stateDir, folder), { recursive: true, mode: 0o700 });
-  }
-
-  log(threadId: string): string {
-    return join(this.#stateDir, this.logForTmux(threadId));
-  }
-
-  /** Relative to the state folder, where the tmux server runs; an id has only characters that are safe there. */
-  logForTmux(threadId: string): string {
-    return `logs/${threadId}.log`;
-  }
-
-  /** Relative to the state folder too: the process id of the log's writer. */
-  sinkPidForTmux(threadId: string): string {
-    return `runs/${threadId}.sink`;
-  }
-
-  /**
-   * Whether the log's writer has nothing to write: it waits for input, or has ended. A process that is short of CPU
-   * time is not waiting, nor is one that is stopped or busy with the disk.
-   */
-  isSinkIdle(threadId: string): boolean {
-    const pid = this.#findSinkPid(threadId);
-    if (pid === undefined) return false; // about to start
-    const state = findProcessState(pid);
-    if (state?.name === "sh") return false; // not yet `cat`
-    return state?.name !== "cat" || state.letter === "S";
-  }
-
-  /** Whether the log has a writer, or is about to get one. */
-  isSinkAlive(threadId: string): boolean {
-    const isWriter = (pid: number) => {
-      const state = findProcessState(pid);
-      return state !== undefined && /^(sh|cat)$/.test(state.name) && state.letter !== "Z";
-    };
-    const known = this.#sinks.get(threadId);
-    if (known !== undefined && isWriter(known)) return true;
-    this.#sinks.delete(threadId);
-    const pid = this.#findSinkPid(threadId);
-    if (pid === undefined) return true;
-    if (!isWriter(pid)) return false;
-    this.#inodes.delete(threadId);
-    this.#sinks.set(threadId, pid);
-    return true;
-  }
-
-  /** Whether the log is the very file that its writer has open; so it is said while there is no writer, too. */
-  isLogInPlace(threadId: string, { inode }: LogSize = sizeOfLog(this.log(threadId))): boolean {
-    if (inode !== 0 && inode === this.#inodes.get(threadId)) return true;
-    const output = this.findSinkOutput(threadId);
-    const open = output === undefined ? undefined : findInode(output);
-    if (open === undefined) return true;
-    this.#inodes.set(threadId, open);
-    return inode === open;
-  }
-
-  /** What the log's writer writes to, also where that was deleted; undefined where there is no writer (yet). */
-  findSinkOutput(threadId: string): string | undefined {
-    const pid = this.#findSinkPid(threadId);
-    return pid !== undefined && findProcessState(pid)?.name === "cat" ? `/proc/${pid}/fd/1` : undefined;
-  }
-
-  /** Stops the log's writer, what it has read is written; false where there is none that could be stopped. */
-  async stopSink(threadId: string): Promise<boolean> {
-    const pid = this.#findSinkPid(threadId);
-    if (pid === undefined || !this.signalSink(threadId, "SIGSTOP")) return false;
-    for (let looks = 0; looks < 100; looks++) {
-      const letter = findProcessState(pid)?.letter;
-      if (letter === "T") return true;
-      if (letter === undefined) return false;
-      await pause(5);
-    }
-    this.signalSink(threadId, "SIGCONT");
-    return false;
-  }
-
-  signalSink(threadId: string, signal: NodeJS.Signals): boolean {
-    const pid = this.#findSinkPid(threadId);
-    if (pid === undefined || findProcessState(pid)?.name !== "cat") return false;
-    process.kill(pid, signal);
-    return true;
-  }
-
-  /** The end of a log that is being written anew to begin at `logBase`. */
-  rewrite(threadId: string, logBase: number): string {
-    return join(this.#stateDir, "logs", `${threadId}.from.${logBase}`);
-  }
-
-  removeRewrites(threadId: string): void {
-    const folder = join(this.#stateDir, "logs");
-    for (const name of readdirSync(folder)) {
-      if (name.startsWith(`${threadId}.from.`)) rmSync(join(folder, name), { force: true });
-    }
-  }
-
-  #findSinkPid(threadId: string): number | undefined {
-    const file = join(this.#stateDir, this.sinkPidForTmux(threadId));
-    if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
-    const pid = Number(readFileSync(file, "utf8"));
-    return pid > 1 ? pid : undefined; // empty: about to be written
+    this.logs = new Logs(stateDir);
   }
 
   /** Holds what the wrappers leave. */
@@ -142,7 +28,7 @@ export class ThreadFiles {
    * Keeps what a run is told, a command or a prompt, where its program reads it: arguments are in the list of
    * processes, which everybody on the machine can read. It stays until the next run, or until the thread is removed.
    * @returns the file, readable by nobody else.
-   * @throws AppError `unavailable` where the disk is full.
+   * @throws AppError `unavailable` if the disk is full.
    */
   writeProgram(threadId: string, text: string): string {
     const file = join(this.runsFolder, `${threadId}.program`);
@@ -168,7 +54,7 @@ export class ThreadFiles {
     }
   }
 
-  /** How a run ended by its wrapper's word; undefined while it has not, or where the wrapper itself was killed. */
+  /** How a run ended by its wrapper's word; undefined while it has not, or if the wrapper itself was killed. */
   findRunEnd(threadId: string, runNumber: number): RunEnd | undefined {
     const file = this.runEnd(threadId, runNumber);
     const stat = statSync(file, { throwIfNoEntry: false });
@@ -177,10 +63,7 @@ export class ThreadFiles {
   }
 
   remove(threadId: string): void {
-    this.#sinks.delete(threadId);
-    this.#inodes.delete(threadId);
-    removeLog(this.log(threadId));
-    this.removeRewrites(threadId);
+    this.logs.remove(threadId);
     for (const name of readdirSync(this.runsFolder)) {
       if (name.startsWith(`${threadId}.`)) rmSync(join(this.runsFolder, name), { force: true });
     }
@@ -190,30 +73,4 @@ export class ThreadFiles {
 /** Whether a file of {@link ThreadFiles.runsFolder} tells how a run ended. */
 export function isRunEnd(name: string): boolean {
   return /\.\d+$/.test(name);
-}
-
-function findInode(file: string): number | undefined {
-  try {
-    return statSync(file, { throwIfNoEntry: false })?.ino;
-  } catch {
-    return undefined; // of a process that is just ending
-  }
-}
-
-const statBuffer = Buffer.alloc(512);
-
-/** Read many times a second, so without what a whole `readFile` does. */
-function findProcessState(pid: number): { name: string; letter: string } | undefined {
-  let fd: number | undefined;
-  try {
-    fd = openSync(`/proc/${pid}/stat`, "r");
-    const text = statBuffer.toString("latin1", 0, readSync(fd, statBuffer, 0, statBuffer.length, 0));
-    // The name in brackets may hold anything: the state is behind the last bracket.
-    const end = text.lastIndexOf(")");
-    return { name: text.slice(text.indexOf("(") + 1, end), letter: text.charAt(end + 2) };
-  } catch {
-    return undefined; // it has ended
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
 }

@@ -110,7 +110,7 @@ export class Threads {
   getLog(threadId: string): LogFile {
     const { files, store } = this.#options;
     const { firstOffset, logBase } = this.getStored(threadId);
-    const file = files.log(threadId);
+    const file = files.logs.path(threadId);
     const start = firstOffset - logBase;
     const isStillThere = (position: number) => {
       const now = store.threads.find(threadId);
@@ -129,7 +129,7 @@ export class Threads {
   #describe(thread: StoredThread): Thread {
     const { files, kinds, store } = this.#options;
     const { threadId, type, dir, command, status, createdBy, exitCode, signal, cols, rows } = thread;
-    const { end, diskBytes } = sizeOfLog(files.log(threadId));
+    const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     return {
       threadId,
       type,
