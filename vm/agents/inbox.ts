@@ -14,7 +14,7 @@ import {
 import { boundLine } from "../../shared/agent/bound.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "../streams/lines.ts";
 
 export class Inbox {
   readonly #folder: string;

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "../streams/lines.ts";
 
 const NEWLINE = 0x0a;
 
