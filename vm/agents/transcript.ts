@@ -1,9 +1,9 @@
 /** A thread's transcript as the sidecar reads it: only what the disk has for good is stored or shown. */
-import { closeSync, fdatasyncSync, openSync, readFileSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { readFileSync, statSync } from "node:fs";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 
 const NEWLINE = 0x0a;
@@ -39,18 +39,15 @@ export async function readTranscript(
   folder: string,
   { since, end, limit }: { since: number; end: number; limit: number },
 ): Promise<{ lines: string; offset: number }> {
-  if (since >= end) return { lines: "", offset: since };
-  const handle = await open(threadPath(folder, "transcript"), "r");
-  try {
-    for (let wanted = Math.min(limit, end - since); ; wanted = Math.min(wanted * 2, end - since)) {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(wanted), 0, wanted, since);
-      const length = buffer.subarray(0, bytesRead).lastIndexOf(NEWLINE) + 1;
-      const isAll = bytesRead < wanted || wanted >= end - since;
-      if (length > 0 || isAll) return { lines: buffer.toString("utf8", 0, length), offset: since + length };
-    }
-  } finally {
-    await handle.close();
+  const file = threadPath(folder, "transcript");
+  const rest = end - since;
+  for (let wanted = Math.min(limit, rest); wanted > 0; wanted = Math.min(wanted * 2, rest)) {
+    const bytes = await readBytes(file, { position: since, length: wanted, end });
+    const length = bytes.lastIndexOf(NEWLINE) + 1;
+    const isAll = bytes.length < wanted || wanted >= rest;
+    if (length > 0 || isAll) return { lines: bytes.toString("utf8", 0, length), offset: since + length };
   }
+  return { lines: "", offset: since };
 }
 
 /** How long the transcript is; 0 if there is none yet. */
@@ -64,14 +61,5 @@ export function findLive(folder: string): Live | undefined {
     return liveSchema.parse(JSON.parse(readFileSync(threadPath(folder, "live"), "utf8")));
   } catch {
     return undefined; // it may vanish at any time, and no page depends on it
-  }
-}
-
-function syncData(file: string): void {
-  const fd = openSync(file, "r");
-  try {
-    fdatasyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }

@@ -1,12 +1,10 @@
 /** A thread's log: the raw bytes that its pane printed, read by offset. tmux's sink is the only writer. */
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { basename } from "node:path";
 import { type Chunk, decodeChunk } from "../../shared/chunk.ts";
 import { AppError } from "../../shared/errors.ts";
+import { readBytes } from "./growing-file.ts";
 
-/** So near its end a log is read at once, without the event loop. */
-const FRESH_BYTES = 64 * 1024;
 const COPY_BYTES = 1024 * 1024;
 
 export interface LogSlice {
@@ -71,45 +69,12 @@ export async function readLog(
 ): Promise<LogSlice> {
   const { end } = sizeOfReadableLog(file);
   const wanted = Math.max(0, Math.min(Math.max(limit, 4), end - since));
-  const bytes = await readBytes(file, since, wanted, end).catch(noneWhereGone);
+  const bytes = await readBytes(file, { position: since, length: wanted, end });
   const isTail = since + bytes.length === end;
   const ready = isTail && isComplete ? bytes.length : bytes.length - countUnfinished(bytes);
   const whole = ready <= limit ? ready : wholeWithin(bytes.subarray(0, ready), limit);
   const hasMore = whole < ready || !isTail;
   return { chunk: decodeChunk(bytes.subarray(0, whole), since), end, hasMore };
-}
-
-/** At most `length` bytes: fewer where the file has become shorter meanwhile. */
-async function readBytes(file: string, position: number, length: number, end: number): Promise<Buffer> {
-  if (length === 0) return Buffer.alloc(0);
-  const buffer = Buffer.allocUnsafe(length);
-  // What was printed just now is in the kernel's memory: there is no disk to wait for, and four waits less.
-  if (end - position <= FRESH_BYTES) {
-    const fd = openSync(file, "r");
-    try {
-      return buffer.subarray(0, readSync(fd, buffer, 0, length, position));
-    } finally {
-      closeSync(fd);
-    }
-  }
-  const handle = await open(file, "r");
-  try {
-    let filled = 0;
-    while (filled < length) {
-      const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return buffer.subarray(0, filled);
-  } finally {
-    await handle.close();
-  }
-}
-
-/** A log that was removed since its length was asked for. */
-function noneWhereGone(error: NodeJS.ErrnoException): Buffer {
-  if (error.code !== "ENOENT") throw error;
-  return Buffer.alloc(0);
 }
 
 /** The last `bytes` of a log as text, for a summary. */
@@ -126,7 +91,7 @@ export function readLogTail(file: string, bytes: number): string {
   }
 }
 
-/** Where a line begins at or soon after `offset`; where none does, the next whole character. */
+/** Where a line begins at or soon after `offset`; if none does, the next whole character. */
 export function findLineStart(file: string, offset: number): number {
   const buffer = Buffer.alloc(64 * 1024);
   const fd = openSync(file, "r");
@@ -149,7 +114,7 @@ export function copyWhole(source: string, start: number, target: string): void {
     copyFrom(source, start, part);
     renameSync(part, target);
   } catch (error) {
-    rmSync(part, { force: true }); // where the disk is full, it would stay so
+    rmSync(part, { force: true }); // if the disk is full, it would stay so
     throw error;
   }
 }
@@ -162,7 +127,7 @@ export function copyFrom(source: string, start: number, target: string, flags: "
     for (let position = start; ; ) {
       const length = readSync(from, buffer, 0, buffer.length, position);
       if (length === 0) break;
-      position += writeSync(to, buffer, 0, length); // fewer where the disk is about to be full
+      position += writeSync(to, buffer, 0, length); // fewer if the disk is about to be full
     }
     fsyncSync(to);
   } finally {
@@ -171,7 +136,7 @@ export function copyFrom(source: string, start: number, target: string, flags: "
   }
 }
 
-/** How many of `bytes` are whole characters within `limit`; where the first is longer, it is taken whole. */
+/** How many of `bytes` are whole characters within `limit`; if the first is longer, it is taken whole. */
 function wholeWithin(bytes: Uint8Array, limit: number): number {
   const whole = limit - countUnfinished(bytes.subarray(0, limit));
   if (whole > 0) return whole;
