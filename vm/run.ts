@@ -27,7 +27,6 @@ import { makeReposDir, makeStateDir, readOrMakeToken } from "./state-dir.ts";
 import { holdLock } from "./store/lock.ts";
 import { openStore } from "./store/store.ts";
 import { freeDiskBytes, LOW_BYTES } from "./streams/disk.ts";
-import { sizeOfLog } from "./streams/log-file.ts";
 import { LogKeeper } from "./streams/log-keeper.ts";
 import { LogWatch } from "./streams/log-watch.ts";
 import { Creation } from "./threads/creation.ts";
@@ -42,6 +41,8 @@ import { Outputs } from "./threads/outputs.ts";
 import { Programs } from "./threads/programs.ts";
 import { Reconciler } from "./threads/reconciler.ts";
 import { Repos } from "./threads/repos.ts";
+import { Retention } from "./threads/retention.ts";
+import { Sizes } from "./threads/sizes.ts";
 import { ThreadFiles } from "./threads/thread-files.ts";
 import { Threads } from "./threads/threads.ts";
 import { Typing } from "./threads/typing.ts";
@@ -96,15 +97,6 @@ export async function runSidecar(
     const creating = new Set<string>();
     const freeBytesNow = () => freeDiskBytes(stateDir);
     const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
-    const metrics = new Metrics({
-      listThreads: () => store.threads.list("all"),
-      logDiskBytes: () =>
-        store.threads
-          .list("all")
-          .reduce((sum, row) => sum + sizeOfLog(files.logs.path(row.threadId)).diskBytes, 0),
-      isTmuxUp: () => tmux.downForMs() === null,
-      freeDiskBytes: freeBytesNow,
-    });
     const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
     releasers.add("control groups", () => cgroups?.close());
     const { threadEnv } = config;
@@ -127,6 +119,14 @@ export async function runSidecar(
     });
     const terminalKind = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
     const kinds = { terminal: terminalKind, agent: agentKind };
+    const sizes = new Sizes({ store, files, kinds });
+    const metrics = new Metrics({
+      listThreads: () => store.threads.list("all"),
+      logDiskBytes: () => sizes.logBytes,
+      folderDiskBytes: () => sizes.kindBytes,
+      isTmuxUp: () => tmux.downForMs() === null,
+      freeDiskBytes: freeBytesNow,
+    });
     const threads = new Threads({ store, tmux, files, kinds, queue });
     const agents = new Agents({ store, threads, folders, agents: agentThreads, kind: agentKind, queue, now });
     const keeper = new LogKeeper({
@@ -135,9 +135,7 @@ export async function runSidecar(
       logs: files.logs,
       queue,
       logMaxBytes: config.logMaxBytes,
-      stateMaxBytes: config.stateMaxBytes,
       canPunch: canPunchLogs,
-      removeThread: (threadId) => threads.remove(threadId),
       onGap: () => metrics.gaps.inc(),
       log,
       now,
@@ -163,10 +161,19 @@ export async function runSidecar(
       reconciler,
       finisher: new Finisher({ store, tmux, files, kinds, log, now }),
       keeper,
+      retention: new Retention({
+        store,
+        threads,
+        sizes,
+        queue,
+        shrinkLog: (threadId, keepBytes) => keeper.shrink(threadId, keepBytes),
+        logRetentionHours: config.logRetentionHours,
+        stateMaxBytes: config.stateMaxBytes,
+        log,
+        now,
+      }),
       queue,
-      logRetentionHours: config.logRetentionHours,
       log,
-      now,
     });
     await tmux.start({
       onConnected: () => reconciler.reconcile(),

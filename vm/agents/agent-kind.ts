@@ -179,6 +179,10 @@ export class AgentKind implements Kind {
     };
   }
 
+  diskBytes(threadId: string): Promise<number> {
+    return this.#options.folders.diskBytes(threadId);
+  }
+
   /** The processes are gone: a last runner writes down what that ended. */
   async takeKill({ threadId }: StoredThread): Promise<void> {
     const { store, agents, runners, log, now } = this.#options;

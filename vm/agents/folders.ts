@@ -4,12 +4,12 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
-  readdirSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
@@ -47,8 +47,8 @@ export class AgentFolders {
     rmSync(this.of(threadId), { recursive: true, force: true });
   }
 
-  /** What a thread's folder takes on disk. */
-  diskBytes(threadId: string): number {
+  /** What a thread's folder takes on disk; 0 if there is none. A folder may hold many files: others go on meanwhile. */
+  diskBytes(threadId: string): Promise<number> {
     return sizeOf(this.of(threadId));
   }
 
@@ -74,21 +74,22 @@ function writeWhole(file: string, text: string): void {
   renameSync(part, file);
 }
 
-function sizeOf(folder: string): number {
+async function sizeOf(folder: string): Promise<number> {
   let bytes = 0;
-  for (const entry of listEntries(folder)) {
+  for (const entry of (await unlessGone(readdir(folder, { withFileTypes: true }))) ?? []) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) bytes += sizeOf(path);
-    else bytes += (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512;
+    if (entry.isDirectory()) bytes += await sizeOf(path);
+    else bytes += ((await unlessGone(lstat(path)))?.blocks ?? 0) * 512;
   }
   return bytes;
 }
 
-function listEntries(folder: string) {
+/** Runners rename and remove files while they are counted. */
+async function unlessGone<T>(result: Promise<T>): Promise<T | undefined> {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return await result;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    return [];
+    return undefined;
   }
 }

@@ -11,6 +11,8 @@ const HOUR_MS = 3_600_000;
 export interface MetricsSources {
   listThreads: () => readonly Pick<Thread, "status">[];
   logDiskBytes: () => number;
+  /** What threads keep in files beside their logs: agents' folders. */
+  folderDiskBytes: () => number;
   isTmuxUp: () => boolean;
   freeDiskBytes: () => number;
 }
@@ -70,6 +72,7 @@ export class Metrics {
         },
       });
     gauge("threadmux_log_disk_bytes", "What all logs take on disk.", sources.logDiskBytes);
+    gauge("threadmux_folder_disk_bytes", "What all agents' folders take on disk.", sources.folderDiskBytes);
     gauge("threadmux_disk_free_bytes", "What is free on the state folder's disk.", sources.freeDiskBytes);
     gauge("threadmux_tmux_up", "Whether tmux answers.", () => Number(sources.isTmuxUp()));
   }

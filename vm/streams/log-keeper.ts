@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { promisify } from "node:util";
-import { isOpen } from "../../shared/api.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -15,7 +14,6 @@ const run = promisify(execFile);
 const BLOCK_BYTES = 4_096;
 /** How much of a log that grew too large is kept: so that not every second has something to give back. */
 const KEPT_SHARE = 0.75;
-const LOOKS_PER_TOTAL = 10;
 const RESTORED =
   "\r\n[threadmux: the log was deleted and has been written back; output of these moments may be missing here]\r\n";
 const EMPTIED = "\r\n[threadmux: the log was emptied; what was in it is gone]\r\n";
@@ -27,12 +25,8 @@ export interface LogKeeperOptions {
   queue: KeyedQueue;
   /** Of one thread's log on disk. */
   logMaxBytes: number;
-  /** Of all logs together. */
-  stateMaxBytes: number;
   /** False where the file system can't give back the start of a file: then the file is written anew. */
   canPunch?: boolean;
-  /** Removes an ended thread with all that is kept of it. */
-  removeThread: (threadId: string) => void;
   log: Log;
   now: () => number;
   /** A writer was replaced. */
@@ -47,7 +41,6 @@ export class LogKeeper {
   /** Where a log ended when it was last looked at, by its thread's marker. */
   readonly #ends = new Map<string, number>();
   #canPunch: boolean;
-  #looks = 0;
 
   constructor(options: LogKeeperOptions) {
     this.#options = options;
@@ -75,7 +68,6 @@ export class LogKeeper {
         await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
       }
     }
-    if (this.#looks++ % LOOKS_PER_TOTAL === 0) await this.#boundTotal();
   }
 
   /**
@@ -243,27 +235,5 @@ export class LogKeeper {
     clearPlace(logs.path(threadId));
     if (existsSync(logs.path(threadId))) truncateSync(logs.path(threadId), 0);
     copyFrom(logs.rewrite(threadId, logBase), 0, logs.path(threadId), "a");
-  }
-
-  /** Ended threads go first, the oldest before the others; then the largest open log is halved. */
-  async #boundTotal(): Promise<void> {
-    const { store, logs, queue, stateMaxBytes, removeThread, log } = this.#options;
-    const sized = store.threads
-      .list("all")
-      .map((row) => ({ row, bytes: sizeOfLog(logs.path(row.threadId)).diskBytes }));
-    let total = sized.reduce((sum, { bytes }) => sum + bytes, 0);
-    const ended = sized
-      .filter(({ row }) => !isOpen(row.status))
-      .sort((a, b) => (a.row.endedAt ?? 0) - (b.row.endedAt ?? 0));
-    for (const { row, bytes } of ended) {
-      if (total <= stateMaxBytes) return;
-      removeThread(row.threadId);
-      total -= bytes;
-      log.warn({ threadId: row.threadId }, "removed an ended thread: all logs together are too large");
-    }
-    const largest = sized.filter(({ row }) => isOpen(row.status)).sort((a, b) => b.bytes - a.bytes)[0];
-    if (total <= stateMaxBytes || !largest) return;
-    const { threadId } = largest.row;
-    await queue.run(threadId, () => this.shrink(threadId, Math.floor(largest.bytes / 2)));
   }
 }

@@ -11,6 +11,7 @@ import { Alarm } from "./alarm.ts";
 import type { Finisher } from "./finisher.ts";
 import { threadIdOf } from "./names.ts";
 import type { Reconciler } from "./reconciler.ts";
+import type { Retention } from "./retention.ts";
 import { isRunEnd, type ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
 
@@ -23,7 +24,7 @@ const END_IS_NEAR_MS = 2_000;
 const CHANGE_INTERVAL_MS = 200;
 const KEEPER_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
-const HOUR_MS = 3_600_000;
+const TOTAL_INTERVAL_MS = 10_000;
 
 export interface WatcherOptions {
   store: Store;
@@ -33,14 +34,13 @@ export interface WatcherOptions {
   reconciler: Reconciler;
   finisher: Finisher;
   keeper: LogKeeper;
+  retention: Retention;
   queue: KeyedQueue;
-  logRetentionHours: number;
   log: Log;
-  now: () => number;
 }
 
 /**
- * Three loops: ends and sessions, logs, old threads. All that happens to one thread happens in its queue. Each loop
+ * Loops: ends and sessions, logs, what is kept of ended threads. All that happens to one thread happens in its queue. Each loop
  * goes on after an error; what tmux did not answer is found out by the next reconciliation.
  */
 export class Watcher {
@@ -59,7 +59,7 @@ export class Watcher {
   }
 
   start(): void {
-    const { files, log, keeper } = this.#options;
+    const { files, log, keeper, retention } = this.#options;
     // A thread that runs costs next to nothing until its program ends.
     this.#runsWatch = new FolderWatch(
       files.runsFolder,
@@ -74,7 +74,8 @@ export class Watcher {
     this.#loops = Promise.all([
       this.#lookForEnds(),
       this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => keeper.look()),
-      this.#every(RETENTION_INTERVAL_MS, "remove old threads", async () => this.#removeOld()),
+      this.#every(RETENTION_INTERVAL_MS, "remove old threads", () => retention.removeOld()),
+      this.#every(TOTAL_INTERVAL_MS, "bound what all threads take", () => retention.boundTotal()),
     ]);
   }
 
@@ -127,15 +128,6 @@ export class Watcher {
   async #finish(threadId: string, pane: Pane): Promise<void> {
     const outcome = await this.#options.finisher.finish(threadId, pane, this.#stop.signal);
     if (outcome === "too early") this.#alarm.within(CHANGE_INTERVAL_MS);
-  }
-
-  #removeOld(): void {
-    const { store, threads, log, logRetentionHours, now } = this.#options;
-    for (const { threadId, endedAt, createdAt } of store.threads.list("ended")) {
-      if (now() - (endedAt ?? createdAt) < logRetentionHours * HOUR_MS) continue;
-      threads.remove(threadId);
-      log.info({ threadId }, "removed an old thread");
-    }
   }
 
   /** A background loop: a failed round is logged and the next one tries again. */

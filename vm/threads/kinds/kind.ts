@@ -21,7 +21,7 @@ export type ThreadToStore = Omit<NewThread, "agentSession">;
 export type KindDescription = Pick<Thread, "waiting" | "number" | "awaiting"> &
   Partial<Pick<Thread, "status" | "processRunning">>;
 
-/** Where nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
+/** If nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
 export interface Kind {
   /**
    * Looks whether such a thread can be begun, before anything of it is made.
@@ -74,6 +74,9 @@ export interface Kind {
 
   /** The kind's own part of what the API says of a thread. */
   describe(thread: StoredThread): KindDescription;
+
+  /** What the kind keeps of the thread in files of its own, in bytes on disk. */
+  diskBytes(threadId: string): Promise<number>;
 
   /** The thread was killed: its processes are gone, and it is stored so. What is kept of it in memory may go. */
   takeKill(thread: StoredThread): Promise<void>;

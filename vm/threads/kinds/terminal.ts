@@ -98,6 +98,10 @@ export class TerminalKind implements Kind {
     return { waiting: 0, number: null, awaiting: null };
   }
 
+  async diskBytes(): Promise<number> {
+    return 0; // its log is all there is
+  }
+
   async takeKill({ threadId }: StoredThread): Promise<void> {
     this.remove(threadId);
   }

@@ -1,0 +1,73 @@
+/** What threads take on disk: their logs, and what their kinds keep in files of their own. */
+import { isOpen } from "../../shared/api.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { sizeOfLog } from "../streams/log-file.ts";
+import type { Kinds } from "./kinds/kinds.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+
+/** A thread's files may be thousands: they are counted again only after this many times what counting them took. */
+const REST_FACTOR = 100;
+
+export interface SizesOptions {
+  store: Store;
+  files: ThreadFiles;
+  kinds: Kinds;
+}
+
+export interface SizedThread {
+  row: StoredThread;
+  logBytes: number;
+  kindBytes: number;
+}
+
+export class Sizes {
+  readonly #options: SizesOptions;
+  /** What a thread's kind keeps of it, as counted last; by the thread's marker, since an id may be used again. */
+  readonly #counted = new Map<string, { bytes: number; freshUntil: number; isOpen: boolean }>();
+
+  constructor(options: SizesOptions) {
+    this.#options = options;
+  }
+
+  /** What all logs take now. */
+  get logBytes(): number {
+    const rows = this.#options.store.threads.list("all");
+    return rows.reduce((sum, row) => sum + this.#logBytesOf(row), 0);
+  }
+
+  /** What all threads keep in files beside their logs, as {@link list} counted last. */
+  get kindBytes(): number {
+    return [...this.#counted.values()].reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** All threads with their sizes. Counting many files takes a while: rows may have changed when this resolves. */
+  async list(): Promise<SizedThread[]> {
+    const rows = this.#options.store.threads.list("all");
+    const markers = new Set(rows.map(({ marker }) => marker));
+    for (const marker of this.#counted.keys()) if (!markers.has(marker)) this.#counted.delete(marker);
+    const sized: SizedThread[] = [];
+    for (const row of rows) {
+      const kindBytes = await this.#count(row);
+      sized.push({ row, logBytes: this.#logBytesOf(row), kindBytes });
+    }
+    return sized;
+  }
+
+  #logBytesOf({ threadId }: StoredThread): number {
+    return sizeOfLog(this.#options.files.logs.path(threadId)).diskBytes;
+  }
+
+  /** The files of an ended thread never change. */
+  async #count({ threadId, type, status, marker }: StoredThread): Promise<number> {
+    const known = this.#counted.get(marker);
+    const isOpenNow = isOpen(status);
+    const startedAt = performance.now();
+    if (known?.isOpen === isOpenNow && (!isOpenNow || startedAt < known.freshUntil)) return known.bytes;
+    const bytes = await this.#options.kinds[type].diskBytes(threadId);
+    const tookMs = performance.now() - startedAt;
+    const freshUntil = performance.now() + tookMs * REST_FACTOR;
+    this.#counted.set(marker, { bytes, freshUntil, isOpen: isOpenNow });
+    return bytes;
+  }
+}
