@@ -1,0 +1,32 @@
+/** Whether the sidecar can do its work. */
+import type { HealthReply } from "../../shared/api.ts";
+import { VERSION } from "../../shared/version.ts";
+import { LOW_BYTES } from "../streams/disk.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+
+export interface HealthSources {
+  now: () => number;
+  tmux: Pick<TmuxServer, "downForMs" | "version">;
+  freeDiskBytes: () => number;
+}
+
+/** Its uptime counts from this call. */
+export function createHealth({ now, tmux, freeDiskBytes }: HealthSources): () => HealthReply {
+  const startedAt = now();
+  return () => {
+    const downMs = tmux.downForMs();
+    const freeBytes = freeDiskBytes();
+    const hasRoom = freeBytes > LOW_BYTES;
+    return {
+      ok: downMs === null && hasRoom,
+      version: VERSION,
+      uptimeSeconds: Math.round((now() - startedAt) / 1_000),
+      tmux: {
+        up: downMs === null,
+        version: tmux.version,
+        downForSeconds: downMs === null ? null : Math.round(downMs / 1_000),
+      },
+      disk: { ok: hasRoom, freeBytes },
+    };
+  };
+}

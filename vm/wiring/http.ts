@@ -1,0 +1,101 @@
+/** The sidecar's door: the API, the console and its terminals on one address. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createTokenCheck } from "../callers/token.ts";
+import { isLoopback } from "../config.ts";
+import { createConsole } from "../console/routes.ts";
+import { Sessions } from "../console/sessions.ts";
+import { Viewers } from "../console/viewers.ts";
+import { createApp } from "../http/app.ts";
+import { WrongTokens } from "../http/guard.ts";
+import type { Metrics } from "../http/metrics.ts";
+import { RefusalLog } from "../http/refusal-log.ts";
+import { createHttpServer } from "../http/server.ts";
+import { Ledgers } from "../threads/ledgers.ts";
+import { sessionName } from "../threads/names.ts";
+import { Repos } from "../threads/repos.ts";
+import { createHealth } from "./health.ts";
+import type { Machine } from "./machine.ts";
+import type { Setting } from "./setting.ts";
+import type { Storage } from "./storage.ts";
+import type { Operations } from "./threads.ts";
+
+export interface DoorOptions {
+  setting: Setting;
+  storage: Storage;
+  machine: Machine;
+  operations: Operations;
+  metrics: Metrics;
+}
+
+/** @returns the address that it listens on. */
+export async function openDoor({
+  setting,
+  storage,
+  machine,
+  operations,
+  metrics,
+}: DoorOptions): Promise<string> {
+  const { config, log, now, releasers, viewersLimits } = setting;
+  const { stateDir, reposDir, store, logWatch, token } = storage;
+  const { tmux } = machine;
+  const checkToken = createTokenCheck(token);
+  const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
+  const refusalLog = new RefusalLog(log);
+  releasers.add("log of refusals", () => refusalLog.close());
+  const console = createConsole({
+    sessions: new Sessions(now),
+    checkToken,
+    isLoopback: isLoopback(config.host),
+  });
+  const viewers = new Viewers({
+    tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping() },
+    isTmuxUp: () => tmux.downForMs() === null,
+    findThread: (threadId) => store.threads.find(threadId),
+    sessionName,
+    admit: console.admit,
+    mayRefuse: ({ socket }) => {
+      refusalLog.note(socket.remoteAddress);
+      return wrongTokens.mayAnswer(socket.remoteAddress);
+    },
+    log,
+    limits: viewersLimits,
+  });
+  const app = createApp({
+    ...operations,
+    ledgers: new Ledgers(store),
+    repos: new Repos(reposDir, config.threadEnv),
+    checkToken,
+    wrongTokens,
+    refusalLog,
+    console,
+    getHealth: createHealth({ now, tmux, freeDiskBytes: storage.freeDiskBytes }),
+    metrics,
+    log,
+  });
+  const server = createHttpServer({ app, onWebSocket: (...upgrade) => viewers.upgrade(...upgrade) });
+  await listen(server, config);
+  releasers.add("http server", () => close(server));
+  releasers.add("viewers", () => viewers.close());
+  // Who waits for news has an answer before the server waits for who is unanswered.
+  releasers.add("waiting readers", () => logWatch.close());
+  return urlOf(server, config.host);
+}
+
+function listen(server: Server, { port, host }: { port: number; host: string }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  return closed;
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,41 @@
+/** The kinds of threads. A new kind is made here, and nobody else needs to know. */
+import { AgentKind } from "../agents/agent-kind.ts";
+import { AgentThreads } from "../agents/agent-threads.ts";
+import { launchOf } from "../agents/requests.ts";
+import { Runners } from "../agents/runners.ts";
+import type { Kinds } from "../threads/kinds/kinds.ts";
+import { TerminalKind } from "../threads/kinds/terminal.ts";
+import { Typing } from "../threads/typing.ts";
+import type { Machine } from "./machine.ts";
+import type { Setting } from "./setting.ts";
+import type { Storage } from "./storage.ts";
+
+export interface WiredKinds {
+  kinds: Kinds;
+  /** The same as `kinds.agent`, with what only agents can. */
+  agentKind: AgentKind;
+  agentThreads: AgentThreads;
+}
+
+export function createKinds(setting: Setting, storage: Storage, { tmux, programs }: Machine): WiredKinds {
+  const { config, log, now, releasers, runner, demo } = setting;
+  const { store, files, folders, logWatch } = storage;
+  const { threadEnv } = config;
+  const onChange = (threadId: string) => logWatch.notify(threadId);
+  const agentThreads = new AgentThreads({ store, folders, onChange, log });
+  releasers.add("agents' transcripts", () => agentThreads.close());
+  const agentKind = new AgentKind({
+    store,
+    files,
+    folders,
+    agents: agentThreads,
+    runners: new Runners({ store, tmux, programs, folders, runner, threadEnv }),
+    launch: launchOf(config.agent, demo),
+    threadEnv,
+    log,
+    now,
+  });
+  const typing = new Typing({ store, tmux });
+  const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
+  return { kinds: { terminal, agent: agentKind }, agentKind, agentThreads };
+}

@@ -1,0 +1,23 @@
+/** What every part of the sidecar is wired with. */
+import type { Releasers } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { VmConfig } from "../config.ts";
+import type { ViewersLimits } from "../console/viewers.ts";
+
+export interface Setting {
+  config: VmConfig;
+  log: Log;
+  now: () => number;
+  /** Whoever starts something adds its end here; what was started last ends first. */
+  releasers: Releasers;
+  /** The file of tmux/wrap.sh. */
+  wrapper: string;
+  /** The program of the agents' runner with its arguments. */
+  runner: readonly string[];
+  /** The script of the built-in demo, which stands in for a coding agent. */
+  demo: string;
+  viewersLimits: Partial<ViewersLimits>;
+  /** False if the file system can't give back the start of a file. */
+  canPunchLogs: boolean;
+  canUseCgroups: boolean;
+}

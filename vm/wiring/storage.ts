@@ -1,0 +1,50 @@
+/** The state folder: the lock on it, the token, the database, logs and agents' folders, and who is told of changes. */
+import { realpathSync } from "node:fs";
+import { AgentFolders } from "../agents/folders.ts";
+import { statePaths } from "../config.ts";
+import { makeReposDir, makeStateDir, readOrMakeToken } from "../state-dir.ts";
+import { holdLock } from "../store/lock.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { freeDiskBytes } from "../streams/disk.ts";
+import { LogWatch } from "../streams/log-watch.ts";
+import { ThreadFiles } from "../threads/thread-files.ts";
+import type { Setting } from "./setting.ts";
+
+export interface Storage {
+  stateDir: string;
+  /** A real path. */
+  reposDir: string;
+  token: string;
+  files: ThreadFiles;
+  folders: AgentFolders;
+  /** Told of every change of a thread's row, log or transcript. */
+  logWatch: LogWatch;
+  store: Store;
+  freeDiskBytes: () => number;
+}
+
+/** @throws Error in words for a person if a folder, the lock or the database can't be had. */
+export function openStorage({ config, log, releasers }: Setting): Storage {
+  const { stateDir, reposDir } = config;
+  makeStateDir(stateDir);
+  makeReposDir(reposDir);
+  const paths = statePaths(stateDir);
+  const lock = holdLock(paths.lock);
+  releasers.add("lock", lock.release);
+  const token = config.token ?? readOrMakeToken(paths.token);
+  const files = new ThreadFiles(stateDir);
+  const logWatch = new LogWatch(paths.logs, log);
+  releasers.add("log watch", () => logWatch.close());
+  const store = openStore(paths.database, (threadId) => logWatch.notify(threadId));
+  releasers.add("database", () => store.close());
+  return {
+    stateDir,
+    reposDir: realpathSync(reposDir),
+    token,
+    files,
+    folders: new AgentFolders(stateDir),
+    logWatch,
+    store,
+    freeDiskBytes: () => freeDiskBytes(stateDir),
+  };
+}

@@ -1,0 +1,88 @@
+/** The threads: what callers do with them, and what looks after them. */
+import type { KillReply } from "../../shared/api.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
+import { Agents } from "../agents/agents.ts";
+import { LogKeeper } from "../streams/log-keeper.ts";
+import { Creation } from "../threads/creation.ts";
+import { Finisher } from "../threads/finisher.ts";
+import { Inputs } from "../threads/inputs.ts";
+import { killThread } from "../threads/kill.ts";
+import { Orphans } from "../threads/orphans.ts";
+import { Outputs } from "../threads/outputs.ts";
+import { Reconciler } from "../threads/reconciler.ts";
+import { Retention } from "../threads/retention.ts";
+import { Sizes } from "../threads/sizes.ts";
+import { Threads } from "../threads/threads.ts";
+import { Watcher } from "../threads/watcher.ts";
+import type { WiredKinds } from "./kinds.ts";
+import type { Machine } from "./machine.ts";
+import type { Setting } from "./setting.ts";
+import type { Storage } from "./storage.ts";
+
+/** What all of them share. */
+export interface Common extends Storage, Machine, WiredKinds, Pick<Setting, "log" | "now" | "config"> {
+  threads: Threads;
+  queue: KeyedQueue;
+  sizes: Sizes;
+  /** Ids that are being made right now. */
+  creating: Set<string>;
+}
+
+export function createCommon(
+  { config, log, now }: Setting,
+  storage: Storage,
+  machine: Machine,
+  wired: WiredKinds,
+): Common {
+  const queue = new KeyedQueue();
+  const parts = { ...storage, ...machine, ...wired, config, log, now, queue };
+  return { ...parts, threads: new Threads(parts), sizes: new Sizes(parts), creating: new Set() };
+}
+
+/** What callers do with threads. */
+export interface Operations {
+  threads: Threads;
+  creation: Creation;
+  inputs: Inputs;
+  outputs: Outputs;
+  agents: Agents;
+  kill: (threadId: string) => Promise<KillReply>;
+}
+
+export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
+  const { threads, agentKind, agentThreads, config } = common;
+  const agents = new Agents({ ...common, agents: agentThreads, kind: agentKind });
+  return {
+    threads,
+    creation: new Creation({ ...common, maxThreads: config.maxThreads }),
+    inputs: new Inputs(common),
+    outputs: new Outputs({ ...common, agents, onRead }),
+    agents,
+    kill: (threadId) => killThread(common, threadId),
+  };
+}
+
+/** What looks after threads by itself, once the watcher is started. */
+export interface Care {
+  orphans: Orphans;
+  reconciler: Reconciler;
+  watcher: Watcher;
+}
+
+export function createCare(common: Common, canPunch: boolean, onGap: () => void): Care {
+  const { config, files } = common;
+  const { logMaxBytes, stateMaxBytes, logRetentionHours } = config;
+  const keeper = new LogKeeper({ ...common, logs: files.logs, logMaxBytes, canPunch, onGap });
+  keeper.recover();
+  const retention = new Retention({
+    ...common,
+    shrinkLog: (threadId, keepBytes) => keeper.shrink(threadId, keepBytes),
+    logRetentionHours,
+    stateMaxBytes,
+  });
+  const orphans = new Orphans({ ...common, policy: config.orphanPolicy });
+  const reconciler = new Reconciler({ ...common, orphans });
+  const finisher = new Finisher(common);
+  const watcher = new Watcher({ ...common, reconciler, finisher, keeper, retention });
+  return { orphans, reconciler, watcher };
+}
