@@ -1,4 +1,4 @@
-/** Keeps logs whole and within bounds: a writer that died is replaced, old bytes are given back to the disk. */
+/** Keeps logs whole and within their bound: it replaces a writer that died and gives old bytes back to the disk. */
 import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { promisify } from "node:util";
@@ -12,7 +12,7 @@ import type { Logs } from "./logs.ts";
 
 const run = promisify(execFile);
 const BLOCK_BYTES = 4_096;
-/** How much of a log that grew too large is kept: so that not every second has something to give back. */
+/** How much of a log that grew too large is kept. Were it all that is allowed, every second would cut again. */
 const KEPT_SHARE = 0.75;
 const RESTORED =
   "\r\n[threadmux: the log was deleted and has been written back; output of these moments may be missing here]\r\n";
@@ -25,7 +25,7 @@ export interface LogKeeperOptions {
   queue: KeyedQueue;
   /** Of one thread's log on disk. */
   logMaxBytes: number;
-  /** False where the file system can't give back the start of a file: then the file is written anew. */
+  /** False if the file system can't give back the start of a file: then the keeper writes the file anew. */
   canPunch?: boolean;
   log: Log;
   now: () => number;
@@ -38,7 +38,7 @@ export class LogKeeper {
   /** When the log's writer was last seen at work. */
   readonly #seenAlive = new Map<string, number>();
   readonly #failing = new Set<string>();
-  /** Where a log ended when it was last looked at, by its thread's marker. */
+  /** The offset at which a log ended at the last look, by its thread's marker. */
   readonly #ends = new Map<string, number>();
   #canPunch: boolean;
 
@@ -47,7 +47,7 @@ export class LogKeeper {
     this.#canPunch = options.canPunch ?? true;
   }
 
-  /** To be called every second: finds dead writers, logs that were deleted or are too large. */
+  /** To be called every second: finds dead writers, and logs that somebody deleted or that are too large. */
   async look(): Promise<void> {
     const { store, logs, queue, logMaxBytes, now, tmux } = this.#options;
     const rows = store.threads.list("open").filter((row) => row.isMade);
@@ -71,15 +71,16 @@ export class LogKeeper {
   }
 
   /**
-   * The log's writer died under a program that runs: what was printed since is lost, and the log says so. While the
-   * disk is full there is nobody to write to, and it is tried again. The caller holds the thread's queue.
+   * Replaces a log's writer that died under a program that runs. What the program printed since is lost, and the log
+   * says so. If the disk is full, the new writer can't start; the next look tries again. The caller holds the thread's
+   * queue.
    * @throws AppError `unavailable`
    */
   async repair(threadId: string): Promise<void> {
     const { store, tmux, logs, log, now, onGap } = this.#options;
     const row = store.threads.find(threadId);
     if (row?.status !== "running" || logs.isSinkAlive(threadId)) return;
-    await tmux.ping(); // where the server itself has just died, nothing is missing and nobody will write again
+    await tmux.ping(); // throws if the server itself has just died: then nothing is missing and nobody will write again
     const lostMs = now() - (this.#seenAlive.get(threadId) ?? row.createdAt);
     const seconds = Math.max(1, Math.ceil(lostMs / 1_000));
     try {
@@ -103,8 +104,8 @@ export class LogKeeper {
   }
 
   /**
-   * Somebody has deleted the log (or put another file in its place) while its writer has it open: its bytes are
-   * written back, and a new writer opens what is there now. The caller holds the thread's queue.
+   * Writes back a log that somebody deleted (or replaced by another file) while its writer has it open. The bytes come
+   * from the writer's open file, and a new writer opens the file that is there now. The caller holds the thread's queue.
    * @throws AppError `unavailable`
    */
   async restore(threadId: string): Promise<void> {
@@ -133,12 +134,14 @@ export class LogKeeper {
       logPath: logs.pathForTmux(threadId),
       sinkPidPath: logs.sinkPidForTmux(threadId),
     });
-    // What the old one still takes is lost. Not before: were it to be tried again, the note's offsets were others'.
+    // Bytes that the old writer takes from here on are lost. The note comes only after the new writer is there: if
+    // `pipe` fails, all of this is done again, and bytes of a first note would stand at offsets that the program's
+    // own output gets.
     appendFileSync(logs.path(threadId), RESTORED);
     log.error({ threadId }, "a log was deleted; it was written back");
     this.#failing.delete(threadId);
     onGap?.(threadId);
-    // Until it has ended, the old writer would be taken for the new one.
+    // The old writer must be gone before anybody looks: it would be taken for the new one.
     for (let looks = 0; looks < 200 && logs.findSinkOutput(threadId) === output; looks++) await pause(10);
   }
 
@@ -150,7 +153,7 @@ export class LogKeeper {
     return end < known;
   }
 
-  /** Where the log was emptied, or deleted when nobody had it open: what is in it now goes on where it ended. */
+  /** Lets a log that was emptied, or deleted while nobody had it open, go on at the offset where it ended. */
   #goOn(threadId: string): void {
     const { store, logs, log } = this.#options;
     const row = store.threads.find(threadId);
@@ -161,11 +164,11 @@ export class LogKeeper {
     log.error({ threadId, firstOffset }, "a log has lost what was in it");
   }
 
-  /** After a start: a file that was being written anew is finished, and no writer is left stopped. */
+  /** To be called at start: finishes a log that was being written anew, and lets a stopped writer go on. */
   recover(): void {
     const { store, logs } = this.#options;
     for (const row of store.threads.list("open")) {
-      // Another one was cut off before the row was changed: the log is whole.
+      // A copy for another base was cut off before the row was changed. The log is whole then, and the copy goes.
       if (existsSync(logs.rewrite(row.threadId, row.logBase))) this.#copyBack(row);
       logs.removeRewrites(row.threadId);
       logs.signalSink(row.threadId, "SIGCONT");
@@ -183,7 +186,7 @@ export class LogKeeper {
     if (cut <= row.firstOffset - row.logBase) return;
     const first = findLineStart(file, cut);
     if (this.#canPunch) {
-      // First the row, so that nobody reads what is about to go.
+      // The row is changed first, so that nobody reads the bytes that are about to go.
       store.threads.update(threadId, { firstOffset: row.logBase + first });
       try {
         await run("fallocate", [
@@ -209,9 +212,9 @@ export class LogKeeper {
   }
 
   /**
-   * The fallback: the writer is stopped (tmux keeps for it what comes meanwhile), the end of the log takes the place
-   * of the whole, and `logBase` says how much is gone, so that offsets stay. A crash at any point is put right by
-   * {@link recover}.
+   * The fallback for file systems without holes. It stops the writer (tmux keeps what the program prints meanwhile),
+   * puts the log's end in the place of the whole, and notes in `logBase` how much is gone, so that offsets stay. If the
+   * sidecar crashes at any point, {@link recover} puts it right.
    */
   async #writeAnew(row: StoredThread, first: number): Promise<void> {
     const { store, logs, log } = this.#options;
@@ -229,7 +232,7 @@ export class LogKeeper {
     }
   }
 
-  /** In place: the writer has this very file open, and appends. */
+  /** Overwrites the log in place, because the writer has this very file open and appends to it. */
   #copyBack({ threadId, logBase }: StoredThread): void {
     const { logs } = this.#options;
     clearPlace(logs.path(threadId));

@@ -1,10 +1,10 @@
-/** A pause that can be made shorter. For one who waits at a time. */
+/** A pause that anybody can shorten. Only one caller may wait at a time. */
 export class Alarm {
   #ringAt = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #resolve: () => void = () => undefined;
 
-  /** Resolves after `ms`, or sooner where {@link within} says so, also before this call. */
+  /** Resolves after `ms`, or sooner if {@link within} was called with less, even before this call. */
   wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
@@ -12,7 +12,7 @@ export class Alarm {
     });
   }
 
-  /** It rings after `ms` at the latest. */
+  /** Makes the alarm ring after `ms` at the latest. It never makes an alarm ring later than it would have. */
   within(ms: number): void {
     const at = performance.now() + ms;
     if (at >= this.#ringAt) return;
@@ -21,6 +21,7 @@ export class Alarm {
     this.#timer = setTimeout(() => this.ring(), ms);
   }
 
+  /** Ends the wait now. */
   ring(): void {
     clearTimeout(this.#timer);
     this.#ringAt = Number.POSITIVE_INFINITY;

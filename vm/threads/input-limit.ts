@@ -1,12 +1,12 @@
-/** How fast may be typed into one thread. Pure but for the clock that it is given. */
+/** Bounds how fast callers may type into one thread. Pure but for the clock that it is given. */
 import { AppError } from "../../shared/errors.ts";
 
 const INPUTS_PER_SECOND = 1_000;
 const BYTES_PER_SECOND = 1024 * 1024;
-/** What may come at once, in seconds of the above. */
+/** A thread that was quiet may get this many seconds' worth at once. */
 const BURST_SECONDS = 4;
 
-/** A bucket a thread: nobody types so fast, but a program that runs away would fill tmux's memory. */
+/** Each thread has a bucket. No person types so fast, but a program that runs away would fill tmux's memory. */
 export class InputLimit {
   readonly #buckets = new Map<string, { inputs: number; bytes: number; at: number }>();
   readonly #now: () => number;
@@ -19,7 +19,10 @@ export class InputLimit {
     this.#now = now;
   }
 
-  /** @throws AppError `rate_limited` that says when to come back. */
+  /**
+   * Takes one input of so many bytes from the thread's bucket. A refused input takes nothing.
+   * @throws AppError `rate_limited` that says when to come back.
+   */
   take(threadId: string, bytes: number): void {
     const now = this.#now();
     const full = { inputs: INPUTS_PER_SECOND * BURST_SECONDS, bytes: BYTES_PER_SECOND * BURST_SECONDS };
@@ -37,7 +40,8 @@ export class InputLimit {
         `Input for this thread comes too fast; try again in ${Math.max(0.1, wait).toFixed(1)} s.`,
       );
     }
-    // The one that was used last is the last; a bucket that has had time to fill is none.
+    // The map keeps buckets by their last use, oldest first. A bucket that has had time to fill again is dropped: no
+    // bucket means a full one.
     this.#buckets.delete(threadId);
     this.#buckets.set(threadId, bucket);
     for (const [id, { at }] of this.#buckets) {

@@ -40,8 +40,8 @@ export interface WatcherOptions {
 }
 
 /**
- * Loops: ends and sessions, logs, what is kept of ended threads. All that happens to one thread happens in its queue. Each loop
- * goes on after an error; what tmux did not answer is found out by the next reconciliation.
+ * Loops: ends and sessions, logs, what is kept of ended threads. All that happens to one thread happens in its queue.
+ * Each loop goes on after an error; the next reconciliation finds out what tmux did not answer.
  */
 export class Watcher {
   readonly #options: WatcherOptions;

@@ -12,7 +12,7 @@ export class TmuxError extends Error {
   }
 }
 
-/** tmux's refusal is as good: there is no such thing, or this tmux does not know it. */
+/** For a `catch`: a refusal by tmux is fine, because the thing is not there or this tmux does not know the command. */
 export function ifRefused(error: unknown): void {
   if (!(error instanceof TmuxError)) throw error;
 }
@@ -31,7 +31,7 @@ export interface ControlClientOptions {
   baseArgs: readonly string[];
   env: Record<string, string>;
   cwd: string;
-  /** Sessions came or went, a window closed, … */
+  /** tmux says that something happened: sessions came or went, a window closed, … */
   onNotification: (line: string) => void;
   /** Called once, when the client has ended for whatever reason. */
   onExit: (reason: string) => void;
@@ -47,16 +47,16 @@ interface Pending {
   reject: (error: Error) => void;
   timer: NodeJS.Timeout;
   writtenAt: number;
-  /** What comes after the last reply, which only then is known to be over: see {@link ControlParser}. */
+  /** A line that follows the last reply. The reply is over only when this line has come: see {@link ControlParser}. */
   seal: string | undefined;
 }
 
-/** A command that the server has not answered for this long counts as hung. */
+/** If the server has not answered a command for this long, it counts as hung. */
 const COMMAND_TIMEOUT_MS = 2_500;
-/** A client that has been owed an answer for this long is given up: another may get through. */
+/** If a client has waited this long for an answer, it is killed: a new client may get through. */
 const GIVE_UP_MS = 10_000;
 const TOO_LATE = "_too_late";
-/** There is no such session, and tmux says so by this name. */
+/** A command that always fails: there is no such session, and tmux's refusal names it. */
 const failing = (name: string) => `has-session -t =${name}`;
 
 /**
@@ -92,12 +92,15 @@ export class ControlClient {
     );
   }
 
-  /** Those of a sidecar that was killed can stay for ever, unread, and with them a server that was told to end. */
+  /**
+   * Kills the clients of a sidecar that was killed. Nobody reads them, so they can stay for ever, and a tmux server that
+   * was told to end waits for them.
+   */
   static killStrays(baseArgs: readonly string[]): void {
     killStrays([...baseArgs, ...CONTROL_ARGS]);
   }
 
-  /** How long the oldest unanswered command has waited; 0 when none does. */
+  /** How long the oldest unanswered command has waited; 0 if no command waits. */
   stalledMs(now: number): number {
     const head = this.#queue[0];
     return head ? now - head.writtenAt : 0;
@@ -106,17 +109,18 @@ export class ControlClient {
   /**
    * Runs commands given as ready lines (see `quoteCommand`), chained on one line.
    * @returns the lines of each command's reply.
-   * @throws TmuxError where tmux refused one, TmuxUnavailable where it did not answer.
+   * @throws TmuxError if tmux refused one, TmuxUnavailable if it did not answer.
    */
   run(commands: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<string[][]> {
     return this.#write(commands.join(" ; "), commands.length, timeoutMs);
   }
 
   /**
-   * {@link run} for what must not happen after its caller has heard that tmux is away: what is written to a hung
-   * server is read when it wakes up, so tmux looks at the clock itself, in whole seconds, before it runs any of it.
-   * @param livePane a pane whose process must not have ended: `paste-buffer` into such a one crashes tmux.
-   * @throws TmuxError also where that process has ended.
+   * {@link run} for commands that must not take effect after the caller was told that tmux is away. A hung server reads
+   * what was written to it when it wakes up. Therefore tmux itself looks at the clock, in whole seconds, before it runs
+   * any of the commands.
+   * @param livePane a pane whose process must still run: `paste-buffer` into a dead pane crashes tmux.
+   * @throws TmuxError also if that process has ended.
    */
   async runInTime(commands: readonly string[], livePane?: string): Promise<string[][]> {
     const deadline = Math.floor((Date.now() + COMMAND_TIMEOUT_MS) / 1_000);
@@ -135,14 +139,14 @@ export class ControlClient {
   }
 
   /**
-   * {@link run} where the last command's reply holds lines that a program chose. Those of the commands before it
-   * must be ours.
+   * {@link run} for commands of which the last one replies with lines that a program chose. The replies of the commands
+   * before it must hold only what we chose.
    */
   async runSealed(commands: readonly string[]): Promise<string[][]> {
     const seal = randomUUID();
     const [replies] = await Promise.all([
       this.#write(commands.join(" ; "), commands.length, COMMAND_TIMEOUT_MS, seal),
-      // A line of its own: it is answered also where the one before it was refused.
+      // A line of its own: tmux answers it even if it refused the line before.
       this.#write(`display-message -p ${seal}`, 1, COMMAND_TIMEOUT_MS),
     ]);
     return replies;
@@ -156,10 +160,11 @@ export class ControlClient {
         lines: [],
         resolve,
         reject,
-        // The entry stays in the queue: its reply may still come and must not be taken for another's.
+        // The entry stays in the queue after its time is up: its reply may still come, and must not be taken for the
+        // reply to another command.
         timer: setTimeout(() => {
           pending.timer = setTimeout(() => this.#child.kill("SIGKILL"), GIVE_UP_MS);
-          // Where it was this process that did not run, the answer may be here and unread.
+          // If this process itself did not get to run, the answer may have come and is read first.
           setImmediate(() => reject(new TmuxUnavailable(`tmux did not answer for ${timeoutMs} ms`)));
         }, timeoutMs),
         writtenAt: Date.now(),
