@@ -59,6 +59,8 @@ export interface EngineState {
   isOpen: boolean;
   /** Requests of the engine whose answer it has not echoed, by their id. */
   requests: Record<string, OpenRequest>;
+  /** The last deliveries that it says it holds, taken or not: sent again, it might take them twice. */
+  received: readonly string[];
   /** A turn, a compaction: it is at work. */
   isBusy: boolean;
   live: Pick<Live, "text" | "retry">;

@@ -80,8 +80,8 @@ export class Runner {
       this.#seat?.lookAtCalls(Date.now());
       const actions = decide(this.#fold, this.#seat, this.#options.config, Date.now());
       for (const action of actions) {
-        if (action.do === "exit") return await this.#close();
-        await this.#act(action);
+        if (action.do !== "exit") await this.#act(action);
+        else if (!isNew) return await this.#close(); // there may be more lines than one look gives
       }
       const isLate = this.#writeNotes();
       if (!isNew && actions.length === 0) await this.#waker.wait(this.#waitMs(isLate));

@@ -32,8 +32,9 @@ export class ThreadFiles {
     const catchUp = (event: ThreadEvent) => this.#projections.catchUp(event);
     this.#transcript = new Transcript(folder, isGood ? snapshot : undefined, catchUp);
     this.#lastLaunch = state?.launch;
-    this.#inbox = new LineFile(threadPath(folder, "inbox"), this.fold.lastInboxId?.byte ?? 0, MAX_LINE);
+    this.#inbox = new LineFile(threadPath(folder, "inbox"), this.fold.lastInboxId?.byte ?? 0, MAX_LINE, true);
     this.#writeStart();
+    this.#noteForeignLines();
   }
 
   get fold(): ThreadFold {
@@ -64,10 +65,10 @@ export class ThreadFiles {
   *said(): Iterable<ThreadEvent> {
     const messages = this.fold.deliveries.flatMap((delivery) => delivery.messages);
     const open = new Set(messages.map(({ messageId }) => messageId));
-    const file = new LineFile(threadPath(this.#folder, "transcript"), 0, MAX_LINE);
+    const file = new LineFile(threadPath(this.#folder, "transcript"), 0, MAX_LINE, true);
     for (let lines = file.read(); lines.length > 0; lines = file.read()) {
       for (const { text } of lines) {
-        const event = parseEvent(text);
+        const event = findEvent(text);
         if (event && !(event.type === "user_message" && open.has(event.messageId))) yield event;
       }
     }
@@ -134,6 +135,13 @@ export class ThreadFiles {
     ]);
   }
 
+  #noteForeignLines(): void {
+    const count = this.#transcript.foreignLines;
+    if (count === 0) return;
+    const title = `${count} lines of the transcript can't be read; they are skipped`;
+    this.append(null, [{ type: "notice", severity: "warning", title }]);
+  }
+
   #writeState(seat: Seat | undefined, isDurable: boolean): void {
     const positions = {
       transcriptBytes: this.#transcript.bytes,
@@ -142,5 +150,14 @@ export class ThreadFiles {
       launch: this.#lastLaunch,
     };
     this.#projections.writeState(this.fold, positions, Date.now(), isDurable);
+  }
+}
+
+/** Undefined also if somebody else wrote the line. */
+function findEvent(text: string): ThreadEvent | undefined {
+  try {
+    return parseEvent(text);
+  } catch {
+    return undefined; // a notice says so
   }
 }

@@ -28,7 +28,14 @@ const launch: Launch = {
   taken: [],
   startedAt: "2026-11-22T10:00:00.000Z",
 };
-const state: EngineState = { generation: 1, isOpen: true, requests: {}, isBusy: false, live: {} };
+const state: EngineState = {
+  generation: 1,
+  isOpen: true,
+  requests: {},
+  received: [],
+  isBusy: false,
+  live: {},
+};
 
 function running(fields: Partial<Running> = {}): Running {
   return {
@@ -206,4 +213,12 @@ test("what can't be read in the inbox is told; a message that came twice counts 
   expect(inboxEvent(JSON.stringify(line), fold(message("m1")), false, same)).toMatchObject({
     type: "notice",
   });
+});
+
+test("a delivery that the engine says it holds is not sent again by the next runner", () => {
+  const noted = fold(engine, message("a"), { type: "delivery", deliveryId: "d", messageIds: ["a"] });
+  const next = (received: string[]) =>
+    decide(noted, running({ state: { ...state, received } }), config, START).map((action) => action.do);
+  expect(next([])).toEqual(["deliver"]);
+  expect(next(["d"])).toEqual([]);
 });

@@ -164,7 +164,8 @@ function deliveries(fold: ThreadFold, { sent, state }: Running): Action[] {
   if (noted) {
     const { deliveryId, messages } = noted;
     const key = `delivery ${deliveryId}`;
-    return sent.has(key) ? [] : [{ do: "deliver", key, deliveryId, messages }];
+    const hasIt = sent.has(key) || state.received.includes(deliveryId);
+    return hasIt ? [] : [{ do: "deliver", key, deliveryId, messages }];
   }
   const messages = nextBatch(fold);
   return messages.length > 0 ? [{ do: "note", messages }] : [];

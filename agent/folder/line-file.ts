@@ -3,6 +3,8 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { type Line, splitLines } from "../../shared/agent/jsonl.ts";
 
 const CHUNK_BYTES = 256 * 1024;
+const SKIPPED_BYTES = 1_000;
+const NEWLINE = 0x0a;
 
 /** A line that is longer than we read: nobody of ours writes such. */
 export class LineTooLong extends Error {
@@ -15,11 +17,17 @@ export class LineTooLong extends Error {
 export class LineFile {
   readonly #path: string;
   readonly #maxLineBytes: number;
+  readonly #skips: boolean;
   #fd: number | undefined;
   #byte: number;
 
-  /** @param byte where a line begins */
-  constructor(path: string, byte: number, maxLineBytes: number) {
+  /**
+   * @param byte where a line begins
+   * @param skips whether a line that is too long is given with its first words alone: nobody of ours wrote it, and
+   * what comes after it counts
+   */
+  constructor(path: string, byte: number, maxLineBytes: number, skips = false) {
+    this.#skips = skips;
     this.#path = path;
     this.#byte = byte;
     this.#maxLineBytes = maxLineBytes;
@@ -47,8 +55,23 @@ export class LineFile {
         this.#byte = next;
         return lines;
       }
+      if (count >= this.#maxLineBytes && this.#skips) return this.#skip(fd, size);
       if (count >= this.#maxLineBytes) throw new LineTooLong(this.#path, this.#byte, this.#maxLineBytes);
       if (count < length) return [];
+    }
+    return [];
+  }
+
+  /** The line that begins here and is too long, cut; none if it has not come to its end. */
+  #skip(fd: number, size: number): Line[] {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    for (let at = this.#byte; at < size; at += chunk.length) {
+      const newline = chunk.subarray(0, readSync(fd, chunk, 0, chunk.length, at)).indexOf(NEWLINE);
+      if (newline < 0) continue;
+      const byte = this.#byte;
+      const bytes = at + newline + 1 - byte;
+      this.#byte = byte + bytes;
+      return [{ byte, bytes, text: this.textAt(byte, SKIPPED_BYTES) }];
     }
     return [];
   }

@@ -37,6 +37,7 @@ export class Transcript {
   readonly #folder: string;
   readonly #file: AppendFile;
   #fold: ThreadFold;
+  #foreignLines = 0;
 
   /**
    * @param snapshot one that fits
@@ -47,15 +48,26 @@ export class Transcript {
     const path = threadPath(folder, "transcript");
     this.#file = new AppendFile(path);
     this.#fold = snapshot?.fold ?? emptyFold();
-    const reader = new LineFile(path, snapshot?.bytes ?? 0, MAX_TRANSCRIPT_LINE);
+    const reader = new LineFile(path, snapshot?.bytes ?? 0, MAX_TRANSCRIPT_LINE, true);
     for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
-      for (const { text } of lines) {
-        const event = parseEvent(text);
-        if (event) onOld(event);
-        this.#fold = event ? foldEvent(this.#fold, event) : { ...this.#fold, seq: this.#fold.seq + 1 };
-      }
+      for (const { text } of lines) this.#readOld(text, onOld);
     }
     reader.close();
+  }
+
+  #readOld(text: string, onOld: (event: ThreadEvent) => void): void {
+    try {
+      const event = parseEvent(text);
+      if (event) onOld(event);
+      this.#fold = event ? foldEvent(this.#fold, event) : { ...this.#fold, seq: this.#fold.seq + 1 };
+    } catch {
+      this.#foreignLines++; // no event, so it has no number either
+    }
+  }
+
+  /** Lines behind the snapshot that are no events: somebody else wrote them. */
+  get foreignLines(): number {
+    return this.#foreignLines;
   }
 
   /** Whether the line that ends at the snapshot's bytes is the one that it says. */

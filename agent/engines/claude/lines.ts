@@ -130,6 +130,7 @@ const line = z.discriminatedUnion("type", [
   controlRequest,
   controlResponse,
   z.looseObject({ type: z.literal("control_cancel_request"), request_id: str }),
+  z.looseObject({ type: z.literal("command_lifecycle"), command_uuid: str, state: str }),
 ]);
 export type ClaudeLine = z.infer<typeof line>;
 

@@ -32,6 +32,7 @@ export function beginClaude(launch: Launch): ClaudeState {
     generation: launch.generation,
     isOpen: false,
     requests: {},
+    received: [],
     isBusy: false,
     live: {},
     sessionId: launch.sessionId,

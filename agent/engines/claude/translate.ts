@@ -18,6 +18,9 @@ import { systemLine } from "./translate-system.ts";
 import { toolResults } from "./translate-tools.ts";
 import { startTurn, type Translated } from "./translate-turn.ts";
 
+/** At most one delivery is on its way. */
+const MAX_RECEIVED = 5;
+
 /**
  * @throws Error if the line can't be read.
  */
@@ -51,6 +54,8 @@ function translateLine(
       return requestLine(state, parsed, line, context);
     case "control_response":
       return answered(state, parsed) ?? replyLine(state, parsed, context);
+    case "command_lifecycle":
+      return { state: receive(state, parsed.command_uuid, parsed.state), events: [] };
     case "control_cancel_request":
       return withdrawn(state, parsed.request_id, context);
   }
@@ -70,6 +75,13 @@ function userLine(
     state: next,
     events: [...started.events, { type: "delivery_update", deliveryId, status: "started" }],
   };
+}
+
+/** It holds the message: a runner that finds it in mid-turn must not send it again. */
+function receive(state: ClaudeState, deliveryId: string, what: string): ClaudeState {
+  const others = state.received.filter((id) => id !== deliveryId);
+  const received = what === "cancelled" ? others : [...others, deliveryId].slice(-MAX_RECEIVED);
+  return { ...state, received };
 }
 
 /** Ours: noted before it was sent, so the transcript names it, whenever this line is translated. */
