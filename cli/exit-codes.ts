@@ -31,6 +31,7 @@ function exitCodeOfCode(code: ErrorCode): number {
   switch (code) {
     case "invalid_request":
     case "invalid_directory":
+    case "unsupported":
     case "unauthorized":
       return EXIT.usage;
     case "not_found":

@@ -276,6 +276,8 @@ export const threadSchema = z.object({
   number: z.int().nullable(),
   /** What an agent waits for a person to decide; null if nothing. */
   awaiting: z.enum(AWAITING).nullable(),
+  /** Why an agent can't go on although its transcript does not say so, a sentence for a person; null if it can. */
+  problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
 });

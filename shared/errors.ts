@@ -5,6 +5,7 @@
 export const ERROR_STATUS = {
   invalid_request: 400,
   invalid_directory: 400,
+  unsupported: 400,
   unauthorized: 401,
   not_found: 404,
   thread_exists: 409,

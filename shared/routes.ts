@@ -71,7 +71,7 @@ export const ROUTES: readonly Route[] = [
     body: createRequestSchema,
     status: 201,
     reply: createReplySchema,
-    errors: ["invalid_directory", "thread_exists", "max_threads", "unavailable"],
+    errors: ["invalid_directory", "unsupported", "thread_exists", "max_threads", "unavailable"],
   },
   {
     method: "post",

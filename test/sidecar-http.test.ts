@@ -237,6 +237,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     waiting: 0,
     number: null,
     awaiting: null,
+    problem: null,
     delivery: null,
   });
   expect(Date.parse(over.endedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(over.createdAt));

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
+import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
 import { openDoor } from "./wiring/http.ts";
@@ -72,11 +73,12 @@ function createMetrics({ store, sizes, tmux, freeDiskBytes }: Common): Metrics {
 
 /** Connects to tmux, brings the threads in step with it, and begins to look after them. */
 async function start(
-  { tmux, queue }: Common,
+  { tmux, queue, store, folders, agentKind, log, listenToTrouble }: Common,
   { reconciler, watcher, orphans }: Care,
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
+  listenToTrouble(() => watcher.noticeTrouble());
   await tmux.start({
     onConnected: () => reconciler.reconcile(),
     onChange: () => watcher.noticeChange(),
@@ -86,6 +88,7 @@ async function start(
   releasers.add("tmux client", () => tmux.close());
   orphans.refuse();
   releasers.add("queue", () => queue.idle());
+  await recoverAgents({ store, folders, kind: agentKind, queue, log });
   watcher.start();
   releasers.add("watcher", () => watcher.close());
 }

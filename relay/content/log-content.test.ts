@@ -14,6 +14,7 @@ const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
   title: "true",
   number: 1,
   awaiting: null,
+  problem: null,
   status: "running",
   createdBy: "300000000000000000",
   createdAt: new Date(NOW).toISOString(),

@@ -6,6 +6,7 @@ import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { RunEnd } from "../threads/ending.ts";
@@ -13,11 +14,12 @@ import { whyOver } from "../threads/ending.ts";
 import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
-import type { AgentThreads } from "./agent-threads.ts";
+import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { findProgram } from "./program.ts";
 import { killLine, type LaunchOptions, messageLine, sourceOf, threadConfig } from "./requests.ts";
 import type { Runners } from "./runners.ts";
+import { refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
@@ -34,6 +36,8 @@ export interface AgentKindOptions {
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
+  /** A runner could not be started: the thread is to be looked at again soon. */
+  onTrouble: () => void;
   log: Log;
   now: () => number;
 }
@@ -45,8 +49,9 @@ export class AgentKind implements Kind {
     this.#options = options;
   }
 
-  /** @throws AppError `unavailable` if the agent's program is not on the machine. */
-  checkCreation(): void {
+  /** @throws AppError `unsupported`, or `unavailable` if the agent's program is not on the machine. */
+  checkCreation({ agent }: CreateRequest): void {
+    if (agent) refuseUnsupported(agent);
     const { launch, threadEnv } = this.#options;
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
@@ -81,11 +86,18 @@ export class AgentKind implements Kind {
   }
 
   async takeInput(thread: StoredThread, input: Input): Promise<void> {
-    const { store, now } = this.#options;
+    const { store, agents, folders, now } = this.#options;
     const { threadId, createdBy } = thread;
     if ("key" in input)
       throw new AppError("invalid_request", "key: an agent takes text; to end its turn, interrupt it.");
     checkMessage(input.text);
+    agents.get(threadId);
+    if (folders.findConfig(threadId)?.agent.mode === "single") {
+      throw new AppError(
+        "unsupported",
+        "This thread takes no second message: it was made with agent.mode single.",
+      );
+    }
     const { inputId, source = sourceOf(createdBy), when } = input;
     const line = messageLine(input.text, { messageId: inputId ?? randomUUID(), source, when }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
@@ -95,14 +107,11 @@ export class AgentKind implements Kind {
 
   /** Lines for the runner, which is started if none runs. They are on the disk when this resolves. */
   async append(thread: StoredThread, lines: readonly InboxLine[]): Promise<void> {
-    const { agents, store, log } = this.#options;
+    const { agents, store } = this.#options;
     const { threadId } = thread;
     agents.get(threadId).append(lines);
     store.agents.setRunners(threadId, { startsInVain: 0, problem: null });
-    // What is in the inbox will be read, now or when tmux is back.
-    await this.#startIfNeeded(threadId).catch((error: unknown) =>
-      log.warn({ threadId, err: error }, "a runner could not be started; trying again"),
-    );
+    await this.#startIfNeeded(threadId);
   }
 
   whyNoInput(status: ThreadStatus): string {
@@ -167,15 +176,33 @@ export class AgentKind implements Kind {
 
   describe({ threadId, status }: StoredThread): KindDescription {
     const agent = this.#options.store.agents.find(threadId);
-    if (!agent) return { waiting: 0, number: null, awaiting: null };
-    const { number, awaiting, problem } = agent;
-    const now = status === "killed" ? status : problem === null ? agent.status : "failed";
+    if (!agent) return { waiting: 0, number: null, awaiting: null, problem: null };
+    const { number, awaiting } = agent;
+    const now =
+      status === "killed" ? { ...agent, waiting: 0, problem: null, status } : this.describeAgent(agent);
     return {
-      status: now,
+      status: now.status,
       processRunning: status === "running",
       number,
       awaiting,
-      waiting: agent.fold.messages.length,
+      waiting: now.waiting,
+      problem: now.problem,
+    };
+  }
+
+  /** What is true now, with what the runner has not read yet: a message counts from the moment it was taken. */
+  describeAgent(agent: AgentRow): Pick<AgentRow, "status" | "problem"> & { waiting: number } {
+    const { agents, folders } = this.#options;
+    const { threadId, status, fold, problem } = agent;
+    const isKilled = status === "killed";
+    const isGone = !isKilled && !folders.exists(threadId);
+    const why = isGone ? folderGone(threadId) : problem;
+    const unread = isKilled || isGone ? 0 : agents.get(threadId).unreadMessages;
+    const isAsleep = status === "idle" && unread > 0;
+    return {
+      status: why !== null && !isKilled ? "failed" : isAsleep ? "running" : status,
+      problem: why,
+      waiting: fold.messages.length + unread,
     };
   }
 
@@ -187,8 +214,8 @@ export class AgentKind implements Kind {
   async takeKill({ threadId }: StoredThread): Promise<void> {
     const { store, agents, runners, log, now } = this.#options;
     try {
+      await runners.endAll(threadId); // an engine whose runner died is in no pane's tree
       agents.get(threadId).append([killLine(now())]);
-      await runners.end(threadId);
       await runners.runToClose(threadId);
       agents.refresh(threadId);
     } catch (error) {
@@ -213,9 +240,17 @@ export class AgentKind implements Kind {
     return agents.get(threadId).needsRunner(now());
   }
 
+  /** A start that fails is made again soon: what lies in the inbox will be read without anybody's doing. */
   async #startIfNeeded(threadId: string): Promise<void> {
-    const thread = this.#options.store.threads.find(threadId);
-    if (thread?.status === "idle" && this.#needsRunner(threadId)) await this.#start(thread);
+    const { store, onTrouble, log } = this.#options;
+    const thread = store.threads.find(threadId);
+    if (thread?.status !== "idle" || !this.#needsRunner(threadId)) return;
+    try {
+      await this.#start(thread);
+    } catch (error) {
+      log.warn({ threadId, err: error }, "a runner could not be started; trying again");
+      onTrouble();
+    }
   }
 
   async #start(thread: StoredThread): Promise<void> {

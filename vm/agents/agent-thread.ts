@@ -53,10 +53,38 @@ export class AgentThread {
     return this.#inbox.messageIds().has(messageId);
   }
 
-  /** Reads and stores what the runner has written since. @returns whether there was anything. */
+  /** Messages that lie in the inbox and that the runner has not read yet. */
+  get unreadMessages(): number {
+    return this.#unread().filter(({ op }) => op === "message").length;
+  }
+
+  /** Whether an answer to this request lies in the inbox and has not been read yet. */
+  hasUnreadAnswer(requestId: string): boolean {
+    return this.#unread().some(
+      (line) => (line.op === "permission" || line.op === "elicitation") && line.requestId === requestId,
+    );
+  }
+
+  #unread(): InboxLine[] {
+    return this.#inbox.unread(this.#fold.lastInboxId?.byte);
+  }
+
+  /**
+   * Reads and stores what the runner has written since; all of it anew if the rows do not fit the transcript.
+   * @returns whether there was anything.
+   */
   refresh(): boolean {
     const { projection, log } = this.#options;
-    if (transcriptSize(this.folder) <= this.#end) return false;
+    const size = transcriptSize(this.folder);
+    if (size < this.#end || !projection.fits(this.threadId, this.#fold)) {
+      log.warn(
+        { threadId: this.threadId },
+        "the rows of an agent thread do not fit its transcript; making them anew",
+      );
+      this.#fold = projection.reset(this.threadId);
+      this.#end = 0;
+    }
+    if (size <= this.#end) return false;
     const before = this.#end;
     const onForeign = (byte: number, error: unknown) =>
       log.warn({ threadId: this.threadId, byte, err: error }, "a line of a transcript is no event");

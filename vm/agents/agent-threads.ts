@@ -16,6 +16,8 @@ export interface AgentThreadsOptions {
   folders: AgentFolders;
   /** Something about a thread has changed: its transcript, its status, what happens this moment. */
   onChange: (threadId: string) => void;
+  /** What a transcript says is stored at last, and nobody waits for it any more: it may want a runner. */
+  onCaughtUp: (threadId: string) => void;
   log: Log;
 }
 
@@ -25,7 +27,11 @@ export class AgentThreads {
   readonly #threads = new Map<string, AgentThread>();
   /** While a runner runs: what tells of its writing. */
   readonly #watches = new Map<string, FolderWatch>();
-  /** Runs while a runner does. */
+  /** Whose transcript could not be read or stored to its end: they are looked at until it is. */
+  readonly #late = new Set<string>();
+  /** The state that a thread's status file says. */
+  readonly #statuses = new Map<string, string>();
+  /** Runs while a runner does, or something is late. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AgentThreadsOptions) {
@@ -35,6 +41,8 @@ export class AgentThreads {
 
   close(): void {
     for (const threadId of [...this.#watches.keys()]) this.unwatch(threadId);
+    this.#late.clear();
+    this.#endTimer();
   }
 
   /** @throws AppError `unavailable` if the thread's folder was removed under it, `not_found` if it is no agent. */
@@ -45,10 +53,7 @@ export class AgentThreads {
     const agent = store.agents.find(threadId);
     if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
     if (!folders.exists(threadId)) {
-      throw new AppError(
-        "unavailable",
-        `The folder of thread ${threadId} is gone from the VM, and the conversation with it.`,
-      );
+      throw new AppError("unavailable", folderGone(threadId));
     }
     const { fold, transcriptBytes } = agent;
     const folder = folders.of(threadId);
@@ -78,7 +83,7 @@ export class AgentThreads {
         log.warn({ threadId, err: error }, "a thread's folder can't be watched; it is looked at instead"),
     );
     this.#watches.set(threadId, watch);
-    this.#timer ??= setInterval(() => this.#lookAtAll(), FALLBACK_INTERVAL_MS).unref();
+    this.#startTimer();
     this.refresh(threadId);
   }
 
@@ -93,37 +98,66 @@ export class AgentThreads {
 
   /** Stores what a transcript says that was not read yet. What fails is tried again with the next look. */
   refresh(threadId: string): void {
-    const { store, folders, log, onChange } = this.#options;
+    const { store, folders, log, onChange, onCaughtUp } = this.#options;
     try {
-      if (!store.agents.find(threadId) || !folders.exists(threadId)) return;
-      if (!this.get(threadId).refresh()) return;
-      const agent = store.agents.find(threadId);
-      if (agent) {
-        const { status, awaiting, turnCount } = agent;
-        folders.writeStatus(threadId, { status, awaiting, turn_count: turnCount });
+      const isNew =
+        folders.exists(threadId) && store.agents.find(threadId) !== undefined && this.get(threadId).refresh();
+      if (isNew) {
+        this.#writeStatus(threadId);
+        onChange(threadId);
       }
-      onChange(threadId);
     } catch (error) {
       log.error({ threadId, err: error }, "could not read a transcript; trying again");
+      this.#late.add(threadId);
+      this.#startTimer();
+      return;
     }
+    if (this.#late.delete(threadId) && !this.isWatched(threadId)) onCaughtUp(threadId);
+    this.#endTimer();
+  }
+
+  #writeStatus(threadId: string): void {
+    const { store, folders } = this.#options;
+    const agent = store.agents.find(threadId);
+    if (!agent) return;
+    const { status, awaiting, turnCount } = agent;
+    const text = JSON.stringify({ status, awaiting, turn_count: turnCount });
+    if (this.#statuses.get(threadId) === text) return;
+    folders.writeStatus(threadId, text);
+    this.#statuses.set(threadId, text);
   }
 
   /** The thread is over, or gone: nothing of it is kept in memory. */
   forget(threadId: string): void {
     this.#endWatch(threadId);
     this.#threads.delete(threadId);
+    this.#late.delete(threadId);
+    this.#statuses.delete(threadId);
     this.#projection.forget(threadId);
   }
 
   #endWatch(threadId: string): void {
     this.#watches.get(threadId)?.close();
     this.#watches.delete(threadId);
-    if (this.#watches.size > 0) return;
+    this.#endTimer();
+  }
+
+  #startTimer(): void {
+    this.#timer ??= setInterval(() => this.#lookAtAll(), FALLBACK_INTERVAL_MS).unref();
+  }
+
+  #endTimer(): void {
+    if (this.#watches.size > 0 || this.#late.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
   #lookAtAll(): void {
-    for (const threadId of this.#watches.keys()) this.refresh(threadId);
+    for (const threadId of new Set([...this.#watches.keys(), ...this.#late])) this.refresh(threadId);
   }
+}
+
+/** What a person is told if a thread's folder was removed under it. */
+export function folderGone(threadId: string): string {
+  return `The folder of thread ${threadId} is gone from the VM, and the conversation with it.`;
 }

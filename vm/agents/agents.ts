@@ -38,7 +38,7 @@ export class Agents {
     threadId: string,
     { since, limit }: { since: number; limit: number },
   ): Promise<TranscriptReply> {
-    const { store, folders } = this.#options;
+    const { store, folders, kind } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
     // Only what is stored is shown: it is on the disk for good.
@@ -47,7 +47,7 @@ export class Agents {
       throw new AppError("range", `since: ${since} lies beyond the transcript's end at ${end}.`);
     const folder = folders.of(threadId);
     const { lines, offset } = await readTranscript(folder, { since, end, limit });
-    const { status } = agent;
+    const { status } = kind.describeAgent(agent);
     return { lines, start: since, offset, more: offset < end, status, live: findLive(folder) ?? null };
   }
 
@@ -76,8 +76,10 @@ export class Agents {
       const found = store.asks.find(threadId, requestId);
       if (!found)
         throw new AppError("not_found", `Thread ${threadId} has no ask ${JSON.stringify(requestId)}.`);
-      if (found.state === "answered")
-        throw new AppError("already_answered", "Somebody has answered this already.");
+      // The sidecar may have died when the answer was in the inbox, and the row did not say so yet.
+      const isAnswered =
+        found.state === "answered" || this.#options.agents.get(threadId).hasUnreadAnswer(requestId);
+      if (isAnswered) throw new AppError("already_answered", "Somebody has answered this already.");
       if (found.state === "ended") throw new AppError("ask_ended", "This is not asked any more.");
       const line = answerLine(found.ask, answer, now());
       await kind.append(thread, [line]);

@@ -4,6 +4,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -11,23 +12,24 @@ import {
 } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ThreadConfig } from "../../shared/agent/config.ts";
+import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 
 export class AgentFolders {
-  readonly #root: string;
+  /** Holds them all. */
+  readonly root: string;
   /** Where runners keep what people decided about directories, for all threads. */
   readonly trust: string;
 
   constructor(stateDir: string) {
-    this.#root = join(stateDir, "threads");
+    this.root = join(stateDir, "threads");
     this.trust = join(stateDir, "trust");
-    mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+    mkdirSync(this.root, { recursive: true, mode: 0o700 });
   }
 
   /** Where a thread's folder is, or would be. */
   of(threadId: string): string {
-    return join(this.#root, threadId);
+    return join(this.root, threadId);
   }
 
   /** Makes the folder with its configuration, which never changes; what an older thread of that id left goes. */
@@ -43,6 +45,17 @@ export class AgentFolders {
     return statSync(threadPath(this.of(threadId), "config"), { throwIfNoEntry: false }) !== undefined;
   }
 
+  /** Undefined if the file is damaged: then the runner says so. */
+  findConfig(threadId: string): ThreadConfig | undefined {
+    try {
+      const text = readFileSync(threadPath(this.of(threadId), "config"), "utf8");
+      return threadConfigSchema.safeParse(JSON.parse(text)).data;
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
   remove(threadId: string): void {
     rmSync(this.of(threadId), { recursive: true, force: true });
   }
@@ -53,11 +66,8 @@ export class AgentFolders {
   }
 
   /** A copy of the status for people and scripts; nothing of ours reads it back. */
-  writeStatus(
-    threadId: string,
-    status: { status: string; awaiting: string | null; turn_count: number },
-  ): void {
-    writeWhole(threadPath(this.of(threadId), "status"), `${JSON.stringify(status)}\n`);
+  writeStatus(threadId: string, status: string): void {
+    writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`);
   }
 }
 

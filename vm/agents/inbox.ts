@@ -63,16 +63,25 @@ export class Inbox {
 
   /** The ids of the messages in it: after a crash they tell which inputs have gone in. */
   messageIds(): Set<string> {
-    const ids = new Set<string>();
-    for (const { text } of [...readLines(this.#file, 0)].flat()) {
+    const lines = this.#linesAfter(undefined);
+    return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
+  }
+
+  /** What the runner has not read yet: the lines behind the one that begins at `byte`; with undefined, all. */
+  unread(byte: number | undefined): InboxLine[] {
+    return this.hasLineAfter(byte) ? this.#linesAfter(byte) : [];
+  }
+
+  #linesAfter(after: number | undefined): InboxLine[] {
+    const lines = [...readLines(this.#file, after ?? 0)].flat();
+    return lines.flatMap(({ byte, text }) => {
+      if (byte === after) return [];
       try {
-        const line = parseInboxLine(text);
-        if (line.op === "message") ids.add(line.messageId);
+        return [parseInboxLine(text)];
       } catch {
-        // A torn or foreign line: the runner writes a notice of it.
+        return []; // a torn or foreign line: the runner writes a notice of it
       }
-    }
-    return ids;
+    });
   }
 
   #writeBlob(sha256: string, body: Buffer): void {

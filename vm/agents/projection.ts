@@ -1,6 +1,6 @@
 /** New events of a transcript → rows of the database. The transcript is the truth, the rows can be made again. */
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
-import { awaitingOf, foldEvent, statusOf } from "../../shared/agent/fold.ts";
+import { awaitingOf, emptyFold, FOLD_VERSION, foldEvent, statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
@@ -12,6 +12,8 @@ type Calls = Map<string, EventOf<"tool_call">>;
 export class Projection {
   readonly #store: Store;
   readonly #calls = new Map<string, Calls>();
+  /** Threads whose rows were looked at: what this process writes is right. */
+  readonly #fitting = new Set<string>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -46,7 +48,42 @@ export class Projection {
     });
   }
 
+  /** Whether the rows are those of the transcript that comes to `fold`: an older version's, or lost ones, are not. */
+  fits(threadId: string, fold: ThreadFold): boolean {
+    if (this.#fitting.has(threadId)) return true;
+    const { steps, asks } = this.#store;
+    const hasSteps = fold.turnCount === 0 || steps.list(threadId, { afterSeq: 0, limit: 1 }).length > 0;
+    const fits =
+      fold.v === FOLD_VERSION &&
+      hasSteps &&
+      fold.asks.every(({ requestId }) => asks.find(threadId, requestId) !== undefined);
+    if (fits) this.#fitting.add(threadId);
+    return fits;
+  }
+
+  /** Takes back everything that a transcript came to. @returns what an empty one comes to. */
+  reset(threadId: string): ThreadFold {
+    const { agents, steps, asks } = this.#store;
+    const fold = emptyFold();
+    this.forget(threadId);
+    this.#store.transaction(() => {
+      steps.removeAll(threadId);
+      asks.removeAll(threadId);
+      agents.setProgress({
+        threadId,
+        status: statusOf(fold),
+        awaiting: null,
+        turnCount: 0,
+        transcriptBytes: 0,
+        fold,
+      });
+    });
+    this.#fitting.add(threadId);
+    return fold;
+  }
+
   forget(threadId: string): void {
+    this.#fitting.delete(threadId);
     this.#calls.delete(threadId);
   }
 

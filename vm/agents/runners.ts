@@ -1,6 +1,6 @@
 /** Runners of agent threads: started in the thread's pane, never two of one thread. */
 import { spawn } from "node:child_process";
-import { RUNNER_MARKER, TRUST_FOLDER } from "../../shared/agent/markers.ts";
+import { ENGINE_FOLDER_MARKER, RUNNER_MARKER, TRUST_FOLDER } from "../../shared/agent/markers.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { Store } from "../store/store.ts";
@@ -53,6 +53,12 @@ export class Runners {
   /** Ends the runner, if one runs, and waits until it is gone. Its engine, which lacks the marker, goes on. */
   async end(threadId: string): Promise<void> {
     for (const [name, value] of Object.entries(this.#marker(threadId))) await killMarked(`${name}=${value}`);
+  }
+
+  /** Ends the runner, the engine and all that it started, and waits until they are gone. */
+  async endAll(threadId: string): Promise<void> {
+    await this.end(threadId);
+    await killMarked(`${ENGINE_FOLDER_MARKER}=${this.#options.folders.of(threadId)}`);
   }
 
   /** Lets a runner without a terminal write down how the thread ended; its engine is gone. */

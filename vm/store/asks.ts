@@ -11,6 +11,7 @@ export class AskTable {
   readonly #listOpen;
   readonly #setState;
   readonly #endAll;
+  readonly #removeAll;
 
   constructor(db: Database) {
     this.#set = db.prepare(
@@ -23,6 +24,7 @@ export class AskTable {
       "UPDATE asks SET state = ? WHERE thread_id = ? AND request_id = ? AND state <> 'ended'",
     );
     this.#endAll = db.prepare("UPDATE asks SET state = 'ended' WHERE thread_id = ?");
+    this.#removeAll = db.prepare("DELETE FROM asks WHERE thread_id = ?");
   }
 
   add(ask: AskReply): void {
@@ -52,5 +54,10 @@ export class AskTable {
   /** The thread is over: nothing of it can be answered any more. */
   endAll(threadId: string): void {
     this.#endAll.run(threadId);
+  }
+
+  /** Before they are made again. */
+  removeAll(threadId: string): void {
+    this.#removeAll.run(threadId);
   }
 }

@@ -37,6 +37,7 @@ export type StepRow = z.infer<typeof rowSchema>;
 export class StepTable {
   readonly #set;
   readonly #list;
+  readonly #removeAll;
 
   constructor(db: Database) {
     this.#set = db.prepare(
@@ -51,6 +52,7 @@ export class StepTable {
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = @threadId AND seq > @afterSeq ORDER BY seq LIMIT @limit`,
     );
+    this.#removeAll = db.prepare("DELETE FROM steps WHERE thread_id = ?");
   }
 
   /** Begins a step or changes it. @param seq of the event that says so. */
@@ -70,6 +72,11 @@ export class StepTable {
       model: change.model ?? null,
       tokens: usage ? usage.inputTokens + usage.outputTokens : null,
     });
+  }
+
+  /** Before they are made again. */
+  removeAll(threadId: string): void {
+    this.#removeAll.run(threadId);
   }
 
   /** In the order in which they began. */

@@ -69,11 +69,16 @@ export class Reconciler {
     const panes = await tmux.listPanes("all");
     const sessions = new Set(panes.map((pane) => pane.session));
     const open = store.threads.list("open");
-    await Promise.all(open.map((thread) => this.#look(thread, sessions.has(sessionName(thread.threadId)))));
+    const looks = await Promise.allSettled(
+      open.map((thread) => this.#look(thread, sessions.has(sessionName(thread.threadId)))),
+    );
     const known = new Set(open.map(({ threadId }) => sessionName(threadId)));
     const unknown = panes.filter(({ session }) => !known.has(session));
     await orphans.settle(unknown, (pane) => this.#endUnknown(pane));
     for (const pane of unknown) if (!orphans.isLeftAlone(pane)) await this.#endUnknown(pane);
+    // One thread that fails keeps no other out of step.
+    const failed = looks.find((look) => look.status === "rejected");
+    if (failed) throw failed.reason;
   }
 
   async #look(thread: StoredThread, hasSession: boolean): Promise<void> {

@@ -22,6 +22,8 @@ const END_INTERVAL_MS = 50;
 const END_IS_NEAR_MS = 2_000;
 /** After sessions came or went, and while the wrappers' files can't be watched. */
 const CHANGE_INTERVAL_MS = 200;
+/** What failed is tried again after this time, without anybody's doing. */
+const TROUBLE_INTERVAL_MS = 1_000;
 const KEEPER_INTERVAL_MS = 1_000;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
 const TOTAL_INTERVAL_MS = 10_000;
@@ -48,6 +50,7 @@ export class Watcher {
   readonly #stop = new AbortController();
   readonly #alarm = new Alarm();
   #runsWatch: FolderWatch | undefined;
+  #trouble: NodeJS.Timeout | undefined;
   /** Until then a program is expected to end at any moment. */
   #nearUntil = 0;
   #loops: Promise<unknown> = Promise.resolve();
@@ -82,6 +85,7 @@ export class Watcher {
   async close(): Promise<void> {
     this.#stop.abort();
     this.#runsWatch?.close();
+    clearTimeout(this.#trouble);
     this.#alarm.ring();
     await this.#loops;
     await this.#options.reconciler.settled();
@@ -91,6 +95,15 @@ export class Watcher {
   noticeChange(): void {
     this.#options.reconciler.noteDue();
     this.#alarm.within(CHANGE_INTERVAL_MS);
+  }
+
+  /** To be called if a thread could not be brought in step: all are looked at again soon. */
+  noticeTrouble(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#trouble ??= setTimeout(() => {
+      this.#trouble = undefined;
+      this.noticeChange();
+    }, TROUBLE_INTERVAL_MS).unref();
   }
 
   async #lookForEnds(): Promise<void> {
@@ -145,7 +158,9 @@ export class Watcher {
       await work();
     } catch (error) {
       const isAway = error instanceof AppError && error.code === "unavailable";
-      if (isAway) reconciler.noteDue(); // what was asked of tmux may have happened or not
+      if (isAway)
+        reconciler.noteDue(); // what was asked of tmux may have happened or not
+      else this.noticeTrouble();
       log[isAway ? "warn" : "error"]({ err: error }, `could not ${what}`);
     }
   }

@@ -15,6 +15,8 @@ export interface WiredKinds {
   /** The same as `kinds.agent`, with what only agents can. */
   agentKind: AgentKind;
   agentThreads: AgentThreads;
+  /** Says who is told if an agent thread could not be brought in step. */
+  listenToTrouble: (listener: () => void) => void;
 }
 
 export function createKinds(setting: Setting, storage: Storage, { tmux, programs }: Machine): WiredKinds {
@@ -22,7 +24,8 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
   const onChange = (threadId: string) => logWatch.notify(threadId);
-  const agentThreads = new AgentThreads({ store, folders, onChange, log });
+  let onTrouble = () => {};
+  const agentThreads = new AgentThreads({ store, folders, onChange, onCaughtUp: () => onTrouble(), log });
   releasers.add("agents' transcripts", () => agentThreads.close());
   const agentKind = new AgentKind({
     store,
@@ -32,10 +35,14 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     runners: new Runners({ store, tmux, programs, folders, runner, threadEnv }),
     launch: launchOf(config.agent, demo),
     threadEnv,
+    onTrouble: () => onTrouble(),
     log,
     now,
   });
   const typing = new Typing({ store, tmux });
   const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
-  return { kinds: { terminal, agent: agentKind }, agentKind, agentThreads };
+  const listenToTrouble = (listener: () => void) => {
+    onTrouble = listener;
+  };
+  return { kinds: { terminal, agent: agentKind }, agentKind, agentThreads, listenToTrouble };
 }

@@ -18,7 +18,7 @@ export type Input = z.output<typeof inputRequestSchema>;
 export type ThreadToStore = Omit<NewThread, "agentSession">;
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
-export type KindDescription = Pick<Thread, "waiting" | "number" | "awaiting"> &
+export type KindDescription = Pick<Thread, "waiting" | "number" | "awaiting" | "problem"> &
   Partial<Pick<Thread, "status" | "processRunning">>;
 
 /** If nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */

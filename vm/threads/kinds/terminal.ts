@@ -95,7 +95,7 @@ export class TerminalKind implements Kind {
   }
 
   describe(): KindDescription {
-    return { waiting: 0, number: null, awaiting: null };
+    return { waiting: 0, number: null, awaiting: null, problem: null };
   }
 
   async diskBytes(): Promise<number> {

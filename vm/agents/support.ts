@@ -1,0 +1,25 @@
+/** What of a configuration is held to: the rest is refused, since a limit that nobody enforces is worse than none. */
+import type { AgentConfig } from "../../shared/agent/config.ts";
+import { AppError } from "../../shared/errors.ts";
+
+/** @throws AppError `unsupported` naming the first field that the engine can't do. */
+export function refuseUnsupported(agent: AgentConfig): void {
+  const { engine, limits, params, outputSchema, workspace, parentThreadId, originThreadId } = agent;
+  const refuse = (field: string, why: string) => {
+    throw new AppError("unsupported", `agent.${field}: ${why}`);
+  };
+  if (engine === "command") refuse("engine", "there is no engine for programs without a protocol yet.");
+  for (const name of definedIn(limits)) refuse(`limits.${name}`, "limits are not enforced yet.");
+  for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
+  if (outputSchema !== undefined && engine === "demo") {
+    refuse("outputSchema", "the engine demo gives no results of a schema.");
+  }
+  if (workspace === "worktree")
+    refuse("workspace", "an agent works in its directory; worktrees are not made yet.");
+  if (parentThreadId !== undefined) refuse("parentThreadId", "agents have no children yet.");
+  if (originThreadId !== undefined) refuse("originThreadId", "threads can't be branched yet.");
+}
+
+function definedIn(fields: object): string[] {
+  return Object.entries(fields).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}
