@@ -18,6 +18,9 @@ export const KEY_BUTTONS: readonly Button[] = [
 /** Below the message that tells a thread's end: all that is left to do. */
 export const DONE_BUTTON: readonly Button[] = [{ id: "done", label: "Done", style: "secondary" }];
 
+/** Below the message that an agent can't go on by itself. */
+export const GO_ON_BUTTON: readonly Button[] = [{ id: "go-on", label: "Go on", style: "primary" }];
+
 /** Sends what a person wrote while the relay was away. */
 export function sendButton(messageId: string): readonly Button[] {
   return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];

@@ -79,6 +79,8 @@ export const transcriptReplySchema = z.object({
   /** Whether the transcript goes on already. */
   more: z.boolean(),
   status: z.enum(THREAD_STATUSES),
+  /** Why the sidecar starts no runner any more, in words for a person; the transcript can't know. Null if it does. */
+  problem: str.nullable(),
   /** What happens this moment; null if nothing does. */
   live: liveSchema.nullable(),
 });

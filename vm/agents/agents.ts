@@ -47,8 +47,9 @@ export class Agents {
       throw new AppError("range", `since: ${since} lies beyond the transcript's end at ${end}.`);
     const folder = folders.of(threadId);
     const { lines, offset } = await readTranscript(folder, { since, end, limit });
-    const { status } = kind.describeAgent(agent);
-    return { lines, start: since, offset, more: offset < end, status, live: findLive(folder) ?? null };
+    const { status, problem } = kind.describeAgent(agent);
+    const live = findLive(folder) ?? null;
+    return { lines, start: since, offset, more: offset < end, status, problem, live };
   }
 
   /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */

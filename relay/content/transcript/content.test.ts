@@ -17,7 +17,7 @@ function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void 
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
   const start = content.offset;
   const offset = start + Buffer.byteLength(lines);
-  void content.accept({ lines, start, offset, more: false, status: "running", live: null });
+  void content.accept({ lines, start, offset, more: false, status: "running", problem: null, live: null });
 }
 
 function show(bodies: readonly EventBody[]): Page[] {
@@ -226,6 +226,22 @@ test("a message of another source is shown, one of Discord stands there already"
   });
   expect(show([message("discord:1")])).toEqual([]);
   expect(texts(show([message("api:ci")]))).toEqual(["-# ✉ api:ci\n```\ndo it\n```"]);
+});
+
+test("what the transcript can't know is told once, with a button to go on", () => {
+  const content = new TranscriptContent({ starter: STARTER });
+  feed(content, numbered([start]));
+  const { offset } = content;
+  const nothing = { lines: "", start: offset, offset, more: false, status: "failed", live: null } as const;
+  void content.accept({ ...nothing, problem: "The agent's runner ended 3 times." });
+  const [notice] = content.notices();
+  expect(notice).toMatchObject({
+    text: `<@${STARTER}> ⚠️ **The agent can't go on.** The agent's runner ended 3 times.`,
+    mention: STARTER,
+    buttons: [{ id: "go-on" }],
+  });
+  if (notice) content.told(notice);
+  expect(content.notices()).toEqual([]);
 });
 
 // --- restarts ------------------------------------------------------------------------------------------------

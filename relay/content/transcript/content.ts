@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
 import { parseEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
-import { DONE_BUTTON } from "../buttons.ts";
+import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
+import { inline } from "./inline.ts";
 import { renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
@@ -38,7 +39,9 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #eventCount = 0;
   #live: Live | undefined;
   #isKilled = false;
-  #isEndSilent = false;
+  #problem: string | null = null;
+  /** Keys of what was told once. */
+  readonly #told = new Set<string>();
 
   /** @param starter the Discord user who started the thread. */
   constructor({ starter, mark }: { starter: string | undefined; mark?: TranscriptMark | undefined }) {
@@ -57,7 +60,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   }
 
   /** @throws Error if the chunk does not begin at {@link offset}, or holds what is no event. */
-  accept({ lines, start, offset, live, status }: TranscriptReply): Promise<void> {
+  accept({ lines, start, offset, live, status, problem }: TranscriptReply): Promise<void> {
     if (start !== this.#offset) throw new Error(`a chunk of ${start} came, not of ${this.#offset}`);
     let byte = start;
     for (const line of lines.split("\n")) {
@@ -67,6 +70,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#offset = offset;
     this.#live = live ?? undefined;
     this.#isKilled = status === "killed";
+    this.#problem = problem;
     this.#forgetOldBytes();
     return Promise.resolve();
   }
@@ -108,15 +112,16 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   /** Whoever ends the thread tells it themselves. */
   silenceEnd(): void {
-    this.#isEndSilent = true;
+    this.#told.add(KILLED.key);
   }
 
   notices(): readonly Notice[] {
-    return this.#isKilled && !this.#isEndSilent ? [KILLED] : [];
+    const notices = this.#isKilled ? [KILLED] : this.#problemNotice();
+    return notices.filter(({ key }) => !this.#told.has(key));
   }
 
-  told(): void {
-    this.#isEndSilent = true;
+  told({ key }: Notice): void {
+    this.#told.add(key);
   }
 
   mark(): TranscriptMark | undefined {
@@ -129,6 +134,15 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   isNeeded(key: string, { seq }: TranscriptMark): boolean {
     return key === KILLED.key || Number(/^[a-z](\d+)/.exec(key)?.[1]) >= seq;
+  }
+
+  /** Once for each place of the transcript at which the thread got stuck. */
+  #problemNotice(): Notice[] {
+    if (this.#problem === null) return [];
+    const whom = this.#starter === undefined ? "" : `<@${this.#starter}> `;
+    const text = `${whom}⚠️ **The agent can't go on.** ${inline(this.#problem, 1_000)}`;
+    const notice: Notice = { key: `p${this.#seq + 1}`, text, buttons: GO_ON_BUTTON, isSilent: false };
+    return [this.#starter === undefined ? notice : { ...notice, mention: this.#starter }];
   }
 
   #acceptLine(line: string, byte: number): void {

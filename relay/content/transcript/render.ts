@@ -1,7 +1,7 @@
 /** Entries → pages: what each message of an agent thread says now. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
 import { formatDuration } from "../../texts.ts";
-import type { Button } from "../buttons.ts";
+import { type Button, GO_ON_BUTTON } from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { askButtons, askText, who } from "./ask.ts";
 import type { Activity, ActivityLine, Entry, Remark, TurnEnd, Words } from "./entries.ts";
@@ -172,7 +172,7 @@ function remarkPage({ seq, event }: Remark, { starter }: RenderOptions): Page {
     case "failure": {
       const whom = starter === undefined ? "" : `<@${starter}> `;
       return page(`f${seq}`, `${whom}⚠️ **The agent can't go on.** ${inline(event.message, 1_000)}`, {
-        buttons: [{ id: "go-on", label: "Go on", style: "primary" }],
+        buttons: GO_ON_BUTTON,
         isSilent: false,
         mention: starter,
       });
