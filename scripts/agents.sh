@@ -15,8 +15,11 @@ install_claude() {
   if ! is_claude "$claude"; then
     say "Installing @anthropic-ai/claude-code $claude_version into $cache (364 MB) ..."
     fresh=$(mktemp -d "$cache/new.XXXXXX")
+    # Its own package.json keeps npm in this folder. `--prefix` would do so too, but then npm does not read the
+    # machine's npmrc, which may name a registry or certificates.
+    echo '{ "private": true }' >"$fresh/package.json"
     # Node 22 is asked for by the package, but its program brings its own.
-    if ! (cd "$fresh" && npm install --prefix "$fresh" --no-save --no-package-lock --no-audit --no-fund --ignore-scripts \
+    if ! (cd "$fresh" && npm install --no-save --no-package-lock --no-audit --no-fund --ignore-scripts \
             --no-update-notifier --loglevel=error "@anthropic-ai/claude-code@$claude_version" &&
           node node_modules/@anthropic-ai/claude-code/install.cjs) </dev/null 8>&-; then
       rm -rf "$fresh"
