@@ -161,7 +161,7 @@ test("bad input is refused in words", async () => {
   try {
     expect(await refusal(openAgent(missing, "x", "hi"))).toMatchObject({
       code: "unavailable",
-      message: expect.stringContaining("npm install -g @anthropic-ai/claude-code"),
+      message: expect.stringMatching(/npm install -g .*@anthropic-ai\/claude-code@2\.1\.330/),
     });
     expect(await missing.client.listThreads({ status: "all" })).toEqual([]);
   } finally {

@@ -1,7 +1,7 @@
 /** What the documents promise is tested where they say so. */
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { MIN_VERSION } from "../agent/engines/claude/version.ts";
+import { MIN_VERSION } from "../shared/agent/install.ts";
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { emptyFold } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
+import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -56,7 +57,7 @@ export class AgentKind implements Kind {
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
       "unavailable",
-      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (npm install -g @anthropic-ai/claude-code), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`,
+      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (${INSTALL_COMMAND}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`,
     );
   }
 

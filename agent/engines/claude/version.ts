@@ -1,9 +1,6 @@
 /** Which versions of claude are good enough. Pure. */
+import { INSTALL_COMMAND, MIN_VERSION } from "../../../shared/agent/install.ts";
 import type { EngineProblem } from "../../engine.ts";
-
-/** Older ones forget a call that ran when they were killed, and run it twice. */
-export const MIN_VERSION = "2.1.330";
-export const INSTALL_COMMAND = `npm install -g @anthropic-ai/claude-code@${MIN_VERSION}`;
 
 /** @param outcome what `--version` printed, or how it failed */
 export function findVersionProblem(
