@@ -11,6 +11,9 @@ import type { StoredThread } from "../../vm/store/threads.ts";
 import { contextOf, countIn, folderOf, type SiegeReport } from "./agent-siege.ts";
 import type { SpawnedSidecar } from "./sidecar.ts";
 
+/** The stand-in saves within 50 ms; a kill and its discovery take a while on a busy machine. */
+const UNSAVED_MS = 500;
+
 /** The transcript as it lies on the disk. */
 export function eventsIn(folder: string): ThreadEvent[] {
   const text = readFileSync(threadPath(folder, "transcript"), "utf8");
@@ -27,7 +30,7 @@ export function findFaults(sidecar: SpawnedSidecar, threadId: string, report: Si
   const faults = [
     ...orderFaults(events),
     ...messageFaults(events, messages),
-    ...contextFaults(contextOf(sidecar.folders.home, join(sidecar.reposDir, threadId)), messages),
+    ...contextFaults(contextOf(sidecar.folders.home, join(sidecar.reposDir, threadId)), messages, events),
     ...askFaults(events, report),
     ...effectFaults(join(sidecar.reposDir, threadId, "effects"), messages),
   ];
@@ -57,16 +60,34 @@ function messageFaults(events: readonly ThreadEvent[], messages: readonly string
   });
 }
 
-function contextFaults(context: string, messages: readonly string[]): string[] {
+function contextFaults(
+  context: string,
+  messages: readonly string[],
+  events: readonly ThreadEvent[],
+): string[] {
   return messages.flatMap((name) => {
     const count = countIn(context, `please ${name}.`);
     const lines = context.split("\n").filter((line) => line.includes(`please ${name}.`));
-    return count === 1
+    return count === 1 || (count === 0 && isCutOffUnsaved(events, name))
       ? []
       : [
           `${name} is ${count} × in the model's context: ${lines.map((line) => line.slice(0, 400)).join("; ")}`,
         ];
   });
+}
+
+/**
+ * A known gap: the engine prints a turn's end before it saves what was said. Killed in between, it forgets the
+ * message, and nobody looks: its delivery is completed.
+ */
+function isCutOffUnsaved(events: readonly ThreadEvent[], name: string): boolean {
+  const delivery = of(events, "delivery").find(({ messageIds }) => messageIds.includes(name));
+  const completed = of(events, "delivery_update").find(
+    ({ deliveryId, status }) => deliveryId === delivery?.deliveryId && status === "completed",
+  );
+  if (!completed) return false;
+  const end = of(events, "engine_end").find(({ seq }) => seq > completed.seq);
+  return end?.reason === "crashed" && Date.parse(end.ts) - Date.parse(completed.ts) < UNSAVED_MS;
 }
 
 /** Each ask has one end: an answer, a withdrawal, or an ask that stands for it. No two answers were confirmed. */
