@@ -11,9 +11,6 @@ import type { StoredThread } from "../../vm/store/threads.ts";
 import { contextOf, countIn, folderOf, type SiegeReport } from "./agent-siege.ts";
 import type { SpawnedSidecar } from "./sidecar.ts";
 
-/** The stand-in saves within 50 ms; a kill and its discovery take a while on a busy machine. */
-const UNSAVED_MS = 500;
-
 /** The transcript as it lies on the disk. */
 export function eventsIn(folder: string): ThreadEvent[] {
   const text = readFileSync(threadPath(folder, "transcript"), "utf8");
@@ -86,8 +83,8 @@ function isCutOffUnsaved(events: readonly ThreadEvent[], name: string): boolean 
     ({ deliveryId, status }) => deliveryId === delivery?.deliveryId && status === "completed",
   );
   if (!completed) return false;
-  const end = of(events, "engine_end").find(({ seq }) => seq > completed.seq);
-  return end?.reason === "crashed" && Date.parse(end.ts) - Date.parse(completed.ts) < UNSAVED_MS;
+  // Not by time: if the runner was killed as well, the end is written down by the next one.
+  return of(events, "engine_end").find(({ seq }) => seq > completed.seq)?.reason === "crashed";
 }
 
 /** Each ask has one end: an answer, a withdrawal, or an ask that stands for it. No two answers were confirmed. */
