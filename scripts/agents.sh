@@ -14,7 +14,7 @@ install_claude() {
   flock 8
   if ! is_claude "$claude"; then
     say "Installing @anthropic-ai/claude-code $claude_version into $cache (364 MB) ..."
-    fresh=$(mktemp -d "$cache/new.XXXXXX")
+    fresh=$(mktemp -d -p "$cache")
     # Its own package.json keeps npm in this folder. `--prefix` would do so too, but then npm does not read the
     # machine's npmrc, which may name a registry or certificates.
     echo '{ "private": true }' >"$fresh/package.json"

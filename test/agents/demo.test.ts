@@ -34,7 +34,7 @@ describe("the stand-in speaks as the real program was recorded", () => {
   test.each(Object.entries(scenarios))("%s", async (name, run) => {
     await run(session);
     await session.finish();
-    const lines = normalise(session.lines(), { work: session.cwd, home: session.home });
+    const lines = normalise(session.lines(), { app: session.cwd, home: session.home });
     expect(shapesOf(lines)).toEqual(shapesOf(readRecording(name)));
   });
 });

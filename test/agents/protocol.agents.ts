@@ -33,7 +33,7 @@ describe("the real program speaks as recorded", () => {
   test.each(Object.entries(scenarios))("%s", async (name, run) => {
     await run(session);
     await session.finish();
-    const lines = normalise(session.lines(), { work: session.cwd, home: session.home });
+    const lines = normalise(session.lines(), { app: session.cwd, home: session.home });
     if (process.env["RECORD"] === "1") {
       writeFileSync(recordingFile(name), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     }

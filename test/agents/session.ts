@@ -40,7 +40,7 @@ export class Session {
   constructor(engine: Engine, folder: string) {
     this.#engine = engine;
     this.#folder = join(realpathSync(folder), "thread");
-    this.cwd = join(realpathSync(folder), "work");
+    this.cwd = join(realpathSync(folder), "app");
     this.home = join(realpathSync(folder), "home");
     for (const path of [this.cwd, this.home]) mkdirSync(path, { recursive: true });
   }

@@ -19,7 +19,7 @@ const base = {
   threadId: "t",
   createdBy: "discord:7",
   createdAt: "2026-11-22T10:00:00.000Z",
-  dir: "/work",
+  dir: "/app",
   agent: {},
   launch: { program: "claude" },
 };
