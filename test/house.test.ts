@@ -35,7 +35,7 @@ const SIDES: Record<string, readonly Room[]> = {
       // What people ask of the bot.
       "relay/discord/agent-buttons.ts",
       "relay/discord/bot.ts",
-      "relay/discord/commands.ts",
+      "relay/discord/commands",
       "relay/discord/connection.ts",
       "relay/discord/keys.ts",
     ],

@@ -1,0 +1,57 @@
+/** What a slash command is, and what several of them need. */
+import type {
+  ChatInputCommandInteraction,
+  RESTPostAPIChatInputApplicationCommandsJSONBody,
+  SlashCommandStringOption,
+} from "discord.js";
+import { AppError } from "../../../shared/errors.ts";
+import type { Screenshots } from "../../screenshot/screenshot.ts";
+import type { Beginnings } from "../../threads/beginnings.ts";
+import type { Endings } from "../../threads/endings.ts";
+import type { Threads } from "../../threads/threads.ts";
+import type { Vm, VmThread } from "../../threads/vm.ts";
+
+/** What one option of a command takes; Discord's own limit. */
+export const MAX_OPTION_CHARACTERS = 6_000;
+
+export interface CommandContext {
+  vm: Vm;
+  threads: Threads;
+  beginnings: Beginnings;
+  endings: Endings;
+  screenshots: Screenshots;
+  allowedUserIds: ReadonlySet<string>;
+  now: () => number;
+}
+
+export interface Command {
+  definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
+  /** Whether only the person who asked sees the answer. */
+  isPrivate: boolean;
+  run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
+}
+
+export function dirOption(description: string) {
+  return (option: SlashCommandStringOption) =>
+    option.setName("dir").setDescription(description).setRequired(true).setAutocomplete(true);
+}
+
+/** Tells whoever used the command how long Discord makes them wait for a new thread. */
+export function tellWait(interaction: ChatInputCommandInteraction, now: () => number): (ms: number) => void {
+  return (ms) => {
+    const at = Math.ceil((now() + ms) / 1_000);
+    const content = `⏳ Discord allows no new thread here for ${Math.ceil(ms / 1_000)} s; yours is made then, <t:${at}:R>.`;
+    // The thread is made even if this answer does not get through; the last answer comes all the same.
+    interaction.editReply(content).catch(() => undefined);
+  };
+}
+
+/** The thread that the command was used in. @throws AppError */
+export function threadHere(interaction: ChatInputCommandInteraction, threads: Threads): VmThread {
+  const thread = threads.find(interaction.channelId);
+  if (thread) return thread.vm;
+  throw new AppError(
+    "invalid_request",
+    `/${interaction.commandName} belongs into a thread with a session; /status lists them.`,
+  );
+}

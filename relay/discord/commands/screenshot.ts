@@ -1,0 +1,15 @@
+import { SlashCommandBuilder } from "discord.js";
+import { type Command, threadHere } from "./command.ts";
+
+export const screenshot: Command = {
+  definition: new SlashCommandBuilder()
+    .setName("screenshot")
+    .setDescription("Show this thread's terminal as a picture, with its colours")
+    .toJSON(),
+  isPrivate: false,
+  run: async (interaction, { threads, screenshots }) => {
+    const screen = await threadHere(interaction, threads).getScreen({ format: "ansi" });
+    const attachment = await screenshots.render(screen);
+    await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
+  },
+};
