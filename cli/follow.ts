@@ -1,7 +1,7 @@
 /** Reading a thread's output as `tail` does: the last lines, and what comes after. */
 import type { OutputReply, Thread, ThreadStatus } from "../shared/api.ts";
-import { MAX_WAIT_MS } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
+import { MAX_WAIT_MS } from "../shared/wait.ts";
 import { Patience } from "./patience.ts";
 
 const CHUNK_BYTES = 64 * 1024;

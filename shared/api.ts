@@ -11,6 +11,7 @@ import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { cleanTitle } from "./title.ts";
+import { MAX_WAIT_MS } from "./wait.ts";
 
 /** JSON bodies above this are answered `too_large`. */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -24,8 +25,6 @@ export const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
 export const MAX_DELIVERY_BYTES = 4096;
 /** What a thread's ledger may hold: the relay forgets messages that will not change any more. */
 export const MAX_MESSAGES = 1_000;
-/** The longest that a request waits for news. */
-export const MAX_WAIT_MS = 25_000;
 export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
 export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;

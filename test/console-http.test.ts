@@ -1,8 +1,10 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { attach, buildPages, protocolsOf, type Signed, signIn } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
+import { untilValue } from "./support/wait.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -12,7 +14,7 @@ let signed: Signed;
 let skippedMs = 0;
 beforeAll(async () => {
   buildPages();
-  sidecar = await startSidecar({}, { now: () => Date.now() + skippedMs });
+  sidecar = await startSidecar(STAND_IN_CONFIG, { now: () => Date.now() + skippedMs });
   await openTerminal(sidecar.client, "a", "echo up; sleep 60");
   signed = await signIn(sidecar.url, sidecar.token);
 });
@@ -144,7 +146,10 @@ describe("a session", () => {
 
   test.each([
     ["POST", "/thread/create"],
-    ["POST", "/thread/a/input"],
+    ["POST", "/thread/a/pause"],
+    ["POST", "/thread/a/mode"],
+    ["PUT", "/thread/a/title"],
+    ["GET", "/thread/a/steps"],
     ["POST", "/thread/a/resize"],
     ["POST", "/thread/a/kill"],
     ["POST", "/threads/output"],
@@ -158,6 +163,60 @@ describe("a session", () => {
   ])("does not do for %s %s, from wherever", async (method, path) => {
     const body = method === "GET" ? undefined : "{}";
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);
+  });
+
+  describe("with an agent's thread", () => {
+    const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+      status(
+        "POST",
+        path,
+        { ...own(), "content-type": "application/json", ...headers },
+        JSON.stringify(body),
+      );
+
+    test("writes and decides in the console's name, whatever the page says", async () => {
+      await openAgent(
+        sidecar,
+        "talks",
+        script("Do", { tools: [{ name: "Bash", input: { command: "touch x" } }] }, { text: "Done." }),
+      );
+      await untilStatus(sidecar, "talks", "waiting");
+      const [ask] = await sidecar.client.listAsks("talks");
+      const answer = { optionId: "once", by: "discord:42" };
+      expect(await send(`/thread/talks/asks/${ask?.requestId}`, answer)).toBe(200);
+      await untilStatus(sidecar, "talks", "idle");
+      expect(await send("/thread/talks/input", { text: "And?", source: "discord:42" })).toBe(200);
+      await untilStatus(sidecar, "talks", "idle");
+      expect(await send("/thread/talks/interrupt", { by: "discord:42" })).toBe(200);
+      const events = await untilValue(
+        "the control",
+        () => transcriptOf(sidecar, "talks"),
+        (all) => all.some(({ type }) => type === "control"),
+      );
+      expect(events.find(({ type }) => type === "permission_response")).toMatchObject({ by: "api:console" });
+      expect(events.filter(({ type }) => type === "user_message").at(-1)).toMatchObject({
+        source: "api:console",
+      });
+      expect(events.find(({ type }) => type === "control")).toMatchObject({ by: "api:console" });
+    });
+
+    test.each(["input", "asks/x", "interrupt", "resume"])(
+      "changes nothing by %s from elsewhere",
+      async (name) => {
+        const path = `/thread/talks/${name}`;
+        for (const headers of [
+          { origin: "https://evil.example" },
+          { "sec-fetch-site": "same-site" },
+          { origin: "null" },
+        ]) {
+          expect(await send(path, {}, headers)).toBe(401);
+        }
+        const { origin: _, ...withoutOrigin } = own();
+        expect(
+          await status("POST", path, { ...withoutOrigin, "content-type": "application/json" }, "{}"),
+        ).toBe(401);
+      },
+    );
   });
 
   test("is signed out from the page alone; then it is worth nothing and its sockets are closed", async () => {

@@ -30,6 +30,7 @@ const ROUTES: [Method, string][] = [
   ["put", "/thread/open/messages/page.1"],
   ["get", "/threads/messages"],
   ["get", "/thread/open/transcript"],
+  ["get", `/thread/open/blobs/${"0".repeat(64)}`],
   ["get", "/thread/open/steps"],
   ["get", "/asks"],
   ["post", "/thread/open/asks/x"],

@@ -3,6 +3,7 @@
  * `transcript.jsonl`.
  */
 import { z } from "zod";
+import { MAX_WAIT_MS } from "../wait.ts";
 import { eventSchema } from "./events.ts";
 import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
 import { sourceSchema } from "./values.ts";
@@ -78,6 +79,8 @@ export const transcriptReplySchema = z.object({
   offset: z.int(),
   /** Whether the transcript goes on already. */
   more: z.boolean(),
+  /** So long the transcript is now. */
+  end: z.int(),
   status: z.enum(THREAD_STATUSES),
   /** Why the sidecar starts no runner any more, in words for a person; the transcript can't know. Null if it does. */
   problem: str.nullable(),
@@ -94,9 +97,31 @@ const whole = (max: number, otherwise: number) =>
     .pipe(z.int().max(max))
     .default(otherwise);
 export const transcriptQuerySchema = z.strictObject({
+  /** A line begins here; if none does, what is left of that line is the first of `lines`. */
+  since: whole(Number.MAX_SAFE_INTEGER, 0),
+  limit: whole(1024 * 1024, 64 * 1024),
+  /** How long to wait if there is nothing new. */
+  waitMs: whole(MAX_WAIT_MS, 0),
+  /** The status that the caller knows: while waiting, another one is news too. */
+  status: z.enum(THREAD_STATUSES).optional(),
+  /** `live.updatedAt` as the caller knows it: what happens at another moment is news too. Without it `live` is none. */
+  live: z.iso.datetime().or(z.literal("none")).optional(),
+});
+/** A part of a long text that a line of the transcript or inbox was cut of. Positions are bytes. */
+export const blobQuerySchema = z.strictObject({
   since: whole(Number.MAX_SAFE_INTEGER, 0),
   limit: whole(1024 * 1024, 64 * 1024),
 });
+export const blobReplySchema = z.object({
+  /** Whole characters from `since`; bytes that are no UTF-8 read as U+FFFD. */
+  text: str,
+  /** The next `since`. */
+  offset: z.int(),
+  /** So long the kept text is. Of what a tool put out at most 1 MiB is kept, head and tail. */
+  end: z.int(),
+});
+export type BlobReply = z.infer<typeof blobReplySchema>;
+export const blobNameSchema = str.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
 export const stepsQuerySchema = z.strictObject({
   /** Steps that began after this event. */
   afterSeq: whole(Number.MAX_SAFE_INTEGER, 0),

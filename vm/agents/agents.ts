@@ -1,5 +1,11 @@
 /** What callers do with agent threads beyond what every thread can: read the transcript, answer, control. */
-import type { AnswerRequest, AskReply, ControlRequest, TranscriptReply } from "../../shared/agent/api.ts";
+import type {
+  AnswerRequest,
+  AskReply,
+  BlobReply,
+  ControlRequest,
+  TranscriptReply,
+} from "../../shared/agent/api.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -11,7 +17,7 @@ import type { AgentKind } from "./agent-kind.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { answerLine, controlLine } from "./requests.ts";
-import { findLive, readTranscript } from "./transcript.ts";
+import { findLive, readBlob, readTranscript } from "./transcript.ts";
 
 export interface AgentsOptions {
   store: Store;
@@ -49,7 +55,19 @@ export class Agents {
     const { lines, offset } = await readTranscript(folder, { since, end, limit });
     const { status, problem } = kind.describeAgent(agent);
     const live = findLive(folder) ?? null;
-    return { lines, start: since, offset, more: offset < end, status, problem, live };
+    return { lines, start: since, offset, more: offset < end, end, status, problem, live };
+  }
+
+  /** A part of a text that a line was cut of. @throws AppError `not_found` */
+  async readBlob(
+    threadId: string,
+    sha256: string,
+    { since, limit }: { since: number; limit: number },
+  ): Promise<BlobReply> {
+    this.#options.threads.getStored(threadId);
+    const blob = await readBlob(this.#options.folders.of(threadId), sha256, { since, limit });
+    if (!blob) throw new AppError("not_found", `Thread ${threadId} has no text ${sha256}.`);
+    return blob;
   }
 
   /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
-import { threadPath } from "../../shared/agent/paths.ts";
+import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -48,6 +48,30 @@ export async function readTranscript(
     if (length > 0 || isAll) return { lines: bytes.toString("utf8", 0, length), offset: since + length };
   }
   return { lines: "", offset: since };
+}
+
+/** At most `limit` bytes of a blob, whole characters of it; undefined if there is no such blob. */
+export async function readBlob(
+  folder: string,
+  sha256: string,
+  { since, limit }: { since: number; limit: number },
+): Promise<{ text: string; offset: number; end: number } | undefined> {
+  const file = blobPath(folder, sha256);
+  const end = statSync(file, { throwIfNoEntry: false })?.size;
+  if (end === undefined) return undefined;
+  const bytes = await readBytes(file, { position: since, length: Math.min(limit, end - since), end });
+  const isLast = since + bytes.length >= end;
+  const whole = isLast ? bytes : bytes.subarray(0, wholeCharacters(bytes));
+  return { text: whole.toString("utf8"), offset: since + whole.length, end };
+}
+
+/** How many bytes there are before a last character that is cut off; all if there would be none. */
+function wholeCharacters(bytes: Buffer): number {
+  let start = bytes.length - 1;
+  while (start > 0 && bytes.length - start < 4 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start--;
+  const first = bytes[start] ?? 0;
+  const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return start + length <= bytes.length || start === 0 ? bytes.length : start;
 }
 
 /** How long the transcript is; 0 if there is none yet. */

@@ -33,8 +33,8 @@ export function isOwnRequest(request: Provenance): boolean {
   return request.fetchSite === undefined || request.fetchSite === "same-origin";
 }
 
-/** Sockets: browsers always send an origin with them, so it must be there and be ours. */
-export function isOwnSocket(request: Provenance): boolean {
+/** Sockets and requests that change something: browsers always send an origin with them, so it must be ours. */
+export function isOwnWrite(request: Provenance): boolean {
   return request.origin !== undefined && isOwnRequest(request);
 }
 

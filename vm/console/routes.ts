@@ -11,7 +11,7 @@ import {
   findSecretInProtocols,
   isLoopbackName,
   isOwnRequest,
-  isOwnSocket,
+  isOwnWrite,
   provenanceOf,
 } from "./access.ts";
 import type { Sessions } from "./sessions.ts";
@@ -41,8 +41,12 @@ const ASSETS = new Map([
   ["console.css", "text/css; charset=utf-8"],
   ["icon.svg", "image/svg+xml"],
 ]);
-/** What the page asks for; a session opens nothing else, above all nothing that changes a thread. */
-const READABLE = /^\/(?:threads|thread\/[^/]+)$/;
+/** What the page asks for; a session opens nothing else. */
+const READABLE = /^\/(?:threads|thread\/[^/]+(?:\/transcript|\/asks|\/blobs\/[^/]+)?)$/;
+/** What a person does there with an agent's thread. */
+const WRITABLE = /^\/thread\/[^/]+\/(?:input|asks\/[^/]+|interrupt|resume)$/;
+/** Who wrote or decided what a session sends. */
+const CONSOLE_SOURCE = "api:console";
 
 export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptions): Console {
   const isOwnHost = ({ headers }: IncomingMessage) => !isLoopback || isLoopbackName(headers.host);
@@ -66,6 +70,10 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
   });
 
   const account = express.Router();
+  account.use((request, _response, next) => {
+    if (sessions.isOpen(findSecretInHeader(request.headers.authorization))) signBody(request);
+    next();
+  });
   account.post("/console/session", (request, response) => {
     if (!isOwnRequest(provenanceOf(request.headers))) throw foreignOrigin();
     const { secret, expiresAt } = sessions.open();
@@ -81,13 +89,8 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
     pages,
     account,
     mayPass: (request) => {
-      const isWanted =
-        request.method === "GET"
-          ? READABLE.test(request.path)
-          : request.method === "DELETE" && request.path === "/console/session";
-      const { headers } = request;
-      if (!isWanted || !isOwnHost(request) || !isOwnRequest(provenanceOf(headers))) return false;
-      return sessions.isOpen(findSecretInHeader(headers.authorization));
+      if (!isOwnHost(request) || !isWanted(request)) return false;
+      return sessions.isOpen(findSecretInHeader(request.headers.authorization));
     },
     admit: (request) => {
       const { authorization, "sec-websocket-protocol": protocols } = request.headers;
@@ -96,11 +99,26 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
         return checkToken(authorization) ? { isStillOpen: () => true } : undefined;
       }
       const secret = findSecretInProtocols(protocols);
-      const isOwn = isOwnHost(request) && isOwnSocket(provenanceOf(request.headers));
+      const isOwn = isOwnHost(request) && isOwnWrite(provenanceOf(request.headers));
       if (!isOwn || !sessions.isOpen(secret)) return undefined;
       return { isStillOpen: () => sessions.isOpen(secret) };
     },
   };
+}
+
+/** Whether a session opens this: reads and writes that the page makes, from where the page is. */
+function isWanted({ method, path, headers }: Request): boolean {
+  const provenance = provenanceOf(headers);
+  if (method === "GET") return READABLE.test(path) && isOwnRequest(provenance);
+  if (method === "POST") return WRITABLE.test(path) && isOwnWrite(provenance);
+  return method === "DELETE" && path === "/console/session" && isOwnRequest(provenance);
+}
+
+/** Whatever a page says: it can't write in another person's name. */
+function signBody(request: Request): void {
+  const body: unknown = request.body;
+  if (request.method !== "POST" || typeof body !== "object" || body === null) return;
+  Object.assign(body, { [request.path.endsWith("/input") ? "source" : "by"]: CONSOLE_SOURCE });
 }
 
 function foreignOrigin(): AppError {

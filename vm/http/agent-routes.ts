@@ -2,19 +2,32 @@
 import type { Router } from "express";
 import {
   answerRequestSchema,
+  blobNameSchema,
+  blobQuerySchema,
   controlRequestSchema,
   stepsQuerySchema,
   transcriptQuerySchema,
 } from "../../shared/agent/api.ts";
 import type { Agents } from "../agents/agents.ts";
-import { answer, parse, threadRouter } from "./exchange.ts";
+import type { Outputs } from "../threads/outputs.ts";
+import { answer, parse, threadRouter, whileOpen } from "./exchange.ts";
 
 const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model"] as const;
 
-export function agentRoutes(agents: Agents): Router {
+export interface AgentRoutesOptions {
+  agents: Agents;
+  outputs: Outputs;
+}
+
+export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   const router = threadRouter();
   router.get("/thread/:id/transcript", async (req, res) => {
-    answer(res, await agents.readTranscript(req.params.id, parse(transcriptQuerySchema, req.query)));
+    const query = parse(transcriptQuerySchema, req.query);
+    answer(res, await outputs.readTranscript(req.params.id, query, whileOpen(res)));
+  });
+  router.get("/thread/:id/blobs/:sha256", async (req, res) => {
+    const sha256 = parse(blobNameSchema, req.params.sha256, "sha256");
+    answer(res, await agents.readBlob(req.params.id, sha256, parse(blobQuerySchema, req.query)));
   });
   router.get("/thread/:id/steps", (req, res) => {
     answer(res, { steps: agents.listSteps(req.params.id, parse(stepsQuerySchema, req.query)) });

@@ -51,7 +51,7 @@ export function createApp(options: AppOptions): Express {
   app.use(outputRoutes(options));
   app.use(threadRoutes(options));
   app.use(ledgerRoutes(options.ledgers));
-  app.use(agentRoutes(options.agents));
+  app.use(agentRoutes(options));
   app.use(sidecarRoutes(options));
 
   app.use((req) => {

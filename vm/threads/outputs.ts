@@ -1,7 +1,7 @@
 /** Reading threads' logs, with patience: answers the moment there is something new, or the status is another. */
 import { existsSync } from "node:fs";
 import type { z } from "zod";
-import type { TranscriptReply } from "../../shared/agent/api.ts";
+import type { TranscriptReply, transcriptQuerySchema } from "../../shared/agent/api.ts";
 import {
   MAX_OUTPUTS_BYTES,
   type OutputReply,
@@ -55,6 +55,24 @@ export class Outputs {
     const { waitMs, status, ...range } = query;
     const isNews = (reply: OutputReply) => isWorthAnswering(reply, status);
     return this.#untilNews([threadId], waitMs, signal, () => this.#readOne(threadId, range), isNews);
+  }
+
+  /**
+   * As {@link read}, over an agent's transcript.
+   * @throws AppError `not_found`, `range`
+   */
+  async readTranscript(
+    threadId: string,
+    { waitMs, status, live = "none", ...range }: z.output<typeof transcriptQuerySchema>,
+    signal: AbortSignal,
+  ): Promise<TranscriptReply> {
+    const { agents } = this.#options;
+    const isNews = (reply: TranscriptReply) =>
+      reply.lines !== "" ||
+      (status !== undefined && reply.status !== status) ||
+      (reply.live?.updatedAt ?? "none") !== live;
+    const read = () => agents.readTranscript(threadId, range);
+    return this.#untilNews([threadId], waitMs, signal, read, isNews);
   }
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */

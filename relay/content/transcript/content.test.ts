@@ -17,7 +17,8 @@ function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void 
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
   const start = content.offset;
   const offset = start + Buffer.byteLength(lines);
-  void content.accept({ lines, start, offset, more: false, status: "running", problem: null, live: null });
+  const rest = { more: false, end: offset, status: "running", problem: null, live: null } as const;
+  void content.accept({ lines, start, offset, ...rest });
 }
 
 function show(bodies: readonly EventBody[]): Page[] {
@@ -232,8 +233,13 @@ test("what the transcript can't know is told once, with a button to go on", () =
   const content = new TranscriptContent({ starter: STARTER });
   feed(content, numbered([start]));
   const { offset } = content;
-  const nothing = { lines: "", start: offset, offset, more: false, status: "failed", live: null } as const;
-  void content.accept({ ...nothing, problem: "The agent's runner ended 3 times." });
+  const place = { lines: "", start: offset, offset, end: offset, more: false };
+  void content.accept({
+    ...place,
+    status: "failed",
+    live: null,
+    problem: "The agent's runner ended 3 times.",
+  });
   const [notice] = content.notices();
   expect(notice).toMatchObject({
     text: `<@${STARTER}> ⚠️ **The agent can't go on.** The agent's runner ended 3 times.`,
