@@ -8,7 +8,13 @@ import type { ContentPart } from "./engine.ts";
 
 /** The engine refuses larger ones. */
 const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
-const IMAGE_TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/** How a file of each type that the engine takes begins. */
+const IMAGE_TYPES: Record<string, RegExp> = {
+  "image/png": /^\x89PNG\r\n/,
+  "image/jpeg": /^\xff\xd8\xff/,
+  "image/gif": /^GIF8[79]a/,
+  "image/webp": /^RIFF[\s\S]{4}WEBP/,
+};
 
 export interface Content {
   parts: ContentPart[];
@@ -67,12 +73,15 @@ function imagePart(
   };
   const path = absolute(folder, uri);
   if (path === undefined) return refuse("is not in the thread's folder");
-  if (!IMAGE_TYPES.includes(mimeType)) return refuse(`is ${mimeType}, which the agent can't see`);
+  const begin = IMAGE_TYPES[mimeType];
+  if (!begin) return refuse(`is ${mimeType}, which the agent can't see`);
   try {
     const { size } = statSync(path);
     if (size > MAX_IMAGE_BYTES) return refuse(`has ${size} bytes: more than 8 MiB`);
     if (size === 0) return refuse("is empty");
-    return { part: { type: "image", mimeType, base64: readFileSync(path).toString("base64") } };
+    const bytes = readFileSync(path);
+    if (!begin.test(bytes.toString("latin1", 0, 16))) return refuse(`is broken: it is no ${mimeType}`);
+    return { part: { type: "image", mimeType, base64: bytes.toString("base64") } };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return refuse("is gone");
     throw error;

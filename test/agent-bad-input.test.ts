@@ -78,6 +78,22 @@ test("an engine's line that can't be read ends the engine and fails the thread; 
   expect(thread.engineProcesses()).toEqual([]);
 });
 
+test("an engine's line that is longer than anybody reads: told, and the thread can go on", async () => {
+  const thread = open();
+  const go = join(thread.dir, "go");
+  thread.write(says("wait", { text: "Here I am.", waitFor: go }));
+  thread.start();
+  await thread.event("turn_start");
+  appendFileSync(join(thread.folder, "engine.1.jsonl"), `${Buffer.alloc(70 * 1024 * 1024, "x")}\n`);
+  expect(await thread.ended()).toBe(0);
+  expect(thread.of("failure")).toMatchObject([{ code: "engine_output" }]);
+  expect(thread.engineProcesses()).toEqual([]);
+  writeFileSync(go, "");
+  thread.control("resume");
+  thread.start();
+  expect(await thread.event("agent_message")).toMatchObject({ text: "Here I am." });
+});
+
 test("200 KB of text reach the engine whole; the transcript's line stays short", async () => {
   const thread = open();
   const text = says(`${"0123456789".repeat(20_000)} end`, { text: "Read." });

@@ -1,40 +1,23 @@
 /** A disk that is really full: a small file system in memory holds the sidecar's state. */
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeFolder } from "./support/folders.ts";
 import { makeSidecarFolders, startSidecar } from "./support/sidecar.ts";
+import { canMount, mountDisk } from "./support/small-disk.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
-
-const canMount = process.getuid?.() === 0 && tryMount();
-
-function tryMount(): boolean {
-  const { path, remove } = makeFolder();
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", path], { stdio: "ignore" });
-    execFileSync("umount", [path]);
-    return true;
-  } catch {
-    return false; // a container without that right
-  } finally {
-    remove();
-  }
-}
 
 test.runIf(canMount)(
   "a full disk: no program and no other thread stops, a kill works, and the gap is said",
   async ({ onTestFinished }) => {
     const folders = makeSidecarFolders();
-    mkdirSync(folders.stateDir);
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=32m,mode=0700", "tmpfs", folders.stateDir]);
+    const disk = mountDisk(folders.stateDir, 32);
     const sidecar = await startSidecar({}, { folders });
     onTestFinished(async () => {
-      execFileSync("umount", ["--lazy", folders.stateDir]);
+      disk.unmount();
       await sidecar.close();
     });
-    const { client, url, reposDir, stateDir } = sidecar;
+    const { client, url, reposDir } = sidecar;
     await openTerminal(
       client,
       "worker",
@@ -44,10 +27,8 @@ test.runIf(canMount)(
     await client.sendInput("worker", { text: "one", inputId: "1" });
     await untilOutput(client, "worker", "got one");
 
-    const ballast = join(stateDir, "ballast");
-    const free = () => statfsSync(stateDir).bavail * statfsSync(stateDir).bsize;
-    writeFileSync(ballast, Buffer.alloc(free()));
-    expect(free()).toBe(0);
+    disk.fill(0);
+    expect(disk.freeBytes()).toBe(0);
     const health = (await (await fetch(`${url}/healthz`)).json()) as Record<string, unknown>;
     expect(health).toMatchObject({ ok: false, tmux: { up: true }, disk: { ok: false, freeBytes: 0 } });
     expect(await refusal(openTerminal(client, "new", "cat"))).toEqual({
@@ -71,7 +52,7 @@ test.runIf(canMount)(
       readFileSync(join(reposDir, "got"), "utf8").includes("got three"),
     );
 
-    rmSync(ballast);
+    disk.empty();
     await untilOutput(client, "worker", "is missing here, the log's writer had ended");
     await client.sendInput("worker", { text: "four", inputId: "4" });
     await untilOutput(client, "worker", "got four");

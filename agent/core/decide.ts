@@ -79,10 +79,11 @@ function decideWithout(fold: ThreadFold, nowMs: number): Action[] {
 }
 
 function giveUp(fold: ThreadFold): EventBody {
-  const { count } = fold.cutOffs;
+  const { count, lastWords } = fold.cutOffs;
+  const said = lastWords === undefined ? "" : ` It said: ${lastWords}`;
   const message =
     count > 3
-      ? `The agent was cut off ${count} times in a row. It does not go on by itself.`
+      ? `The agent was cut off ${count} times in a row. It does not go on by itself.${said}`
       : "The agent was cut off more than 10 minutes ago. It does not go on by itself.";
   return { type: "failure", code: "cut_off", message };
 }

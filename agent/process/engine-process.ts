@@ -68,7 +68,7 @@ export class EngineProcess {
     this.#folder = folder;
     this.generation = generation;
     this.#input = input;
-    this.output = new LineFile(engineOutputPath(folder, generation), 0, MAX_LINE_BYTES);
+    this.output = new LineFile(engineOutputPath(folder, generation), 0, MAX_LINE_BYTES, true);
   }
 
   get isBlocked(): boolean {

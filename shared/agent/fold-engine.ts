@@ -2,6 +2,8 @@
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
 
+const MAX_LAST_WORDS = 400;
+
 export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "thread_start":
@@ -46,7 +48,9 @@ function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   if (event.reason !== "crashed") return next;
   // What waits for a person was not cut off: the answer takes it up, and no limit counts.
   const count = fold.asks.length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;
-  return { ...next, cutOffs: { ...fold.cutOffs, count } };
+  const { at } = fold.cutOffs;
+  const lastWords = event.error?.slice(-MAX_LAST_WORDS);
+  return { ...next, cutOffs: { count, at, ...(lastWords && { lastWords }) } };
 }
 
 function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {

@@ -61,7 +61,7 @@ export interface ThreadFold {
   isKilled: boolean;
   failure: { code: EventOf<"failure">["code"]; message: string } | null;
   /** How often in a row the engine died in its work, and when it did so last; `at` is null once it is taken up. */
-  cutOffs: { count: number; at: string | null };
+  cutOffs: { count: number; at: string | null /** What it said when it died last. */; lastWords?: string };
   /** Rules that a person granted in this thread. */
   grantedRules: string[];
   totals: { turns: number; toolCalls: number; usage: Usage; spendUsd: number };

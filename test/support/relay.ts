@@ -6,7 +6,7 @@ import { joinPages } from "../../relay/content/pages.ts";
 import { type Relay, runRelay } from "../../relay/run.ts";
 import { createLog } from "../../shared/log.ts";
 import type { VmConfig } from "../../vm/config.ts";
-import { startSidecar, type TestSidecar } from "./sidecar.ts";
+import { type SidecarFolders, startSidecar, type TestSidecar } from "./sidecar.ts";
 
 export interface Everything {
   sidecar: TestSidecar;
@@ -40,11 +40,16 @@ export async function startEverything(
     now?: () => number;
     /** The sidecar's. */
     vmNow?: () => number;
+    /** The sidecar's. */
+    folders?: SidecarFolders;
     /** The test starts one of its own. */
     isWithoutRelay?: boolean;
   } = {},
 ): Promise<Everything> {
-  const sidecar = await startSidecar(options.vm, options.vmNow ? { now: options.vmNow } : {});
+  const sidecar = await startSidecar(options.vm, {
+    ...(options.vmNow ? { now: options.vmNow } : {}),
+    ...(options.folders ? { folders: options.folders } : {}),
+  });
   const discord = await runLocalDiscord({
     port: 0,
     users: [{ name: "Mallory" }],

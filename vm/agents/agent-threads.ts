@@ -45,7 +45,7 @@ export class AgentThreads {
     this.#endTimer();
   }
 
-  /** @throws AppError `unavailable` if the thread's folder was removed under it, `not_found` if it is no agent. */
+  /** @throws AppError `thread_ended` if the thread's folder was removed under it, `not_found` if it is no agent. */
   get(threadId: string): AgentThread {
     const { store, folders, log } = this.#options;
     const known = this.#threads.get(threadId);
@@ -53,7 +53,7 @@ export class AgentThreads {
     const agent = store.agents.find(threadId);
     if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
     if (!folders.exists(threadId)) {
-      throw new AppError("unavailable", folderGone(threadId));
+      throw new AppError("thread_ended", folderGone(threadId)); // it does not come back
     }
     const { fold, transcriptBytes } = agent;
     const folder = folders.of(threadId);

@@ -38,7 +38,7 @@ export class SavedCalls {
     if (!this.#file) {
       const path = this.#find();
       if (path === undefined) return;
-      this.#file = new LineFile(path, 0, MAX_LINE_BYTES);
+      this.#file = new LineFile(path, 0, MAX_LINE_BYTES, true);
     }
     for (let lines = this.#file.read(); lines.length > 0; lines = this.#file.read()) {
       for (const { text } of lines) if (text.includes('"tool_use"')) this.#add(text);

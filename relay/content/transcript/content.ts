@@ -1,7 +1,7 @@
 /** An agent's transcript as the content of its Discord thread. */
 import { z } from "zod";
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
-import { parseEvent } from "../../../shared/agent/events.ts";
+import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
@@ -59,7 +59,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return this.#eventCount;
   }
 
-  /** @throws Error if the chunk does not begin at {@link offset}, or holds what is no event. */
+  /** @throws Error if the chunk does not begin at {@link offset}. */
   accept({ lines, start, offset, live, status, problem }: TranscriptReply): Promise<void> {
     if (start !== this.#offset) throw new Error(`a chunk of ${start} came, not of ${this.#offset}`);
     let byte = start;
@@ -146,7 +146,12 @@ export class TranscriptContent implements Content<TranscriptReply> {
   }
 
   #acceptLine(line: string, byte: number): void {
-    const event = parseEvent(line);
+    let event: ThreadEvent | undefined;
+    try {
+      event = parseEvent(line);
+    } catch {
+      return; // somebody else wrote it, so it has no number; the runner says that it is there
+    }
     this.#seq += 1;
     if (!event) return;
     this.#bytes.set(event.seq, byte);

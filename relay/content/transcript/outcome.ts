@@ -11,11 +11,13 @@ export function outcomeOf(update: EventOf<"tool_call_update">): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-function changeOf({ content = [] }: EventOf<"tool_call_update">): string {
+/** Nothing if a text is not whole: its lines can't be counted here. */
+function changeOf({ content = [], blobs = {} }: EventOf<"tool_call_update">): string {
   let added = 0;
   let removed = 0;
-  for (const part of content) {
+  for (const [i, part] of content.entries()) {
     if (part.type !== "diff") continue;
+    if (Object.keys(blobs).some((pointer) => pointer.startsWith(`/content/${i}/`))) return "";
     const [before, after] = [linesOf(part.oldText ?? ""), linesOf(part.newText)];
     added += countMissing(after, before);
     removed += countMissing(before, after);
