@@ -111,3 +111,28 @@ export async function effectHappensOnce(session: Session): Promise<void> {
   assert.equal((await session.result())["result"], "told");
   assert.equal(readFileSync(effects, "utf8"), "x\n");
 }
+
+/**
+ * A turn whose end was printed is in the conversation on disk, whatever is killed then: nobody looks for it again.
+ * The program is killed as soon as its end is read, so one that saves only then is caught, though not each time.
+ */
+export async function endIsPrintedWhenSaved(session: Session): Promise<void> {
+  const start = () => session.start([], { resume: session.isBegun, env: RESUME });
+  const never = join(session.home, "never");
+  for (const text of ["one", "two", "three", "four"]) {
+    await start();
+    const uuid = session.send(says(text, { text: `said ${text}` }));
+    await session.result();
+    await session.program.kill();
+    assert.deepEqual([text, session.isSaved(uuid)], [text, true]);
+  }
+  await start();
+  const first = session.send(
+    says("begin", { text: "said in two pieces, at the very least", pauseFor: never }),
+  );
+  await session.until("the first piece", (line) => JSON.stringify(line).includes("text_delta"));
+  await session.control("interrupt");
+  await session.result();
+  await session.program.kill();
+  assert.equal(session.isSaved(first), true);
+}

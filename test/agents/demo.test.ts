@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeFolder } from "../support/folders.ts";
 import { programFile } from "../support/programs.ts";
-import { effectHappensOnce } from "./cut-off.ts";
+import { effectHappensOnce, endIsPrintedWhenSaved } from "./cut-off.ts";
 import { FLAGS } from "./program.ts";
 import { normalise, readRecording } from "./recording.ts";
 import { scenarios } from "./scenarios.ts";
@@ -98,6 +98,10 @@ test("a session's id is taken while its file is there", async () => {
 
 test("an effect happens once, if it may begin only when its call is saved", async () => {
   await effectHappensOnce(session);
+});
+
+test("a turn's end is printed when the turn is saved: killed at once, nothing of it is forgotten", async () => {
+  await endIsPrintedWhenSaved(session);
 });
 
 test("a fork knows the conversation up to its point, and leaves it alone", async () => {

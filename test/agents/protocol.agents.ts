@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { makeFolder } from "../support/folders.ts";
-import { effectHappensOnce } from "./cut-off.ts";
+import { effectHappensOnce, endIsPrintedWhenSaved } from "./cut-off.ts";
 import { type Model, startModel } from "./model.ts";
 import { claude } from "./real.ts";
 import { normalise, readRecording, recordingFile } from "./recording.ts";
@@ -48,4 +48,8 @@ test("a message in mid-turn reaches the model once, though the program is killed
 
 test("an effect happens once, if it may begin only when its call is saved", async () => {
   await effectHappensOnce(session);
+});
+
+test("a turn's end is printed when the turn is saved: killed at once, nothing of it is forgotten", async () => {
+  await endIsPrintedWhenSaved(session);
 });

@@ -50,6 +50,10 @@ export class Session {
     return this.#program;
   }
 
+  get isBegun(): boolean {
+    return this.#program !== undefined;
+  }
+
   /** Starts the program and sends `initialize`; lines are waited for from the newest start on. */
   async start(
     args: readonly string[] = [],

@@ -27,7 +27,7 @@ export function findFaults(sidecar: SpawnedSidecar, threadId: string, report: Si
   const faults = [
     ...orderFaults(events),
     ...messageFaults(events, messages),
-    ...contextFaults(contextOf(sidecar.folders.home, join(sidecar.reposDir, threadId)), messages, events),
+    ...contextFaults(contextOf(sidecar.folders.home, join(sidecar.reposDir, threadId)), messages),
     ...askFaults(events, report),
     ...effectFaults(join(sidecar.reposDir, threadId, "effects"), messages),
   ];
@@ -57,34 +57,13 @@ function messageFaults(events: readonly ThreadEvent[], messages: readonly string
   });
 }
 
-function contextFaults(
-  context: string,
-  messages: readonly string[],
-  events: readonly ThreadEvent[],
-): string[] {
+function contextFaults(context: string, messages: readonly string[]): string[] {
   return messages.flatMap((name) => {
     const count = countIn(context, `please ${name}.`);
     const lines = context.split("\n").filter((line) => line.includes(`please ${name}.`));
-    return count === 1 || (count === 0 && isCutOffUnsaved(events, name))
-      ? []
-      : [
-          `${name} is ${count} × in the model's context: ${lines.map((line) => line.slice(0, 400)).join("; ")}`,
-        ];
+    const told = lines.map((line) => line.slice(0, 400)).join("; ");
+    return count === 1 ? [] : [`${name} is ${count} × in the model's context: ${told}`];
   });
-}
-
-/**
- * A known gap: the engine prints a turn's end before it saves what was said. Killed in between, it forgets the
- * message, and nobody looks: its delivery is completed.
- */
-function isCutOffUnsaved(events: readonly ThreadEvent[], name: string): boolean {
-  const delivery = of(events, "delivery").find(({ messageIds }) => messageIds.includes(name));
-  const completed = of(events, "delivery_update").find(
-    ({ deliveryId, status }) => deliveryId === delivery?.deliveryId && status === "completed",
-  );
-  if (!completed) return false;
-  // Not by time: if the runner was killed as well, the end is written down by the next one.
-  return of(events, "engine_end").find(({ seq }) => seq > completed.seq)?.reason === "crashed";
 }
 
 /** Each ask has one end: an answer, a withdrawal, or an ask that stands for it. No two answers were confirmed. */
@@ -118,7 +97,7 @@ function effectFaults(file: string, messages: readonly string[]): string[] {
   });
 }
 
-/** Where the rows of a thread differ from those that its transcript makes. The sidecar does not run. */
+/** Where the rows of a thread differ from those that its transcript makes, as far as the sidecar has read it. */
 export function findRowFaults({ stateDir }: { stateDir: string }, threadId: string): string[] {
   const store = openStore(join(stateDir, "threadmux.db"));
   const fresh = openStore(":memory:");
@@ -126,7 +105,9 @@ export function findRowFaults({ stateDir }: { stateDir: string }, threadId: stri
     const thread = store.threads.find(threadId);
     const agent = store.agents.find(threadId);
     if (!thread || !agent) return [`${threadId} has no row`];
-    const events = eventsIn(folderOf({ stateDir }, threadId));
+    // An engine may end after the sidecar has: what it read last is what its rows must tell.
+    const seen = agent.fold.seq;
+    const events = eventsIn(folderOf({ stateDir }, threadId)).filter(({ seq }) => seq <= seen);
     const rebuilt = rebuild(fresh, thread, events);
     const fold = foldEvents(events);
     const pairs: [string, unknown, unknown][] = [

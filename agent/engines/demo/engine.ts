@@ -279,6 +279,8 @@ export class Engine {
   #printResult(fields: Record<string, unknown>): void {
     const result = describeResult(fields, this.#context.settings.model, this.#session.cost());
     this.#session.addCost(result.total_cost_usd);
+    // As the real one does, seen in its writes: who has read a turn's end finds the turn in the conversation's file.
+    this.#session.save();
     const counts = { queued_turn_count: this.#queue.length, result_index: this.#results++ };
     this.#output.event({ type: "result", ...result, ...counts });
   }
