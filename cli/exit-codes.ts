@@ -38,6 +38,7 @@ function exitCodeOfCode(code: ErrorCode): number {
       return EXIT.notFound;
     case "thread_exists":
     case "already_answered":
+    case "thread_paused":
     case "ask_ended":
     case "thread_ended":
     case "too_large":

@@ -3,7 +3,7 @@
  * Sizes are bytes, offsets are positions in the log in bytes, times are ISO 8601 in UTC.
  */
 import { z } from "zod";
-import { transcriptReplySchema } from "./agent/api.ts";
+import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { agentConfigSchema } from "./agent/config.ts";
 import { AWAITING } from "./agent/files.ts";
 import { sourceSchema } from "./agent/values.ts";
@@ -106,10 +106,7 @@ export const inputRequestSchema = z.union([
     /** Whether Enter follows the text. */
     enter: z.boolean().default(true),
     /** The same id a second time types nothing: what is sent again after a lost reply goes in once. */
-    inputId: z
-      .string()
-      .regex(/^[!-~]{1,64}$/, "must be 1 to 64 printable ASCII characters")
-      .optional(),
+    inputId: inputIdSchema.optional(),
     /** Of agents: who wrote it; whoever created the thread if it is left out. */
     source: sourceSchema.optional(),
     /** Of agents: `next_turn` waits for the end of the running turn. */
@@ -275,6 +272,10 @@ export const threadSchema = z.object({
   number: z.int().nullable(),
   /** What an agent waits for a person to decide; null if nothing. */
   awaiting: z.enum(AWAITING).nullable(),
+  /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
+  doing: z.string().nullable(),
+  /** When an agent last did something; null for terminals, and before it did anything. */
+  activeAt: z.iso.datetime().nullable(),
   /** Why an agent can't go on although its transcript does not say so, a sentence for a person; null if it can. */
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */

@@ -112,8 +112,14 @@ export class SidecarClient {
     await this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
   }
 
-  /** An agent's steps that began after the event `afterSeq`, in that order. */
-  async listSteps(threadId: string, query: { afterSeq?: number; limit?: number } = {}): Promise<Step[]> {
+  /**
+   * An agent's steps in the order in which they began: the first `limit` after the event `afterSeq`; with `beforeSeq`
+   * the last `limit` before that event.
+   */
+  async listSteps(
+    threadId: string,
+    query: { afterSeq?: number; beforeSeq?: number; limit?: number } = {},
+  ): Promise<Step[]> {
     return (await this.#call("GET", `${threadPath(threadId)}/steps`, stepsReplySchema, { query })).steps;
   }
 

@@ -10,6 +10,7 @@ export const ERROR_STATUS = {
   not_found: 404,
   thread_exists: 409,
   already_answered: 409,
+  thread_paused: 409,
   ask_ended: 410,
   thread_ended: 410,
   too_large: 413,

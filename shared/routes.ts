@@ -82,7 +82,7 @@ export const ROUTES: readonly Route[] = [
     body: inputRequestSchema,
     status: 200,
     reply: inputReplySchema,
-    errors: ["not_found", "thread_ended", "rate_limited", "unavailable"],
+    errors: ["not_found", "thread_paused", "thread_ended", "rate_limited", "unavailable"],
   },
   {
     method: "get",
@@ -222,7 +222,7 @@ export const ROUTES: readonly Route[] = [
       ...(controlBodySchemas[control] && { body: controlBodySchemas[control] }),
       status: 200,
       reply: controlReplySchema,
-      errors: ["not_found", "thread_ended"],
+      errors: ["not_found", "unsupported", "thread_ended"],
     }),
   ),
   {

@@ -239,6 +239,8 @@ test("threads are listed by status, with everything that is known of them", asyn
     number: null,
     awaiting: null,
     problem: null,
+    doing: null,
+    activeAt: null,
     delivery: null,
   });
   expect(Date.parse(over.endedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(over.createdAt));

@@ -15,6 +15,8 @@ const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
   number: 1,
   awaiting: null,
   problem: null,
+  doing: null,
+  activeAt: null,
   status: "running",
   createdBy: "300000000000000000",
   createdAt: new Date(NOW).toISOString(),

@@ -10,6 +10,9 @@ import { sourceSchema } from "./values.ts";
 
 const str = z.string();
 
+/** The caller's name for an input: the same a second time does nothing. */
+export const inputIdSchema = str.regex(/^[!-~]{1,64}$/, "must be 1 to 64 printable ASCII characters");
+
 /** What an agent waits for a person to decide. */
 export const askSchema = z.object({
   threadId: str,
@@ -54,8 +57,13 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   /** Ends the turn; `turnId` makes sure that it is the one that the person saw. */
   z.strictObject({ control: z.literal("interrupt"), turnId: str.max(200).optional(), by: sourceSchema }),
   z.strictObject({ control: z.literal("pause"), by: sourceSchema }),
-  /** Goes on after a pause or a failure. */
-  z.strictObject({ control: z.literal("resume"), by: sourceSchema }),
+  /** Goes on after a pause or a failure. With an input, both are stored or neither is. */
+  z.strictObject({
+    control: z.literal("resume"),
+    by: sourceSchema,
+    /** A message from the same person; an `inputId` that has gone in before does nothing, and resumes nothing. */
+    input: z.strictObject({ text: str, inputId: inputIdSchema.optional() }).optional(),
+  }),
   z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),
   z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),
   z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
@@ -89,13 +97,13 @@ export const transcriptReplySchema = z.object({
 });
 export type TranscriptReply = z.infer<typeof transcriptReplySchema>;
 
-const whole = (max: number, otherwise: number) =>
+const wholeNumber = (max: number) =>
   z
     .string()
     .regex(/^[0-9]{1,15}$/, "must be a whole number")
     .transform(Number)
-    .pipe(z.int().max(max))
-    .default(otherwise);
+    .pipe(z.int().max(max));
+const whole = (max: number, otherwise: number) => wholeNumber(max).default(otherwise);
 export const transcriptQuerySchema = z.strictObject({
   /** A line begins here; if none does, what is left of that line is the first of `lines`. */
   since: whole(Number.MAX_SAFE_INTEGER, 0),
@@ -125,6 +133,8 @@ export const blobNameSchema = str.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in 
 export const stepsQuerySchema = z.strictObject({
   /** Steps that began after this event. */
   afterSeq: whole(Number.MAX_SAFE_INTEGER, 0),
+  /** Of those, only the last `limit` that began before this event; the reply's order stays the same. */
+  beforeSeq: wholeNumber(Number.MAX_SAFE_INTEGER).optional(),
   limit: whole(1_000, 100),
 });
 

@@ -73,6 +73,11 @@ export function awaitingOf(fold: ThreadFold): Awaiting | null {
   return fold.asks[0]?.kind ?? null;
 }
 
+/** What it does this moment: the newest call of a tool, or of the model; null if neither runs. */
+export function doingOf({ toolCalls, steps }: ThreadFold): string | null {
+  return toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
+}
+
 /** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */
 export function hasWork(fold: ThreadFold): boolean {
   return (

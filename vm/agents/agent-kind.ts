@@ -1,7 +1,7 @@
 /** An agent: a conversation with a coding agent, driven by a runner in the thread's pane whenever there is work. */
 import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
-import { emptyFold } from "../../shared/agent/fold.ts";
+import { doingOf, emptyFold } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
@@ -13,6 +13,7 @@ import type { StoredThread } from "../store/threads.ts";
 import type { RunEnd } from "../threads/ending.ts";
 import { whyOver } from "../threads/ending.ts";
 import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
+import { NO_AGENT } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
@@ -87,10 +88,28 @@ export class AgentKind implements Kind {
   }
 
   async takeInput(thread: StoredThread, input: Input): Promise<void> {
-    const { store, agents, folders, now } = this.#options;
-    const { threadId, createdBy } = thread;
     if ("key" in input)
       throw new AppError("invalid_request", "key: an agent takes text; to end its turn, interrupt it.");
+    if (this.#options.agents.get(thread.threadId).isPaused) {
+      throw new AppError(
+        "thread_paused",
+        "This thread is paused: it takes messages again once it is resumed.",
+      );
+    }
+    await this.takeMessage(thread, input);
+  }
+
+  /**
+   * Stores a message together with lines that come before it: all of them or none.
+   * @throws AppError `invalid_request`, `too_large`, `unsupported`
+   */
+  async takeMessage(
+    thread: StoredThread,
+    input: Exclude<Input, { key: string }>,
+    before: readonly InboxLine[] = [],
+  ): Promise<void> {
+    const { store, agents, folders, now } = this.#options;
+    const { threadId, createdBy } = thread;
     checkMessage(input.text);
     agents.get(threadId);
     if (folders.findConfig(threadId)?.agent.mode === "single") {
@@ -102,7 +121,7 @@ export class AgentKind implements Kind {
     const { inputId, source = sourceOf(createdBy), when } = input;
     const line = messageLine(input.text, { messageId: inputId ?? randomUUID(), source, when }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
-    await this.append(thread, [line]);
+    await this.append(thread, [...before, line]);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");
   }
 
@@ -177,8 +196,8 @@ export class AgentKind implements Kind {
 
   describe({ threadId, status }: StoredThread): KindDescription {
     const agent = this.#options.store.agents.find(threadId);
-    if (!agent) return { waiting: 0, number: null, awaiting: null, problem: null };
-    const { number, awaiting } = agent;
+    if (!agent) return NO_AGENT;
+    const { number, awaiting, fold } = agent;
     const now =
       status === "killed" ? { ...agent, waiting: 0, problem: null, status } : this.describeAgent(agent);
     return {
@@ -188,6 +207,8 @@ export class AgentKind implements Kind {
       awaiting,
       waiting: now.waiting,
       problem: now.problem,
+      doing: status === "killed" ? null : doingOf(fold),
+      activeAt: fold.ts,
     };
   }
 

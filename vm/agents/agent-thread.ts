@@ -65,6 +65,13 @@ export class AgentThread {
     );
   }
 
+  /** Whether a person holds the thread, as far as the inbox tells. */
+  get isPaused(): boolean {
+    const controls = this.#unread().flatMap((line) => (line.op === "control" ? [line.control] : []));
+    const last = controls.findLast((control) => control === "pause" || control === "resume");
+    return last === undefined ? this.#fold.isPaused : last === "pause";
+  }
+
   #unread(): InboxLine[] {
     return this.#inbox.unread(this.#fold.lastInboxId?.byte);
   }

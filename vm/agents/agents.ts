@@ -9,7 +9,7 @@ import type {
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
-import type { StepRow } from "../store/steps.ts";
+import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -17,6 +17,7 @@ import type { AgentKind } from "./agent-kind.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { answerLine, controlLine } from "./requests.ts";
+import { refuseControl } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
 
 export interface AgentsOptions {
@@ -78,7 +79,7 @@ export class Agents {
   }
 
   /** @throws AppError `not_found` */
-  listSteps(threadId: string, query: { afterSeq: number; limit: number }): StepRow[] {
+  listSteps(threadId: string, query: StepsQuery): StepRow[] {
     this.#options.threads.getStored(threadId);
     return this.#options.store.steps.list(threadId, query);
   }
@@ -124,11 +125,21 @@ export class Agents {
     }
   }
 
-  /** @throws AppError `not_found`, `thread_ended` */
+  /** @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with */
   async control(threadId: string, request: ControlRequest): Promise<void> {
-    const { queue, kind, now } = this.#options;
+    const { queue, kind, folders, now } = this.#options;
     this.#options.threads.getStored(threadId);
-    await queue.run(threadId, () => kind.append(this.#getOpen(threadId), [controlLine(request, now())]));
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      const agent = folders.findConfig(threadId)?.agent;
+      if (agent) refuseControl(agent, request);
+      const line = controlLine(request, now());
+      const input = request.control === "resume" ? request.input : undefined;
+      if (!input) return kind.append(thread, [line]);
+      const { inputId } = input;
+      if (inputId !== undefined && (await kind.hasTaken(thread, inputId))) return;
+      await kind.takeMessage(thread, { ...input, enter: true, source: request.by }, [line]);
+    });
   }
 
   #getOpen(threadId: string) {

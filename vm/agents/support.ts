@@ -1,5 +1,7 @@
 /** What of a configuration is held to: the rest is refused, since a limit that nobody enforces is worse than none. */
+import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
+import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** @throws AppError `unsupported` naming the first field that the engine can't do. */
@@ -18,6 +20,25 @@ export function refuseUnsupported(agent: AgentConfig): void {
     refuse("workspace", "an agent works in its directory; worktrees are not made yet.");
   if (parentThreadId !== undefined) refuse("parentThreadId", "agents have no children yet.");
   if (originThreadId !== undefined) refuse("originThreadId", "threads can't be branched yet.");
+}
+
+/** @throws AppError `unsupported` if the thread's engine can't do it, `invalid_request` if nobody could. */
+export function refuseControl({ engine, permissionMode }: AgentConfig, request: ControlRequest): void {
+  const { control } = request;
+  if (!ENGINE_CONTROLS[engine].includes(control)) {
+    throw new AppError("unsupported", `The engine ${engine} can't do that: ${control}.`);
+  }
+  if (request.control !== "mode") return;
+  if (!PERMISSION_MODES.some((mode) => mode === request.modeId)) {
+    throw new AppError("invalid_request", `modeId: must be one of ${PERMISSION_MODES.join(", ")}.`);
+  }
+  // The engine takes it only if it was started with it.
+  if (request.modeId === "bypassPermissions" && permissionMode !== "bypassPermissions") {
+    throw new AppError(
+      "unsupported",
+      "modeId: bypassPermissions is for threads that were made with it; this one was not.",
+    );
+  }
 }
 
 function definedIn(fields: object): string[] {

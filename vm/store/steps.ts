@@ -34,9 +34,16 @@ const rowSchema = z
 
 export type StepRow = z.infer<typeof rowSchema>;
 
+export interface StepsQuery {
+  afterSeq: number;
+  beforeSeq?: number | undefined;
+  limit: number;
+}
+
 export class StepTable {
   readonly #set;
   readonly #list;
+  readonly #listBefore;
   readonly #removeAll;
 
   constructor(db: Database) {
@@ -51,6 +58,10 @@ export class StepTable {
     this.#list = db.prepare(
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = @threadId AND seq > @afterSeq ORDER BY seq LIMIT @limit`,
+    );
+    this.#listBefore = db.prepare(
+      `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
+       FROM steps WHERE thread_id = @threadId AND seq > @afterSeq AND seq < @beforeSeq ORDER BY seq DESC LIMIT @limit`,
     );
     this.#removeAll = db.prepare("DELETE FROM steps WHERE thread_id = ?");
   }
@@ -79,8 +90,12 @@ export class StepTable {
     this.#removeAll.run(threadId);
   }
 
-  /** In the order in which they began. */
-  list(threadId: string, { afterSeq, limit }: { afterSeq: number; limit: number }): StepRow[] {
-    return this.#list.all({ threadId, afterSeq, limit }).map((row) => rowSchema.parse(row));
+  /** In the order in which they began: the first `limit`, or, with `beforeSeq`, the last of those before it. */
+  list(threadId: string, { afterSeq, beforeSeq, limit }: StepsQuery): StepRow[] {
+    const rows =
+      beforeSeq === undefined
+        ? this.#list.all({ threadId, afterSeq, limit })
+        : this.#listBefore.all({ threadId, afterSeq, beforeSeq, limit }).reverse();
+    return rows.map((row) => rowSchema.parse(row));
   }
 }

@@ -18,8 +18,21 @@ export type Input = z.output<typeof inputRequestSchema>;
 export type ThreadToStore = Omit<NewThread, "agentSession">;
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
-export type KindDescription = Pick<Thread, "waiting" | "number" | "awaiting" | "problem"> &
+export type KindDescription = Pick<
+  Thread,
+  "waiting" | "number" | "awaiting" | "problem" | "doing" | "activeAt"
+> &
   Partial<Pick<Thread, "status" | "processRunning">>;
+
+/** Of a thread that is no agent's. */
+export const NO_AGENT: KindDescription = {
+  waiting: 0,
+  number: null,
+  awaiting: null,
+  problem: null,
+  doing: null,
+  activeAt: null,
+};
 
 /** If nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */
 export interface Kind {

@@ -8,7 +8,7 @@ import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../end
 import type { Programs } from "../programs.ts";
 import type { ThreadFiles } from "../thread-files.ts";
 import type { Typing } from "../typing.ts";
-import type { Input, Kind, KindDescription, ThreadToStore } from "./kind.ts";
+import { type Input, type Kind, type KindDescription, NO_AGENT, type ThreadToStore } from "./kind.ts";
 import { findShell, shellArgv } from "./shell-command.ts";
 
 export interface TerminalKindOptions {
@@ -95,7 +95,7 @@ export class TerminalKind implements Kind {
   }
 
   describe(): KindDescription {
-    return { waiting: 0, number: null, awaiting: null, problem: null };
+    return NO_AGENT;
   }
 
   async diskBytes(): Promise<number> {
