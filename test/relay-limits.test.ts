@@ -1,8 +1,9 @@
 /** What Discord limits, refuses or leaves without an answer: it delays what it concerns, and people read why. */
 import { expect, test } from "vitest";
-import type { Fault, FaultRequest } from "../local-discord/faults.ts";
+import type { FaultRequest } from "../local-discord/faults.ts";
 import { runRelay } from "../relay/run.ts";
 import { createLog } from "../shared/log.ts";
+import { closeBucket } from "./support/limits.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
@@ -19,26 +20,6 @@ async function start(
   return all;
 }
 
-/** Answers 429 to what `isMeant` picks until `closedMs` have passed since the first such request. */
-function closeBucket(
-  { discord }: Everything,
-  isMeant: (request: FaultRequest) => boolean,
-  closedMs: number,
-  scope: "user" | "shared" | "global" = "user",
-): { hits: () => number } {
-  let openAt: number | undefined;
-  let hits = 0;
-  discord.driver.faults.rest = (request): Fault | undefined => {
-    if (!isMeant(request)) return undefined;
-    openAt ??= Date.now() + closedMs;
-    const retryAfterMs = openAt - Date.now();
-    if (retryAfterMs <= 0) return undefined;
-    hits += 1;
-    return { kind: "rate-limit", scope, retryAfterMs };
-  };
-  return { hits: () => hits };
-}
-
 const isThreadMade = ({ method, route }: FaultRequest) =>
   method === "POST" && route.endsWith("/channels/:channel/threads");
 
@@ -52,7 +33,11 @@ test.concurrent("a limit of one thread's messages delays that thread alone", asy
   const closed = await all.openTerminal("cat");
   const other = await all.openTerminal("cat");
   await showsLine(all, other, "before");
-  const bucket = closeBucket(all, ({ path }) => path.includes(`/channels/${closed}/messages`), CLOSED_MS);
+  const bucket = closeBucket(
+    all.discord.driver,
+    ({ path }) => path.includes(`/channels/${closed}/messages`),
+    CLOSED_MS,
+  );
   await all.sidecar.client.sendInput(closed, { text: "held up" });
   await until("the limit to be met", () => bucket.hits() > 0);
   for (const line of ["one", "two", "three"]) await showsLine(all, other, line);
@@ -66,7 +51,7 @@ test.concurrent("a limit of one interaction's answer delays that answer alone", 
 }) => {
   const all = await start(onTestFinished);
   const other = await all.openTerminal("cat");
-  const bucket = closeBucket(all, ({ path }) => path.includes("/webhooks/"), CLOSED_MS);
+  const bucket = closeBucket(all.discord.driver, ({ path }) => path.includes("/webhooks/"), CLOSED_MS);
   all.discord.driver.command(all.you, all.discord.channelId, "status");
   await until("the limit to be met", () => bucket.hits() > 0);
   for (const line of ["one", "two"]) await showsLine(all, other, line);
@@ -77,7 +62,7 @@ test.concurrent("a limit of new threads: the person reads how long, others go on
 }) => {
   const all = await start(onTestFinished);
   const other = await all.openTerminal("cat");
-  const bucket = closeBucket(all, isThreadMade, 6_000, "shared");
+  const bucket = closeBucket(all.discord.driver, isThreadMade, 6_000, "shared");
   const command = all.discord.driver.command(all.you, all.discord.channelId, "terminal", {
     dir: ".",
     command: "cat",
@@ -104,7 +89,12 @@ test.concurrent("a limit of the whole bot does hold up every thread", async ({ o
   const all = await start(onTestFinished);
   const [first, second] = [await all.openTerminal("cat"), await all.openTerminal("cat")];
   await showsLine(all, second, "before");
-  const bucket = closeBucket(all, ({ path }) => path.includes(`/channels/${first}/`), 3_000, "global");
+  const bucket = closeBucket(
+    all.discord.driver,
+    ({ path }) => path.includes(`/channels/${first}/`),
+    3_000,
+    "global",
+  );
   await all.sidecar.client.sendInput(first, { text: "too fast" });
   await until("the limit to be met", () => bucket.hits() > 0);
   const closedAt = Date.now();

@@ -1,12 +1,12 @@
 /** What generated hostile programs cost the relay's documents, and the worst of them. */
-import { Document } from "../relay/content/document.ts";
+import { Document } from "../../relay/content/document.ts";
 import {
   HEAVY,
   type HostileProgram,
   hostileProgram,
   measureFeed,
   printed,
-} from "../relay/content/testing/hostile.ts";
+} from "../../relay/content/testing/hostile.ts";
 
 export interface HostileFigures {
   /** The longest that the event loop stood still, by the clock, and in CPU time. */

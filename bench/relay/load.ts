@@ -1,0 +1,150 @@
+/** Relay, sidecar and local Discord as processes of their own, with threads that print; what comes through, and when. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type LocalDiscord, runLocalDiscord } from "../../local-discord/run.ts";
+import { makeRelayProcess, type RelayProcess } from "../../test/support/relay-process.ts";
+import { spawnSidecar } from "../../test/support/sidecar.ts";
+import { findDifference, rowsOfLog, rowsShown } from "../../test/support/streaming.ts";
+import { until } from "../../test/support/wait.ts";
+import { cpuSeconds, percentile } from "../measure.ts";
+import type { Figure } from "./figures.ts";
+
+/** How long and how much: in full or in a short form. */
+export interface Extent {
+  pick: <T>(full: T, smoke: T) => T;
+  /** What is random follows from it. */
+  seed: number;
+}
+
+export type Row = (extent: Extent) => Promise<Figure[]>;
+
+export interface Load {
+  discord: LocalDiscord;
+  sidecar: Awaited<ReturnType<typeof spawnSidecar>>;
+  relay: RelayProcess;
+  threadIds: string[];
+  /** Milliseconds from printed to visible, by thread. */
+  latencies: Map<string, number[]>;
+  /** Ends all printing and waits until every thread shows its log. */
+  finish: (timeoutMs?: number) => Promise<{ different: string[] }>;
+}
+
+/** As people run it: `npm run bench:relay` has built it. */
+const PROGRAM = { file: fileURLToPath(new URL("../../dist/relay/main.js", import.meta.url)) };
+export const STAMPED = /^(\d{13}) (\d+)$/gm;
+
+/** A line every 100 ms with the time in it, without a process for each. What is typed is recorded. */
+export function printer(i: number, intervalMs = 100): string {
+  return [
+    "exec 3<> <(:); i=0",
+    `(while [ ! -e stop ]; do i=$((i+1)); t=$EPOCHREALTIME; echo "\${t:0:10}\${t:11:3} $i"; read -rt ${intervalMs / 1_000} -u 3; done; echo "that was all of it") &`,
+    `exec cat >> typed-${i}`,
+  ].join("\n");
+}
+
+export async function withLoad<T>(commands: readonly string[], work: (load: Load) => Promise<T>): Promise<T> {
+  const sidecar = await spawnSidecar({ MAX_THREADS: "200", LOG_LEVEL: "info" });
+  // Only the time between two logins is not Discord's: the relay is restarted again and again.
+  const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
+  const you = discord.you.id;
+  const relay = makeRelayProcess(
+    PROGRAM,
+    {
+      vmUrl: sidecar.url,
+      vmToken: sidecar.token,
+      discordToken: discord.botToken,
+      discordApiUrl: discord.apiUrl,
+      channelId: discord.channelId,
+      allowedUserIds: new Set([you]),
+      pollIntervalMs: 1_000,
+      isAnsi: false,
+      logLevel: "info",
+    },
+    sidecar.folders.home,
+  );
+  try {
+    const threadIds: string[] = [];
+    for (const [i, command] of commands.entries()) {
+      const { id } = discord.driver.createThread(you, `thread ${i}`);
+      await sidecar.client.createThread({
+        threadId: id,
+        type: "terminal",
+        dir: ".",
+        command,
+        createdBy: you,
+      });
+      threadIds.push(id);
+    }
+    relay.start();
+    await relay.untilReady();
+    const latencies = watchLatencies(discord);
+    const finish = async (timeoutMs = 60_000) => {
+      writeFileSync(join(sidecar.reposDir, "stop"), "");
+      const everything = { sidecar, discord };
+      let different: string[] = [];
+      const look = async () => {
+        different = [];
+        for (const threadId of threadIds) {
+          const log = await rowsOfLog(everything, threadId);
+          const difference = findDifference(rowsShown(everything, threadId), log);
+          if (difference !== undefined) different.push(`${threadId}: ${difference}`);
+          if (!log.includes("that was all of it")) different.push(`${threadId}: still printing`);
+        }
+        return different.length === 0;
+      };
+      await until("equal texts", look, { timeoutMs, intervalMs: 500 }).catch(() => undefined);
+      return { different };
+    };
+    return await work({ discord, sidecar, relay, threadIds, latencies, finish });
+  } finally {
+    await relay.stop();
+    await discord.close();
+    await sidecar.close();
+  }
+}
+
+/** Every stamped line, the first time that a message with it is applied. */
+function watchLatencies(discord: LocalDiscord): Map<string, number[]> {
+  const latencies = new Map<string, number[]>();
+  const newest = new Map<string, number>();
+  discord.driver.onEvent((event) => {
+    if (event.type !== "message-create" && event.type !== "message-update") return;
+    const now = Date.now();
+    const { channel_id: threadId, content } = event.message;
+    for (const [, stamp, number] of content.matchAll(STAMPED)) {
+      if (Number(number) <= (newest.get(threadId) ?? 0)) continue;
+      newest.set(threadId, Number(number));
+      const list = latencies.get(threadId) ?? [];
+      if (list.length === 0) latencies.set(threadId, list);
+      list.push(now - Number(stamp));
+    }
+  });
+  return latencies;
+}
+
+export function overall(latencies: Map<string, number[]>, percent: number): number {
+  return percentile(
+    [...latencies.values()].flat().sort((a, b) => a - b),
+    percent,
+  );
+}
+
+/**
+ * From here on only: what came before the relay had found its threads is no streaming.
+ * @returns how much of a core the relay took, in percent.
+ */
+export async function stream(
+  { discord, latencies, relay }: Load,
+  seconds: number,
+  settleMs = 3_000,
+): Promise<number> {
+  await until("the first lines", () => latencies.size > 0, { timeoutMs: 30_000 });
+  await sleep(settleMs);
+  latencies.clear();
+  discord.driver.stats.reset();
+  const before = cpuSeconds([relay.pid()]);
+  await sleep(seconds * 1_000);
+  return (100 * (cpuSeconds([relay.pid()]) - before)) / seconds;
+}
