@@ -68,8 +68,11 @@ export interface Content<Reply> {
   accept(reply: Reply, now: number, signal: AbortSignal): Promise<void>;
   /** A person wrote: what comes from now on stands below their message. */
   breakPage(): void;
-  /** The pages that are not confirmed, in the order in which a person reads them. */
-  pages(now: number): readonly Page[];
+  /**
+   * The pages that are not confirmed, in the order in which a person reads them.
+   * @param room so many new messages Discord takes in the next moments. What a flood leaves is made to fit.
+   */
+  pages(now: number, room?: number): readonly Page[];
   begin(key: string): void;
   /** @param keys sealed pages of the last {@link pages} whose messages are as they will stay. */
   confirm(keys: readonly string[]): void;

@@ -206,6 +206,11 @@ export class Document {
     return (this.#pager.pages(this.#screen.live()).live.at(-1)?.index ?? this.#pager.index - 1) + 1;
   }
 
+  /** See {@link Pager.squeeze}. */
+  squeeze(room: number): void {
+    this.#pager.squeeze(room, this.#screen.live());
+  }
+
   /** Call before sending: pages below `index` have a message, or will. A flood leaves them, and freezes a gap. */
   begin(index: number): void {
     this.#pager.begin(index);

@@ -15,6 +15,9 @@ export const SCREEN_PREFIX = "▣ full screen\n";
 /** What the document's state may take of the mark, so that the whole mark fits. */
 export const MAX_STATE_CHARACTERS = 3_500;
 
+/** So many messages a flood's end leaves to what comes next, which may be another flood. */
+const RESERVED_SENDS = 2;
+
 export interface LogContentOptions {
   thread: Thread;
   isAnsi: boolean;
@@ -103,18 +106,19 @@ export class LogContent implements Content<OutputReply> {
   }
 
   /** While a flood goes on, or may begin, pages wait that would soon give way to a gap. */
-  pages(now: number): Page[] {
+  pages(now: number, room = Infinity): Page[] {
     if (this.offset < this.#behindUntil) return [];
+    const backlogUntil = this.#gauge.backlogUntil(this.#document.pageCount > this.#begun + 1, now);
+    const overAt = Math.max(this.#gauge.endsAt(now), backlogUntil);
+    if (room > 0 && overAt <= now) this.#document.squeeze(room - RESERVED_SENDS);
     const views = this.#document.pages();
     const picture = views.find(({ kind }) => kind === "screen");
     const logs = views.filter(({ kind }) => kind !== "screen");
     const count = (logs.at(-1)?.index ?? this.#confirmed - 1) + 1;
-    const floodEndsAt = this.#gauge.endsAt(now);
     const gap = logs.find(({ kind, isSealed }) => kind === "gap" && !isSealed)?.index ?? Infinity;
-    const backlogUntil = this.#gauge.backlogUntil(count > this.#begun + 1, now);
     const pages = logs.map((view) => {
       const page = this.#page(view, !picture && view.index === count - 1);
-      if (view.index > gap) return { ...page, notBefore: Math.max(floodEndsAt, backlogUntil) };
+      if (view.index > gap) return { ...page, notBefore: overAt };
       return view.index < this.#begun ? page : { ...page, notBefore: backlogUntil };
     });
     for (let index = count; index < this.#begun; index++) pages.push(this.#surplus(index));

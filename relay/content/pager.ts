@@ -160,6 +160,17 @@ export class Pager {
   }
 
   /**
+   * A flood is over, and so many messages can be sent now: of its newest pages the gap takes those that would have
+   * to wait, so that the very last one need not.
+   */
+  squeeze(room: number, live: readonly Line[]): void {
+    const open = this.#findOpenGap();
+    if (open === undefined) return;
+    const own = open.index >= this.#begun ? 1 : 0;
+    this.#collapse(Math.max(0, room - own - this.pages(live).live.length));
+  }
+
+  /**
    * Whether a gap may still grow: until the page after it has begun. A gap of bytes that are gone grows only until
    * it has a message itself.
    */
@@ -190,11 +201,15 @@ export class Pager {
     this.#collapse();
   }
 
-  #collapse(): void {
+  #findOpenGap(): Page | undefined {
+    return this.#waiting.find((page) => page.isGap && page.size.lines > 0 && this.isOpen(page));
+  }
+
+  #collapse(keptPages = KEPT_PAGES): void {
     // While a flood goes on, its gap grows, also when it has a message: at the end only the newest pages are to be sent.
-    const open = this.#waiting.find((page) => page.isGap && page.size.lines > 0 && this.isOpen(page));
-    const maxPages = open ? Math.min(KEPT_PAGES + 1, this.#maxBacklog) : this.#maxBacklog;
-    const range = collapse(this.#waiting, open?.index ?? this.#begun, maxPages, KEPT_PAGES);
+    const open = this.#findOpenGap();
+    const maxPages = open ? Math.min(keptPages + 1, this.#maxBacklog) : this.#maxBacklog;
+    const range = collapse(this.#waiting, open?.index ?? this.#begun, maxPages, keptPages);
     if (range === undefined) return;
     const dropped = this.#waiting.slice(range.from, range.to);
     const index = dropped[0]?.index ?? 0;

@@ -16,6 +16,11 @@ export class Pace {
     return this.#sentAt.length < SENDS ? 0 : (this.#sentAt[0] ?? 0) + SENDS_PER_MS;
   }
 
+  /** How many messages may be sent by then. */
+  room(at: number): number {
+    return SENDS - this.#sentAt.filter((sentAt) => sentAt + SENDS_PER_MS > at).length;
+  }
+
   /** When the next message may be edited or deleted. */
   nextEditAt(): number {
     return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + EDIT_INTERVAL_MS;

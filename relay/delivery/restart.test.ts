@@ -1,110 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { OutputReply, Thread } from "../../shared/api.ts";
-import { LogContent } from "../content/log-content.ts";
-import type { LogMark } from "../content/log-mark.ts";
 import { joinPages } from "../content/pages.ts";
-import { planPages, type SentMessage, shownBy } from "./plan.ts";
-
-const never = new AbortController().signal;
-const NOW = 1_800_000_000_000;
-
-/** What a relay does to one thread, and Discord and the sidecar behind it. */
-class World {
-  log = "";
-  lines = 0;
-  mark: LogMark | undefined;
-  readonly messages = new Map<string, { key: string; text: string }>();
-  rows = new Map<string, SentMessage>();
-  content = this.open();
-  keptEvents = 0;
-  now = NOW;
-  #nextId = 1;
-
-  open(): LogContent {
-    const thread = {
-      threadId: "1",
-      processRunning: true,
-      offset: this.log.length,
-      cols: 80,
-      rows: 24,
-      createdBy: "x",
-    } as Thread;
-    const keys = [...(this.rows ?? new Map()).keys()];
-    return new LogContent({ thread, isAnsi: false, mark: this.mark, keys, getThread: async () => thread });
-  }
-
-  print(count: number): void {
-    for (let i = 0; i < count; i++) this.log += `row ${++this.lines}\r\n`;
-  }
-
-  async read(limit: number): Promise<void> {
-    const { offset } = this.content;
-    const end = Math.min(this.log.length, offset + limit);
-    const reply = {
-      output: this.log.slice(offset, end),
-      start: offset,
-      offset: end,
-      firstOffset: 0,
-      more: end < this.log.length,
-      status: "running",
-      processRunning: true,
-      cols: 80,
-      rows: 24,
-    } as OutputReply;
-    await this.content.accept(reply, this.now, never);
-  }
-
-  save(): void {
-    const mark = this.content.mark();
-    if (mark === undefined) return;
-    this.mark = JSON.parse(JSON.stringify(mark));
-    this.keptEvents = this.content.eventCount;
-    const newest = [...this.rows].sort(([, a], [, b]) => Number(b.id) - Number(a.id))[0]?.[0];
-    for (const key of this.rows.keys())
-      if (key !== newest && !this.content.isNeeded(key, mark)) this.rows.delete(key);
-  }
-
-  kill(): void {
-    this.rows = new Map(
-      [...this.rows].map(([key, { id }]) => [key, { id, shows: undefined, isGone: false }]),
-    );
-    this.content = this.open();
-    this.keptEvents = this.content.eventCount;
-  }
-
-  /** @returns whether there was something to do. */
-  step(ignoresHold: boolean): boolean {
-    const find = (key: string) => this.rows.get(key);
-    const { actions, delivered } = planPages({
-      pages: this.content.pages(this.now),
-      find,
-      isTooOld: () => false,
-    });
-    this.content.confirm(delivered);
-    const action = actions.find(
-      (one) => one.kind !== "send" || ignoresHold || one.page.notBefore <= this.now,
-    );
-    if (!action) {
-      if (actions.length === 0) this.content.settle();
-      return false;
-    }
-    if (action.kind === "send") {
-      this.content.begin(action.page.key);
-      if (this.content.eventCount !== this.keptEvents) this.save();
-      const id = String(this.#nextId++);
-      this.messages.set(id, { key: action.page.key, text: action.page.text });
-      this.rows.set(action.page.key, { id, shows: shownBy(action.page), isGone: false });
-    } else if (action.kind === "edit") {
-      this.messages.set(action.id, { key: action.page.key, text: action.page.text });
-      this.rows.set(action.page.key, { id: action.id, shows: shownBy(action.page), isGone: false });
-    } else if (action.kind === "delete") {
-      this.messages.delete(action.id);
-      this.rows.delete(action.key);
-    }
-    return true;
-  }
-}
+import type { PageAction } from "./plan.ts";
+import { World } from "./testing/world.ts";
 
 const event = fc.oneof(
   {
@@ -132,14 +30,16 @@ test("whatever is printed, typed and killed, each row is shown once, or counted 
         else if (kind === "save") world.save();
         else if (kind === "break") world.content.breakPage();
         else if (kind === "kill") world.kill();
-        else for (let i = 0; i < n; i++) world.step(false);
+        else {
+          const isHeld = (action: PageAction) => action.kind === "send" && action.page.notBefore > world.now;
+          for (let i = 0; i < n; i++) world.step(n, isHeld);
+        }
       }
       while (world.content.offset < world.log.length) await world.read(1_000_000);
       world.now += 10_000;
-      for (let i = 0; world.step(true); i++) if (i > 1_000) throw new Error("it does not end");
+      for (let i = 0; world.step(5, () => false); i++) if (i > 1_000) throw new Error("it does not end");
       let next = 1;
-      const texts = [...world.messages].sort(([a], [b]) => Number(a) - Number(b)).map(([, { text }]) => text);
-      for (const text of texts) {
+      for (const text of world.texts()) {
         if (text.startsWith("… ")) {
           next += Number(/[\d,]+/.exec(text)?.[0].replaceAll(",", ""));
           continue;

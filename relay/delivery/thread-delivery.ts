@@ -15,6 +15,8 @@ import { Pump, type Step } from "./pump.ts";
 
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
 const MAX_LIVE_AGE_MS = 50 * 60_000;
+/** What can be sent by then is as good as sent now. */
+const SOON_MS = 1_000;
 /** So many of the newest posts stay in the ledger: asked for again after a restart, they are not sent again. */
 const KEPT_POSTS = 20;
 
@@ -173,7 +175,7 @@ export class ThreadDelivery<Reply> {
     const post = this.#nextPost();
     if (post) return { at: this.#pace.nextSendAt(), run: () => this.#sendPost(post) };
     const { content, now } = this.#options;
-    const pages = content.pages(now());
+    const pages = this.#pages();
     const { actions, delivered } = planPages({ pages, ...this.#view() });
     content.confirm(delivered);
     const steps = actions.map((action) => ({ at: this.#timeOf(action), action }));
@@ -273,11 +275,16 @@ export class ThreadDelivery<Reply> {
   /** A message was deleted, by a person or by a relay that died then. */
   async #noteGone(found: string): Promise<void> {
     const gone = await this.#ledger.findGone(found);
-    const pages = this.#options.content.pages(this.#options.now());
+    const pages = this.#pages();
     for (const key of gone) {
       const isAside = pages.some((page) => page.key === key && page.isAside);
       this.#ledger.noteGone(key, isAside || isNewest({ pages, ...this.#view() }, key));
     }
+  }
+
+  #pages(): readonly Page[] {
+    const { content, now } = this.#options;
+    return content.pages(now(), this.#pace.room(now() + SOON_MS));
   }
 
   #view() {

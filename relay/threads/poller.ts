@@ -31,6 +31,8 @@ export class Poller {
   /** Ends the wait of the request under way, or before the next: something else is to be asked for now. */
   #interrupt = new AbortController();
   #polling: Promise<void> = Promise.resolve();
+  /** Not asked for in the last round: they were still taking the reply before. */
+  #leftOut: ReadonlySet<LiveThread> = new Set();
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -76,6 +78,7 @@ export class Poller {
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
+    this.#leftOut = new Set(all.filter((thread) => !isFree(thread)));
     if (asked.length === 0) return undefined;
     const floods = asked.filter(({ hasMore }) => hasMore).length;
     const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
@@ -120,7 +123,8 @@ export class Poller {
     }
     await thread.accept(replies);
     thread.status = news.status;
-    if (news.more) this.#askAnew();
+    // Not a round later: a flood that is not looked at seems to be over.
+    if (news.more || this.#leftOut.has(thread)) this.#askAnew();
     if (isOpen(news.status) || news.more || threads.isBusy(threadId)) return;
     // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
     await endings.showAndArchive(thread);
