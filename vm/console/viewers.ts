@@ -15,7 +15,7 @@ import {
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { markKnown } from "../callers/known.ts";
-import { type AttachOptions, attachClient } from "../tmux/attach-client.ts";
+import { AttachedClient, type AttachOptions } from "../tmux/attach-client.ts";
 import { type ViewedThread, Viewer, type ViewerLimits, type ViewerOptions } from "./viewer.ts";
 
 export interface ViewersLimits extends ViewerLimits {
@@ -144,7 +144,7 @@ export class Viewers {
       hasAcks,
       viewport,
       isPlain,
-      attach: (options) => attachClient({ ...tmux, ...options, session: sessionName(threadId) }),
+      attach: (options) => new AttachedClient({ ...tmux, ...options, session: sessionName(threadId) }),
       limits: this.#limits,
       onDetached: () => this.#look(viewer),
       onGone: () => this.#remove(viewer),

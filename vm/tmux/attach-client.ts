@@ -22,22 +22,6 @@ export interface AttachOptions {
   onExit: () => void;
 }
 
-export interface AttachedClient {
-  pid: number;
-  write: (bytes: Buffer) => void;
-  /**
-   * Stops reading from the terminal. tmux notices that its client takes no more, throws away what it would have
-   * drawn, and draws the whole screen anew after `resume`; other clients and the panes are not held up.
-   */
-  pause: () => void;
-  resume: () => void;
-  resize: (cols: number, rows: number) => void;
-  /** Detaches once tmux has taken what was written. The session goes on. */
-  end: () => void;
-  /** Detaches at once. */
-  cut: () => void;
-}
-
 /** What xterm.js and most terminals can do beyond what terminfo's xterm-256color says. */
 const FEATURES = "RGB,usstyle,overline,strikethrough";
 /**
@@ -57,61 +41,108 @@ const READ_BYTES = 4 * 1024;
 /** The kernel holds so much of what was written and not read. */
 const KERNEL_BYTES = 68 * 1024;
 
-/** The fork takes some 10 ms in which nothing else runs: once a viewer, never per key. */
-export function attachClient(options: AttachOptions): AttachedClient {
-  const { stateDir, env, session, cols, rows, isReadOnly, isPlain } = options;
-  const flags = isReadOnly ? ["-f", "read-only,ignore-size"] : ["-f", "ignore-size"];
-  const features = isPlain ? [] : ["-T", FEATURES];
-  const args = ["-u", "-S", join(stateDir, "tmux.sock"), "-f", "/dev/null", ...features];
-  const pty = spawn("tmux", [...args, "attach-session", ...flags, "-t", `=${session}:`], {
-    cols,
-    rows,
-    cwd: stateDir,
-    env: { ...env, TERM: "xterm-256color" },
-    encoding: null,
-  });
-  // Until tmux has made the terminal raw, keys would be lost or mean something else: a C-c would end the client.
-  let typedBefore: Buffer[] | undefined = [];
-  let isOver = false;
-  let hasEnded = false;
-  let isEnding = false;
-  let writtenBytes = 0;
-  let killTimer: NodeJS.Timeout | undefined;
-  const write = (bytes: Buffer) => {
-    pty.write(bytes);
-    writtenBytes += bytes.length;
-  };
-  // Without an encoding node-pty hands out buffers, whatever its types say.
-  pty.onData((data: unknown) => {
-    if (!Buffer.isBuffer(data)) return;
-    for (const bytes of typedBefore ?? []) write(bytes);
-    typedBefore = undefined;
-    if (hasEnded) return;
+/** Starting one is a fork that takes some 10 ms in which nothing else runs: once a viewer, never per key. */
+export class AttachedClient {
+  readonly #options: AttachOptions;
+  readonly #pty: IPty;
+  /** Until tmux has made the terminal raw, keys would be lost or mean something else: a C-c would end the client. */
+  #typedBefore: Buffer[] | undefined = [];
+  #writtenBytes = 0;
+  /** The process is gone. */
+  #isOver = false;
+  /** Nothing is passed on any more, in either direction. */
+  #hasEnded = false;
+  #isEnding = false;
+  #killTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: AttachOptions) {
+    this.#options = options;
+    this.#pty = spawnClient(options);
+    // Without an encoding node-pty hands out buffers, whatever its types say.
+    this.#pty.onData((data: unknown) => {
+      if (Buffer.isBuffer(data)) this.#receive(data);
+    });
+    this.#pty.onExit(() => {
+      this.#isOver = true;
+      clearTimeout(this.#killTimer);
+      options.onExit();
+    });
+  }
+
+  get pid(): number {
+    return this.#pty.pid;
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#isOver || this.#hasEnded) return;
+    if (this.#typedBefore) this.#typedBefore.push(bytes);
+    else this.#pass(bytes);
+  }
+
+  /**
+   * Stops reading from the terminal. tmux notices that its client takes no more, throws away what it would have
+   * drawn, and draws the whole screen anew after `resume`; other clients and the panes are not held up.
+   */
+  pause(): void {
+    this.#pty.pause();
+  }
+
+  resume(): void {
+    this.#pty.resume();
+  }
+
+  resize(cols: number, rows: number): void {
+    if (this.#isOver || this.#hasEnded) return;
+    try {
+      this.#pty.resize(cols, rows);
+    } catch {
+      // The terminal is closed and the client's end is about to be told: nothing is left to resize.
+    }
+  }
+
+  /** Detaches once tmux has taken what was written. The session goes on. */
+  end(): void {
+    if (this.#isOver || this.#isEnding) return;
+    this.#isEnding = true;
+    this.#hasEnded = true;
+    // Read on, so that whatever tmux still writes to this terminal is taken and can hold up nobody.
+    this.#pty.resume();
+    // A tmux that does not answer takes nothing either.
+    const cut = () => this.cut();
+    withDeadline(this.#untilTaken(), LONGEST_END_MS, "tmux's reading").then(cut, cut);
+  }
+
+  /** Detaches at once. */
+  cut(): void {
+    if (this.#isOver || this.#killTimer) return;
+    this.#killTimer = setTimeout(() => this.#pty.kill("SIGKILL"), KILL_AFTER_MS);
+    this.#pty.kill("SIGHUP");
+  }
+
+  #receive(data: Buffer): void {
+    for (const bytes of this.#typedBefore ?? []) this.#pass(bytes);
+    this.#typedBefore = undefined;
+    if (this.#hasEnded) return;
     const farewell = data.indexOf(FAREWELL);
-    if (farewell === -1) return options.onData(data);
-    hasEnded = true;
-    if (farewell > 0) options.onData(data.subarray(0, farewell));
-  });
-  pty.onExit(() => {
-    isOver = true;
-    clearTimeout(killTimer);
-    options.onExit();
-  });
-  const hangUp = () => {
-    if (isOver || killTimer) return;
-    killTimer = setTimeout(() => pty.kill("SIGKILL"), KILL_AFTER_MS);
-    pty.kill("SIGHUP");
-  };
+    this.#hasEnded = farewell !== -1;
+    const drawn = this.#hasEnded ? data.subarray(0, farewell) : data;
+    if (drawn.length > 0) this.#options.onData(drawn);
+  }
+
+  #pass(bytes: Buffer): void {
+    this.#pty.write(bytes);
+    this.#writtenBytes += bytes.length;
+  }
+
   /** A client that ends takes with it what tmux has not read from its terminal. */
-  const untilTaken = async () => {
-    const countWaiting = () => (isOver ? 0 : sumLengths(typedBefore ?? []) + countUnwritten(pty));
-    const left = await untilEmpty(countWaiting);
+  async #untilTaken(): Promise<void> {
+    const left = await untilEmpty(() => this.#countWaiting());
     if (left > 0) return;
     // Before tmux answers, it looks at every terminal that had something to read.
-    let looks = Math.ceil(Math.min(writtenBytes, KERNEL_BYTES) / READ_BYTES);
-    for (const startedAt = performance.now(); looks > 0 && !isOver; looks--) {
+    let looks = Math.ceil(Math.min(this.#writtenBytes, KERNEL_BYTES) / READ_BYTES);
+    for (const startedAt = performance.now(); looks > 0 && !this.#isOver; looks--) {
       await pause(LOOK_MS); // the kernel hands the terminal's next piece over in a thread of its own
-      const answered = await options.ping().then(
+      const answered = await this.#options.ping().then(
         () => true,
         () => false, // tmux is busy, or gone: the time below says when that is enough
       );
@@ -119,35 +150,24 @@ export function attachClient(options: AttachOptions): AttachedClient {
       if (performance.now() - startedAt > LINGER_MS) return;
       looks += 1;
     }
-  };
-  return {
-    pid: pty.pid,
-    write: (bytes) => {
-      if (isOver || hasEnded) return;
-      if (typedBefore) typedBefore.push(bytes);
-      else write(bytes);
-    },
-    pause: () => pty.pause(),
-    resume: () => pty.resume(),
-    resize: (newCols, newRows) => {
-      if (isOver || hasEnded) return;
-      try {
-        pty.resize(newCols, newRows);
-      } catch {
-        // The terminal is closed and the client's end is about to be told: nothing is left to resize.
-      }
-    },
-    end: () => {
-      if (isOver || isEnding) return;
-      isEnding = true;
-      hasEnded = true;
-      // Read on, so that whatever tmux still writes to this terminal is taken and can hold up nobody.
-      pty.resume();
-      // A tmux that does not answer takes nothing either.
-      withDeadline(untilTaken(), LONGEST_END_MS, "tmux's reading").then(hangUp, hangUp);
-    },
-    cut: hangUp,
-  };
+  }
+
+  #countWaiting(): number {
+    return this.#isOver ? 0 : sumLengths(this.#typedBefore ?? []) + countUnwritten(this.#pty);
+  }
+}
+
+function spawnClient({ stateDir, env, session, cols, rows, isReadOnly, isPlain }: AttachOptions): IPty {
+  const flags = isReadOnly ? ["-f", "read-only,ignore-size"] : ["-f", "ignore-size"];
+  const features = isPlain ? [] : ["-T", FEATURES];
+  const args = ["-u", "-S", join(stateDir, "tmux.sock"), "-f", "/dev/null", ...features];
+  return spawn("tmux", [...args, "attach-session", ...flags, "-t", `=${session}:`], {
+    cols,
+    rows,
+    cwd: stateDir,
+    env: { ...env, TERM: "xterm-256color" },
+    encoding: null,
+  });
 }
 
 /** Resolves with what is left once nothing is, or nothing moves for {@link LINGER_MS}. */
