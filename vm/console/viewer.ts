@@ -8,13 +8,13 @@ import {
   clientFrameSchema,
   closeCodeOf,
   describeState,
-  MAX_UNREAD_BYTES,
-  RESUME_UNREAD_BYTES,
   type ServerFrame,
   type Viewport,
 } from "../../shared/attach.ts";
 import { assertNever } from "../../shared/errors.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
+import { TypingPace } from "./typing-pace.ts";
+import { Unread } from "./unread.ts";
 
 /** What a viewer needs to know of its thread. */
 export type ViewedThread = Pick<Thread, "threadId" | "status" | "exitCode" | "signal" | "cols" | "rows">;
@@ -50,9 +50,6 @@ export interface ViewerOptions {
 const SETTLE_MS = 3_000;
 /** An exited thread whose client has ended may be about to be killed. */
 const SETTLE_EXITED_MS = 1_000;
-/** Typing is sent on at once up to this many bytes, then at this rate: tmux holds what a program does not read. */
-const INPUT_BURST_BYTES = 1024 * 1024;
-const INPUT_BYTES_PER_MS = 256;
 
 /**
  * When more is on its way than the viewer takes, the tmux client's terminal is simply not read for a while. tmux
@@ -64,20 +61,16 @@ const INPUT_BYTES_PER_MS = 256;
 export class Viewer {
   readonly #options: ViewerOptions;
   readonly #socket: WebSocket;
+  readonly #unread: Unread;
+  readonly #typing: TypingPace;
   #thread: ViewedThread;
   #client: AttachedClient | undefined;
   /** The size of the tmux client's terminal, and the one that it shall have. */
   #drawn: Viewport;
   #viewport: Viewport | undefined;
-  #sentBytes = 0;
-  #ackedBytes = 0;
-  /** The least that has been unread since the pause, and when that was: less is progress. */
-  #pausedAt: { unreadBytes: number; at: number } | undefined;
   #detachedAt: number | undefined;
   #isAlive = true;
   #pingedAt = performance.now();
-  #input = { budget: INPUT_BURST_BYTES, at: performance.now() };
-  #inputTimer: NodeJS.Timeout | undefined;
   #closeTimer: NodeJS.Timeout | undefined;
   #isEnding = false;
   #isGone = false;
@@ -86,6 +79,8 @@ export class Viewer {
   constructor(options: ViewerOptions) {
     this.#options = options;
     this.#socket = options.socket;
+    this.#unread = new Unread(options.hasAcks);
+    this.#typing = new TypingPace(options.socket);
     this.#thread = options.thread;
     this.#viewport = options.viewport;
     const { cols, rows } = this.#viewport ?? options.thread;
@@ -137,10 +132,9 @@ export class Viewer {
   close(code: number, reason: string, frame?: ServerFrame): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
-    clearTimeout(this.#inputTimer);
+    this.#typing.end();
     this.#client?.end();
     if (frame) this.#send(frame);
-    this.#socket.resume();
     this.#socket.close(code, reason);
     this.#closeTimer = setTimeout(() => this.#socket.terminate(), this.#options.limits.closeGraceMs);
   }
@@ -153,34 +147,14 @@ export class Viewer {
 
   #draw(chunk: Buffer): void {
     if (this.#isEnding) return;
-    this.#sentBytes += chunk.length;
-    this.#socket.send(chunk, { binary: true }, this.#afterSend);
-    const unreadBytes = this.#unreadBytes();
-    if (unreadBytes <= MAX_UNREAD_BYTES || this.#pausedAt) return;
-    this.#client?.pause();
-    this.#pausedAt = { unreadBytes, at: performance.now() };
+    this.#socket.send(chunk, { binary: true }, this.#goOn);
+    if (this.#unread.sent(chunk.length, this.#socket.bufferedAmount, performance.now()))
+      this.#client?.pause();
   }
 
-  readonly #afterSend = (): void => {
-    if (this.#pausedAt) this.#resumeWhereRead(this.#pausedAt);
+  readonly #goOn = (): void => {
+    if (this.#unread.isReadAgain(this.#socket.bufferedAmount, performance.now())) this.#client?.resume();
   };
-
-  #resumeWhereRead(paused: { unreadBytes: number; at: number }): void {
-    const unreadBytes = this.#unreadBytes();
-    if (unreadBytes <= RESUME_UNREAD_BYTES) {
-      this.#pausedAt = undefined;
-      this.#client?.resume();
-    } else if (unreadBytes < paused.unreadBytes) {
-      this.#pausedAt = { unreadBytes, at: performance.now() };
-    }
-  }
-
-  #unreadBytes(): number {
-    const { bufferedAmount } = this.#socket;
-    return this.#options.hasAcks
-      ? Math.max(bufferedAmount, this.#sentBytes - this.#ackedBytes)
-      : bufferedAmount;
-  }
 
   #receive(data: RawData, isBinary: boolean): void {
     if (this.#isEnding) return;
@@ -189,7 +163,7 @@ export class Viewer {
     if (isBinary) {
       if (this.#options.mode === "view") return;
       this.#client?.write(data);
-      this.#spendInput(data.length);
+      this.#typing.spend(data.length);
       return;
     }
     const frame = clientFrameSchema.safeParse(parseJson(data.toString("utf8")));
@@ -200,8 +174,8 @@ export class Viewer {
   #obey(frame: ClientFrame): void {
     switch (frame.type) {
       case "ack":
-        this.#ackedBytes = Math.min(this.#sentBytes, Math.max(this.#ackedBytes, frame.bytes));
-        this.#afterSend();
+        this.#unread.acknowledge(frame.bytes);
+        this.#goOn();
         return;
       case "viewport":
         this.#viewport = { cols: frame.cols, rows: frame.rows };
@@ -209,20 +183,6 @@ export class Viewer {
       default:
         assertNever(frame);
     }
-  }
-
-  /** Bytes beyond the budget stay in the socket until there is some again. */
-  #spendInput(bytes: number): void {
-    const now = performance.now();
-    const earned = (now - this.#input.at) * INPUT_BYTES_PER_MS;
-    const budget = Math.min(INPUT_BURST_BYTES, this.#input.budget + earned) - bytes;
-    this.#input = { budget, at: now };
-    if (budget >= 0 || this.#inputTimer) return;
-    this.#socket.pause();
-    this.#inputTimer = setTimeout(() => {
-      this.#inputTimer = undefined;
-      this.#socket.resume();
-    }, -budget / INPUT_BYTES_PER_MS);
   }
 
   /** Only as often as `look` is called: a window that is dragged has many sizes, and tmux draws all anew for each. */
@@ -242,7 +202,7 @@ export class Viewer {
   /** The socket is closed, by whichever side. */
   #detach(): void {
     this.#isEnding = true;
-    clearTimeout(this.#inputTimer);
+    this.#typing.end();
     clearTimeout(this.#closeTimer);
     if (this.#client) this.#client.end();
     else this.#leave();
@@ -270,9 +230,8 @@ export class Viewer {
   }
 
   #checkStalled(now: number): void {
-    if (!this.#pausedAt) return;
-    this.#resumeWhereRead(this.#pausedAt);
-    if (!this.#pausedAt || now - this.#pausedAt.at < this.#options.limits.stallTimeoutMs) return;
+    this.#goOn();
+    if (this.#unread.stalledMs(now) < this.#options.limits.stallTimeoutMs) return;
     this.close(CLOSE.tooSlow, "did not take what was sent");
   }
 
