@@ -18,6 +18,7 @@
 
 import type { FaultHook } from "./faults.ts";
 import type { Gateway } from "./gateway.ts";
+import type { Interaction } from "./interaction-store.ts";
 import { failUnanswered } from "./interactions.ts";
 import { Invocation } from "./invocation.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
@@ -28,7 +29,7 @@ import { operateComponent } from "./person-components.ts";
 import { seenMessage, seenMessages, seenThread } from "./person-view.ts";
 import { addReaction } from "./reactions.ts";
 import type { SeenMessage, SeenThread } from "./seen.ts";
-import { type Interaction, makeBotToken, type World, type WorldEvent } from "./state.ts";
+import { makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
 import { type Command, isThread, type Snowflake, type Thread } from "./types.ts";

@@ -35,28 +35,11 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
   const plain = (name: string, intent: number, data: Wire): Dispatch[] => [
     { name, intent, data: () => data },
   ];
-  const message = (name: string, entry: Message, extra: Wire = {}): Dispatch[] =>
-    seesChannel(world, entry.channel_id)
-      ? [
-          {
-            name,
-            intent: Intent.guildMessages,
-            data: (intents) => ({
-              ...gatewayMessageWire(world, entry, {
-                userId: botId,
-                mayReadContent: (intents & Intent.messageContent) !== 0,
-              }),
-              ...extra,
-            }),
-          },
-        ]
-      : [];
-
   switch (event.type) {
     case "message-create":
-      return message("MESSAGE_CREATE", event.message, nonceWire(event.message));
+      return messageDispatch(world, "MESSAGE_CREATE", event.message, nonceWire(event.message));
     case "message-update":
-      return message("MESSAGE_UPDATE", event.message);
+      return messageDispatch(world, "MESSAGE_UPDATE", event.message);
     case "message-delete": {
       const { id, channel_id } = event.message;
       if (!seesChannel(world, channel_id)) return [];
@@ -91,20 +74,7 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
       return plain("CHANNEL_UPDATE", Intent.guilds, channelWire(world, event.channel));
     case "reaction-add":
     case "reaction-remove":
-      return plain(
-        event.type === "reaction-add" ? "MESSAGE_REACTION_ADD" : "MESSAGE_REACTION_REMOVE",
-        Intent.guildMessageReactions,
-        {
-          user_id: event.userId,
-          channel_id: event.message.channel_id,
-          message_id: event.message.id,
-          guild_id,
-          emoji: event.emoji,
-          burst: false,
-          type: 0,
-          ...(event.type === "reaction-add" ? { member: memberWithUserWire(world, event.userId) } : {}),
-        },
-      );
+      return reactionDispatch(world, event);
     case "interaction-create":
       return plain("INTERACTION_CREATE", 0, interactionWire(world, event.interaction));
     case "interaction-update":
@@ -114,6 +84,35 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     default:
       return event satisfies never;
   }
+}
+
+function messageDispatch(world: World, name: string, message: Message, extra: Wire = {}): Dispatch[] {
+  if (!seesChannel(world, message.channel_id)) return [];
+  const userId = world.data.applicationId;
+  const data = (intents: number) => {
+    const mayReadContent = (intents & Intent.messageContent) !== 0;
+    return { ...gatewayMessageWire(world, message, { userId, mayReadContent }), ...extra };
+  };
+  return [{ name, intent: Intent.guildMessages, data }];
+}
+
+function reactionDispatch(
+  world: World,
+  { type, userId, message, emoji }: WorldEvent & { type: "reaction-add" | "reaction-remove" },
+): Dispatch[] {
+  const isAdded = type === "reaction-add";
+  const data: Wire = {
+    user_id: userId,
+    channel_id: message.channel_id,
+    message_id: message.id,
+    guild_id: world.data.guildId,
+    emoji,
+    burst: false,
+    type: 0,
+    ...(isAdded ? { member: memberWithUserWire(world, userId) } : {}),
+  };
+  const name = isAdded ? "MESSAGE_REACTION_ADD" : "MESSAGE_REACTION_REMOVE";
+  return [{ name, intent: Intent.guildMessageReactions, data: () => data }];
 }
 
 /** READY: the fields that discord.js crashes without, and the address to resume at. */

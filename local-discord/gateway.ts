@@ -24,7 +24,7 @@ const SESSION_TTL_MS = 180_000;
 export type GatewayOptions = {
   world: World;
   stats: Stats;
-  url: () => string;
+  url: string;
   heartbeatIntervalMs?: number;
   /** How long a dropped session can be resumed. */
   sessionTtlMs?: number;
@@ -230,7 +230,7 @@ export class Gateway {
   #start(connection: Connection, intents: number): void {
     const { world, url } = this.#options;
     const session = this.#sessions.start(connection, intents);
-    const ready = readyWire(world, { id: session.id, resumeUrl: url() });
+    const ready = readyWire(world, { id: session.id, resumeUrl: url });
     this.#sessions.dispatch(session, "READY", JSON.stringify(ready));
     if ((intents & Intent.guilds) !== 0) {
       this.#sessions.dispatch(session, "GUILD_CREATE", JSON.stringify(guildCreateWire(world)));

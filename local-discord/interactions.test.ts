@@ -1,8 +1,8 @@
 /** Commands as they are registered and used: Discord's checks, the three seconds, the fifteen minutes. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Interaction } from "./interaction-store.ts";
 import { WIDE_LIMITS } from "./rate-limits.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
-import type { Interaction } from "./state.ts";
 import { type Api, botApi, type TestClock, testClock } from "./testing.ts";
 
 let discord: LocalDiscord;

@@ -3,8 +3,9 @@ import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { assertNever } from "../shared/errors.ts";
 import { invalidForm, refuse } from "./discord-error.ts";
+import type { Interaction } from "./interaction-store.ts";
 import { editMessage, removeMessage, sendMessage } from "./messages.ts";
-import type { Interaction, World } from "./state.ts";
+import type { World } from "./state.ts";
 import {
   isThread,
   type Message,
@@ -42,7 +43,7 @@ export function createInteraction(
   world: World,
   input: Pick<Interaction, "type" | "userId" | "channelId" | "data" | "messageId" | "triggeredBy">,
 ): Interaction {
-  forgetExpired(world);
+  world.interactions.forgetOlderThan(world.now() - 2 * world.limits.interactionTokenMs);
   const interaction: Interaction = {
     ...input,
     id: world.nextId(),
@@ -51,14 +52,14 @@ export function createInteraction(
     followUpIds: [],
     hasFailed: false,
   };
-  world.interactions.set(interaction.id, interaction);
+  world.interactions.add(interaction);
   world.emit({ type: "interaction-create", interaction });
   return interaction;
 }
 
 /** Marks what nobody answered within 3 seconds: "The application did not respond". */
 export function failUnanswered(world: World): void {
-  for (const interaction of world.interactions.values()) {
+  for (const interaction of world.interactions.list()) {
     if (interaction.ackType !== undefined || interaction.hasFailed) continue;
     if (world.now() - interaction.createdAt <= world.limits.interactionAckMs) continue;
     interaction.hasFailed = true;
@@ -109,7 +110,7 @@ export function answerInteraction(
   body: unknown,
   files: readonly UploadedFile[],
 ): Wire {
-  const interaction = world.interactions.get(path.id);
+  const interaction = world.interactions.find(path.id);
   if (!interaction || interaction.token !== path.token) throw refuse(10062);
   if (interaction.ackType !== undefined) throw refuse(40060);
   failUnanswered(world);
@@ -167,7 +168,7 @@ export function answerInteraction(
  */
 export function findByToken(world: World, applicationId: string, token: string): Interaction {
   if (applicationId !== world.data.applicationId) throw refuse(10015);
-  const interaction = [...world.interactions.values()].find((entry) => entry.token === token);
+  const interaction = world.interactions.findByToken(token);
   if (!interaction || interaction.ackType === undefined) throw refuse(10015);
   if (world.now() - interaction.createdAt > world.limits.interactionTokenMs) throw refuse(50027);
   return interaction;
@@ -318,12 +319,5 @@ function isCallbackFor(interaction: Interaction, type: z.infer<typeof callbackSc
       return kind === InteractionKind.command || kind === InteractionKind.component;
     default:
       return assertNever(type);
-  }
-}
-
-function forgetExpired(world: World): void {
-  const oldest = world.now() - 2 * world.limits.interactionTokenMs;
-  for (const [id, interaction] of world.interactions) {
-    if (interaction.createdAt < oldest) world.interactions.delete(id);
   }
 }

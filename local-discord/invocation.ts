@@ -1,8 +1,10 @@
 /** A command or component that a person used, and what came of it. */
+
+import type { Interaction } from "./interaction-store.ts";
 import { formInputs, submitModal } from "./person-components.ts";
 import { seenMessage } from "./person-view.ts";
 import type { FormInput, SeenMessage } from "./seen.ts";
-import type { Interaction, World } from "./state.ts";
+import type { World } from "./state.ts";
 import type { Message, Snowflake } from "./types.ts";
 import { untilWorld } from "./waiting.ts";
 

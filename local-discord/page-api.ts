@@ -1,5 +1,6 @@
 /** What the page can do, as the one person it acts for. */
 import { z } from "zod";
+import type { Interaction } from "./interaction-store.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";
 import { seenUse } from "./page-events.ts";
@@ -9,7 +10,7 @@ import { seenMessage, seenMessages } from "./person-view.ts";
 import { addReaction, removeReaction } from "./reactions.ts";
 import type { SeenMessage, SeenUse } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
-import type { Interaction, World } from "./state.ts";
+import type { World } from "./state.ts";
 import { deleteThread, patchThread } from "./threads.ts";
 import { isThread, type Snowflake, type Thread, type UploadedFile } from "./types.ts";
 import { channelPatchSchema, messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
@@ -174,7 +175,7 @@ export class PageApi {
 
   #form(body: unknown): SeenUse {
     const { interactionId, values } = parseBody(schemas.form, body);
-    const interaction = this.#world.interactions.get(interactionId);
+    const interaction = this.#world.interactions.find(interactionId);
     if (interaction?.userId !== this.#you) throw new PersonError("There is no form to send.");
     return seenUse(submitModal(this.#world, interaction, values));
   }

@@ -1,12 +1,13 @@
 /** What happens, as server-sent events: first everything there is, then every change, without a gap. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { assertNever } from "../shared/errors.ts";
+import type { Interaction } from "./interaction-store.ts";
 import { commandName } from "./interactions.ts";
 import { commandsFor } from "./person-commands.ts";
 import { formInputs } from "./person-components.ts";
 import { personName, seenMessage, seenThread } from "./person-view.ts";
 import type { PageEvent, SeenCommand, SeenUse } from "./seen.ts";
-import type { Interaction, World, WorldEvent } from "./state.ts";
+import type { World, WorldEvent } from "./state.ts";
 import { type CommandOption, CommandType, OptionType, type Snowflake } from "./types.ts";
 import { canView } from "./wire.ts";
 

@@ -3,9 +3,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildPages, startBrowser } from "../test/support/console.ts";
 import { type OpenPage, openPage, untilPageIsTrue } from "../test/support/page.ts";
+import type { Interaction } from "./interaction-store.ts";
 import { WIDE_LIMITS } from "./rate-limits.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
-import type { Interaction } from "./state.ts";
 import { type Api, botApi } from "./testing.ts";
 
 let browser: Browser;

@@ -6,9 +6,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Releasers } from "../shared/lifecycle.ts";
 import { buildPages, startBrowser } from "../test/support/console.ts";
 import { openPage } from "../test/support/page.ts";
+import type { Interaction } from "./interaction-store.ts";
 import { WIDE_LIMITS } from "./rate-limits.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
-import type { Interaction } from "./state.ts";
 import { type Api, botApi } from "./testing.ts";
 
 describe("the page", () => {

@@ -1,9 +1,11 @@
 /** A person uses a command: the checks that Discord's own client makes, then an interaction. */
+
+import type { Interaction } from "./interaction-store.ts";
 import { createInteraction } from "./interactions.ts";
 import { commandData, findValueProblem, type OptionValues, PersonError } from "./option-values.ts";
 import { has, Permission } from "./permissions.ts";
 import { getUsableChannel } from "./person-components.ts";
-import type { Interaction, World } from "./state.ts";
+import type { World } from "./state.ts";
 import {
   type Channel,
   type Command,

@@ -1,8 +1,10 @@
 /** A person presses a button, chooses from a list, or sends a form, as far as Discord's own client lets them. */
+
+import type { Interaction } from "./interaction-store.ts";
 import { createInteraction, messageInteraction } from "./interactions.ts";
 import { PersonError } from "./option-values.ts";
 import type { FormInput } from "./seen.ts";
-import type { Interaction, World } from "./state.ts";
+import type { World } from "./state.ts";
 import { type Channel, type Component, isThread, type Message, type Snowflake } from "./types.ts";
 import { findInteractive } from "./validate-components.ts";
 import { canView, type Wire } from "./wire.ts";

@@ -21,7 +21,7 @@ export type RestOptions = {
   stats: Stats;
   /** Asked for every request. */
   findFault: FaultHook;
-  gatewayUrl: () => string;
+  gatewayUrl: string;
   sessionStarts: RouteContext["sessionStarts"];
   /** Called before each request: what the clock does by itself happens first. */
   tick: () => void;
@@ -115,7 +115,7 @@ export class RestServer {
       body: parsed.body,
       files: parsed.files,
       botId: world.data.applicationId,
-      gatewayUrl: gatewayUrl(),
+      gatewayUrl,
       sessionStarts,
     };
   }

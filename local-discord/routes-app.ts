@@ -1,6 +1,7 @@
 /** REST: the gateway's address, who the bot is, commands, interactions and their webhooks. */
 import { z } from "zod";
 import { invalidForm, rateLimited, refuse } from "./discord-error.ts";
+import type { Interaction } from "./interaction-store.ts";
 import {
   answerInteraction,
   deleteReply,
@@ -11,7 +12,6 @@ import {
   wireFor,
 } from "./interactions.ts";
 import { getId, parse, type Reply, type Route, type RouteContext } from "./route.ts";
-import type { Interaction } from "./state.ts";
 import type { Command, Message } from "./types.ts";
 import { type CommandInput, commandSchema } from "./validate-commands.ts";
 import { channelWire, commandWire, memberWithUserWire, roleWire, userWire } from "./wire.ts";

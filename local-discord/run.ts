@@ -22,7 +22,7 @@ import { Gateway } from "./gateway.ts";
 import { PageServer } from "./page-server.ts";
 import { type Limits, mergeLimits, RateLimiter } from "./rate-limits.ts";
 import { RestServer } from "./rest.ts";
-import { createWorldData, World } from "./state.ts";
+import { createWorldData, World, type WorldData } from "./state.ts";
 import { Stats } from "./stats.ts";
 import { loadWorldData, Saver } from "./store.ts";
 import type { Snowflake } from "./types.ts";
@@ -77,94 +77,111 @@ export type LocalDiscord = {
 export async function runLocalDiscord(options: LocalDiscordOptions = {}): Promise<LocalDiscord> {
   const host = options.host ?? "127.0.0.1";
   if (!LOOPBACK.includes(host)) throw new Error(`local Discord listens on loopback only, not on ${host}`);
+  const server = createServer();
+  // The state file is read once the port is ours: until then somebody else may be writing it.
+  await listen(server, host, options.port ?? 0);
+  try {
+    return assemble(server, host, options);
+  } catch (error) {
+    await stop(server);
+    throw error;
+  }
+}
+
+/** Nothing in here waits, so that no request comes before somebody takes it. */
+function assemble(server: Server, host: string, options: LocalDiscordOptions): LocalDiscord {
+  const port = portOf(server);
+  const origin = `http://${host === "::1" ? "[::1]" : host}:${port}`;
+  const world = openWorld(origin, options);
+  const { gateway, driver, rest } = makeSides(world, options);
+  const page = new PageServer({ world, key: randomBytes(32).toString("base64url") });
+  server.on("request", (request, response) => void route({ request, response, world, rest, page }));
+  server.on("upgrade", (request, socket, head) => upgrade(gateway, port, request, socket, head));
+
+  const releasers = new Releasers();
+  if (options.stateFile !== undefined) {
+    const saver = new Saver(options.stateFile, world);
+    // First in, last out: what the closing of everything else changes is saved too.
+    releasers.add("state file", () => saver.close());
+  }
+  releasers.add("server", () => stop(server));
+  // Before the server: it waits for upgraded connections too.
+  releasers.add("gateway", () => gateway.close());
+  releasers.add("page", () => page.close());
+  const ticker = setInterval(() => driver.tick(), TICK_MS);
+  ticker.unref();
+  releasers.add("clock", () => clearInterval(ticker));
+
+  const { applicationId, guildId, channelId } = world.data;
+  const users = peopleOf(world.data);
+  return {
+    apiUrl: `${origin}/api`,
+    pageUrl: `${origin}/#key=${page.key}`,
+    origin,
+    port,
+    get botToken() {
+      return world.data.botToken;
+    },
+    applicationId,
+    guildId,
+    channelId,
+    you: users.find(({ id }) => id === world.data.youId) ?? { id: world.data.youId, name: "You" },
+    users,
+    driver,
+    close: () => releasers.close(),
+  };
+}
+function openWorld(origin: string, { stateFile, users, ...options }: LocalDiscordOptions): World {
   const now = options.now ?? Date.now;
-  const { stateFile } = options;
-  const data =
-    (stateFile === undefined ? undefined : loadWorldData(stateFile)) ??
-    createWorldData({ now: now(), ...(options.users ? { users: options.users } : {}) });
-  const limits = mergeLimits(options.limits);
-  const world = new World({
-    data,
+  const kept = stateFile === undefined ? undefined : loadWorldData(stateFile);
+  return new World({
+    origin,
+    data: kept ?? createWorldData({ now: now(), ...(users ? { users } : {}) }),
     now,
-    limits,
+    limits: mergeLimits(options.limits),
     files: new FileStore(stateFile === undefined ? undefined : `${stateFile}.files`),
   });
-  const releasers = new Releasers();
-  // First in, last out: what the closing of everything else changes is saved too.
-  let saver: Saver | undefined;
-  releasers.add("state file", () => saver?.close());
+}
+
+/** What the bot talks to, and the people's side. */
+function makeSides(world: World, { heartbeatIntervalMs, sessionTtlMs }: LocalDiscordOptions) {
   const stats = new Stats();
-  const gatewayUrl = () => `${world.origin.replace("http:", "ws:")}/gateway`;
+  const gatewayUrl = `${world.origin.replace("http:", "ws:")}/gateway`;
   const gateway = new Gateway({
     world,
     stats,
     url: gatewayUrl,
-    ...(options.heartbeatIntervalMs === undefined
-      ? {}
-      : { heartbeatIntervalMs: options.heartbeatIntervalMs }),
-    ...(options.sessionTtlMs === undefined ? {} : { sessionTtlMs: options.sessionTtlMs }),
+    ...(heartbeatIntervalMs === undefined ? {} : { heartbeatIntervalMs }),
+    ...(sessionTtlMs === undefined ? {} : { sessionTtlMs }),
   });
   const driver = new Driver({ world, gateway, stats });
   const rest = new RestServer({
     world,
-    limiter: new RateLimiter(limits, now),
+    limiter: new RateLimiter(world.limits, world.now),
     stats,
     findFault: (request) => driver.faults.rest?.(request),
     gatewayUrl,
     sessionStarts: () => gateway.sessionStarts(),
     tick: () => driver.tick(),
   });
-  const page = new PageServer({ world, key: randomBytes(32).toString("base64url") });
+  return { gateway, driver, rest };
+}
 
-  const server = createServer((request, response) => {
-    void route({ request, response, world, rest, page });
-  });
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const isGateway = request.url?.split("?")[0]?.replace(/\/$/, "") === "/gateway";
-    // Bots send no Origin, browsers always do: no web page gets as far as trying tokens.
-    const isFromPage = request.headers.origin !== undefined;
-    if (isGateway && !isFromPage && isOwnHost(request.headers.host, portOf(server))) {
-      gateway.handleUpgrade(request, socket, head);
-    } else socket.destroy();
-  });
-  try {
-    await listen(server, host, options.port ?? 0);
-  } catch (error) {
-    gateway.close();
-    throw error;
-  }
-  const port = portOf(server);
-  world.origin = `http://${host === "::1" ? "[::1]" : host}:${port}`;
-  releasers.add("server", () => stop(server));
-  // Before the server: it waits for upgraded connections too.
-  releasers.add("gateway", () => gateway.close());
-  releasers.add("page", () => page.close());
-  // Only now: whoever has the port may be using the file.
-  if (stateFile !== undefined) saver = new Saver(stateFile, world);
-  const ticker = setInterval(() => driver.tick(), TICK_MS);
-  ticker.unref();
-  releasers.add("clock", () => clearInterval(ticker));
-
-  const people = [...data.users.values()]
+/** Everybody but the bot, "you" first. */
+function peopleOf({ users, youId }: WorldData): Person[] {
+  return [...users.values()]
     .filter((user) => !user.bot)
     .map((user) => ({ id: user.id, name: user.global_name ?? user.username }))
-    .sort((a, b) => Number(b.id === data.youId) - Number(a.id === data.youId));
-  return {
-    apiUrl: `${world.origin}/api`,
-    pageUrl: `${world.origin}/#key=${page.key}`,
-    origin: world.origin,
-    port,
-    get botToken() {
-      return data.botToken;
-    },
-    applicationId: data.applicationId,
-    guildId: data.guildId,
-    channelId: data.channelId,
-    you: people.find((person) => person.id === data.youId) ?? { id: data.youId, name: "You" },
-    users: people,
-    driver,
-    close: () => releasers.close(),
-  };
+    .sort((a, b) => Number(b.id === youId) - Number(a.id === youId));
+}
+
+function upgrade(gateway: Gateway, port: number, request: IncomingMessage, socket: Duplex, head: Buffer) {
+  const isGateway = request.url?.split("?")[0]?.replace(/\/$/, "") === "/gateway";
+  // Bots send no Origin, browsers always do: no web page gets as far as trying tokens.
+  const isFromPage = request.headers.origin !== undefined;
+  if (isGateway && !isFromPage && isOwnHost(request.headers.host, port)) {
+    gateway.handleUpgrade(request, socket, head);
+  } else socket.destroy();
 }
 
 async function route(context: {

@@ -1,7 +1,9 @@
 /** The world that local Discord keeps, and the events that tell gateway, page and tests what changed. */
 import { randomBytes } from "node:crypto";
 import { refuse } from "./discord-error.ts";
-import { FileStore } from "./file-store.ts";
+import type { FileStore } from "./file-store.ts";
+import { type Interaction, Interactions } from "./interaction-store.ts";
+import { Listeners } from "./listeners.ts";
 import { BOT_PERMISSIONS, computePermissions, EVERYONE_PERMISSIONS, withoutSending } from "./permissions.ts";
 import type { Limits } from "./rate-limits.ts";
 import { nextSnowflake } from "./snowflake.ts";
@@ -12,7 +14,6 @@ import {
   isThread,
   type Member,
   type Message,
-  type MessageInteraction,
   type Role,
   type Snowflake,
   type Thread,
@@ -41,29 +42,6 @@ export type WorldData = {
   nonces: Map<string, { messageId: Snowflake; channelId: Snowflake; at: number }>;
 };
 
-/** An interaction from its making until its token runs out. */
-export type Interaction = {
-  id: Snowflake;
-  token: string;
-  /** 2 command, 3 component, 4 autocomplete, 5 modal. */
-  type: 2 | 3 | 4 | 5;
-  userId: Snowflake;
-  channelId: Snowflake;
-  createdAt: number;
-  data: Record<string, unknown>;
-  /** The message whose component was used. */
-  messageId?: Snowflake;
-  /** Of a form that was sent: the interaction that it was the answer to. */
-  triggeredBy?: MessageInteraction;
-  /** Callback type of the first answer. */
-  ackType?: number;
-  responseId?: Snowflake;
-  followUpIds: Snowflake[];
-  hasFailed: boolean;
-  choices?: { name: string; value: string | number }[];
-  modal?: Record<string, unknown>;
-};
-
 export type WorldEvent =
   | { type: "message-create" | "message-update"; message: Message }
   | { type: "message-delete"; message: Message }
@@ -86,28 +64,35 @@ export type WorldEvent =
 export type Switches = { isMessageContentGranted: boolean };
 
 export class World {
+  /** `http://host:port`; attachment links start with it. */
+  readonly origin: string;
   readonly data: WorldData;
   readonly now: () => number;
   readonly limits: Limits;
   readonly files: FileStore;
   readonly switches: Switches = { isMessageContentGranted: true };
-  readonly interactions = new Map<Snowflake, Interaction>();
+  readonly interactions = new Interactions();
   /** Messages that one person sees; they are in no channel's history and do not survive a restart. */
   readonly ephemerals = new Map<Snowflake, Message>();
-  /** `http://host:port` once listening; attachment links start with it. */
-  origin = "";
   /** A gateway session of the bot is connected. */
   isBotOnline = false;
   readonly cdnSecret = randomBytes(32);
   #rev = 0;
-  readonly #listeners = new Set<(event: WorldEvent) => void>();
-  readonly #changeListeners = new Set<() => void>();
+  readonly #events = new Listeners<WorldEvent>();
+  readonly #changes = new Listeners<void>();
 
-  constructor(options: { data: WorldData; now: () => number; limits: Limits; files?: FileStore }) {
+  constructor(options: {
+    origin: string;
+    data: WorldData;
+    now: () => number;
+    limits: Limits;
+    files: FileStore;
+  }) {
+    this.origin = options.origin;
     this.data = options.data;
     this.now = options.now;
     this.limits = options.limits;
-    this.files = options.files ?? new FileStore();
+    this.files = options.files;
   }
 
   nextId(): Snowflake {
@@ -121,33 +106,27 @@ export class World {
     return this.#rev;
   }
 
-  get rev(): number {
-    return this.#rev;
-  }
-
   isoNow(): string {
     return new Date(this.now()).toISOString().replace("Z", "000+00:00");
   }
 
   /** Tells everybody, at once and in order; an event is out before the call that caused it returns. */
   emit(event: WorldEvent): void {
-    for (const listener of this.#listeners) listener(event);
+    this.#events.tell(event);
     this.changed();
   }
 
   /** For a change without an event; the state file follows. */
   changed(): void {
-    for (const listener of this.#changeListeners) listener();
+    this.#changes.tell();
   }
 
   onEvent(listener: (event: WorldEvent) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#events.add(listener);
   }
 
   onChange(listener: () => void): () => void {
-    this.#changeListeners.add(listener);
-    return () => this.#changeListeners.delete(listener);
+    return this.#changes.add(listener);
   }
 
   findChannel(id: Snowflake): Channel | undefined {

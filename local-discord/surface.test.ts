@@ -1,8 +1,8 @@
 /** What agents' threads use of Discord beside plain messages: message commands, lists, forms, sub-commands. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Interaction } from "./interaction-store.ts";
 import { WIDE_LIMITS } from "./rate-limits.ts";
 import { type LocalDiscord, runLocalDiscord } from "./run.ts";
-import type { Interaction } from "./state.ts";
 import { type Api, botApi } from "./testing.ts";
 
 let discord: LocalDiscord;
