@@ -57,7 +57,6 @@ export class Turn {
   };
   #rounds = 0;
   #isEchoed = false;
-  #attempts = 0;
 
   constructor(options: TurnOptions) {
     this.#options = options;
@@ -121,7 +120,6 @@ export class Turn {
     const isRefused = round.error !== undefined && (await this.#isRefusedForGood(round.error));
     this.#echo();
     if (isRefused && round.error) return { text: this.#printError(round.error), calls, error: round.error };
-    this.#attempts = 0;
     const messageId = `msg_${randomUUID()}`;
     this.#begun.push(messageId);
     let text = "";
@@ -160,12 +158,11 @@ export class Turn {
 
   /** Tries again as often as the script refuses, or as the engine would. */
   async #isRefusedForGood({ status, times }: NonNullable<Round["error"]>): Promise<boolean> {
-    while (this.#attempts < (times ?? Number.POSITIVE_INFINITY)) {
-      if (!isRetried(status) || this.#attempts >= MAX_RETRIES) return true;
-      this.#attempts++;
-      const retry_delay_ms = Math.min(500 * 2 ** (this.#attempts - 1), 4_000);
+    for (let attempt = 1; attempt <= (times ?? Number.POSITIVE_INFINITY); attempt++) {
+      if (!isRetried(status) || attempt > MAX_RETRIES) return true;
+      const retry_delay_ms = Math.min(500 * 2 ** (attempt - 1), 4_000);
       this.#options.context.output.system("api_retry", {
-        attempt: this.#attempts,
+        attempt,
         max_retries: MAX_RETRIES,
         retry_delay_ms,
         error_status: status,
