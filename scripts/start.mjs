@@ -103,36 +103,8 @@ async function start() {
     programs.push(program);
     return program;
   };
-  const startAll = async () => {
-    say("Starting the sidecar ...");
-    const base = { ...process.env, STATE_DIR: stateDir, REPOS_DIR: reposDir, VM_PORT: String(vmPort) };
-    // The sidecar and its threads have no use for the bot's token.
-    const sidecarEnv = { ...base, DISCORD_TOKEN: "", ...(isDemo && { AGENT_PROGRAM: "demo" }) };
-    const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", sidecarEnv, {
-      args: process.argv.slice(3),
-    });
-    await sidecar.ready(() => isHealthy(vmUrl), 30_000);
-    let page;
-    let discord = {};
-    if (isLocal) {
-      say("Starting the local Discord ...");
-      ({ page, discord } = await startLocalDiscord(launch, base, localPort));
-    }
-    say(isLocal ? "Starting the relay ..." : "Starting the relay and logging in to Discord ...");
-    const env = {
-      ...base,
-      ...discord,
-      VM_URL: vmUrl,
-      // Its line that it is ready is waited for, and only goes to a file.
-      LOG_LEVEL: ["trace", "debug"].includes(read("LOG_LEVEL")) ? read("LOG_LEVEL") : "info",
-    };
-    const relay = launch("the relay", "relay/main.js", "relay.log", env, { flags: relayFlags() });
-    await relay.ready(() => /relay is ready/i.test(relay.output), 60_000);
-    return page;
-  };
-
   try {
-    const page = await Promise.race([startAll(), ending.promise]);
+    const page = await Promise.race([startAll(launch, { vmUrl, vmPort, localPort }), ending.promise]);
     if (!ending.why) {
       announce(vmUrl, page);
       await ending.promise;
@@ -153,6 +125,35 @@ async function start() {
   release();
   tellWhatGoesOn();
   process.exit(exitCode);
+}
+
+/** Each program is ready before the next one starts. @returns the address of the page, if there is one */
+async function startAll(launch, { vmUrl, vmPort, localPort }) {
+  say("Starting the sidecar ...");
+  const base = { ...process.env, STATE_DIR: stateDir, REPOS_DIR: reposDir, VM_PORT: String(vmPort) };
+  // The sidecar and its threads have no use for the bot's token.
+  const sidecarEnv = { ...base, DISCORD_TOKEN: "", ...(isDemo && { AGENT_PROGRAM: "demo" }) };
+  const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", sidecarEnv, {
+    args: process.argv.slice(3),
+  });
+  await sidecar.ready(() => isHealthy(vmUrl), 30_000);
+  let page;
+  let discord = {};
+  if (isLocal) {
+    say("Starting the local Discord ...");
+    ({ page, discord } = await startLocalDiscord(launch, base, localPort));
+  }
+  say(isLocal ? "Starting the relay ..." : "Starting the relay and logging in to Discord ...");
+  const env = {
+    ...base,
+    ...discord,
+    VM_URL: vmUrl,
+    // Its line that it is ready is waited for, and only goes to a file.
+    LOG_LEVEL: ["trace", "debug"].includes(read("LOG_LEVEL")) ? read("LOG_LEVEL") : "info",
+  };
+  const relay = launch("the relay", "relay/main.js", "relay.log", env, { flags: relayFlags() });
+  await relay.ready(() => /relay is ready/i.test(relay.output), 60_000);
+  return page;
 }
 
 /** Resolves at the first signal or at the end of a program, whichever comes first; `why` says which it was. */

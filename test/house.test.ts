@@ -1,9 +1,13 @@
-/** How the house is built: which room knows which, and how long a file may be. Circles are biome's, `npm run check`. */
+/**
+ * How the house is built: which room knows which, how long a file may be, and how much may change in one class. Circles
+ * and the length of a function are biome's, `npm run check`.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { expect, test } from "vitest";
+import { findHolders } from "./support/mutable-state.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -67,6 +71,11 @@ const MAX_LINES = 350;
 
 /** Files that are still too long. Take a line out as soon as the test says so; add none. */
 const KNOWN_LONG: readonly string[] = [];
+
+const MAX_FIELDS = 10;
+
+/** Interfaces that describe what is inside a package; what is written to there is not our state. */
+const FOREIGN: readonly string[] = ["relay/content/emulator.ts Core"];
 
 function filesOf(folder: string, isWanted: (path: string) => boolean): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
@@ -146,3 +155,44 @@ test(`no file has more than ${MAX_LINES} lines`, () => {
     "These files are short now, or gone: take them out of KNOWN_LONG",
   ).toEqual([]);
 });
+
+test("what may change in a class is counted, however it is kept", () => {
+  const text = `
+    interface Shared { count: number; readonly name: string; deep: { isOpen: boolean } }
+    export class Counted {
+      #field = 1;
+      readonly #never: number;
+      readonly #map = new Map<string, number>();
+      readonly #untouched = new Map<string, number>();
+      readonly #state: Shared;
+      constructor(state: Shared) { this.#never = 1; this.#state = state; }
+      change() { this.#map.set("a", this.#never + this.#field + this.#untouched.size); this.#state.count++; }
+    }
+    export const reopen = (shared: Shared) => { shared.deep.isOpen = true; };
+    export function closure() { let total = 0; let still = 0; return () => { total += still; return total; }; }
+  `;
+  expect(findHolders(["/counted.ts"], { files: new Map([["/counted.ts", text]]) })).toEqual([
+    {
+      path: "/counted.ts",
+      name: "Counted",
+      fields: ["#field", "#map", "#state.count", "#state.deep.isOpen"],
+    },
+    { path: "/counted.ts", name: "closure", fields: ["total"] },
+  ]);
+});
+
+test(`in no class more than ${MAX_FIELDS} things may change`, () => {
+  const paths = ["shared", ...Object.keys(SIDES), "bench"].flatMap((folder) =>
+    filesOf(folder, (path) => path.endsWith(".ts") && !isTest(path)),
+  );
+  const holders = findHolders(
+    paths.map((path) => join(root, path)),
+    { isForeign: (path, name) => FOREIGN.includes(`${path.slice(root.length)} ${name}`) },
+  );
+  expect(holders.length).toBeGreaterThan(100);
+  const large = holders.filter(({ fields }) => fields.length > MAX_FIELDS);
+  expect(
+    large.map(({ path, name, fields }) => `${path.slice(root.length)} ${name}: ${fields.join(", ")}`),
+    "Too much may change in these: give each of their ideas a class or a pure function of its own",
+  ).toEqual([]);
+}, 120_000);
