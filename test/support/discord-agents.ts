@@ -5,9 +5,9 @@ import type { Everything } from "./relay.ts";
 import { until } from "./wait.ts";
 
 export class AgentTalk {
-  readonly #all: Everything;
+  readonly #all: Pick<Everything, "discord" | "you">;
 
-  constructor(all: Everything) {
+  constructor(all: Pick<Everything, "discord" | "you">) {
     this.#all = all;
   }
 
