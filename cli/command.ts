@@ -9,3 +9,6 @@ export type Act = (command: Command, work: (context: Context) => Promise<number>
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`;
 }
+
+/** What every command says of the thread that it takes. */
+export const THREAD_ARGUMENT = "its id, number (12 or '#12') or title, or the start of its id or title";

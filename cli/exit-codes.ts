@@ -15,13 +15,14 @@ export const EXIT = {
 export const EXIT_CODES_HELP = `Exit codes:
   0    done
   1    failed
-  2    wrong usage or settings: a bad argument, directory or token; a thread's prefix that fits several
+  2    wrong usage or settings: a bad argument, directory or token; a name that fits several threads
   3    no such thread
   4    refused: the thread has ended, its id is taken, too many are open, the text is too long,
-       input comes too fast
+       input comes too fast; what was asked has been answered or is not asked any more
   5    the sidecar or its tmux does not answer
   130  ended by Ctrl-C
-  tail -f and new --follow exit with the process's own code once it has ended.`;
+  tail -f and new --follow exit with the process's own code once it has ended; of an agent, with 0 if its turn ended
+  well and 1 if not.`;
 
 export function exitCodeOf(error: unknown): number {
   return error instanceof AppError ? exitCodeOfCode(error.code) : EXIT.failure;

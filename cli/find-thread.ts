@@ -1,35 +1,40 @@
-/** Which thread an argument means: a whole id, or the start of one. */
-import { isOpen, type Thread, threadIdSchema } from "../shared/api.ts";
+/** Which thread an argument means: its id, its number, its title, or the start of its id or title. */
+import { isOpen, type Thread } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
 
 const MAX_CANDIDATES = 8;
 
+/** How a thread is named, the surest way first: a later one counts only where no thread fits an earlier one. */
+const WAYS: readonly ((thread: Thread, wanted: string) => boolean)[] = [
+  ({ threadId }, wanted) => threadId === wanted,
+  ({ number }, wanted) => number !== null && /^#?0*(\d{1,9})$/.exec(wanted)?.[1] === String(number),
+  ({ threadId }, wanted) => threadId.startsWith(wanted),
+  ({ title }, wanted) => title.toLowerCase() === wanted.toLowerCase(),
+  ({ title }, wanted) => title.toLowerCase().startsWith(wanted.toLowerCase()),
+];
+
 /**
- * The thread whose id is `wanted`, else the only one whose id starts with it; open ones go before ended ones.
+ * The thread that `wanted` names; of several that it names in the same way, the only open one.
  * @throws AppError `not_found` where there is none, `invalid_request` where there are several; both name what there is.
  */
 export function pickThread(threads: readonly Thread[], wanted: string): Thread {
-  const parsed = threadIdSchema.safeParse(wanted);
-  if (!parsed.success) {
-    throw new AppError("invalid_request", `thread: ${parsed.error.issues[0]?.message ?? "is no id"}`);
-  }
-  const exact = threads.find(({ threadId }) => threadId === wanted);
-  if (exact) return exact;
-  const matches = threads.filter(({ threadId }) => threadId.startsWith(wanted));
-  const open = matches.filter(({ status }) => isOpen(status));
-  const candidates = open.length > 0 ? open : matches;
-  const [only, second] = candidates;
-  if (only && !second) return only;
-  if (only) {
+  if (wanted.trim() === "") throw new AppError("invalid_request", "thread: must not be empty");
+  for (const isMeant of WAYS) {
+    const matches = threads.filter((thread) => isMeant(thread, wanted));
+    const open = matches.filter(({ status }) => isOpen(status));
+    const candidates = open.length > 0 ? open : matches;
+    const [only, second] = candidates;
+    if (!only) continue;
+    if (!second) return only;
     throw new AppError(
       "invalid_request",
-      `thread: ${JSON.stringify(wanted)} is the start of several ids: ${listIds(candidates)}`,
+      `thread: ${JSON.stringify(wanted)} fits several threads: ${listNames(candidates)}`,
     );
   }
   const known = threads.filter(({ status }) => isOpen(status));
-  const hint = known.length > 0 ? `open are ${listIds(known)}` : "none is open";
-  throw new AppError("not_found", `thread: no id is or starts with ${JSON.stringify(wanted)}; ${hint}`);
+  const hint = known.length > 0 ? `open are ${listNames(known)}` : "none is open";
+  throw new AppError("not_found", `thread: no id, number or title fits ${JSON.stringify(wanted)}; ${hint}`);
 }
 
 /** @throws AppError as {@link pickThread}, and what the client throws. */
@@ -37,8 +42,27 @@ export async function findThread(client: SidecarClient, wanted: string): Promise
   return pickThread(await client.listThreads({ status: "all" }), wanted);
 }
 
-function listIds(threads: readonly Thread[]): string {
-  const ids = threads.map(({ threadId }) => threadId);
-  const more = ids.length - MAX_CANDIDATES;
-  return more > 0 ? `${ids.slice(0, MAX_CANDIDATES).join(", ")} and ${more} more` : ids.join(", ");
+/** @throws AppError as {@link findThread}, and `invalid_request` if it is a terminal. */
+export async function findAgent(client: SidecarClient, wanted: string): Promise<Thread> {
+  const thread = await findThread(client, wanted);
+  if (thread.type === "agent") return thread;
+  throw new AppError("invalid_request", `thread: ${thread.threadId} is a terminal; this is for agents`);
+}
+
+/** What people call a thread, short: an agent by its number, a terminal by its id. */
+export function nameOf({ threadId, number }: Pick<Thread, "threadId" | "number">): string {
+  return number === null ? threadId : `#${number}`;
+}
+
+/** The same for a command to be typed: `#` would begin a shell's comment. */
+export function argumentOf({ threadId, number }: Pick<Thread, "threadId" | "number">): string {
+  return number === null ? threadId : String(number);
+}
+
+function listNames(threads: readonly Thread[]): string {
+  const names = threads.map((thread) =>
+    thread.number === null ? thread.threadId : `${thread.threadId} (${nameOf(thread)})`,
+  );
+  const more = names.length - MAX_CANDIDATES;
+  return more > 0 ? `${names.slice(0, MAX_CANDIDATES).join(", ")} and ${more} more` : names.join(", ");
 }

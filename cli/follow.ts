@@ -1,12 +1,10 @@
 /** Reading a thread's output as `tail` does: the last lines, and what comes after. */
-import type { OutputReply, Thread, ThreadStatus } from "../shared/api.ts";
+import type { OutputReply, ThreadStatus } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { MAX_WAIT_MS } from "../shared/wait.ts";
 import { Patience } from "./patience.ts";
 
 const CHUNK_BYTES = 64 * 1024;
-/** So long after an agent came to rest, its last words are in the log. */
-const REST_MS = 500;
 
 export interface Start {
   since: number;
@@ -83,43 +81,27 @@ export async function* readUntil(
 }
 
 /**
- * What is in the log and what comes, until the process has ended; for an agent, until no message waits either. The
- * last reply tells how it ended. A sidecar that goes away is waited for.
+ * What is in a terminal's log and what comes, until its process has ended; the last reply tells how. A sidecar that
+ * goes away is waited for.
  */
 export async function* follow(
   client: SidecarClient,
-  thread: Pick<Thread, "threadId" | "type">,
+  threadId: string,
   since: number,
   onSilence: () => Promise<void>,
 ): AsyncGenerator<OutputReply, void, undefined> {
-  const { threadId } = thread;
   let position = since;
   let status: ThreadStatus | undefined;
   const patience = new Patience(onSilence);
   for (;;) {
-    const waitMs = status !== undefined && isAtRest(thread, status) ? REST_MS : MAX_WAIT_MS;
-    const query = status === undefined ? {} : { waitMs, status };
+    const query = status === undefined ? {} : { waitMs: MAX_WAIT_MS, status };
     const reply = await patience.call(() =>
       client.readOutput(threadId, { since: position, limit: CHUNK_BYTES, ...query }),
     );
     position = reply.offset;
-    const isSilent = reply.output === "" && !reply.more;
-    const isOver =
-      isSilent && status !== undefined && isAtRest(thread, reply.status)
-        ? !(await hasMoreTurns(client, thread))
-        : !reply.processRunning && !reply.more && thread.type !== "agent";
+    const isOver = !reply.processRunning && !reply.more;
     if (reply.output !== "" || isOver) yield reply;
     if (isOver) return;
     status = reply.status;
   }
-}
-
-/** An agent that does nothing by itself now: it is idle, waits for a person, is held, or is over. */
-function isAtRest({ type }: Pick<Thread, "type">, status: ThreadStatus): boolean {
-  return type === "agent" && status !== "running" && status !== "queued";
-}
-
-async function hasMoreTurns(client: SidecarClient, { threadId }: Pick<Thread, "threadId">): Promise<boolean> {
-  const now = await client.getThread(threadId);
-  return now.status === "running" || (now.status === "idle" && now.waiting > 0);
 }

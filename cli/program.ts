@@ -4,7 +4,10 @@ import { cleanLine } from "../shared/clean-text.ts";
 import { AppError, errorText } from "../shared/errors.ts";
 import { VERSION } from "../shared/version.ts";
 import type { Act } from "./command.ts";
+import { addAnswer, addApprove, addAsks, addDeny } from "./commands/asks.ts";
 import { addAttach } from "./commands/attach.ts";
+import { addControls } from "./commands/controls.ts";
+import { addInbox } from "./commands/inbox.ts";
 import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
 import { addLs } from "./commands/ls.ts";
@@ -13,6 +16,7 @@ import { addResize } from "./commands/resize.ts";
 import { addScreen } from "./commands/screen.ts";
 import { addSend } from "./commands/send.ts";
 import { addStatus } from "./commands/status.ts";
+import { addSteps } from "./commands/steps.ts";
 import { addTail } from "./commands/tail.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
@@ -25,8 +29,12 @@ const EXAMPLES = `Examples:
   threadmux send shop "y"                 type into it
   threadmux attach shop                   sit at it; C-b d leaves it running
   threadmux kill shop                     end it and everything that it started
+  threadmux new --agent shop -- "fix CI"  start a coding agent
+  threadmux inbox                         which agents need you, and for what
+  threadmux approve 12                    allow what agent #12 asks for
 
-A thread is named by its id or the start of it, as long as that fits one thread; open ones go before ended ones.
+A thread is named by its id, an agent also by its number (12 or '#12'), or by its title; the start of an id or title is
+enough as long as that fits one thread; open ones go before ended ones.
 --json prints one JSON document (tail -f: one a line); errors are then JSON on standard error too.
 
 Settings come from flags, the environment, then .env of the working directory:
@@ -90,6 +98,13 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addLog(program, act);
   addResize(program, act);
   addStatus(program, act);
+  addInbox(program, act);
+  addAsks(program, act);
+  addApprove(program, act);
+  addDeny(program, act);
+  addAnswer(program, act);
+  addSteps(program, act);
+  addControls(program, act);
   return program;
 }
 

@@ -195,7 +195,7 @@ describe.concurrent("attach", () => {
 
   test("what goes wrong at first has its exit code and leaves the terminal alone", async () => {
     const attempts: [number, string, Record<string, string>, RegExp][] = [
-      [3, "nobody", {}, /^threadmux: thread: no id is or starts with "nobody"/],
+      [3, "nobody", {}, /^threadmux: thread: no id, number or title fits "nobody"/],
       [2, "any", { VM_TOKEN: "w".repeat(40) }, /^threadmux: A valid token is needed/],
       [5, "any", { VM_URL: "http://127.0.0.1:1" }, /^threadmux: The sidecar at .+ does not answer/],
     ];

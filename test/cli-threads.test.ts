@@ -127,14 +127,16 @@ describe.concurrent("which thread", () => {
     const ambiguous = await cli.call(["kill", "pre-"]);
     expect(ambiguous).toMatchObject({ code: 2, stdout: "" });
     expect(ambiguous.stderr).toMatch(
-      /^threadmux: thread: "pre-" is the start of several ids: pre-two, pre-one\n$|pre-one, pre-two\n$/,
+      /^threadmux: thread: "pre-" fits several threads: pre-two, pre-one\n$|pre-one, pre-two\n$/,
     );
     await client.killThread("pre-two");
     expect(threadSchema.parse(await cli.json("status", "pre-")).threadId).toBe("pre-one");
 
     const unknown = await cli.call(["tail", "nobody"]);
     expect(unknown).toMatchObject({ code: 3, stdout: "" });
-    expect(unknown.stderr).toMatch(/^threadmux: thread: no id is or starts with "nobody"; open are .+\n$/);
+    expect(unknown.stderr).toMatch(
+      /^threadmux: thread: no id, number or title fits "nobody"; open are .+\n$/,
+    );
     expect(await cli.call(["kill", ""])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("thread: "),

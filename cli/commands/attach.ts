@@ -5,7 +5,7 @@ import { AppError } from "../../shared/errors.ts";
 import { type LineTarget, openLine } from "../attach/line.ts";
 import { LocalTerminal } from "../attach/local-terminal.ts";
 import { sit } from "../attach/sit.ts";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -21,7 +21,7 @@ export function addAttach(program: Command, act: Act): void {
   program
     .command("attach")
     .description("sit at a thread's terminal")
-    .argument("<thread>", "its id or the start of it")
+    .argument("<thread>", THREAD_ARGUMENT)
     .option("-r, --read-only", "look only; nothing that you type goes in")
     .option("--detach-keys <keys>", "the keys that leave it running", DEFAULT_DETACH_KEYS)
     .addHelpText(

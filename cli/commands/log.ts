@@ -4,10 +4,11 @@ import { rename, rm } from "node:fs/promises";
 import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { AppError, errorText } from "../../shared/errors.ts";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
+import { onLeave } from "../leave.ts";
 import { drawingOnly, plainText } from "../terminal-text.ts";
 
 interface LogOptions {
@@ -19,7 +20,7 @@ export function addLog(program: Command, act: Act): void {
   program
     .command("log")
     .description("print all of a thread's output, byte by byte as its terminal got it")
-    .argument("<thread>", "its id or the start of it")
+    .argument("<thread>", THREAD_ARGUMENT)
     .option("--text", "without escape sequences")
     .option("-o, --output <file>", "into a file, which is there only once it is whole")
     .addHelpText(
@@ -63,13 +64,7 @@ async function log(context: Context, wanted: string, options: LogOptions): Promi
 /** Beside it first: what was there is replaced by something whole or not at all. */
 async function save(chunks: AsyncIterable<Uint8Array>, file: string): Promise<number> {
   const part = `${file}.${process.pid}.part`;
-  const leave = (code: number) => {
-    rmSync(part, { force: true });
-    process.exit(code);
-  };
-  const onInterrupt = () => leave(EXIT.interrupted);
-  const onTerminate = () => leave(143);
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onTerminate);
+  const stay = onLeave(() => rmSync(part, { force: true }));
   let bytes = 0;
   try {
     const stream = createWriteStream(part, { flags: "wx", mode: 0o600 });
@@ -92,7 +87,7 @@ async function save(chunks: AsyncIterable<Uint8Array>, file: string): Promise<nu
       ? new AppError("invalid_request", message, { cause: error })
       : new Error(message, { cause: error });
   } finally {
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
+    stay();
   }
   return bytes;
 }

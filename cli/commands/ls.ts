@@ -68,7 +68,8 @@ async function ls({ client, out, note, isJson }: Context, status: "open" | "ende
 function fields(thread: Thread, now: number): string[] {
   const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
-  const { threadId, title, type, dir, command } = thread;
+  const { threadId, number, type, dir, command } = thread;
+  const title = number === null ? thread.title : `#${number} ${thread.title}`;
   const shown = [threadId, title, type, describeStatus(thread), dir, uptime, command];
   return shown.map((field) => cleanLine(field).trim());
 }

@@ -1,22 +1,24 @@
 import { randomInt } from "node:crypto";
-import { userInfo } from "node:os";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { AGENT_OPTION_NAMES, type AgentOptions, agentRequest } from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
+import { readMessage } from "../stdin.ts";
+import { userName } from "../user.ts";
 import { attach, checkTerminal } from "./attach.ts";
 import { tail } from "./tail.ts";
 
 /** The relay takes a thread of such an id for one of its own, and ends it where Discord has none like it. */
 const DISCORD_ID = /^\d{17,20}$/;
 
-interface NewOptions {
+interface NewOptions extends AgentOptions {
   agent?: boolean;
   id?: string;
   title?: string;
@@ -33,13 +35,19 @@ export function addNew(program: Command, act: Act): void {
       "open a thread in a directory below REPOS_DIR and print its id; one word is a shell's command line, several are a program and its arguments",
     )
     .argument("<dir>", "the directory")
-    .argument("<command...>", "what to run, after --; with --agent, the prompt")
+    .argument("<command...>", "what to run, after --; with --agent, the prompt (- reads standard input)")
     .option("-a, --agent", "a coding agent instead of a terminal")
     .option("--id <id>", "the thread's id (otherwise made from the directory's name)")
     .option("--title <text>", "what people call it (otherwise the directory and the command)")
     .option("--size <cols>x<rows>", "the terminal's size (80x24; with --attach, yours)")
     .option("--attach", "sit at it at once")
     .option("-f, --follow", "print its output until it ends, and exit with its exit code")
+    .option("--model <name>", "of an agent: its model")
+    .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
+    .option("--system-prompt <text>", "of an agent: appended to its own")
+    .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
+    .option("--single", "of an agent: it takes no message after its first turn")
+    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)")
     .addHelpText(
       "after",
       examples(
@@ -47,6 +55,7 @@ export function addNew(program: Command, act: Act): void {
         "threadmux new shop --follow -- 'npm ci && npm test'",
         "threadmux new . --attach -- bash",
         'threadmux new --agent shop -- "fix the failing test"',
+        "threadmux new --agent shop --model opus --mode plan --follow -- - < task.md",
         "id=$(threadmux new shop -- make)",
       ),
     )
@@ -60,15 +69,23 @@ async function create(context: Context, dir: string, words: string[], options: N
     throw new AppError("invalid_request", "--attach: not together with --follow");
   }
   if (options.attach) checkTerminal(context);
+  const agent = agentRequest(options);
+  if (agent && !options.agent) {
+    const [chosen = ""] = Object.keys(agent).map((field) => AGENT_OPTION_NAMES[`agent.${field}`] ?? field);
+    throw new AppError("invalid_request", `${chosen}: only with --agent`);
+  }
+  const isInput = options.agent && words.length === 1 && words[0] === "-";
+  const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
   const size = sizeOf(context, options);
   const request = checkRequest({
     threadId: options.id ?? makeId(dir),
     type: options.agent ? "agent" : "terminal",
     dir,
-    command: options.agent ? words.join(" ") : toCommandLine(words),
+    command: options.agent ? prompt : toCommandLine(words),
+    ...(agent ? { agent } : {}),
     ...(options.title === undefined ? {} : { title: options.title }),
-    createdBy: `cli:${userInfo().username}`.slice(0, 64),
+    createdBy: userName(),
     ...size,
   });
   const { threadId } = request;
@@ -100,7 +117,7 @@ function checkRequest(request: CreateRequest): CreateRequest {
   }
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
-  const names: Record<string, string> = { threadId: "--id", title: "--title" };
+  const names: Record<string, string> = { ...AGENT_OPTION_NAMES, threadId: "--id", title: "--title" };
   const problems = parsed.error.issues.map((issue) => {
     const field = issue.path.join(".");
     return `${names[field] ?? field}: ${issue.message}`;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
@@ -9,7 +9,7 @@ export function addResize(program: Command, act: Act): void {
   program
     .command("resize")
     .description("change the size of a thread's terminal, for everybody who looks at it")
-    .argument("<thread>", "its id or the start of it")
+    .argument("<thread>", THREAD_ARGUMENT)
     .argument("<size>", "<cols>x<rows>, 20 to 500 by 5 to 200")
     .addHelpText("after", examples("threadmux resize shop 120x40"))
     .action((thread: string, size: string, _options: unknown, command: Command) =>

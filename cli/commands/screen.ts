@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { cleanLines } from "../../shared/clean-text.ts";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
@@ -10,7 +10,7 @@ export function addScreen(program: Command, act: Act): void {
   program
     .command("screen")
     .description("print what an open thread's terminal shows now")
-    .argument("<thread>", "its id or the start of it")
+    .argument("<thread>", THREAD_ARGUMENT)
     .option("--ansi", "with colours")
     .addHelpText(
       "after",

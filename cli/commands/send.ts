@@ -1,28 +1,29 @@
-import { isUtf8 } from "node:buffer";
 import type { Command } from "commander";
-import { MAX_BODY_BYTES, MAX_COMMAND_BYTES } from "../../shared/api.ts";
+import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-
-const CARRIAGE_RETURN = 0x0d;
+import { atLine, readLines, readMessage, toText } from "../stdin.ts";
+import { userSource } from "../user.ts";
 
 interface SendOptions {
   enter: boolean;
   key: string[];
+  nextTurn?: boolean;
 }
 
 export function addSend(program: Command, act: Act): void {
   program
     .command("send")
     .description("type into a thread's process, or give an agent its next message")
-    .argument("<thread>", "its id or the start of it")
+    .argument("<thread>", THREAD_ARGUMENT)
     .argument("[text...]", "what to type, Enter after it; - types standard input, line by line")
     .option("--no-enter", "no Enter after the text")
     .option("-k, --key <name>", "press a key: C-c, Up, Escape, F5; as often as you like", collect, [])
+    .option("--next-turn", "an agent gets it when its turn has ended, not in the midst of it")
     .addHelpText(
       "after",
       examples(
@@ -32,6 +33,8 @@ export function addSend(program: Command, act: Act): void {
         "threadmux send shop --key Up --key Enter",
         "threadmux send shop -- ls -la           a text with dashes goes after --",
         "threadmux send shop - < answers.txt     an agent gets all of it as one message",
+        "threadmux send 12 and run the tests     agent #12, also while it works",
+        "threadmux send --next-turn 12 then commit",
       ),
     )
     .action((thread: string, words: string[], options: SendOptions, command: Command) =>
@@ -57,23 +60,37 @@ async function send(
     throw new AppError("invalid_request", "text: missing; give a text, --key, or - for standard input");
   }
   const client = context.client();
-  const { threadId, type } = await findThread(client, wanted);
-  let sent = 0;
+  const thread = await findThread(client, wanted);
+  const { threadId } = thread;
+  checkOptions(thread, options);
+  const isInput = words.length === 1 && words[0] === "-";
+  const { stdin } = context.streams;
+  let sent = 1;
   if (keys.length > 0) {
     for (const key of keys) await client.sendInput(threadId, { key });
     sent = keys.length;
-  } else if (words.length === 1 && words[0] === "-") {
-    const lines = readLines(context.streams.stdin);
-    sent =
-      type === "agent"
-        ? await sendMessage(client, threadId, lines)
-        : await sendLines(client, threadId, lines, enter);
+  } else if (thread.type === "agent") {
+    const text = isInput ? await readMessage(stdin) : words.join(" ");
+    const when = options.nextTurn ? { when: "next_turn" as const } : {};
+    await client.sendInput(threadId, { text, source: userSource(), ...when });
+  } else if (isInput) {
+    sent = await sendLines(client, threadId, readLines(stdin), enter);
   } else {
     await client.sendInput(threadId, { text: words.join(" "), enter });
-    sent = 1;
   }
   if (context.isJson) await context.out.json({ sent: true, threadId, inputs: sent });
   return EXIT.ok;
+}
+
+/** @throws AppError `invalid_request` for what this type of thread does not take. */
+function checkOptions({ type, threadId }: Thread, { key, enter, nextTurn }: SendOptions): void {
+  const refuse = (option: string, why: string) => {
+    throw new AppError("invalid_request", `${option}: ${threadId} ${why}`);
+  };
+  if (type === "terminal" && nextTurn) refuse("--next-turn", "is a terminal; it has no turns");
+  if (type === "agent" && !enter) refuse("--no-enter", "is an agent, which takes whole messages");
+  if (type === "agent" && key.length > 0)
+    refuse("--key", "is an agent, which takes text; threadmux interrupt ends its turn");
 }
 
 async function sendLines(
@@ -93,61 +110,4 @@ async function sendLines(
     }
   }
   return number;
-}
-
-function atLine(number: number, error: unknown, sent: string): unknown {
-  if (!(error instanceof AppError)) return error;
-  const sentence = `standard input, line ${number}: ${error.message} (${sent})`;
-  return new AppError(error.code, sentence, { cause: error });
-}
-
-async function sendMessage(
-  client: SidecarClient,
-  threadId: string,
-  lines: AsyncIterable<Buffer>,
-): Promise<number> {
-  const all: Buffer[] = [];
-  let bytes = 0;
-  for await (const line of lines) {
-    all.push(line);
-    bytes += line.length + 1;
-    if (bytes > MAX_COMMAND_BYTES + 1) {
-      const limit = MAX_COMMAND_BYTES.toLocaleString("en");
-      throw new AppError("too_large", `standard input: an agent's message may have at most ${limit} bytes`);
-    }
-  }
-  const text = all.map((line, index) => {
-    try {
-      return toText(line, index + 1);
-    } catch (error) {
-      throw atLine(index + 1, error, "nothing was sent");
-    }
-  });
-  await client.sendInput(threadId, { text: text.join("\n") });
-  return 1;
-}
-
-/** Its lines, without their ends. */
-async function* readLines(stdin: NodeJS.ReadableStream): AsyncGenerator<Buffer, void, undefined> {
-  let rest = Buffer.alloc(0);
-  for await (const chunk of stdin) {
-    rest = Buffer.concat([rest, chunk as Buffer]);
-    let start = 0;
-    for (let end = rest.indexOf("\n"); end >= 0; end = rest.indexOf("\n", start)) {
-      yield rest.subarray(start, rest[end - 1] === CARRIAGE_RETURN && end > start ? end - 1 : end);
-      start = end + 1;
-    }
-    rest = rest.subarray(start);
-    if (rest.length > MAX_BODY_BYTES) {
-      throw new AppError("too_large", "standard input: has a line over 1 MiB");
-    }
-  }
-  if (rest.length > 0) yield rest;
-}
-
-/** What is no text can't be typed: better refused than changed. */
-function toText(line: Buffer, number: number): string {
-  if (!isUtf8(line)) throw new AppError("invalid_request", "must be UTF-8");
-  const text = line.toString();
-  return number === 1 ? text.replace(/^\ufeff/, "") : text; // a byte order mark
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { cleanLine } from "../../shared/clean-text.ts";
-import { type Act, examples } from "../command.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
@@ -13,7 +13,7 @@ export function addStatus(program: Command, act: Act): void {
     .description(
       "whether the sidecar and its tmux are well, for which no token is needed; or all about one thread",
     )
-    .argument("[thread]", "its id or the start of it")
+    .argument("[thread]", THREAD_ARGUMENT)
     .addHelpText("after", examples("threadmux status", "threadmux status shop", "threadmux health --json"))
     .action((thread: string | undefined, _options: unknown, command: Command) =>
       act(command, (context) => (thread === undefined ? health(context) : details(context, thread))),
@@ -44,8 +44,14 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
   }
   await printFields(out, [
     ["thread", thread.threadId],
+    ["title", thread.title],
+    ...(thread.number === null ? [] : [["number", `#${thread.number}`] as const]),
     ["type", thread.type],
-    ["status", thread.status],
+    [
+      "status",
+      thread.awaiting === null ? thread.status : `${thread.status} for an answer: ${thread.awaiting}`,
+    ],
+    ...(thread.problem === null ? [] : [["problem", thread.problem] as const]),
     ["dir", thread.dir],
     ["command", thread.command],
     ["created", `${thread.createdAt} by ${thread.createdBy}`],

@@ -2,11 +2,14 @@ import type { Command } from "commander";
 import type { OutputReply, Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
-import { type Act, examples } from "../command.ts";
+import { tailAgent } from "../agents/tail.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
+import { parseCount } from "../count.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
 import { createLineSkipper, findStart, follow, readUntil } from "../follow.ts";
+import { onLeave } from "../leave.ts";
 import { drawingOnly, plainText, rawText, type TextFilter } from "../terminal-text.ts";
 
 export interface TailOptions {
@@ -19,9 +22,15 @@ export interface TailOptions {
 export function addTail(program: Command, act: Act): void {
   program
     .command("tail")
-    .description("print the end of a thread's output, escape sequences and all")
-    .argument("<thread>", "its id or the start of it")
-    .option("-f, --follow", "go on until the process ends (an agent: its turn), then exit with its exit code")
+    .summary("print the end of a thread's output; of an agent, of its conversation")
+    .description(
+      "print the end of a terminal's output, escape sequences and all; of an agent, the end of its conversation with steps and asks",
+    )
+    .argument("<thread>", THREAD_ARGUMENT)
+    .option(
+      "-f, --follow",
+      "go on until the process ends, then exit with its exit code (an agent: until its turn ends; 0 if it ended well)",
+    )
     .option("-n, --lines <count>", "how many lines; all for everything", "10")
     .option("--text", "without escape sequences")
     .addHelpText(
@@ -31,6 +40,8 @@ export function addTail(program: Command, act: Act): void {
         "threadmux tail -f shop                  Ctrl-C leaves; the process goes on",
         "threadmux tail -n 100 --text shop | grep error",
         "threadmux tail -f --json shop | jq -rj .output",
+        "threadmux tail -f '#12'                 an agent: asks stand there with how to answer them",
+        "threadmux tail -f --json 12 | jq -r 'select(.type == \"agent_message\").text'",
       )}
 
 On a terminal of your own only what draws is shown: a program's questions to the terminal, its title, clipboard and
@@ -42,21 +53,19 @@ mouse modes are left out. In a pipe everything is passed on.`,
 }
 
 export async function tail(context: Context, wanted: string, options: TailOptions): Promise<number> {
-  const lines = parseLines(options.lines);
+  const lines = parseCount("--lines", options.lines);
   const client = context.client();
   const thread = await findThread(client, wanted);
+  if (thread.type === "agent") {
+    if (options.text) throw new AppError("invalid_request", "--text: an agent's transcript is text already");
+    return tailAgent(context, client, thread, { lines, follow: options.follow === true });
+  }
   const { threadId, offset: end } = thread;
   const start = await findStart(client, threadId, { end, lines });
   const filter = filterFor(context, options.text === true);
   const skip = createLineSkipper(start.skipLines);
   if (!options.follow) return printOnce(context, readUntil(client, threadId, start.since, end), skip, filter);
   return followToEnd(context, client, thread, start.since, skip, filter);
-}
-
-function parseLines(text: string): number {
-  if (text === "all") return Number.POSITIVE_INFINITY;
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new AppError("invalid_request", "--lines: must be a whole number or all");
 }
 
 /** In a pipe and as JSON everything is as it was. */
@@ -94,18 +103,14 @@ async function followToEnd(
 ): Promise<number> {
   const { out, err, isJson, note } = context;
   // Ctrl-C is for us, not for the process: it goes on. What it drew is taken back before we leave.
-  const leave = (code: number) => {
+  const stay = onLeave(() => {
     const rest = filter.end();
     if (!isJson && rest !== "") process.stdout.write(rest);
-    process.exit(code);
-  };
-  const onInterrupt = () => leave(EXIT.interrupted);
-  const onTerminate = () => leave(143);
-  process.once("SIGINT", onInterrupt).once("SIGTERM", onTerminate);
+  });
   const onSilence = () => note("threadmux: the sidecar does not answer; waiting for it");
   let last: OutputReply | undefined;
   try {
-    for await (const reply of follow(client, thread, since, onSilence)) {
+    for await (const reply of follow(client, thread.threadId, since, onSilence)) {
       last = reply;
       const text = filter.push(skip(reply.output));
       if (isJson) await out.json({ ...reply, output: text });
@@ -113,10 +118,9 @@ async function followToEnd(
     }
     if (!isJson) await out.write(filter.end());
   } finally {
-    process.off("SIGINT", onInterrupt).off("SIGTERM", onTerminate);
+    stay();
   }
   if (err.isTty && last) await note(`[${thread.threadId}: ${describeEnd(last)}]`);
-  if (thread.type === "agent") return last?.status === "failed" ? EXIT.failure : EXIT.ok;
   return last?.exitCode ?? EXIT.failure;
 }
 

@@ -1,0 +1,53 @@
+/** How an agent is to work, as `new` takes it from its options. */
+import { readFileSync } from "node:fs";
+import type { CreateRequest } from "../../shared/api.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
+
+export type AgentRequest = NonNullable<CreateRequest["agent"]>;
+
+export interface AgentOptions {
+  engine?: string;
+  model?: string;
+  mode?: string;
+  systemPrompt?: string;
+  outputSchema?: string;
+  single?: boolean;
+}
+
+/** What the sidecar calls these options, in an error of its own. */
+export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
+  "agent.engine": "--engine",
+  "agent.model": "--model",
+  "agent.permissionMode": "--mode",
+  "agent.systemPrompt": "--system-prompt",
+  "agent.outputSchema": "--output-schema",
+  "agent.mode": "--single",
+};
+
+/** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
+export function agentRequest(options: AgentOptions): AgentRequest | undefined {
+  const { engine, model, mode, systemPrompt, outputSchema, single } = options;
+  const request: AgentRequest = {
+    // The sidecar's schema says which engines there are.
+    ...(engine === undefined ? {} : { engine: engine as AgentRequest["engine"] }),
+    ...(model === undefined ? {} : { model }),
+    ...(mode === undefined ? {} : { permissionMode: mode }),
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    ...(outputSchema === undefined ? {} : { outputSchema: readSchema(outputSchema) }),
+    ...(single ? { mode: "single" as const } : {}),
+  };
+  return Object.keys(request).length === 0 ? undefined : request;
+}
+
+function readSchema(file: string): Record<string, unknown> {
+  let schema: unknown;
+  try {
+    schema = JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new AppError("invalid_request", `--output-schema: ${errorText(cause)}`, { cause });
+  }
+  if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) {
+    return schema as Record<string, unknown>;
+  }
+  throw new AppError("invalid_request", "--output-schema: must be a JSON Schema, an object");
+}

@@ -1,0 +1,67 @@
+/** What people do with an agent while it goes on: interrupt, pause, resume, compact, mode, model. */
+import type { Command } from "commander";
+import type { ControlRequest } from "../../shared/agent/api.ts";
+import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { findAgent } from "../find-thread.ts";
+import { userSource } from "../user.ts";
+
+export function addControls(program: Command, act: Act): void {
+  const add = (name: string, description: string) =>
+    program.command(name).description(description).argument("<thread>", THREAD_ARGUMENT);
+  const run = (command: Command, thread: string, make: () => ControlRequest) =>
+    act(command, (context) => control(context, thread, make()));
+  const by = userSource;
+
+  add("interrupt", "end an agent's turn; it stays, and takes the next message")
+    .addHelpText("after", examples("threadmux interrupt 12"))
+    .action((thread: string, _: unknown, command: Command) =>
+      run(command, thread, () => ({ control: "interrupt", by: by() })),
+    );
+  add("pause", "hold an agent: its turn is cut off, nothing starts before `resume`, asks can be answered")
+    .addHelpText("after", examples("threadmux pause 12"))
+    .action((thread: string, _: unknown, command: Command) =>
+      run(command, thread, () => ({ control: "pause", by: by() })),
+    );
+  add("resume", "let an agent go on after a pause or a failure")
+    .argument("[text...]", "with this message")
+    .addHelpText("after", examples("threadmux resume 12", "threadmux resume 12 but leave the tests alone"))
+    .action((thread: string, words: string[], _: unknown, command: Command) =>
+      run(command, thread, () => ({
+        control: "resume",
+        by: by(),
+        ...(words.length === 0 ? {} : { input: { text: words.join(" ") } }),
+      })),
+    );
+  add("compact", "make an agent's context shorter")
+    .argument("[keep...]", "what it is to keep in mind")
+    .addHelpText("after", examples("threadmux compact 12", "threadmux compact 12 the names of the tables"))
+    .action((thread: string, keep: string[], _: unknown, command: Command) =>
+      run(command, thread, () => ({
+        control: "compact",
+        by: by(),
+        ...(keep.length === 0 ? {} : { text: keep.join(" ") }),
+      })),
+    );
+  add("mode", "change an agent's permission mode")
+    .argument("<mode>", "one that the agent knows: default, plan, acceptEdits, …")
+    .addHelpText("after", examples("threadmux mode 12 plan"))
+    .action((thread: string, modeId: string, _: unknown, command: Command) =>
+      run(command, thread, () => ({ control: "mode", modeId, by: by() })),
+    );
+  add("model", "change an agent's model")
+    .argument("<model>", "one that the agent knows")
+    .addHelpText("after", examples("threadmux model 12 haiku"))
+    .action((thread: string, model: string, _: unknown, command: Command) =>
+      run(command, thread, () => ({ control: "model", model, by: by() })),
+    );
+}
+
+async function control(context: Context, wanted: string, request: ControlRequest): Promise<number> {
+  const client = context.client();
+  const { threadId } = await findAgent(client, wanted);
+  await client.controlAgent(threadId, request);
+  if (context.isJson) await context.out.json({ accepted: true, threadId, control: request.control });
+  return EXIT.ok;
+}
