@@ -5,6 +5,7 @@ import {
   type AskReply,
   answerReplySchema,
   asksReplySchema,
+  blobReplySchema,
   type ControlRequest,
   controlReplySchema,
   type Step,
@@ -110,6 +111,23 @@ export class SidecarClient {
 
   async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<void> {
     await this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
+  }
+
+  /**
+   * A text that a line of a transcript was cut of, or its beginning.
+   * @param maxBytes about so much of it, in whole characters
+   */
+  async readBlob(threadId: string, sha256: string, maxBytes: number): Promise<string> {
+    const path = `${threadPath(threadId)}/blobs/${sha256}`;
+    let text = "";
+    for (let since = 0; since < maxBytes; ) {
+      const query = { since, limit: Math.min(maxBytes - since, 1024 * 1024) };
+      const reply = await this.#call("GET", path, blobReplySchema, { query });
+      text += reply.text;
+      if (reply.offset >= reply.end || reply.offset === since) break;
+      since = reply.offset;
+    }
+    return text;
   }
 
   /**

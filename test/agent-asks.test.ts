@@ -1,8 +1,9 @@
 /** Asks of agent threads: permissions, questions, plans; parked, asked again, refused. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
+import { threadPath } from "../shared/agent/paths.ts";
 import { AgentThread, bash, says, type ThreadOptions } from "./support/agent-threads.ts";
 import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
@@ -50,10 +51,16 @@ test("allowed for the thread: the rule holds over the engine's next start", asyn
   await thread.event("turn_end");
   expect(thread.fold().grantedRules).toHaveLength(1);
   await thread.ended();
-  thread.write(says("again", { tools: [bash("mkdir made/again")] }, { text: "ok" }));
+  // The rule is `mkdir made *`: this call falls under it.
+  thread.write(says("again", { tools: [bash("mkdir made other")] }, { text: "ok" }));
   thread.start();
   await until("the second turn", () => thread.of("turn_end").length === 2 || thread.fold().asks.length > 0);
   expect(thread.of("engine_start")[1]?.resumed).toBe(true);
+  expect(thread.of("permission_request")).toHaveLength(1);
+  expect(existsSync(join(thread.dir, "other"))).toBe(true);
+  expect(JSON.parse(readFileSync(threadPath(thread.folder, "state"), "utf8")).grantedRules).toEqual([
+    "Bash(mkdir made *)",
+  ]);
 });
 
 test("an answer to an ask that is answered, or to none, is told and counts for nothing", async () => {

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ENGINE_FOLDER_MARKER } from "../shared/agent/markers.ts";
 import {
   openAgent,
   STAND_IN_CONFIG,
@@ -11,6 +12,7 @@ import {
   untilStatus,
   wordsOf,
 } from "./support/agents.ts";
+import { listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -76,6 +78,23 @@ describe("an ask", () => {
       "completed",
       "failed",
     ]);
+  });
+
+  test("is answered by the request that it had before the agent was killed", async () => {
+    await openAgent(sidecar, "anew", script("Do it", bash("touch done"), { text: "Done." }));
+    const before = await openAsk("anew");
+    const marker = `${ENGINE_FOLDER_MARKER}=${sidecar.stateDir}/threads/anew`;
+    for (const { pid, environment } of listProcesses())
+      if (environment.includes(marker)) signal(pid, "SIGKILL");
+    await until("the ask to be parked", async () => !(await sidecar.client.getThread("anew")).processRunning);
+    await sidecar.client.sendInput("anew", { text: "are you there?" });
+    const after = await until("the ask to be asked again", async () =>
+      (await sidecar.client.listAsks("anew")).find(({ requestId }) => requestId !== before.requestId),
+    );
+    expect(after.request.replaces).toBe(before.requestId);
+    await sidecar.client.answerAsk("anew", before.requestId, { optionId: "once", by: "discord:42" });
+    await untilStatus(sidecar, "anew", "idle");
+    expect(existsSync(join(sidecar.reposDir, "anew", "done"))).toBe(true);
   });
 
   test("is refused an answer that does not fit it", async () => {

@@ -37,7 +37,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["relay/threads/"],
     [
       // What people ask of the bot.
-      "relay/discord/agent-buttons.ts",
+      "relay/discord/agent-",
       "relay/discord/bot.ts",
       "relay/discord/commands",
       "relay/discord/connection.ts",

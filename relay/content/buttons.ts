@@ -1,4 +1,4 @@
-/** The buttons below messages. All that a button means is in its id, so that it works after any restart. */
+/** What a person can press or choose from below messages. All that it means is in its id, so that it works after any restart. */
 
 /** What a person can press. discord/ gives it Discord's shape. */
 export interface Button {
@@ -7,6 +7,26 @@ export interface Button {
   /** At most 80 characters. */
   readonly label: string;
   readonly style: "primary" | "secondary" | "success" | "danger";
+}
+
+/** A list to choose from, in a row of its own. */
+export interface Select {
+  /** As a button's. */
+  readonly id: string;
+  /** What stands there while nothing is chosen; at most 150 characters. */
+  readonly label: string;
+  /** 1 to 25. What comes back is the index, as text. */
+  readonly options: readonly SelectOption[];
+  /** How many may be chosen: 1 to this. */
+  readonly max: number;
+}
+
+export interface SelectOption {
+  /** 1 to 100 characters. */
+  readonly label: string;
+  /** At most 100 characters; may be empty. */
+  readonly hint: string;
+  readonly isChosen: boolean;
 }
 
 export const KEY_BUTTONS: readonly Button[] = [

@@ -1,11 +1,13 @@
 /** What a thread shows, as messages: the one interface between what a thread is about and its delivery. */
-import type { Button } from "./buttons.ts";
+import type { Button, Select } from "./buttons.ts";
 
 /** One message as its sender sees it. */
 export interface MessageText {
   /** Discord's markdown: never empty, at most 2,000 characters, no blanks at its ends (Discord trims them). */
   readonly text: string;
   readonly buttons: readonly Button[];
+  /** Above the buttons. */
+  readonly selects?: readonly Select[];
   /** The one user whom the message notifies when it is sent. Edits notify nobody. */
   readonly mention?: string;
   /** Discord notifies nobody of it, not even those who follow every message of the thread. */

@@ -203,15 +203,19 @@ export class Ledger {
 }
 
 const buttonRowsSchema = z.array(
-  z.object({ components: z.array(z.object({ custom_id: z.string(), label: z.string() })) }),
+  z.object({
+    components: z.array(
+      z
+        .object({ custom_id: z.string(), label: z.string().optional(), placeholder: z.string().optional() })
+        .transform(({ custom_id: id, label, placeholder }) => ({ id, label: label ?? placeholder ?? "" })),
+    ),
+  }),
 );
 
 /** What a message shows, to be compared with what it should; undefined if it holds what we do not make. */
 function shownIn({ content, components }: DiscordMessage): string | undefined {
   const rows = buttonRowsSchema.safeParse(components).data;
-  const buttons = rows?.flatMap((row) =>
-    row.components.map(({ custom_id, label }) => ({ id: custom_id, label })),
-  );
+  const buttons = rows?.flatMap((row) => row.components);
   return buttons && shownBy({ text: content, buttons });
 }
 

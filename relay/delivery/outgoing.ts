@@ -13,13 +13,15 @@ export interface Post extends MessageText {
 export function outgoing({
   text,
   buttons,
+  selects,
   mention,
   isSilent,
   replyTo,
 }: Post): Omit<OutgoingMessage, "nonce"> {
+  const components = toComponents(buttons, selects);
   return {
     content: text,
-    ...(buttons.length === 0 ? {} : { components: toComponents(buttons) }),
+    ...(components.length === 0 ? {} : { components }),
     ...(mention === undefined ? {} : { mention }),
     ...(isSilent ? { isSilent } : {}),
     ...(replyTo === undefined ? {} : { replyTo }),

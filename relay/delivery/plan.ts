@@ -84,11 +84,12 @@ export function isNewest({ pages, find }: Pick<PlanInput, "pages" | "find">, key
 interface Shown {
   readonly text: string;
   readonly buttons: readonly { readonly id: string; readonly label: string }[];
+  readonly selects?: readonly { readonly id: string; readonly label: string }[];
 }
 
 /** What a message shows, for comparing. What notifies is not shown. */
-export function shownBy({ text, buttons }: Shown): string {
-  return JSON.stringify([text, ...buttons.map(({ id, label }) => [id, label])]);
+export function shownBy({ text, buttons, selects = [] }: Shown): string {
+  return JSON.stringify([text, ...[...selects, ...buttons].map(({ id, label }) => [id, label])]);
 }
 
 function isThere(message: SentMessage | undefined): boolean {

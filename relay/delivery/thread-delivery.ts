@@ -227,7 +227,7 @@ export class ThreadDelivery<Reply> {
         this.#pace.noteEdit(now());
         // Until there is an answer it may show either.
         this.#ledger.noteEdit(page.key, undefined);
-        const edit = { content: page.text, components: toComponents(page.buttons) };
+        const edit = { content: page.text, components: toComponents(page.buttons, page.selects) };
         if (await isThere(api.edit(threadId, id, edit))) this.#ledger.noteEdit(page.key, shownBy(page));
         else await this.#noteGone(page.key);
         return;

@@ -1,38 +1,54 @@
-/** What people press below an agent's messages: answers to what it asks, Stop, Go on. */
+/** What people press and choose below an agent's messages: answers to what it asks, Stop, Go on. */
 import {
   type ButtonInteraction,
-  LabelBuilder,
+  type MessageComponentInteraction,
   MessageFlags,
-  ModalBuilder,
-  type ModalSubmitInteraction,
-  TextInputBuilder,
-  TextInputStyle,
+  type StringSelectMenuInteraction,
 } from "discord.js";
-import type { AskReply } from "../../shared/agent/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { answersOf, type Choices, parseState, questionControls } from "../content/transcript/ask-controls.ts";
 import type { VmThread } from "../threads/vm.ts";
+import { answerForm, findAsk, questionsOf, reasonForm } from "./agent-forms.ts";
+import { findWholeAsk, wholeAsk } from "./agent-whole.ts";
 import type { Pressed } from "./buttons.ts";
-import { parseButton } from "./buttons.ts";
-import { sentenceOf } from "./refusals.ts";
+import { toComponents } from "./buttons.ts";
 
 export type AgentPressed = Exclude<Pressed, { kind: "key" | "done" | "send" }>;
-
-/** Discord's limits of a form. */
-const MAX_TITLE = 45;
-const MAX_LABEL = 45;
-const MAX_HINT = 100;
-const MAX_ANSWER = 1_000;
+export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
 export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
   return !["key", "done", "send"].includes(pressed.kind);
 }
 
+/** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */
+export function firstAnswer({ kind }: Pressed): "form" | "private reply" | "reply" | "update" {
+  if (kind === "form" || kind === "because") return "form";
+  if (kind === "show") return "private reply";
+  return kind === "done" ? "reply" : "update";
+}
+
 /**
- * What the button means, done. A form is shown; everything else has been acknowledged by the caller.
+ * What the button means, done. The caller has given the first answer, unless that is a form.
  * @throws AppError
  */
 export async function pressAgentButton(
-  interaction: ButtonInteraction,
+  interaction: ComponentInteraction,
+  pressed: AgentPressed,
+  thread: VmThread,
+): Promise<void> {
+  try {
+    await press(interaction, pressed, thread);
+  } catch (error) {
+    // Last month's ask: the sidecar has forgotten it, or the whole thread.
+    if (!(error instanceof AppError && error.code === "not_found")) throw error;
+    throw new AppError("ask_ended", "This is of a session that is over, and not asked any more.", {
+      cause: error,
+    });
+  }
+}
+
+async function press(
+  interaction: ComponentInteraction,
   pressed: AgentPressed,
   thread: VmThread,
 ): Promise<void> {
@@ -40,11 +56,12 @@ export async function pressAgentButton(
   switch (pressed.kind) {
     case "permission":
       return thread.answerAsk(pressed.requestId, { optionId: pressed.optionId, by });
-    case "choice": {
-      const { question, label } = chosen(await findAsk(thread, pressed.requestId), pressed.index);
-      const content = { [question]: label };
-      return thread.answerAsk(pressed.requestId, { action: "accept", content, by });
-    }
+    case "choice":
+      return choose(thread, pressed.requestId, [[pressed.index]], by);
+    case "pick":
+      return pick(interaction, pressed, thread);
+    case "picked":
+      return choose(thread, pressed.requestId, chosenIn(pressed.state), by);
     case "decline":
       return thread.answerAsk(pressed.requestId, { action: "decline", by });
     case "stop":
@@ -52,63 +69,49 @@ export async function pressAgentButton(
     case "go-on":
       return thread.control({ control: "resume", by });
     case "form":
-      return interaction.showModal(formOf(await findAsk(thread, pressed.requestId)));
+      return interaction.showModal(answerForm(await findAsk(thread, pressed.requestId)));
+    case "because":
+      return interaction.showModal(reasonForm(await findAsk(thread, pressed.requestId), pressed.optionId));
+    case "show":
+      await interaction.editReply(wholeAsk(await findWholeAsk(thread, pressed.requestId)));
+      return;
   }
 }
 
-/** A form was sent: its fields are the answers, in the order of the questions. */
-export async function submitForm(interaction: ModalSubmitInteraction, thread: VmThread): Promise<void> {
-  await interaction.deferUpdate();
-  try {
-    const pressed = parseButton(interaction.customId);
-    if (pressed?.kind !== "form")
-      throw new AppError("invalid_request", "This form is of another version of threadmux.");
-    const ask = await findAsk(thread, pressed.requestId);
-    const answers = questionsOf(ask).flatMap(({ question }, i): [string, string][] => {
-      const answer = interaction.fields.getTextInputValue(`q${i}`).trim();
-      return answer === "" ? [] : [[question, answer]];
-    });
-    const by = `discord:${interaction.user.id}`;
-    const content = Object.fromEntries(answers);
-    await thread.answerAsk(ask.requestId, { action: "accept", content, by });
-  } catch (error) {
-    await interaction.followUp({ content: `⚠️ ${sentenceOf(error)}`, flags: MessageFlags.Ephemeral });
-  }
+/** Answers an ask with what was chosen from its lists. */
+async function choose(thread: VmThread, requestId: string, choices: Choices, by: string): Promise<void> {
+  const ask = await findAsk(thread, requestId);
+  const content = answersOf(questionsOf(ask), choices);
+  if (Object.keys(content).length === 0)
+    throw new AppError("invalid_request", "This question has no such answer.");
+  return thread.answerAsk(requestId, { action: "accept", content, by });
 }
 
-async function findAsk(thread: VmThread, requestId: string): Promise<AskReply> {
-  const ask = (await thread.listAsks()).find((candidate) => candidate.requestId === requestId);
-  if (!ask) throw new AppError("ask_ended", "This is not asked any more.");
-  return ask;
+/** One question is answered by its list at once; of several the choices are collected, in the message itself. */
+async function pick(
+  interaction: ComponentInteraction,
+  { requestId, question, state }: Extract<AgentPressed, { kind: "pick" }>,
+  thread: VmThread,
+): Promise<void> {
+  const values = interaction.isStringSelectMenu() ? interaction.values.map(Number) : [];
+  const questions = questionsOf(await findAsk(thread, requestId));
+  const before = chosenIn(state);
+  const choices = questions.map((_, q) => (q === question ? values : (before[q] ?? [])));
+  if (questions.length === 1) return choose(thread, requestId, choices, `discord:${interaction.user.id}`);
+  const { buttons, selects } = questionControls(questions, requestId, choices);
+  await interaction.editReply({ components: toComponents(buttons, selects) as never });
 }
 
-function questionsOf({ request }: AskReply) {
-  return request.type === "elicitation_request" ? request.questions : [];
+function chosenIn(state: string): Choices {
+  const choices = parseState(state);
+  if (!choices) throw new AppError("invalid_request", "This list is of another version of threadmux.");
+  return choices;
 }
 
-function chosen(ask: AskReply, index: number): { question: string; label: string } {
-  const [first] = questionsOf(ask);
-  const option = first?.options[index];
-  if (!first || !option) throw new AppError("invalid_request", "This question has no such answer.");
-  return { question: first.question, label: option.label };
-}
-
-function formOf(ask: AskReply): ModalBuilder {
-  const labels = questionsOf(ask).map(({ question, header, options }, i) => {
-    const hint = options.map(({ label }) => label).join(", ");
-    const input = new TextInputBuilder()
-      .setCustomId(`q${i}`)
-      .setStyle(TextInputStyle.Paragraph)
-      .setRequired(false)
-      .setMaxLength(MAX_ANSWER);
-    if (hint !== "") input.setPlaceholder(hint.slice(0, MAX_HINT));
-    return new LabelBuilder()
-      .setLabel((header || question || `Question ${i + 1}`).slice(0, MAX_LABEL))
-      .setDescription(question.slice(0, MAX_HINT) || "Your answer")
-      .setTextInputComponent(input);
-  });
-  return new ModalBuilder()
-    .setCustomId(`form:${ask.requestId}`)
-    .setTitle("Answer the agent".slice(0, MAX_TITLE))
-    .addLabelComponents(...labels);
+/** Tells the person, and nobody else, what went wrong; whatever the first answer was. */
+export async function refuse(interaction: MessageComponentInteraction, content: string): Promise<void> {
+  const flags = MessageFlags.Ephemeral;
+  if (!interaction.deferred && !interaction.replied) await interaction.reply({ content, flags });
+  else if (interaction.ephemeral !== null) await interaction.editReply(content);
+  else await interaction.followUp({ content, flags });
 }

@@ -1,6 +1,5 @@
 /** The bot: discord.js' client, what it listens to, and the one boundary where errors of handlers are caught. */
 import {
-  type ButtonInteraction,
   type ChatInputCommandInteraction,
   Client,
   Events,
@@ -15,7 +14,14 @@ import type { Log } from "../../shared/log.ts";
 import { killedText } from "../texts.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { VmThread } from "../threads/vm.ts";
-import { isAgentButton, pressAgentButton, submitForm } from "./agent-buttons.ts";
+import {
+  type ComponentInteraction,
+  firstAnswer,
+  isAgentButton,
+  pressAgentButton,
+  refuse,
+} from "./agent-buttons.ts";
+import { submitForm } from "./agent-forms.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import type { CommandContext } from "./commands/command.ts";
@@ -117,12 +123,16 @@ async function handleInteraction(interaction: Interaction, options: BotOptions):
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
-  } else if (interaction.isChatInputCommand() || interaction.isButton() || interaction.isModalSubmit()) {
+  } else if (interaction.isChatInputCommand() || isComponent(interaction) || interaction.isModalSubmit()) {
     if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
-    else if (interaction.isButton()) await pressButton(interaction, options);
+    else if (isComponent(interaction)) await pressButton(interaction, options);
     else if (interaction.isModalSubmit()) await submitForm(interaction, threadOf(interaction, options));
     else await runCommand(interaction, options);
   }
+}
+
+function isComponent(interaction: Interaction): interaction is ComponentInteraction {
+  return interaction.isButton() || interaction.isStringSelectMenu();
 }
 
 async function runCommand(
@@ -143,13 +153,15 @@ async function runCommand(
 }
 
 async function pressButton(
-  interaction: ButtonInteraction,
+  interaction: ComponentInteraction,
   { context, inputs, log }: BotOptions,
 ): Promise<void> {
   const pressed = parseButton(interaction.customId);
   const threadId = interaction.channelId;
-  if (pressed?.kind === "done") await interaction.deferReply();
-  else if (pressed?.kind !== "form") await interaction.deferUpdate(); // a form is the first answer itself
+  const first = pressed ? firstAnswer(pressed) : "update";
+  if (first === "reply") await interaction.deferReply();
+  else if (first === "private reply") await interaction.deferReply({ flags: MessageFlags.Ephemeral });
+  else if (first === "update") await interaction.deferUpdate();
   try {
     if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
     if (isAgentButton(pressed)) {
@@ -178,9 +190,8 @@ async function pressButton(
     if (!(error instanceof AppError))
       log.error({ err: error, button: interaction.customId }, "a button failed");
     const content = `⚠️ ${sentenceOf(error)}`;
-    if (pressed?.kind === "done") await interaction.editReply(content);
-    else if (!interaction.deferred) await interaction.reply({ content, flags: MessageFlags.Ephemeral });
-    else await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
+    if (first === "reply") await interaction.editReply(content);
+    else await refuse(interaction, content);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Discord's shape of buttons, and what a pressed one means. */
 import { ButtonStyle, ComponentType } from "discord.js";
-import type { Button } from "../content/buttons.ts";
+import type { Button, Select } from "../content/buttons.ts";
 
 export type Pressed =
   | { kind: "key"; keys: readonly string[] }
@@ -14,6 +14,14 @@ export type Pressed =
   /** Answer an agent's questions in words. */
   | { kind: "form"; requestId: string }
   | { kind: "decline"; requestId: string }
+  /** Refuse, with a reason in words. */
+  | { kind: "because"; requestId: string; optionId: string }
+  /** Choose from the list of that question; `state` is what was chosen before. */
+  | { kind: "pick"; requestId: string; question: number; state: string }
+  /** Send what was chosen from several lists. */
+  | { kind: "picked"; requestId: string; state: string }
+  /** See all of what is asked about. */
+  | { kind: "show"; requestId: string }
   /** End the turn that the person sees. */
   | { kind: "stop"; turnId: string }
   /** Go on after a failure. */
@@ -29,8 +37,9 @@ const STYLES: Record<Button["style"], ButtonStyle> = {
 };
 const MAX_IN_ROW = 5;
 
-export function toComponents(buttons: readonly Button[]): Components {
-  const rows: object[] = [];
+/** Each list in a row of its own, the buttons below them. */
+export function toComponents(buttons: readonly Button[], selects: readonly Select[] = []): Components {
+  const rows = selects.map(toRow);
   for (let i = 0; i < buttons.length; i += MAX_IN_ROW) {
     const components = buttons.slice(i, i + MAX_IN_ROW).map(({ id, label, style }) => ({
       type: ComponentType.Button,
@@ -43,6 +52,23 @@ export function toComponents(buttons: readonly Button[]): Components {
   return rows;
 }
 
+function toRow({ id, label, options, max }: Select): object {
+  const list = {
+    type: ComponentType.StringSelect,
+    custom_id: id,
+    placeholder: label,
+    min_values: 1,
+    max_values: max,
+    options: options.map((option, i) => ({
+      label: option.label,
+      value: String(i),
+      ...(option.hint === "" ? {} : { description: option.hint }),
+      ...(option.isChosen ? { default: true } : {}),
+    })),
+  };
+  return { type: ComponentType.ActionRow, components: [list] };
+}
+
 /** Undefined for a button that this version does not know. */
 export function parseButton(customId: string): Pressed | undefined {
   const [kind, value = "", detail = ""] = customId.split(":");
@@ -52,8 +78,12 @@ export function parseButton(customId: string): Pressed | undefined {
   if (kind === "go-on") return { kind };
   if (!/^[\w.-]{1,80}$/.test(value)) return undefined;
   if (kind === "stop") return { kind, turnId: value };
-  if (kind === "form" || kind === "decline") return { kind, requestId: value };
+  if (kind === "form" || kind === "decline" || kind === "show") return { kind, requestId: value };
   if (kind === "ask" && detail !== "") return { kind: "permission", requestId: value, optionId: detail };
+  if (kind === "because" && detail !== "") return { kind, requestId: value, optionId: detail };
+  if (kind === "picked" && detail !== "") return { kind, requestId: value, state: detail };
+  const picked = kind === "pick" ? /^(\d)\.([\w.]+)$/.exec(detail) : null;
+  if (picked) return { kind: "pick", requestId: value, question: Number(picked[1]), state: picked[2] ?? "" };
   if (kind === "answer" && /^\d{1,2}$/.test(detail))
     return { kind: "choice", requestId: value, index: Number(detail) };
   return undefined;

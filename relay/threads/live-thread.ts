@@ -104,6 +104,7 @@ function openAgent(options: LiveThreadOptions): LiveThread {
   const mark = findDeliveryMark(thread.delivery);
   const content = new TranscriptContent({
     starter: isUserId(createdBy) ? createdBy : undefined,
+    where: thread.dir,
     mark: mark?.kind === "transcript" ? mark : undefined,
   });
   const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark?.seen);

@@ -1,5 +1,6 @@
 /** The sidecar as the relay sees it. On which one a thread lives is known here and nowhere else. */
 import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
+import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
   Delivery,
@@ -108,6 +109,16 @@ export class VmThread {
 
   answerAsk(requestId: string, answer: AnswerRequest): Promise<void> {
     return this.#client.answerAsk(this.threadId, requestId, answer);
+  }
+
+  /** An event with its cut strings whole again, as far as `maxBytes` of each reach. */
+  async whole<T extends { blobs?: BlobMap | undefined }>(event: T, maxBytes: number): Promise<T> {
+    const bodies = new Map<string, string>();
+    for (const { sha256 } of Object.values(event.blobs ?? {})) {
+      if (!bodies.has(sha256))
+        bodies.set(sha256, await this.#client.readBlob(this.threadId, sha256, maxBytes));
+    }
+    return unboundLine(event, (sha256) => bodies.get(sha256));
   }
 
   control(request: ControlRequest): Promise<void> {

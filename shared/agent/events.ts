@@ -182,7 +182,10 @@ export const eventSchema = z.discriminatedUnion("type", [
     input: str,
     options: z.array(optionSchema),
     title: str,
+    /** What the call is for, in the model's words. */
     description: str.optional(),
+    /** Why the engine asks, if it says so: such as a path outside of the directory. */
+    reason: str.optional(),
     agentId: str.optional(),
     /** The parked request that this one stands for: an answer to either counts, once. */
     replaces: str.optional(),

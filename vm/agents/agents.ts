@@ -6,6 +6,7 @@ import type {
   ControlRequest,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
+import { findAsk } from "../../shared/agent/fold-asks.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -88,24 +89,25 @@ export class Agents {
    * A person's answer to an ask. The first one counts; it is in the inbox when this resolves.
    * @throws AppError `not_found`, `already_answered`, `ask_ended`, `thread_ended`, `invalid_request`
    */
-  async answer(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
-    const { store, queue, kind, now } = this.#options;
+  async answer(threadId: string, asked: string, answer: AnswerRequest): Promise<void> {
+    const { store, queue, kind, now, agents } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
+      // After a restart another request stands for it: the person saw the same ask.
+      const requestId = findAsk(agents.get(threadId).fold, asked)?.requestId ?? asked;
       const found = store.asks.find(threadId, requestId);
       if (!found)
         throw new AppError("not_found", `Thread ${threadId} has no ask ${JSON.stringify(requestId)}.`);
       // The sidecar may have died when the answer was in the inbox, and the row did not say so yet.
-      const isAnswered =
-        found.state === "answered" || this.#options.agents.get(threadId).hasUnreadAnswer(requestId);
+      const isAnswered = found.state === "answered" || agents.get(threadId).hasUnreadAnswer(requestId);
       if (isAnswered) throw new AppError("already_answered", "Somebody has answered this already.");
       if (found.state === "ended") throw new AppError("ask_ended", "This is not asked any more.");
       const line = answerLine(found.ask, answer, now());
       await kind.append(thread, [line]);
       store.asks.setState(threadId, requestId, "answered");
     });
-    await this.#answerAlike(threadId, requestId, answer);
+    await this.#answerAlike(threadId, asked, answer);
   }
 
   /** A directory is asked about once: other threads that ask about the very same get the same answer. */

@@ -4,19 +4,25 @@ import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { questionSchema } from "../../../shared/agent/values.ts";
 import type { Refusal } from "../../engine.ts";
+import { visible } from "../../trust/visible.ts";
 import type { ClaudeRequest } from "./lines.ts";
 import { asRecord, callKeyOf, titleOf } from "./tools.ts";
 
 type Options = EventOf<"permission_request">["options"];
 
 const MAX_INPUT = 2_000;
+const MAX_RULE = 200;
+/** What claude says if it has no reason of its own to ask. */
+const NO_REASON = "This command requires approval";
 const questionsSchema = z.object({
   questions: z.array(questionSchema.extend({ multiSelect: z.boolean().default(false) })).min(1),
 });
+const ruleSchema = z.object({ toolName: z.string(), ruleContent: z.string().optional() });
+type Rule = z.infer<typeof ruleSchema>;
 const rulesSchema = z.object({
   type: z.literal("addRules"),
   behavior: z.literal("allow"),
-  rules: z.array(z.object({ toolName: z.string(), ruleContent: z.string().optional() })).length(1),
+  rules: z.array(ruleSchema).length(1),
 });
 
 /**
@@ -31,7 +37,7 @@ export function askEvents(
   plan: string | undefined,
 ): EventBody[] {
   const toolName = request.tool_name ?? "";
-  const input = request.input;
+  const { input, decision_reason: reason } = request;
   const callKey = callKeyOf(toolName, input);
   const old = findOld(fold, callKey, generation);
   const base = {
@@ -47,6 +53,7 @@ export function askEvents(
     toolName,
     title: titleOf(toolName, input, cwd),
     ...(request.description !== undefined && { description: request.description }),
+    ...(reason !== undefined && reason !== NO_REASON && { reason }),
     ...(request.agent_id !== undefined && { agentId: request.agent_id }),
     ...(toolName === "ExitPlanMode"
       ? { options: PLAN_OPTIONS, plan: planOf(input) ?? plan ?? "" }
@@ -61,19 +68,11 @@ const PLAN_OPTIONS: Options = [
   { optionId: "no", name: "Keep planning", kind: "reject_once" },
 ];
 
-/** Only one rule for the thread is passed on: never a change of mode, a directory or a setting. */
+/** One rule for the thread may be granted: never a change of mode, a directory or a setting. */
 function optionsOf(suggestions: readonly unknown[]): Options {
-  const found = suggestions.map((one) => rulesSchema.safeParse(one)).find((parsed) => parsed.success);
-  const rule = found?.data?.rules[0];
+  const rule = findRule(suggestions);
   const thread: Options = rule
-    ? [
-        {
-          optionId: "thread",
-          name: `Allow "${rule.ruleContent ?? rule.toolName}" in this thread`,
-          kind: "allow_always",
-          rule: ruleText(rule),
-        },
-      ]
+    ? [{ optionId: "thread", name: ruleName(rule), kind: "allow_always", rule: ruleText(rule) }]
     : [];
   return [
     { optionId: "once", name: "Allow once", kind: "allow_once" },
@@ -82,7 +81,31 @@ function optionsOf(suggestions: readonly unknown[]): Options {
   ];
 }
 
-function ruleText({ toolName, ruleContent }: { toolName: string; ruleContent?: string | undefined }): string {
+/**
+ * The first suggestion that is one rule, if that rule is safe to grant. The person must see all of it, so it is short
+ * and has no hidden character. claude reads the rules of `--allowedTools` up to the next parenthesis: a rule whose
+ * content has one could grant something else after a restart than what the button said.
+ */
+function findRule(suggestions: readonly unknown[]): Rule | undefined {
+  const found = suggestions.map((one) => rulesSchema.safeParse(one)).find((parsed) => parsed.success);
+  const rule = found?.data?.rules[0];
+  if (!rule || !/^[\w-]{1,100}$/.test(rule.toolName)) return undefined;
+  const { ruleContent } = rule;
+  if (ruleContent === undefined) return rule;
+  const isSafe =
+    ruleContent.length <= MAX_RULE && !/[()]/.test(ruleContent) && visible(ruleContent) === ruleContent;
+  return isSafe ? rule : undefined;
+}
+
+/** Of a command the prefix or the words that it grants, of other tools the rule as claude writes it. */
+function ruleName(rule: Rule): string {
+  const { toolName, ruleContent } = rule;
+  const isCommand = toolName === "Bash" && ruleContent !== undefined;
+  const what = isCommand ? ruleContent.replace(/:\*$/, " *") : ruleText(rule);
+  return `Allow "${what}" in this thread`;
+}
+
+function ruleText({ toolName, ruleContent }: Rule): string {
   return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`;
 }
 
@@ -153,9 +176,8 @@ const SET_ACCEPT_EDITS = { type: "setMode", mode: "acceptEdits", destination: "s
 
 /** For the session alone: nothing is written into the settings of the person or the repository. */
 function grantedRules(request: ClaudeRequest["request"]): object[] {
-  const parsed = (request.permission_suggestions ?? []).map((one) => rulesSchema.safeParse(one));
-  const found = parsed.find((one) => one.success);
-  return found?.data ? [{ ...found.data, destination: "session" }] : [];
+  const rule = findRule(request.permission_suggestions ?? []);
+  return rule ? [{ type: "addRules", behavior: "allow", rules: [rule], destination: "session" }] : [];
 }
 
 function planOf(input: unknown): string | undefined {

@@ -1,123 +1,99 @@
-/** An ask as a message: what the agent wants, where, and the buttons that decide it. Pure. */
+/** An ask as a message: what the agent wants, where, why, and what was decided. Pure. */
 import type { EventOf } from "../../../shared/agent/events.ts";
-import type { Button } from "../buttons.ts";
+import { circumstances, detailParts, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
-import { clipEnd, codeBlock, inline } from "./inline.ts";
+import { clipEnd, inline, showHidden } from "./inline.ts";
 
-const MAX_DETAIL_UNITS = 1_300;
-const MAX_LABEL_UNITS = 80;
-const MAX_ID_UNITS = 100;
-/** Five buttons fit a row. */
-const MAX_CHOICES = 4;
+/** What one message may say, with room for the decision below it. */
+const MAX_UNITS = 1_900;
+const MAX_DECISION_UNITS = 330;
+const MAX_RULE_UNITS = 230;
 
 type Permission = EventOf<"permission_request">;
 type Question = EventOf<"elicitation_request">;
 
-/** @param mention who is asked; undefined if nobody of Discord started the thread. */
-export function askText(ask: Ask, mention: string | undefined): string {
+export interface AskText {
+  text: string;
+  /** Not all that decides is in it. */
+  isClipped: boolean;
+}
+
+export interface AskOptions {
+  /** Who is asked; undefined if nobody of Discord started the thread. */
+  mention: string | undefined;
+  /** The directory that the agent works in. */
+  where: string | undefined;
+}
+
+export function askText(ask: Ask, { mention, where }: AskOptions): AskText {
   const { request } = ask;
-  const head = request.type === "permission_request" ? permissionHead(request) : `❓ **The agent asks**`;
   const whom = mention === undefined || ask.response ? "" : `<@${mention}> `;
-  const body = request.type === "permission_request" ? permissionBody(request, ask) : questionBody(request);
-  return [`${whom}${head}`, body, decision(ask)].filter((part) => part !== "").join("\n");
+  const foot = decision(ask);
+  const { head, text, below, isClipped } =
+    request.type === "permission_request"
+      ? permissionText(request, ask, where, MAX_UNITS - MAX_DECISION_UNITS)
+      : questionText(request, MAX_UNITS - MAX_DECISION_UNITS);
+  const lines = [`${whom}${head}`, text, below, foot];
+  return { text: lines.filter((line) => line !== "").join("\n"), isClipped };
 }
 
-export function askButtons(ask: Ask): Button[] {
-  if (ask.response) return [];
-  const buttons =
-    ask.request.type === "permission_request"
-      ? permissionButtons(ask.request, ask.requestId)
-      : questionButtons(ask.request, ask.requestId);
-  return buttons.filter(({ id }) => id.length <= MAX_ID_UNITS);
+interface Parts {
+  head: string;
+  text: string;
+  below: string;
+  isClipped: boolean;
 }
 
-function permissionHead(request: Permission): string {
-  if (request.plan !== undefined) return "📋 **The agent has a plan**";
-  return `🔐 **May the agent do this?** ${inline(request.title, 150)}`;
+function permissionText(request: Permission, { call }: Ask, where: string | undefined, max: number): Parts {
+  const isPlan = request.plan !== undefined;
+  const head = isPlan
+    ? "📋 **The agent has a plan**"
+    : `🔐 **May the agent do this?** ${inline(request.title, 220)}`;
+  const below = [circumstances(request, where), ruleLine(request)].filter((line) => line !== "").join("\n");
+  const room = max - head.length - below.length - 30;
+  return { head, below, ...renderParts(detailParts(request, call), room) };
 }
 
-function permissionBody(request: Permission, { call }: Ask): string {
-  if (request.plan !== undefined) return codeBlock(request.plan, MAX_DETAIL_UNITS, "md");
-  // What a directory brings is a list: nothing in it may be skipped over.
-  if (request.trust) return codeBlock(request.description ?? "", MAX_DETAIL_UNITS);
-  const description =
-    request.description === undefined || request.title.includes(request.description)
-      ? ""
-      : `-# ${inline(request.description, 200)}`;
-  const detail = inputDetail(call ? call.rawInput : parsed(request.input));
-  return [detail, description].filter((part) => part !== "").join("\n");
+/** A rule that its button can't name whole is named here. */
+function ruleLine({ options }: Permission): string {
+  const rule = options.find(({ kind, rule }) => kind === "allow_always" && rule !== undefined);
+  if (!rule || showHidden(rule.name).length <= MAX_LABEL_UNITS) return "";
+  return `-# For the thread: ${inline(rule.rule ?? "", MAX_RULE_UNITS)}`;
 }
 
-function parsed(input: string): unknown {
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input; // it was cut
-  }
-}
+/** Discord's limit of a button's label. */
+const MAX_LABEL_UNITS = 80;
 
-/** The part of a call's input that decides: the command, the change, the text; all of it for other tools. */
-function inputDetail(rawInput: unknown): string {
-  const input = isRecord(rawInput) ? rawInput : {};
-  const { command, old_string: before, new_string: after, content, url } = input;
-  if (typeof command === "string") return codeBlock(command, MAX_DETAIL_UNITS, "sh");
-  if (typeof before === "string" && typeof after === "string") {
-    return codeBlock(
-      [...prefixed("- ", before), ...prefixed("+ ", after)].join("\n"),
-      MAX_DETAIL_UNITS,
-      "diff",
-    );
-  }
-  if (typeof content === "string") return codeBlock(content, MAX_DETAIL_UNITS);
-  if (typeof url === "string") return codeBlock(url, MAX_DETAIL_UNITS);
-  const text = typeof rawInput === "string" ? rawInput : (JSON.stringify(rawInput, null, 1) ?? "");
-  return text === "{}" || text === "" ? "" : codeBlock(text, MAX_DETAIL_UNITS);
-}
-
-function prefixed(prefix: string, text: string): string[] {
-  return text.split("\n").map((line) => prefix + line);
-}
-
-function questionBody({ questions }: Question): string {
+function questionText({ questions }: Question, max: number): Parts {
   const blocks = questions.map(({ question, options, multiSelect }) => {
-    const choices = options.map(({ label, description }) => {
-      return `- **${inline(label, 80)}**${description === undefined ? "" : ` ${inline(description, 120)}`}`;
+    const choices = options.map(({ label, description }, i) => {
+      const name = label.trim() === "" ? `${i + 1}` : label;
+      const hint =
+        description === undefined || description.trim() === "" ? "" : ` · ${inline(description, 200)}`;
+      return `- **${inline(name, 320)}**${hint}`;
     });
-    return [`**${inline(question, 300)}**${multiSelect ? " (several)" : ""}`, ...choices].join("\n");
+    const asked = question.trim() === "" ? "(a question without words)" : question;
+    return [`**${inline(asked, 600)}**${multiSelect ? " (several)" : ""}`, ...choices].join("\n");
   });
-  return clipEnd(blocks.join("\n"), MAX_DETAIL_UNITS);
+  const whole = blocks.join("\n");
+  const isClipped =
+    whole.length > max ||
+    questions.some(
+      ({ question, options }) =>
+        isCut(question, 600) || options.some((o) => isCut(o.label, 320) || isCut(o.description ?? "", 200)),
+    );
+  return { head: "❓ **The agent asks**", text: clipLines(whole, max), below: "", isClipped };
 }
 
-function permissionButtons(request: Permission, requestId: string): Button[] {
-  const styles = {
-    allow_once: "success",
-    allow_always: "secondary",
-    reject_once: "danger",
-    reject_always: "danger",
-  } as const;
-  return request.options.slice(0, MAX_CHOICES + 1).map(({ optionId, name, kind }) => ({
-    id: `ask:${requestId}:${optionId}`,
-    label: clipEnd(name, MAX_LABEL_UNITS),
-    style: styles[kind],
-  }));
+function isCut(text: string, max: number): boolean {
+  return showHidden(text).length > max;
 }
 
-/** One question with few choices is a press; anything else is a form. */
-function questionButtons({ questions }: Question, requestId: string): Button[] {
-  const [first] = questions;
-  const form: Button = { id: `form:${requestId}`, label: "Answer…", style: "primary" };
-  const decline: Button = { id: `decline:${requestId}`, label: "Don't answer", style: "danger" };
-  const isSimple =
-    questions.length === 1 && first && !first.multiSelect && first.options.length <= MAX_CHOICES - 1;
-  if (!isSimple) return [form, decline];
-  const choices = first.options.map(({ label }, i): Button => {
-    return {
-      id: `answer:${requestId}:${i}`,
-      label: clipEnd(label || `${i + 1}`, MAX_LABEL_UNITS),
-      style: "secondary",
-    };
-  });
-  return [...choices, { ...form, label: "Other…", style: "secondary" }, decline];
+/** Whole lines, so that no markup of ours is cut. */
+function clipLines(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const at = text.lastIndexOf("\n", max - 2);
+  return at > 0 ? `${text.slice(0, at)}\n…` : clipEnd(text, max);
 }
 
 /** What was decided, by whom. */
@@ -128,7 +104,7 @@ function decision({ request, response }: Ask): string {
     if (response.action === "cancel") return withdrawn(response.reason);
     if (response.action === "decline") return `-# ✗ Not answered${by}`;
     const answers = Object.values(response.content ?? {}).map((answer) => inline(answer, 100));
-    return `-# ✓ Answered${by}: ${answers.join(" · ")}`;
+    return clipEnd(`-# ✓ Answered${by}: ${answers.join(" · ")}`, MAX_DECISION_UNITS);
   }
   if (response.outcome === "cancelled") return withdrawn(response.reason);
   const options = request.type === "permission_request" ? request.options : [];
@@ -152,8 +128,4 @@ function withdrawn(reason: string | undefined): string {
 export function who(source: string): string {
   const id = /^discord:(\d{17,20})$/.exec(source)?.[1];
   return id === undefined ? inline(source, 60) : `<@${id}>`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

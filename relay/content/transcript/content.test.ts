@@ -133,6 +133,7 @@ test("an ask notifies who started it, shows what is hidden, and says afterwards 
     buttons: [
       { id: "ask:q1:once", label: "Allow once", style: "success" },
       { id: "ask:q1:no", label: "Deny", style: "danger" },
+      { id: "because:q1:no", label: "Deny, because…", style: "danger" },
     ],
   });
   const [, decided] = show([
@@ -156,8 +157,9 @@ test("what a directory brings stands line by line, and says so if it had to be c
   const trust = { toolName: "Trust", trust: true, title: "Trust ./shop? 30 hooks", description: brought };
   const [page] = show([ask("q1", "none", trust)]);
   expect(page?.text).toContain("**May the agent do this?** Trust ./shop? 30 hooks\n```\nhook 0 ");
-  expect(page?.text).toMatch(/\n\(\d+ characters in all\)\n```$/);
+  expect(page?.text).toMatch(/\n\(cut: 30 lines, \d+ characters in all\)\n```$/);
   expect(page?.text.length).toBeLessThanOrEqual(2_000);
+  expect(page?.buttons[0]).toEqual({ id: "show:q1", label: "Show all", style: "primary" });
 });
 
 test("an ask that is asked again after a restart stays in its message", () => {
@@ -173,10 +175,10 @@ test("an ask that is asked again after a restart stays in its message", () => {
   const asks = pages.filter(({ key }) => key.startsWith("a"));
   expect(asks).toHaveLength(1);
   expect(asks[0]?.key).toBe("a3");
-  expect(asks[0]?.buttons.map(({ id }) => id)).toEqual(["ask:q2:once", "ask:q2:no"]);
+  expect(asks[0]?.buttons.map(({ id }) => id)).toEqual(["ask:q2:once", "ask:q2:no", "because:q2:no"]);
 });
 
-test("one question is buttons, several are a form", () => {
+test("one question is buttons, several are lists", () => {
   const question = (multiSelect: boolean) => ({
     question: "Which database?",
     header: "DB",
@@ -193,18 +195,22 @@ test("one question is buttons, several are a form", () => {
       message: "Which?",
       questions,
     }) as EventBody;
-  const labels = (questions: object[]) =>
-    show([start, request(questions)])
-      .at(-1)
-      ?.buttons.map(({ id, label }) => [id, label]);
+  const last = (questions: object[]) => show([start, request(questions)]).at(-1);
+  const labels = (questions: object[]) => last(questions)?.buttons.map(({ id, label }) => [id, label]);
+  const lists = (questions: object[]) =>
+    last(questions)?.selects?.map(({ id, label, max }) => [id, label, max]);
   expect(labels([question(false)])).toEqual([
     ["answer:q:0", "SQLite"],
     ["answer:q:1", "Postgres"],
     ["form:q", "Other…"],
     ["decline:q", "Don't answer"],
   ]);
-  expect(labels([question(true)])?.[0]).toEqual(["form:q", "Answer…"]);
-  expect(labels([question(false), question(false)])?.[0]).toEqual(["form:q", "Answer…"]);
+  expect(lists([question(true)])).toEqual([["pick:q:0.0", "DB", 2]]);
+  expect(lists([question(false), question(true)])).toEqual([
+    ["pick:q:0.0.0", "DB", 1],
+    ["pick:q:1.0.0", "DB", 2],
+  ]);
+  expect(labels([{ ...question(false), options: [] }])?.[0]).toEqual(["form:q", "Answer…"]);
 });
 
 test("a long activity counts its older steps and stays short", () => {

@@ -26,9 +26,16 @@ const KILLED: Notice = {
   isSilent: true,
 };
 
+export interface TranscriptContentOptions {
+  starter: string | undefined;
+  where?: string | undefined;
+  mark?: TranscriptMark | undefined;
+}
+
 export class TranscriptContent implements Content<TranscriptReply> {
   readonly #story = new Story();
   readonly #starter: string | undefined;
+  readonly #where: string | undefined;
   /** Where an event begins, for those from which a restart may go on. */
   readonly #bytes = new Map<number, number>();
   /** Keys of pages whose messages stay as they are. */
@@ -43,9 +50,13 @@ export class TranscriptContent implements Content<TranscriptReply> {
   /** Keys of what was told once. */
   readonly #told = new Set<string>();
 
-  /** @param starter the Discord user who started the thread. */
-  constructor({ starter, mark }: { starter: string | undefined; mark?: TranscriptMark | undefined }) {
+  /**
+   * @param starter the Discord user who started the thread.
+   * @param where the directory that the agent works in.
+   */
+  constructor({ starter, where, mark }: TranscriptContentOptions) {
     this.#starter = starter;
+    this.#where = where;
     this.#offset = mark?.offset ?? 0;
     this.#seq = (mark?.seq ?? 1) - 1;
     this.#breaks = mark?.breaks ?? [];
@@ -79,7 +90,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   breakPage(): void {}
 
   pages(): readonly Page[] {
-    const options = { starter: this.#starter, live: this.#live };
+    const options = { starter: this.#starter, where: this.#where, live: this.#live };
     return this.#story.entries
       .flatMap((entry) => renderEntry(entry, options))
       .filter(({ key }) => !this.#confirmed.has(key));
@@ -91,7 +102,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     for (const key of keys) this.#confirmed.add(key);
     let count = 0;
     for (const entry of this.#story.entries) {
-      const pages = renderEntry(entry, { starter: this.#starter, live: undefined });
+      const pages = renderEntry(entry, { starter: this.#starter, where: this.#where, live: undefined });
       if (!pages.every(({ key, isSealed }) => isSealed && this.#confirmed.has(key))) break;
       for (const { key } of pages) this.#confirmed.delete(key);
       count += 1;

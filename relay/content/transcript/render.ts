@@ -1,10 +1,11 @@
 /** Entries → pages: what each message of an agent thread says now. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
 import { formatDuration } from "../../texts.ts";
-import { type Button, GO_ON_BUTTON } from "../buttons.ts";
+import { type Button, GO_ON_BUTTON, type Select } from "../buttons.ts";
 import type { Page } from "../content.ts";
-import { askButtons, askText, who } from "./ask.ts";
-import type { Activity, ActivityLine, Entry, Remark, TurnEnd, Words } from "./entries.ts";
+import { askText, who } from "./ask.ts";
+import { askControls } from "./ask-controls.ts";
+import type { Activity, ActivityLine, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
 import { codeBlock, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
 
@@ -15,6 +16,8 @@ const MAX_PREVIEW_LINES = 3;
 export interface RenderOptions {
   /** The Discord user who started the thread, if one did: who is asked and told of failures. */
   starter: string | undefined;
+  /** The directory that the agent works in. */
+  where: string | undefined;
   /** What the agent is writing this moment. */
   live: Live | undefined;
 }
@@ -27,14 +30,7 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
     case "words":
       return wordsPages(entry);
     case "ask":
-      return [
-        page(`a${entry.seq}`, askText(entry, options.starter), {
-          buttons: askButtons(entry),
-          isSealed: entry.response !== undefined,
-          isSilent: false,
-          mention: options.starter,
-        }),
-      ];
+      return [askPage(entry, options)];
     case "end":
       return [page(`e${entry.seq}`, endText(entry.end), { isSilent: isQuiet(entry.end) })];
     case "remark":
@@ -47,6 +43,8 @@ function page(
   text: string,
   more: {
     buttons?: readonly Button[];
+    selects?: readonly Select[];
+    isAside?: boolean;
     isSealed?: boolean;
     isSilent?: boolean;
     presence?: Page["presence"];
@@ -56,14 +54,28 @@ function page(
 ): Page {
   const {
     buttons = [],
+    selects = [],
+    isAside = false,
     isSealed = true,
     isSilent = true,
     presence = "wanted",
     notBefore = 0,
     mention,
   } = more;
-  const base = { key, text, buttons, isSealed, isSilent, presence, notBefore, isAside: false };
+  const base = { key, text, buttons, selects, isSealed, isSilent, presence, notBefore, isAside };
   return mention === undefined ? base : { ...base, mention };
+}
+
+/** It must be there for whoever has to decide: deleted by hand, it is sent anew below whatever stands there by then. */
+function askPage(entry: Ask, { starter, where }: RenderOptions): Page {
+  const { text, isClipped } = askText(entry, { mention: starter, where });
+  return page(`a${entry.seq}`, text, {
+    ...askControls(entry, isClipped),
+    isSealed: entry.response !== undefined,
+    isSilent: false,
+    isAside: true,
+    mention: starter,
+  });
 }
 
 function activityPage(entry: Activity, { live }: RenderOptions): Page {
@@ -185,7 +197,7 @@ function remarkPage({ seq, event }: Remark, { starter }: RenderOptions): Page {
       const text = event.content
         .map((block) => (block.type === "text" ? block.text : `[${block.type}]`))
         .join("\n");
-      return page(`u${seq}`, `-# ✉ ${who(event.source)}\n${codeBlock(text, 1_500)}`);
+      return page(`u${seq}`, `-# ✉ ${who(event.source)}\n${codeBlock(text, 1_500).text}`);
     }
   }
 }
