@@ -61,7 +61,7 @@ test("/terminal where the sidecar refuses: the reason is read, and no thread is 
 
 test("/status lists what is open, /kill ends it from the channel", async () => {
   const none = await run("status");
-  expect(none.content).toContain("No session is open");
+  expect(none.content).toContain("No thread is open");
   const threadId = await all.openTerminal("echo ready; exec sleep 1000", "shop");
   await all.untilShown(threadId, "ready");
   const listed = await run("status");
@@ -80,12 +80,12 @@ test("/status lists what is open, /kill ends it from the channel", async () => {
     /⏹ Ended with exit code 143\.\nLast lines:\n```\nready\n```/,
   );
   const again = await run("kill", { thread: threadId });
-  expect(again.content).toContain("no open session has that thread");
+  expect(again.content).toContain("that one is not open");
 });
 
-test("/done outside of a session says where it belongs", async () => {
+test("/done outside of our threads says where it belongs", async () => {
   const answer = await run("done");
-  expect(answer.content).toContain("/done belongs into a thread with a session");
+  expect(answer.content).toContain("/done works only in a terminal's or an agent's thread");
 });
 
 test("one thread too many: Discord shows the sidecar's sentence", async () => {

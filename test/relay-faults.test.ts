@@ -40,7 +40,7 @@ beforeAll(async () => {
   return () => program.remove();
 });
 
-interface Session {
+interface TypedThread {
   name: string;
   threadId: string;
   /** What was written to it, in order. */
@@ -50,7 +50,7 @@ interface Session {
 async function start(
   { onTestFinished }: Pick<TestContext, "onTestFinished">,
   now: () => number = Date.now,
-): Promise<{ all: Everything; relay: RelayProcess; sessions: Session[] }> {
+): Promise<{ all: Everything; relay: RelayProcess; threads: TypedThread[] }> {
   const discord = { now, limits: { identify: { windowMs: 0, total: 10_000 } } };
   const all = await startEverything({ vm: { maxThreads: 50 }, discord, isWithoutRelay: true });
   const relay = makeRelayProcess(program, all.relayConfig, all.sidecar.folders.home);
@@ -60,27 +60,27 @@ async function start(
   });
   relay.start();
   await relay.untilReady();
-  const sessions: Session[] = [];
+  const threads: TypedThread[] = [];
   for (const [name, command] of [
     ["a", lines("a")],
     ["b", lines("b", 30)],
     ["c", messy("c")],
     ["d", messy("d")],
   ] as const) {
-    sessions.push({ name, threadId: await all.openTerminal(command), typed: [] });
+    threads.push({ name, threadId: await all.openTerminal(command), typed: [] });
   }
-  return { all, relay, sessions };
+  return { all, relay, threads };
 }
 
 /** A person writes a line here and there, all the time. */
-function startTyping(all: Everything, sessions: Session[], random: () => number): () => Promise<void> {
+function startTyping(all: Everything, threads: TypedThread[], random: () => number): () => Promise<void> {
   const stop = new AbortController();
   const typing = (async () => {
     for (let count = 1; !stop.signal.aborted; count++) {
-      const session = sessions[Math.floor(random() * sessions.length)];
+      const thread = threads[Math.floor(random() * threads.length)];
       const text = `typed ${count}`;
-      session?.typed.push(text);
-      all.discord.driver.post(all.you, session?.threadId ?? "", text);
+      thread?.typed.push(text);
+      all.discord.driver.post(all.you, thread?.threadId ?? "", text);
       await pause(100 + random() * 900, stop.signal);
     }
   })();
@@ -91,11 +91,15 @@ function startTyping(all: Everything, sessions: Session[], random: () => number)
 }
 
 /** At the end nothing is missing, nothing is there twice, nothing is out of order. */
-async function expectAllToBeRight(all: Everything, relay: RelayProcess, sessions: Session[]): Promise<void> {
+async function expectAllToBeRight(
+  all: Everything,
+  relay: RelayProcess,
+  threads: TypedThread[],
+): Promise<void> {
   stopPrinting(all);
   const wrong = new Map<string, string>();
   const look = async () => {
-    for (const { name, threadId, typed } of sessions) {
+    for (const { name, threadId, typed } of threads) {
       const log = await rowsOfLog(all, threadId);
       const difference = log.join("\n").includes("has printed all")
         ? findDifference(rowsShown(all, threadId), log)
@@ -109,10 +113,10 @@ async function expectAllToBeRight(all: Everything, relay: RelayProcess, sessions
   await until("every thread to be right", look, { timeoutMs: 60_000, intervalMs: 250 }).catch(
     () => undefined,
   );
-  for (const { name, typed } of sessions) expect(typedLines(all, name), `typed into ${name}`).toEqual(typed);
+  for (const { name, typed } of threads) expect(typedLines(all, name), `typed into ${name}`).toEqual(typed);
   const said = relay.lines.slice(-15).join("\n");
   expect(Object.fromEntries(wrong), `seed ${SEED}; the relay said:\n${said}`).toEqual({});
-  for (const { threadId } of sessions) {
+  for (const { threadId } of threads) {
     const messages = all.discord.driver.messages(threadId).filter(({ author }) => author.isBot);
     const others = messages.filter(({ content }) => !/^(```|… |▣|🔔)/.test(content));
     expect(
@@ -126,10 +130,10 @@ async function expectAllToBeRight(all: Everything, relay: RelayProcess, sessions
 test.concurrent(
   "the relay is killed at random moments",
   async (context) => {
-    const { all, relay, sessions } = await start(context);
+    const { all, relay, threads } = await start(context);
     const random = seededRandom(SEED);
     const { driver } = all.discord;
-    const stopTyping = startTyping(all, sessions, seededRandom(SEED + 1));
+    const stopTyping = startTyping(all, threads, seededRandom(SEED + 1));
     for (let kill = 0; kill < KILLS; kill++) {
       const what = random();
       if (what < 0.2) {
@@ -157,7 +161,7 @@ test.concurrent(
       relay.start();
     }
     await stopTyping();
-    await expectAllToBeRight(all, relay, sessions);
+    await expectAllToBeRight(all, relay, threads);
   },
   TIMEOUT_MS,
 );
@@ -165,9 +169,9 @@ test.concurrent(
 test.concurrent(
   "Discord fails one request in twenty, the gateway drops, both sides are away for a while",
   async (context) => {
-    const { all, relay, sessions } = await start(context);
+    const { all, relay, threads } = await start(context);
     const { driver } = all.discord;
-    const stopTyping = startTyping(all, sessions, seededRandom(SEED + 2));
+    const stopTyping = startTyping(all, threads, seededRandom(SEED + 2));
     const few = randomFaults({ seed: SEED, probability: 0.05, faults: FAULTS });
     driver.faults.rest = few;
     const drops = [
@@ -187,7 +191,7 @@ test.concurrent(
     await pause(DISCORD_AWAY_MS);
     driver.faults.rest = undefined;
     await stopTyping();
-    await expectAllToBeRight(all, relay, sessions);
+    await expectAllToBeRight(all, relay, threads);
   },
   TIMEOUT_MS,
 );
@@ -196,10 +200,10 @@ test.concurrent(
   "typed while nobody listened: what is fresh goes in, what is older than ten minutes is asked about",
   async (context) => {
     let lagMs = 15 * 60_000;
-    const { all, relay, sessions } = await start(context, () => Date.now() - lagMs);
+    const { all, relay, threads } = await start(context, () => Date.now() - lagMs);
     const { driver } = all.discord;
-    const [first] = sessions;
-    if (!first) throw new Error("no session");
+    const [first] = threads;
+    if (!first) throw new Error("no thread");
     const type = (text: string) => driver.post(all.you, first.threadId, text);
     const typed = (...expected: string[]) =>
       until(
@@ -240,10 +244,10 @@ test.concurrent(
 test.concurrent(
   "a new gateway session: what was written in between goes in first",
   async (context) => {
-    const { all, relay, sessions } = await start(context);
+    const { all, relay, threads } = await start(context);
     const { driver } = all.discord;
-    const [first] = sessions;
-    if (!first) throw new Error("no session");
+    const [first] = threads;
+    if (!first) throw new Error("no thread");
     const written = ["one"];
     driver.post(all.you, first.threadId, "one");
     // Nothing of what the bot asks for is answered at once, while events come as they happen.
@@ -270,23 +274,23 @@ test.concurrent(
 test.concurrent(
   "what was written while the gateway was away goes in, also where pages sent since stand below it",
   async (context) => {
-    const { all, relay, sessions } = await start(context);
+    const { all, relay, threads } = await start(context);
     const { driver } = all.discord;
-    const session = sessions[1];
-    if (!session) throw new Error("no session");
+    const thread = threads[1];
+    if (!thread) throw new Error("no thread");
     driver.gateway.isRefusing = true;
     driver.gateway.dropAll();
     await driver.until(() => !driver.isBotOnline, { what: "the connection to end" });
-    const { id } = driver.post(all.you, session.threadId, "in the dark");
+    const { id } = driver.post(all.you, thread.threadId, "in the dark");
     const isBelow = async () => {
-      const rows = (await all.sidecar.client.listLedgers())[session.threadId] ?? [];
+      const rows = (await all.sidecar.client.listLedgers())[thread.threadId] ?? [];
       return rows.some(({ messageId }) => messageId !== null && BigInt(messageId) > BigInt(id));
     };
     await until("a page below to be noted", isBelow, { timeoutMs: 30_000 });
     await relay.kill9();
     driver.gateway.isRefusing = false;
     relay.start();
-    const look = () => typedLines(all, session.name).join() === "in the dark";
+    const look = () => typedLines(all, thread.name).join() === "in the dark";
     await until("the line to be typed", look, { timeoutMs: 30_000 });
   },
   TIMEOUT_MS,

@@ -155,7 +155,7 @@ test("Discord threads of ours that the sidecar no longer has are told and archiv
   await all.sidecar.restart({ stateDir });
   try {
     await all.startRelay();
-    await says(threadId, "does not exist on the VM any more");
+    await says(threadId, "does not know this thread any more");
     await driver.until(() => driver.findThread(threadId)?.isArchived, { what: "archiving" });
     expect(driver.findThread(people.id)?.isArchived).toBe(false);
     expect(driver.messages(people.id)).toEqual([]);
@@ -171,7 +171,7 @@ test("the tmux server dies: the thread is told, and archived", async () => {
   const threadId = await all.openTerminal("echo up; cat");
   await all.untilShown(threadId, "up");
   process.kill(all.sidecar.folders.tmuxPid(), "SIGKILL");
-  await says(threadId, /⚠️ This session is lost/);
+  await says(threadId, /⚠️ This thread is lost/);
   await all.discord.driver.until(() => all.discord.driver.findThread(threadId)?.isArchived, {
     what: "archiving",
   });

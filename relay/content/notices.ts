@@ -86,6 +86,6 @@ function endSentence(thread: Thread): string | undefined {
     case "killed":
       return `⏹ This thread was killed ${ran}.`;
     case "lost":
-      return `⚠️ This session is lost: the terminal server on the VM died under it (a restart of the VM, most likely). Start a new one with /${thread.type}.`;
+      return `⚠️ This thread is lost: the terminal server on the VM died under it (a restart of the VM, most likely). Start a new one with /${thread.type}.`;
   }
 }

@@ -174,7 +174,7 @@ async function pressButton(
         return;
       case "done": {
         if (!context.threads.has(threadId))
-          throw new AppError("thread_ended", "This session is over already.");
+          throw new AppError("thread_ended", "This thread is over already.");
         const { reply, archive } = await context.endings.kill(threadId);
         await interaction.editReply(killedText(reply));
         return archive();

@@ -72,8 +72,8 @@ export class Beginnings {
       await api.deleteChannel(threadId);
     } catch (error) {
       // Without the right to delete, closing it is the next best.
-      log.warn({ threadId, err: error }, "could not remove a thread whose session was refused");
-      const content = errorSentence(new AppError("unavailable", "This session could not be started."));
+      log.warn({ threadId, err: error }, "could not remove a thread that the sidecar refused");
+      const content = errorSentence(new AppError("unavailable", "This thread could not be started."));
       await api.send(threadId, { content }).catch((error: unknown) => {
         if (findRefusal(error) === undefined) throw error;
       });

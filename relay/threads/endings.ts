@@ -15,7 +15,7 @@ const FLUSH_MS = 12_000;
 /** Of that, for the messages alone. */
 const MIN_FLUSH_MS = 4_000;
 const READ_BYTES = 512 * 1024;
-const VANISHED = "⚠️ This session does not exist on the VM any more, so its thread is closed.";
+const VANISHED = "⚠️ The VM does not know this thread any more, so it is closed.";
 
 export interface EndingsOptions {
   vm: Vm;
@@ -74,7 +74,7 @@ export class Endings {
   async onDiscordThreadDeleted(threadId: string): Promise<void> {
     const { threads, log } = this.#options;
     if (!threads.find(threadId)) return;
-    log.info({ threadId }, "the Discord thread was deleted; ending its session");
+    log.info({ threadId }, "the Discord thread was deleted; ending what runs in it");
     await threads.drop(threadId);
     await this.killQuietly(threadId);
   }

@@ -97,7 +97,7 @@ export class Inputs {
   async sendAfterAll(threadId: string, messageId: string): Promise<void> {
     const message = await this.#options.api.findMessage(threadId, messageId);
     const thread = this.#options.threads.find(threadId);
-    if (!message || !thread) throw new AppError("not_found", "That message or its session is gone.");
+    if (!message || !thread) throw new AppError("not_found", "That message or its thread is gone.");
     await this.#queue.run(threadId, () => this.#type(message, thread));
   }
 
@@ -138,7 +138,7 @@ export class Inputs {
         log.warn("a message came without its content: is the Message Content intent on?");
       throw new AppError(
         "invalid_request",
-        "Only text, and text files up to 256 KiB, can be typed into a session.",
+        "Only text, and text files up to 256 KiB, can be typed into a thread.",
       );
     }
     const texts = [

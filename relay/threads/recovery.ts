@@ -57,7 +57,7 @@ async function recoverThread(
   if (threads.isBusy(threadId) || !SNOWFLAKE.test(threadId)) return;
   const channel = active ?? (await api.findChannel(threadId));
   if (!channel) {
-    log.info({ threadId }, "the Discord thread is gone; ending its session");
+    log.info({ threadId }, "the Discord thread is gone; ending what runs in it");
     return threads.has(threadId) ? endings.onDiscordThreadDeleted(threadId) : endings.killQuietly(threadId);
   }
   const paused = findPause(channel);

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 const known = new WeakSet<Socket>();
 
-/** A request on this connection had the token, or a session: it is not closed to make room for others. */
+/** A request on this connection had the token or a console session: it is not closed to make room for others. */
 export function markKnown(socket: Socket): void {
   known.add(socket);
 }

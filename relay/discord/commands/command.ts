@@ -52,6 +52,6 @@ export function threadHere(interaction: ChatInputCommandInteraction, threads: Th
   if (thread) return thread.vm;
   throw new AppError(
     "invalid_request",
-    `/${interaction.commandName} belongs into a thread with a session; /status lists them.`,
+    `/${interaction.commandName} works only in a terminal's or an agent's thread; /status lists them.`,
   );
 }

@@ -5,7 +5,7 @@ import { type Command, threadHere } from "./command.ts";
 export const done: Command = {
   definition: new SlashCommandBuilder()
     .setName("done")
-    .setDescription("End this thread's session and archive the thread")
+    .setDescription("End what runs in this thread and archive it")
     .toJSON(),
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {

@@ -6,7 +6,7 @@ import { done } from "./done.ts";
 export const kill: Command = {
   definition: new SlashCommandBuilder()
     .setName("kill")
-    .setDescription("End a session from anywhere and archive its thread")
+    .setDescription("End a thread from anywhere and archive it")
     .addStringOption((option) =>
       option.setName("thread").setDescription("Which one").setRequired(true).setAutocomplete(true),
     )
@@ -17,7 +17,7 @@ export const kill: Command = {
     // A mention is what people paste; the choices give the id itself.
     const threadId = interaction.options.getString("thread", true).replace(/^<#(\d+)>$/, "$1");
     if (!threads.has(threadId)) {
-      throw new AppError("not_found", "thread: no open session has that thread; pick one of the list.");
+      throw new AppError("not_found", "thread: that one is not open; pick one of the list.");
     }
     if (threadId === interaction.channelId) return done.run(interaction, context);
     const reply = await endings.killAndTell(threadId);

@@ -6,12 +6,12 @@ import type { Command } from "./command.ts";
 const MAX_MESSAGE_CHARACTERS = 1_900;
 
 export const status: Command = {
-  definition: new SlashCommandBuilder().setName("status").setDescription("List the open sessions").toJSON(),
+  definition: new SlashCommandBuilder().setName("status").setDescription("List the open threads").toJSON(),
   isPrivate: true,
   run: async (interaction, { vm, threads, now }) => {
     const open = await vm.listThreads();
     if (open.length === 0) {
-      await interaction.editReply("No session is open. Start one with /terminal or /agent.");
+      await interaction.editReply("No thread is open. Start one with /terminal or /agent.");
       return;
     }
     const branches = await findBranches(vm, [...new Set(open.map((thread) => thread.dir))]);
