@@ -16,6 +16,7 @@ import { faults, kills } from "./relay/kills.ts";
 import type { Row } from "./relay/load.ts";
 import { memory } from "./relay/memory.ts";
 import { restart } from "./relay/restart.ts";
+import { pictures } from "./relay/screenshots.ts";
 import { sixtyThreads, tenThreads } from "./relay/steady.ts";
 
 const isSmoke = process.argv.includes("--smoke");
@@ -30,6 +31,7 @@ const rows: Record<string, Row> = {
   "small-flood": floodBeside(0, 4),
   closed: closedBuckets,
   hostile,
+  screenshots: pictures,
   kills,
   faults,
   restart,

@@ -147,6 +147,8 @@ export class Screenshots {
     const worker = this.#worker;
     this.#worker = undefined;
     if (worker === undefined || worker.exitCode !== null || worker.signalCode !== null) return;
+    // An idle one would not keep this process until its end is known.
+    worker.ref();
     const gone = once(worker, "exit");
     if (worker.kill("SIGKILL")) await gone;
   }

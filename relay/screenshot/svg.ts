@@ -19,6 +19,12 @@ const BOX_STRETCH = CELL_HEIGHT / LINE_HEIGHT;
 export const BASELINE = 14;
 const TITLE_FONT_SIZE = 13;
 
+/**
+ * Emoji have a font of their own. Named, it need not be looked for: that takes the rasteriser longer than to draw
+ * them.
+ */
+const EMOJI = /^\p{Extended_Pictographic}/u;
+const EMOJI_FAMILY = ' font-family="Noto Emoji"';
 /** What the font has and draws exactly one column wide. */
 const MONOSPACED = /^[ -~¡-¬®-ſΑ-Ωα-ωА-яЁё–—‘’“”•…←↑→↓]$/;
 const BOX = /^[\u2500-\u257f]$/;
@@ -65,7 +71,8 @@ export function drawGlyph(cell: Pick<Cell, "text" | "width" | "isBold" | "isItal
   const shape = findShape(character, width * CELL_WIDTH, CELL_HEIGHT);
   if (shape !== undefined) return `<g fill="#ffffff" color="#ffffff">${shape}</g>`;
   const middle = (width * CELL_WIDTH) / 2;
-  return `<text x="${middle}" y="${BASELINE}" text-anchor="middle" ${look}>${text}</text>`;
+  const family = width === 2 && EMOJI.test(character) ? EMOJI_FAMILY : "";
+  return `<text x="${middle}" y="${BASELINE}" text-anchor="middle"${family} ${look}>${text}</text>`;
 }
 
 function escapeXml(text: string): string {
