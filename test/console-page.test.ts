@@ -216,7 +216,7 @@ describe("the console in a browser", () => {
     await other.close();
   });
 
-  test("asks for the token again after the sidecar was restarted, and then goes on", async () => {
+  test("goes on by itself after the sidecar was restarted, and asks again if the token is another", async () => {
     const own = await startSidecar();
     const other = await newContext(1000, 700);
     try {
@@ -226,8 +226,11 @@ describe("the console in a browser", () => {
       await page.keyboard.press("Enter");
       await untilShown(page, "$");
       await own.restart();
+      await own.client.sendInput("a", { text: "echo again-$((1))" });
+      await untilShown(page, "again-1");
+      await own.restart({ token: "another-token-of-32-characters-or-more" });
       await page.waitForSelector("#token:visible");
-      await page.fill("#token", own.token);
+      await page.fill("#token", "another-token-of-32-characters-or-more");
       await page.keyboard.press("Enter");
       await untilShown(page, "$");
     } finally {

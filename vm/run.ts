@@ -17,6 +17,9 @@ const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.js", import.meta.url))];
 const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.js", import.meta.url));
 
+/** The folder of the console's page: made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
+const PAGE = fileURLToPath(new URL("./console/bundle/", import.meta.url));
+
 export interface Sidecar {
   url: string;
   token: string;
@@ -24,7 +27,9 @@ export interface Sidecar {
   close: () => Promise<void>;
 }
 
-export type SidecarOptions = Partial<Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "demo">>;
+export type SidecarOptions = Partial<
+  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "demo" | "page">
+>;
 
 /** @throws Error in words for a person if something that is needed is missing. */
 export async function runSidecar(config: VmConfig, options: SidecarOptions = {}): Promise<Sidecar> {
@@ -42,6 +47,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       wrapper: WRAPPER,
       runner: RUNNER,
       demo: DEMO,
+      page: PAGE,
     };
     const { log, canPunchLogs } = setting;
     const storage = openStorage(setting);

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { fileURLToPath } from "node:url";
-import express, { type Request, type RequestHandler, type Response, type Router } from "express";
+import { join } from "node:path";
+import express, { type Request, type Response, type Router } from "express";
 import { AppError } from "../../shared/errors.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import {
@@ -21,6 +21,8 @@ export interface ConsoleOptions {
   checkToken: TokenCheck;
   /** The sidecar can be reached from this machine alone, so every request must name this machine. */
   isLoopback: boolean;
+  /** The folder of the built page. */
+  page: string;
 }
 
 export interface Console {
@@ -34,8 +36,6 @@ export interface Console {
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
 }
 
-/** Made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
-const BUNDLE = fileURLToPath(new URL("./bundle/", import.meta.url));
 const ASSETS = new Map([
   ["console.js", "text/javascript; charset=utf-8"],
   ["console.css", "text/css; charset=utf-8"],
@@ -48,7 +48,7 @@ const WRITABLE = /^\/thread\/[^/]+\/(?:input|asks\/[^/]+|interrupt|resume)$/;
 /** Who wrote or decided what a session sends. */
 const CONSOLE_SOURCE = "api:console";
 
-export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptions): Console {
+export function createConsole({ sessions, checkToken, isLoopback, page }: ConsoleOptions): Console {
   const isOwnHost = ({ headers }: IncomingMessage) => !isLoopback || isLoopbackName(headers.host);
 
   const pages = express.Router();
@@ -62,11 +62,14 @@ export function createConsole({ sessions, checkToken, isLoopback }: ConsoleOptio
     }
     next();
   });
-  pages.get("/console", sendPage);
+  pages.get("/console", (_request, response) => {
+    const html = readBundle(page, "index.html").toString("utf8");
+    response.type("html").send(html.replace("__NONCE__", String(response.locals["nonce"])));
+  });
   pages.get("/console/:asset", (request, response, next) => {
     const type = ASSETS.get(request.params.asset);
     if (type === undefined) return next();
-    response.set("content-type", type).send(readBundle(request.params.asset));
+    response.set("content-type", type).send(readBundle(page, request.params.asset));
   });
 
   const account = express.Router();
@@ -153,14 +156,9 @@ function setHeaders(response: Response): void {
   });
 }
 
-const sendPage: RequestHandler = (_request, response) => {
-  const page = readBundle("index.html").toString("utf8");
-  response.type("html").send(page.replace("__NONCE__", String(response.locals["nonce"])));
-};
-
 /** Read each time: rare, and after a new build the page and its script belong together. */
-function readBundle(name: string): Buffer {
-  const file = `${BUNDLE}${name}`;
+function readBundle(folder: string, name: string): Buffer {
+  const file = join(folder, name);
   if (existsSync(file)) return readFileSync(file);
   throw new AppError("unavailable", "The console's page is not built: run `npm run build`.");
 }

@@ -1,6 +1,7 @@
 /** The sidecar's door: the API, the console and its terminals on one address. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
 import { createConsole } from "../console/routes.ts";
@@ -36,7 +37,7 @@ export async function openDoor({
   operations,
   metrics,
 }: DoorOptions): Promise<string> {
-  const { config, log, now, releasers, viewersLimits } = setting;
+  const { config, log, now, releasers, viewersLimits, page } = setting;
   const { stateDir, reposDir, store, logWatch, token } = storage;
   const { tmux } = machine;
   const checkToken = createTokenCheck(token);
@@ -44,9 +45,15 @@ export async function openDoor({
   const refusalLog = new RefusalLog(log);
   releasers.add("log of refusals", () => refusalLog.close());
   const console = createConsole({
-    sessions: new Sessions(now),
+    sessions: new Sessions({
+      file: join(stateDir, "console-sessions.json"),
+      token,
+      now,
+      onTrouble: (error) => log.warn({ err: error }, "could not keep who is signed in to the console"),
+    }),
     checkToken,
     isLoopback: isLoopback(config.host),
+    page,
   });
   const viewers = new Viewers({
     tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping() },

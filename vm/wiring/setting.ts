@@ -16,6 +16,8 @@ export interface Setting {
   runner: readonly string[];
   /** The script of the built-in demo, which stands in for a coding agent. */
   demo: string;
+  /** The folder of the console's page. */
+  page: string;
   viewersLimits: Partial<ViewersLimits>;
   /** False if the file system can't give back the start of a file. */
   canPunchLogs: boolean;
