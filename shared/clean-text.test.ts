@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { cleanLine, cleanLines, replaceHarmful } from "./clean-text.ts";
+import { cleanLine, cleanLines, replaceHarmful, writeOutHidden } from "./clean-text.ts";
 
 const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u2028\u2029\p{Cs}]/u;
 
@@ -30,4 +30,13 @@ describe("any text", () => {
       }),
     );
   });
+});
+
+test.each([
+  ["a\u202eb\u200bc", "a⟨U+202E⟩b⟨U+200B⟩c"],
+  ["a\u00a0b\u3000\u2800", "a⟨U+00A0⟩b⟨U+3000⟩⟨U+2800⟩"],
+  ["x\r\n\ty\u2028\x1b[m", "x⟨U+000D⟩\n\ty⟨U+2028⟩⟨U+001B⟩[m"],
+  ["é 漢字 👩\u200d💻", "é 漢字 👩\u200d💻"],
+])("%j with what hides written out is %j", (text, expected) => {
+  expect(writeOutHidden(text)).toBe(expected);
 });

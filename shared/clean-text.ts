@@ -13,13 +13,20 @@ const STRAY_JOINERS =
 const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
 const PLAIN = /^[\x20-\x7e]*$/;
 
+/** Blanks that look like a space, or like nothing, and are none. */
+const ODD_BLANKS = /(?! )\p{Zs}|\u2800/gu;
+
 /**
  * `text` with `mark` in place of each control, bidi and invisible character. Separators of lines become spaces,
  * broken surrogates U+FFFD. Doing it twice changes nothing.
  */
 export function replaceHarmful(text: string, mark: "" | "\ufffd"): string {
+  return replaceEach(text, () => mark).replace(LINE_SEPARATORS, " ");
+}
+
+function replaceEach(text: string, mark: (hidden: string) => string): string {
   if (PLAIN.test(text)) return text;
-  let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, mark).replace(LINE_SEPARATORS, " ");
+  let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, mark);
   if (/[\u200c\u200d]/.test(clean)) {
     // Removing one joiner can leave the next one stray.
     for (let before = ""; before !== clean; ) {
@@ -28,6 +35,23 @@ export function replaceHarmful(text: string, mark: "" | "\ufffd"): string {
     }
   }
   return clean;
+}
+
+/**
+ * Foreign text that a person decides on: all of it, in its lines and with its tabs. What eyes would miss is written
+ * out, as in `⟨U+202E⟩`.
+ */
+export function writeOutHidden(text: string): string {
+  const writeOut = (hidden: string) => `⟨U+${codeOf(hidden)}⟩`;
+  const parts = text.split(/([\n\t])/).map((part) => {
+    if (part === "\n" || part === "\t") return part;
+    return replaceEach(part, writeOut).replace(LINE_SEPARATORS, writeOut).replace(ODD_BLANKS, writeOut);
+  });
+  return parts.join("");
+}
+
+function codeOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
 }
 
 /**
