@@ -1,31 +1,34 @@
-/** The console's page: signing in, the list of threads, one thread's terminal. */
+/** The console's page: signing in, the list of threads, and which of them is looked at. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
-import { type AttachMode, describeState, type ServerFrame } from "../../../shared/attach.ts";
+import { type AttachMode, describeState } from "../../../shared/attach.ts";
 import { ApiError, getThread, listThreads, signIn, signOut } from "./api.ts";
-import { Connection, type ConnectionState } from "./connection.ts";
-import { SCREEN_KEYS, withCtrl } from "./keys.ts";
+import type { ConnectionState } from "./connection.ts";
+import { Conversation } from "./conversation/conversation.ts";
+import { errorText, find } from "./dom.ts";
 import { findSecret } from "./session.ts";
-import { Screen } from "./terminal.ts";
+import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
+import { showThreads } from "./thread-list.ts";
 
 const REFRESH_MS = 2_000;
+/** From here on there is room for an agent's terminal beside its transcript. */
+const WIDE = "(min-width: 1200px)";
+const HAS_TERMINAL = "threadmux.terminal";
 
 /** One thread that is being looked at. */
 interface Opened {
   threadId: string;
   mode: AttachMode;
-  screen: Screen | undefined;
-  connection: Connection | undefined;
-  status: Pick<Thread, "status" | "exitCode" | "signal"> | undefined;
-  state: ConnectionState;
+  /** Undefined until the sidecar has described it. */
+  thread: Thread | undefined;
+  pane: TerminalPane | undefined;
+  agent: Conversation | undefined;
+  agentState: ConnectionState | undefined;
 }
 
 let opened: Opened | undefined;
-let hasCtrl = false;
-let isZoomed = false;
 let isIn = false;
 
 giveStylesTheNonce();
-buildKeys();
 find("#sign-in form").addEventListener("submit", (event) => {
   event.preventDefault();
   void submitToken();
@@ -34,14 +37,15 @@ find("#sign-out").addEventListener("click", () => {
   signOut().then(showSignIn, showSignIn); // without an answer, or with "not signed in", it is the same here
 });
 find("#back").addEventListener("click", () => go(""));
-find("#retry").addEventListener("click", () => opened?.connection?.retryNow());
-find("#zoom").addEventListener("click", () => {
-  isZoomed = !isZoomed;
-  find("#zoom").setAttribute("aria-pressed", String(isZoomed));
-  opened?.screen?.setZoomed(isZoomed);
-});
 find("#view-only").addEventListener("click", () => {
   if (opened) go(opened.mode === "view" ? `/${opened.threadId}` : `/${opened.threadId}/view`);
+});
+find("#agent-retry").addEventListener("click", () => opened?.agent?.retryNow());
+find("#tab-talk").addEventListener("click", () => showTerminal(false));
+find("#tab-terminal").addEventListener("click", () => {
+  const isShown = find("#app").classList.contains("has-terminal");
+  showTerminal(matchMedia(WIDE).matches ? !isShown : true);
+  sessionStorage.setItem(HAS_TERMINAL, String(!isShown));
 });
 find("#ended").addEventListener("toggle", () => void refresh());
 window.addEventListener("hashchange", () => void follow());
@@ -49,7 +53,7 @@ document.addEventListener("visibilitychange", () => void refresh());
 window.setInterval(() => {
   if (isIn) void refresh();
 }, REFRESH_MS);
-window.setInterval(showNotice, 250);
+window.setInterval(showAgentNotice, 250);
 void refresh();
 
 async function submitToken(): Promise<void> {
@@ -90,10 +94,11 @@ async function refresh(): Promise<void> {
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
-    showList("#open-threads", open);
+    const options = { current: opened?.threadId, onChoose: (threadId: string) => go(`/${threadId}`) };
+    showThreads("#open-threads", open, options);
     const current = open.find((thread) => thread.threadId === opened?.threadId);
     if (current) showTitle(current); // it may have been renamed
-    showList("#ended-threads", ended.slice(0, 50));
+    showThreads("#ended-threads", ended.slice(0, 50), options);
     notice.textContent =
       open.length > 0 ? "" : "No thread is open. /terminal or /agent in Discord opens one.";
     if (isNew) await follow();
@@ -107,31 +112,6 @@ async function refresh(): Promise<void> {
   } finally {
     notice.hidden = notice.textContent === "";
   }
-}
-
-function showList(selector: string, threads: Thread[]): void {
-  const items = threads.map((thread) => {
-    const button = make("button", "", [
-      make("span", "name", [make("span", "", [thread.title])]),
-      make("span", "id", [thread.threadId]),
-      make("span", "command", [thread.command]),
-      make("span", "about", [aboutText(thread)]),
-    ]);
-    button.type = "button";
-    button.addEventListener("click", () => go(`/${thread.threadId}`));
-    if (thread.threadId === opened?.threadId) button.setAttribute("aria-current", "true");
-    return make("li", thread.status, [button]);
-  });
-  const list = find(selector);
-  // Left alone while nothing has changed: a press or a selection in it goes on.
-  const isSame =
-    list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
-  if (!isSame) list.replaceChildren(...items);
-}
-
-function aboutText(thread: Thread): string {
-  const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
-  return `${describeState(thread)} · ${thread.type}${where}`;
 }
 
 function go(hash: string): void {
@@ -150,11 +130,10 @@ async function follow(): Promise<void> {
 }
 
 function leave(): void {
-  opened?.connection?.close();
-  opened?.screen?.dispose();
+  opened?.pane?.close();
+  opened?.agent?.close();
   opened = undefined;
-  hasCtrl = false;
-  find("#app").classList.remove("has-thread");
+  find("#app").classList.remove("has-thread", "is-agent", "has-terminal");
   document.title = "threadmux console";
 }
 
@@ -162,148 +141,134 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   const mine: Opened = {
     threadId,
     mode,
-    screen: undefined,
-    connection: undefined,
-    status: undefined,
-    state: { kind: "connecting" },
+    thread: undefined,
+    pane: undefined,
+    agent: undefined,
+    agentState: undefined,
   };
   opened = mine;
   find("#app").classList.add("has-thread");
   find("#thread-title").textContent = threadId;
   find("#thread-id").textContent = "";
+  find("#thread-state").textContent = "";
   find("#view-only").setAttribute("aria-pressed", String(mode === "view"));
   document.title = `${threadId} · threadmux`;
-  showNotice();
-  try {
-    const thread = await getThread(threadId);
-    mine.status = thread;
-    if (opened === mine) showTitle(thread);
-    if (!isOpen(thread.status)) {
-      mine.state = { kind: "over", text: `The thread is over: ${describeState(thread)}.` };
-    }
-  } catch (error) {
-    // Anything else may pass: the connection tries again.
-    if (error instanceof ApiError && error.status === 404) mine.state = { kind: "over", text: error.message };
-  }
+  const problem = await describe(mine);
   if (opened !== mine) return;
-  if (mine.state.kind !== "over") connect(mine);
-  showNotice();
+  if (mine.thread?.type === "agent") openAgent(mine);
+  else openTerminal(mine, problem);
 }
 
-function showTitle({ threadId, title }: Thread): void {
-  find("#thread-title").textContent = title;
-  find("#thread-id").textContent = threadId;
-  document.title = `${title} · threadmux`;
-}
-
-function connect(mine: Opened): void {
-  const { threadId, mode } = mine;
-  const screen = new Screen({
-    container: find("#screen"),
-    onText: (text) => {
-      mine.connection?.send(hasCtrl ? withCtrl(text) : text);
-      setCtrl(false);
-    },
-    onBinary: (latin1) => mine.connection?.sendBinary(latin1),
-  });
-  screen.setZoomed(isZoomed);
-  mine.screen = screen;
-  mine.connection = new Connection({
-    threadId,
-    mode,
-    onState: (state) => {
-      mine.state = state;
-      if (state.kind === "signed out") return showSignIn();
-      showNotice();
-    },
-    onFrame: (frame) => receive(mine, frame),
-    onFresh: () => screen.reset(),
-    onBytes: (bytes, onDrawn) => screen.write(bytes, onDrawn),
-  });
-  if (mode === "type") screen.focus();
-}
-
-function receive(mine: Opened, frame: ServerFrame): void {
-  switch (frame.type) {
-    case "size":
-      mine.screen?.resize(frame.cols, frame.rows);
-      return;
-    case "status":
-    case "end":
-      mine.status = frame;
-      showNotice();
-      void refresh();
-      return;
-    case "error":
-      return; // shown with the close that follows
+/** @returns why there is no such thread; anything else may pass, and the connection tries again. */
+async function describe(mine: Opened): Promise<string | undefined> {
+  for (;;) {
+    try {
+      mine.thread = await getThread(mine.threadId);
+      if (opened === mine) showTitle(mine.thread);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return error.message;
+      if (opened !== mine || !isIn) return undefined;
+      await new Promise((resolve) => window.setTimeout(resolve, REFRESH_MS));
+    }
   }
 }
 
-/** What the person should know: how the thread stands, and how the connection does. */
-function showNotice(): void {
-  if (!opened) return;
-  const { status, state, mode, screen } = opened;
-  const stateLine = find("#thread-state");
-  stateLine.textContent = status ? describeState(status) : "";
-  stateLine.className = status?.status ?? "";
-  const isOver = state.kind === "over";
-  const canType = mode === "type" && state.kind === "open" && status?.status === "running";
-  screen?.setTyping(canType);
-  for (const button of document.querySelectorAll<HTMLButtonElement>("#keys button"))
-    button.disabled = !canType;
-  const notice = find("#notice");
-  const text = noticeText(opened);
-  if (find("#notice span").textContent !== text) find("#notice span").textContent = text;
-  notice.hidden = text === "";
-  notice.classList.toggle("final", state.kind !== "waiting");
-  find("#retry").hidden = state.kind !== "waiting";
-  find("#zoom").hidden = !screen;
-  find("#view-only").hidden = isOver;
-  find("#screen").classList.toggle("is-over", isOver || state.kind === "waiting");
+function openTerminal(mine: Opened, problem: string | undefined): void {
+  const pane = newPane(mine);
+  mine.pane = pane;
+  if (mine.thread) {
+    pane.setStatus(mine.thread);
+    if (!isOpen(mine.thread.status)) problem = `The thread is over: ${describeState(mine.thread)}.`;
+  }
+  if (problem === undefined) pane.connect();
+  else pane.setOver(problem);
 }
 
-function noticeText({ status, state, mode, screen }: Opened): string {
+function newPane(mine: Opened): TerminalPane {
+  const isAgent = mine.thread?.type === "agent";
+  return new TerminalPane({
+    threadId: mine.threadId,
+    // An agent is written to in its conversation.
+    mode: isAgent ? "view" : mine.mode,
+    isAgent,
+    onStatus: (state) => {
+      if (!isAgent) showState(state);
+      void refresh();
+    },
+    onSignedOut: showSignIn,
+  });
+}
+
+function openAgent(mine: Opened): void {
+  find("#app").classList.add("is-agent");
+  mine.agent = new Conversation({
+    threadId: mine.threadId,
+    onState: (state) => {
+      mine.agentState = state;
+      if (state.kind === "signed out") return showSignIn();
+      showAgentNotice();
+    },
+    onNews: ({ status }) => showState({ status, exitCode: null, signal: null }),
+  });
+  const isWanted = sessionStorage.getItem(HAS_TERMINAL) !== "false";
+  showTerminal(matchMedia(WIDE).matches && isWanted);
+  if (matchMedia("(pointer: fine)").matches) mine.agent.focus();
+}
+
+/** An agent's terminal, beside its conversation or in its place. */
+function showTerminal(isShown: boolean): void {
+  if (!opened?.agent) return;
+  find("#app").classList.toggle("has-terminal", isShown);
+  find("#tab-terminal").setAttribute("aria-pressed", String(isShown));
+  find("#tab-talk").setAttribute("aria-pressed", String(!isShown));
+  if (isShown === (opened.pane !== undefined)) return;
+  opened.pane?.close();
+  opened.pane = undefined;
+  if (!isShown) return;
+  opened.pane = newPane(opened);
+  const { thread } = opened;
+  if (thread && isOpen(thread.status)) opened.pane.connect();
+  else opened.pane.setOver("The thread is over.");
+}
+
+function showTitle(thread: Thread): void {
+  const { threadId, title, number } = thread;
+  const name = number === null ? title : `#${number} ${title}`;
+  find("#thread-title").textContent = name;
+  find("#thread-id").textContent = thread.type === "agent" ? "" : threadId;
+  const asks = thread.status === "waiting" ? "❗ " : "";
+  document.title = `${asks}${name} · threadmux`;
+  showState(thread);
+}
+
+function showState(state: ThreadState): void {
+  const line = find("#thread-state");
+  line.textContent = describeState(state);
+  line.className = state.status;
+}
+
+/** Whether the news come. */
+function showAgentNotice(): void {
+  const state = opened?.agentState;
+  const notice = find("#agent-notice");
+  const text = state ? noticeText(state) : "";
+  if (find("#agent-notice span").textContent !== text) find("#agent-notice span").textContent = text;
+  notice.hidden = text === "";
+  find("#agent-retry").hidden = state?.kind !== "waiting";
+}
+
+function noticeText(state: ConnectionState): string {
   switch (state.kind) {
-    case "connecting":
-      return screen ? "Connecting …" : "";
     case "waiting": {
       const seconds = Math.max(1, Math.ceil((state.retryAt - Date.now()) / 1_000));
       return `${state.reason} Trying again in ${seconds} s …`;
     }
     case "over":
-      return screen ? `${state.text} This is what it showed last.` : `${state.text} Its terminal is gone.`;
-    case "open":
-      if (status?.status === "exited") {
-        return `The process has ${describeState(status)}. This is its last screen.`;
-      }
-      if (status?.status === "idle")
-        return "The agent waits for a message: write it in the thread in Discord.";
-      return mode === "view" ? "You are looking on; what you type goes nowhere." : "";
-    case "signed out":
+      return state.text;
+    default:
       return "";
   }
-}
-
-function buildKeys(): void {
-  const buttons = SCREEN_KEYS.map(({ label, name, bytes }) => {
-    const button = make("button", "", [label]);
-    button.type = "button";
-    button.setAttribute("aria-label", name);
-    // The terminal keeps the focus, and the phone's keyboard stays.
-    button.addEventListener("pointerdown", (event) => event.preventDefault());
-    button.addEventListener("click", () => {
-      if (label === "Ctrl") setCtrl(!hasCtrl);
-      else opened?.screen?.input(bytes);
-    });
-    if (label === "Ctrl") button.id = "ctrl";
-    return button;
-  });
-  find("#keys").replaceChildren(...buttons);
-}
-
-function setCtrl(isOn: boolean): void {
-  hasCtrl = isOn;
-  find("#ctrl").setAttribute("aria-pressed", String(isOn));
 }
 
 /** xterm.js puts its rules into `<style>` elements; the page's policy lets only those in that have the nonce. */
@@ -315,25 +280,4 @@ function giveStylesTheNonce(): void {
     if (element instanceof HTMLStyleElement) element.nonce = nonce;
     return element;
   };
-}
-
-function find<T extends HTMLElement = HTMLElement>(selector: string): T {
-  const element = document.querySelector<T>(selector);
-  if (!element) throw new Error(`no ${selector} in the page`);
-  return element;
-}
-
-function make<K extends keyof HTMLElementTagNameMap>(
-  name: K,
-  className: string,
-  children: (Node | string)[],
-): HTMLElementTagNameMap[K] {
-  const element = document.createElement(name);
-  if (className !== "") element.className = className;
-  element.append(...children);
-  return element;
-}
-
-function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

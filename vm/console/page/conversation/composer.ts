@@ -1,0 +1,127 @@
+/** The line to write in. What was not sent stays in it, over reloads too, and goes in once however often it is sent. */
+import { z } from "zod";
+import { ApiError, parseJson, sendMessage } from "../api.ts";
+import { errorText, find } from "../dom.ts";
+
+const draftSchema = z.object({
+  text: z.string(),
+  /** What was sent first under this id, while nobody knows whether it went in. */
+  sent: z.object({ inputId: z.string(), text: z.string() }).optional(),
+});
+type Draft = z.infer<typeof draftSchema>;
+
+const MAX_LINES_PX = 220;
+const OTHER = "What you sent before had arrived. These words did not go in: press Send to add them.";
+const UNSURE = "Your words are kept here. Press Send to send them again: they go in once.";
+
+export class Composer {
+  readonly #threadId: string;
+  readonly #onSent: () => void;
+  readonly #field = find<HTMLTextAreaElement>("#message");
+  readonly #button = find<HTMLButtonElement>("#send");
+  readonly #notice = find("#compose-notice");
+  #sent: Draft["sent"];
+  #isSending = false;
+  #isClosed = false;
+
+  constructor(threadId: string, onSent: () => void) {
+    this.#threadId = threadId;
+    this.#onSent = onSent;
+    const { text, sent } = readDraft(threadId);
+    this.#field.value = text;
+    this.#sent = sent;
+    this.#say(sent ? UNSURE : "", true);
+    find<HTMLFormElement>("#compose").onsubmit = (event) => {
+      event.preventDefault();
+      void this.#send();
+    };
+    this.#field.oninput = () => {
+      this.#keep();
+      this.#fit();
+    };
+    this.#field.onkeydown = (event) => {
+      // A phone's keyboard has no Shift+Enter: there Enter is a new line, and the button sends.
+      const isLine = event.shiftKey || event.isComposing || matchMedia("(pointer: coarse)").matches;
+      if (event.key !== "Enter" || isLine) return;
+      event.preventDefault();
+      void this.#send();
+    };
+    this.#fit();
+  }
+
+  /** @param reason why nothing can be written, or empty */
+  setClosed(reason: string): void {
+    this.#isClosed = reason !== "";
+    this.#field.disabled = this.#isClosed;
+    this.#button.disabled = this.#isClosed || this.#isSending;
+    this.#field.placeholder = reason === "" ? "Write to the agent" : reason;
+  }
+
+  focus(): void {
+    this.#field.focus();
+  }
+
+  async #send(): Promise<void> {
+    const text = this.#field.value;
+    if (this.#isSending || this.#isClosed || text.trim() === "") return;
+    this.#isSending = true;
+    this.#button.disabled = true;
+    this.#sent ??= { inputId: newId(), text };
+    this.#keep();
+    this.#say("Sending …");
+    try {
+      const { duplicate } = await sendMessage(this.#threadId, text, this.#sent.inputId);
+      const isOther = duplicate === true && this.#sent.text !== text;
+      this.#sent = undefined;
+      if (isOther) this.#say(OTHER, true);
+      else this.#taken(text);
+    } catch (error) {
+      const isPassing = error instanceof ApiError && (error.isPassing || error.status === 401);
+      if (!isPassing) this.#sent = undefined; // it was refused
+      this.#say(isPassing ? `${errorText(error)} ${UNSURE}` : errorText(error), true);
+    }
+    this.#isSending = false;
+    this.#button.disabled = this.#isClosed;
+    this.#keep();
+  }
+
+  #taken(text: string): void {
+    this.#say("");
+    // What was typed while it was on its way stays.
+    if (this.#field.value.startsWith(text)) this.#field.value = this.#field.value.slice(text.length);
+    this.#fit();
+    this.#onSent();
+  }
+
+  #keep(): void {
+    const draft: Draft = { text: this.#field.value, ...(this.#sent && { sent: this.#sent }) };
+    if (draft.text === "") sessionStorage.removeItem(nameOf(this.#threadId));
+    else sessionStorage.setItem(nameOf(this.#threadId), JSON.stringify(draft));
+  }
+
+  #say(text: string, isBad = false): void {
+    this.#notice.textContent = text;
+    this.#notice.hidden = text === "";
+    this.#notice.classList.toggle("bad", isBad);
+  }
+
+  #fit(): void {
+    this.#field.style.height = "auto";
+    this.#field.style.height = `${Math.min(this.#field.scrollHeight + 2, MAX_LINES_PX)}px`;
+  }
+}
+
+function nameOf(threadId: string): string {
+  return `threadmux.draft.${threadId}`;
+}
+
+function readDraft(threadId: string): Draft {
+  const draft = draftSchema.safeParse(parseJson(sessionStorage.getItem(nameOf(threadId)) ?? ""));
+  return draft.success ? draft.data : { text: "" };
+}
+
+/** `crypto.randomUUID` is there on secure origins alone; a console may be opened by plain HTTP. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

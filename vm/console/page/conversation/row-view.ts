@@ -1,0 +1,191 @@
+/** A row of the transcript as an element. Everything foreign becomes text, with nothing hidden in it. */
+import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
+import type { Block } from "../../../../shared/agent/values.ts";
+import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
+import { make } from "../dom.ts";
+import { describeDecision, type Response } from "./decision.ts";
+import { describeSource, formatDuration, formatThousands } from "./format.ts";
+import { cutTexts } from "./long-text.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { drawStep } from "./step-view.ts";
+import type { Row } from "./story.ts";
+
+export interface RowContext {
+  threadId: string;
+  /** Rows that somebody has opened, by their event. */
+  opened: ReadonlySet<number>;
+  onToggle: (row: Row) => void;
+}
+
+export function drawRow(row: Row, context: RowContext): HTMLElement {
+  const { event, ending, seq } = row;
+  const element = make("article", `row ${event.type}`, drawContent(row, context));
+  element.dataset["seq"] = String(seq);
+  if (ending) element.dataset["ending"] = String(ending.seq);
+  if ("parentToolCallId" in event && event.parentToolCallId !== undefined) element.classList.add("inner");
+  element.title = new Date(event.ts).toLocaleString();
+  return element;
+}
+
+function drawContent(row: Row, context: RowContext): HTMLElement[] {
+  const { event } = row;
+  switch (event.type) {
+    case "user_message":
+      return drawMessage(event, context.threadId);
+    case "agent_message":
+      return [renderMarkdown(event.text), ...cutTexts(context.threadId, event)];
+    case "tool_call":
+    case "tool_call_update":
+      return drawStep(row, { ...context, isOpen: context.opened.has(row.seq) });
+    case "agent_thought":
+      return drawThought(row, event, context);
+    case "permission_request":
+    case "elicitation_request":
+      return drawAsk(event, row);
+    case "permission_response":
+    case "elicitation_response":
+      return [remark(`Decision on an ask further up: ${describeDecision(undefined, event)}`)];
+    case "plan":
+      return drawTodo(event);
+    case "turn_end":
+      return drawEnd(event);
+    case "failure":
+      return [remark(`The agent can't go on. ${cleanLines(event.message)}`, "bad")];
+    case "notice": {
+      const description = event.description === undefined ? "" : `\n${cleanLines(event.description)}`;
+      return [remark(`${cleanLine(event.title)}${description}`, event.severity === "info" ? "" : "bad")];
+    }
+    default:
+      return [remark(describe(event))];
+  }
+}
+
+function remark(text: string, className = ""): HTMLElement {
+  return make("p", `remark ${className}`.trim(), [text]);
+}
+
+function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message">, threadId: string) {
+  const time = new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const waits = when === "next_turn" ? " · for the next turn" : "";
+  const head = `${cleanLine(describeSource(source))} · ${time}${waits}`;
+  return [
+    make("p", "who", [head]),
+    make("div", "words", [textOf(content)]),
+    ...cutTexts(threadId, blobs ? { blobs } : {}),
+  ];
+}
+
+function textOf(content: readonly Block[]): string {
+  const parts = content.map((block) => {
+    if (block.type === "text") return cleanLines(block.text);
+    return block.type === "image" ? `[picture ${cleanLine(block.uri)}]` : `[file ${cleanLine(block.name)}]`;
+  });
+  return parts.join("\n");
+}
+
+function drawThought(row: Row, event: EventOf<"agent_thought">, { opened, onToggle }: RowContext) {
+  const isOpen = opened.has(row.seq);
+  const first = cleanLine(event.text.trim().split("\n", 1)[0] ?? "").slice(0, 120);
+  const head = make("button", "step thought", [
+    make("span", "mark", ["…"]),
+    make("span", "title", [isOpen ? "Thinking" : first]),
+  ]);
+  head.type = "button";
+  head.setAttribute("aria-expanded", String(isOpen));
+  head.addEventListener("click", () => onToggle(row));
+  return isOpen ? [head, renderMarkdown(event.text)] : [head];
+}
+
+function drawAsk(event: EventOf<"permission_request" | "elicitation_request">, row: Row): HTMLElement[] {
+  const what =
+    event.type === "elicitation_request"
+      ? `Asked: ${event.questions.map(({ question }) => cleanLine(question)).join(" · ") || cleanLine(event.message)}`
+      : event.plan === undefined
+        ? `Asked to do: ${cleanLine(event.title)}`
+        : "Asked to approve a plan";
+  const parts: HTMLElement[] = [make("p", "question", [what])];
+  if (event.type === "permission_request" && event.plan !== undefined) parts.push(renderMarkdown(event.plan));
+  if (row.ending && row.ending.type !== "tool_call_update") {
+    parts.push(make("p", "decision", [describeDecision(event, row.ending as Response)]));
+  } else if (row.isOpen) {
+    parts.push(make("p", "decision open", ["Waits for an answer."]));
+  }
+  return parts;
+}
+
+const TODO_MARKS = { pending: "☐", in_progress: "◌", completed: "☑" } as const;
+
+function drawTodo({ entries }: EventOf<"plan">): HTMLElement[] {
+  const items = entries.map(({ content, status }) =>
+    make("li", status, [`${TODO_MARKS[status]} ${cleanLine(content)}`]),
+  );
+  return [make("ul", "todo", items)];
+}
+
+const HOW: Record<EventOf<"turn_end">["stopReason"], string> = {
+  end_turn: "Done",
+  cancelled: "Stopped",
+  interrupted: "Cut off",
+  error: "The turn failed",
+  refusal: "The model refused",
+  max_tokens: "The answer reached its longest length",
+  max_turn_requests: "The turn reached its limit of calls",
+};
+
+function drawEnd({ stopReason, error, durationMs, usage, cost }: EventOf<"turn_end">): HTMLElement[] {
+  const isQuiet = stopReason === "cancelled" || stopReason === "interrupted";
+  const parts = [
+    HOW[stopReason] + (error === undefined || isQuiet ? "" : `: ${cleanLines(error)}`),
+    durationMs === undefined || durationMs < 1_000 ? "" : formatDuration(durationMs),
+    usage ? `${formatThousands(usage.inputTokens + usage.outputTokens)} tokens` : "",
+    cost && cost.amount >= 0.005 ? `$${cost.amount.toFixed(2)}` : "",
+  ];
+  const isBad = stopReason !== "end_turn" && !isQuiet;
+  return [remark(parts.filter((part) => part !== "").join(" · "), isBad ? "end bad" : "end")];
+}
+
+/** What needs one line. */
+function describe(event: ThreadEvent): string {
+  const by = "by" in event && event.by !== undefined ? ` by ${cleanLine(describeSource(event.by))}` : "";
+  switch (event.type) {
+    case "message_edit":
+      return event.applied
+        ? `A message was changed${by}: ${textOf(event.content)}`
+        : `A message was changed${by} after the agent had read it`;
+    case "message_withdraw":
+      return `A message was taken back${by}${event.applied ? "" : " after the agent had read it"}`;
+    case "control":
+      return `${CONTROLS[event.op] ?? event.op}${event.value === undefined ? "" : ` ${cleanLine(event.value)}`}${by}`;
+    case "turn_start":
+      return event.cause === "resume" ? "↻ Goes on where it was cut off" : "↻ A background task has news";
+    case "engine_end":
+      return event.reason === "crashed"
+        ? "The agent's program ended unexpectedly"
+        : `The agent's program ended: ${cleanLine(event.error ?? event.reason)}`;
+    case "compaction_update":
+      return event.status === "completed"
+        ? "The conversation was made shorter for the model"
+        : `The conversation could not be made shorter: ${cleanLine(event.error ?? "")}`;
+    case "current_mode_update":
+      return `Mode ${cleanLine(event.modeId)}${by}`;
+    case "config_update":
+      return `Model ${cleanLine(event.model ?? "")}${by}`;
+    case "thread_spawned":
+      return `Began thread ${cleanLine(event.title)}`;
+    case "thread_ended":
+      return `Thread ${cleanLine(event.threadId)} ended: ${cleanLine(event.stopReason)}`;
+    default:
+      return event.type;
+  }
+}
+
+const CONTROLS: Record<EventOf<"control">["op"], string> = {
+  interrupt: "Stop asked for",
+  pause: "Paused",
+  resume: "Told to go on",
+  compact: "Told to make the conversation shorter",
+  kill: "Ended",
+  mode: "Told to change to mode",
+  model: "Told to change to model",
+  end_task: "Told to end a background task",
+};

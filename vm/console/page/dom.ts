@@ -1,0 +1,29 @@
+/** Making and finding elements. Foreign text becomes text nodes alone: nothing here takes HTML. */
+
+export function find<T extends HTMLElement = HTMLElement>(selector: string): T {
+  const element = document.querySelector<T>(selector);
+  if (!element) throw new Error(`no ${selector} in the page`);
+  return element;
+}
+
+export function make<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  className = "",
+  children: readonly (Node | string)[] = [],
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(name);
+  if (className !== "") element.className = className;
+  element.append(...children);
+  return element;
+}
+
+export function makeButton(label: string, onPress: () => void, className = ""): HTMLButtonElement {
+  const button = make("button", className, [label]);
+  button.type = "button";
+  button.addEventListener("click", onPress);
+  return button;
+}
+
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

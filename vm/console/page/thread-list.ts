@@ -1,0 +1,40 @@
+/** The list of threads. */
+import type { Thread } from "../../../shared/api.ts";
+import { describeState } from "../../../shared/attach.ts";
+import { find, make } from "./dom.ts";
+
+export interface ShowOptions {
+  /** Of the thread that is being looked at. */
+  current: string | undefined;
+  onChoose: (threadId: string) => void;
+}
+
+export function showThreads(selector: string, threads: readonly Thread[], options: ShowOptions): void {
+  const items = threads.map((thread) => drawThread(thread, options));
+  const list = find(selector);
+  // Left alone while nothing has changed: a press or a selection in it goes on.
+  const isSame =
+    list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
+  if (!isSame) list.replaceChildren(...items);
+}
+
+function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLElement {
+  const { threadId, title, number, command, type } = thread;
+  const name = [make("span", "", [number === null ? title : `#${number} ${title}`])];
+  const isAsked = thread.status === "waiting";
+  const button = make("button", "", [
+    make("span", "name", [...name, ...(isAsked ? [make("span", "badge", ["asks you"])] : [])]),
+    ...(type === "agent" ? [] : [make("span", "id", [threadId]), make("span", "command", [command])]),
+    make("span", "about", [aboutText(thread)]),
+  ]);
+  button.type = "button";
+  button.dataset["thread"] = threadId;
+  button.addEventListener("click", () => onChoose(threadId));
+  if (threadId === current) button.setAttribute("aria-current", "true");
+  return make("li", thread.status, [button]);
+}
+
+function aboutText(thread: Thread): string {
+  const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
+  return `${describeState(thread)} · ${thread.type}${where}`;
+}
