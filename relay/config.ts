@@ -39,6 +39,12 @@ const schema = z.object({
     .min(100, "must be at least 100")
     .max(60_000, "must be at most 60000")
     .default(1_000),
+  THREAD_LIST_MINUTES: z.coerce
+    .number("must be a whole number of minutes from 1 to 10080")
+    .int()
+    .min(1, "must be at least 1")
+    .max(10_080, "must be at most 10080")
+    .default(10),
   OUTPUT_ANSI: z.enum(["0", "1"], "must be 0 or 1").default("0"),
   LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
 });
@@ -51,6 +57,8 @@ export interface RelayConfig {
   channelId: string;
   allowedUserIds: ReadonlySet<string>;
   pollIntervalMs: number;
+  /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
+  listMinutes: number;
   /** Colours, in Discord's ansi blocks. */
   isAnsi: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -80,6 +88,7 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
     channelId: values.DISCORD_CHANNEL_ID,
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
     pollIntervalMs: values.POLL_INTERVAL_MS,
+    listMinutes: values.THREAD_LIST_MINUTES,
     isAnsi: values.OUTPUT_ANSI === "1",
     logLevel: values.LOG_LEVEL,
   };

@@ -39,7 +39,7 @@ export async function runRelay(
   releasers.add("waits", () => stop.abort());
   try {
     const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.vmToken }));
-    const { channelId, allowedUserIds } = config;
+    const { channelId, allowedUserIds, listMinutes } = config;
     const discord = await logIn(config, log);
     releasers.add("discord", () => discord.destroy());
     const failed = watchConnection(discord, log);
@@ -73,7 +73,7 @@ export async function runRelay(
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const screenshots = new Screenshots();
     releasers.add("screenshots", () => screenshots.close());
-    const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, now };
+    const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, context, threadMaker, onReconnected, log });

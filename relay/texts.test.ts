@@ -1,17 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { Step } from "../shared/agent/api.ts";
 import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
+import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
+import { fitLines, joinBlocks } from "./content/lists/lines.ts";
+import { listLine, statusText, threadChoice } from "./content/lists/threads.ts";
 import { describeEnd, listNotices } from "./content/notices.ts";
 import { gapNotice } from "./content/pages.ts";
-import {
-  clip,
-  directoryChoice,
-  errorSentence,
-  killedText,
-  openingText,
-  statusText,
-  threadName,
-} from "./texts.ts";
+import { clip, directoryChoice, errorSentence, killedText, openingText, threadName } from "./texts.ts";
 
 /** What makes the longest of a text: long itself, or doubled by what makes it harmless. */
 const FILLERS = [
@@ -46,8 +42,55 @@ const threadOf = (text: string, status: ThreadStatus = "running"): Thread =>
     exitCode: status === "running" ? null : 1,
     signal: status === "running" ? null : text,
     waiting: 99_999,
+    number: null,
+    awaiting: null,
+    doing: null,
+    activeAt: null,
+    problem: null,
     offset: Number.MAX_SAFE_INTEGER,
   }) as Thread;
+
+const agentOf = (text: string): Thread => ({
+  ...threadOf(text),
+  type: "agent",
+  number: 2_147_483_647,
+  doing: text,
+  problem: text,
+});
+
+const stepOf = (text: string, seq: number): Step => ({
+  kind: "permission",
+  stepId: text,
+  seq,
+  status: "cancelled",
+  title: text,
+  startedAt: "2026-01-01T00:00:00.000Z",
+  endedAt: "2027-01-01T00:00:00.000Z",
+  durationMs: null,
+  reason: text,
+  model: text,
+  tokens: Number.MAX_SAFE_INTEGER,
+});
+
+/** The lists of agents, with the most that stands on them. */
+const listsOf = (text: string): string[] => {
+  const agent = agentOf(text);
+  const steps = Array.from({ length: HISTORY_PAGE }, (_, i) => stepOf(text, i));
+  const { threadId, number } = agent;
+  const line = listLine(agent, 1e15);
+  return [
+    statusText(agent, { branch: text, paused: "the bot may not write there", now: 1e15 }),
+    fitLines(
+      "head",
+      Array.from({ length: 100 }, () => line),
+    ),
+    ...joinBlocks(
+      Array.from({ length: 100 }, () => line),
+      5,
+    ),
+    historyText({ threadId, number, steps, hasNewer: true, hasOlder: true, now: 1e15 }),
+  ];
+};
 
 describe("every text, with the longest of every field", () => {
   for (const text of LONGEST) {
@@ -58,6 +101,7 @@ describe("every text, with the longest of every field", () => {
       const messages = [
         openingText("terminal", text, text, "12345678901234567890"),
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
+        ...listsOf(text),
         killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply),
         `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
         ...listNotices(
@@ -82,6 +126,7 @@ describe("every text, with the longest of every field", () => {
       }
       for (const one of [
         threadName("agent", text, text),
+        threadChoice(agentOf(text)).name,
         directoryChoice(text, text, true),
         directoryChoice(text, undefined, false),
       ]) {
@@ -95,6 +140,8 @@ describe("every text, with the longest of every field", () => {
         directoryChoice(text, text, true),
         statusText(thread, { branch: text, paused: undefined, now: 1e15 }),
         openingText("terminal", text, text, "12345678901234567890"),
+        ...listsOf(text),
+        threadChoice(agentOf(text)).name,
         killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply),
         errorSentence(new AppError("invalid_request", text)),
         describeEnd(threadOf(text, "exited"))?.text ?? "",

@@ -10,14 +10,16 @@ const MAX_BLOCK_CHARACTERS = 1_700;
 /** So that what stands behind them still has room. */
 const MAX_NAMED_DIR = 50;
 const MAX_DIR = 100;
-const MAX_BRANCH = 60;
 const MAX_COMMAND = 120;
 const MAX_SIGNAL = 20;
-/** The link beside it is the whole name. */
-const MAX_SHOWN_TITLE = 60;
 const MAX_ERROR = 1_500;
 
 const ICONS: Record<ThreadType, string> = { terminal: "🖥", agent: "🤖" };
+
+/** What stands before a thread's name. */
+export function threadIcon(type: ThreadType): string {
+  return ICONS[type];
+}
 
 /** `🖥 dir — command`, on one line and within Discord's limit. */
 export function threadName(type: ThreadType, dir: string, command: string): string {
@@ -53,20 +55,6 @@ export function killedText(reply: KillReply): string {
   if (reply.summary.trim() !== "")
     lines.push("Last lines:", fenceWithin(clipStart(reply.summary, MAX_BLOCK_CHARACTERS), clipStart));
   return lines.join("\n");
-}
-
-/** `/status`: one block of text a thread. */
-export function statusText(
-  thread: Thread,
-  { branch, paused, now }: { branch: string | undefined; paused: string | undefined; now: number },
-): string {
-  const uptime = formatDuration((now - Date.parse(thread.createdAt)) / 1_000);
-  const on = branch === undefined ? "" : ` on ${inlineCode(branch, MAX_BRANCH)}`;
-  const where = `${inlineCode(thread.dir, MAX_DIR)}${on}`;
-  const state = thread.status === "exited" ? `exited, ${describeExit(thread)}` : thread.status;
-  const waiting = thread.waiting > 0 ? ` · ${thread.waiting} waiting` : "";
-  const title = escapeMarkdown(clip(cleanLine(clipRaw(thread.title)), MAX_SHOWN_TITLE));
-  return `**${title}** <#${thread.threadId}>\n${ICONS[thread.type]} ${thread.type} · ${where} · ${state}${waiting} · up ${uptime}${paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`}\n${inlineCode(thread.command, MAX_COMMAND)}`;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */
@@ -116,12 +104,12 @@ function clipStart(text: string, max: number): string {
 }
 
 /** As code within a line; empty code would be two backticks. */
-function inlineCode(text: string, max: number): string {
+export function inlineCode(text: string, max: number): string {
   return `\`${clip(cleanLine(clipRaw(text)).replaceAll("`", "ˋ"), max) || " "}\``;
 }
 
 /** Of a text that will be cut to a line anyhow, no more than is worth cleaning. */
-function clipRaw(text: string): string {
+export function clipRaw(text: string): string {
   return clip(text, 4 * MAX_COMMAND);
 }
 
@@ -133,6 +121,6 @@ function fenceWithin(text: string, cut: (text: string, max: number) => string): 
   }
 }
 
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   return text.replace(/[\\*_~`|<>#[\]()]/g, "\\$&");
 }

@@ -39,6 +39,7 @@ const SIDES: Record<string, readonly Room[]> = {
       // What people ask of the bot.
       "relay/discord/agent-",
       "relay/discord/bot.ts",
+      "relay/discord/command-buttons.ts",
       "relay/discord/commands",
       "relay/discord/connection.ts",
       "relay/discord/keys.ts",

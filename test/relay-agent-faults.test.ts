@@ -34,6 +34,7 @@ async function openStorm(
     channelId: discord.channelId,
     allowedUserIds: new Set(people),
     pollIntervalMs: 250,
+    listMinutes: 10,
     isAnsi: false,
     logLevel: "info" as const,
   };

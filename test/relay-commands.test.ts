@@ -35,6 +35,7 @@ test("the commands are registered", () => {
     "screenshot",
     "status",
     "terminal",
+    "thread",
   ]);
 });
 
@@ -80,7 +81,7 @@ test("/status lists what is open, /kill ends it from the channel", async () => {
     /⏹ Ended with exit code 143\.\nLast lines:\n```\nready\n```/,
   );
   const again = await run("kill", { thread: threadId });
-  expect(again.content).toContain("that one is not open");
+  expect(again.content).toContain("thread: that one is over already.");
 });
 
 test("/done outside of our threads says where it belongs", async () => {

@@ -59,6 +59,7 @@ export async function withLoad<T>(commands: readonly string[], work: (load: Load
       channelId: discord.channelId,
       allowedUserIds: new Set([you]),
       pollIntervalMs: 1_000,
+      listMinutes: 10,
       isAnsi: false,
       logLevel: "info",
     },

@@ -41,6 +41,11 @@ export const DONE_BUTTON: readonly Button[] = [{ id: "done", label: "Done", styl
 /** Below the message that an agent can't go on by itself. */
 export const GO_ON_BUTTON: readonly Button[] = [{ id: "go-on", label: "Go on", style: "primary" }];
 
+/** Lets a paused agent go on, with what a person wrote to it. */
+export function resumeButton(messageId: string): readonly Button[] {
+  return [{ id: `resume-send:${messageId}`, label: "Resume and send", style: "primary" }];
+}
+
 /** Sends what a person wrote while the relay was away. */
 export function sendButton(messageId: string): readonly Button[] {
   return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];

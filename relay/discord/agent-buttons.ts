@@ -13,11 +13,11 @@ import { findWholeAsk, wholeAsk } from "./agent-whole.ts";
 import type { Pressed } from "./buttons.ts";
 import { toComponents } from "./buttons.ts";
 
-export type AgentPressed = Exclude<Pressed, { kind: "key" | "done" | "send" }>;
+export type AgentPressed = Exclude<Pressed, { kind: "key" | "done" | "send" | "resume-send" }>;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
 export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
-  return !["key", "done", "send"].includes(pressed.kind);
+  return !["key", "done", "send", "resume-send"].includes(pressed.kind);
 }
 
 /** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */

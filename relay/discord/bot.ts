@@ -24,6 +24,7 @@ import {
 import { submitForm } from "./agent-forms.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
+import { type CommandPressed, parseCommandButton, pressCommandButton } from "./command-buttons.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
@@ -142,7 +143,9 @@ async function runCommand(
   const command = COMMANDS.get(interaction.commandName);
   if (!command) throw new Error(`unknown command ${interaction.commandName}`);
   // Discord waits 3 s for the first answer; what follows has 15 minutes.
-  await interaction.deferReply(command.isPrivate ? { flags: MessageFlags.Ephemeral } : {});
+  const { isPrivate } = command;
+  const isEphemeral = typeof isPrivate === "boolean" ? isPrivate : isPrivate(interaction);
+  await interaction.deferReply(isEphemeral ? { flags: MessageFlags.Ephemeral } : {});
   try {
     await command.run(interaction, context);
   } catch (error) {
@@ -156,6 +159,8 @@ async function pressButton(
   interaction: ComponentInteraction,
   { context, inputs, log }: BotOptions,
 ): Promise<void> {
+  const ofCommand = parseCommandButton(interaction.customId);
+  if (ofCommand) return pressBelowCommand(interaction, ofCommand, { context, log });
   const pressed = parseButton(interaction.customId);
   const threadId = interaction.channelId;
   const first = pressed ? firstAnswer(pressed) : "update";
@@ -183,6 +188,10 @@ async function pressButton(
         await inputs.sendAfterAll(threadId, pressed.messageId);
         await interaction.editReply({ content: "✅ Sent.", components: [] });
         return;
+      case "resume-send":
+        await inputs.resumeAndSend(threadId, pressed.messageId, `discord:${interaction.user.id}`);
+        await interaction.editReply({ content: "✅ It goes on, with your message.", components: [] });
+        return;
       default:
         pressed satisfies never;
     }
@@ -192,6 +201,21 @@ async function pressButton(
     const content = `⚠️ ${sentenceOf(error)}`;
     if (first === "reply") await interaction.editReply(content);
     else await refuse(interaction, content);
+  }
+}
+
+async function pressBelowCommand(
+  interaction: ComponentInteraction,
+  pressed: CommandPressed,
+  { context, log }: Pick<BotOptions, "context" | "log">,
+): Promise<void> {
+  await interaction.deferUpdate();
+  try {
+    await pressCommandButton(interaction, pressed, context);
+  } catch (error) {
+    if (!(error instanceof AppError))
+      log.error({ err: error, button: interaction.customId }, "a button failed");
+    await interaction.followUp({ content: `⚠️ ${sentenceOf(error)}`, flags: MessageFlags.Ephemeral });
   }
 }
 

@@ -7,6 +7,8 @@ export type Pressed =
   | { kind: "done" }
   /** Send what a person wrote while the relay was away. */
   | { kind: "send"; messageId: string }
+  /** Let a paused agent go on, with what a person wrote to it. */
+  | { kind: "resume-send"; messageId: string }
   /** Decide on what an agent asks to do. */
   | { kind: "permission"; requestId: string; optionId: string }
   /** Choose the answer of that number to an agent's question. */
@@ -74,7 +76,8 @@ export function parseButton(customId: string): Pressed | undefined {
   const [kind, value = "", detail = ""] = customId.split(":");
   if (kind === "key" && /^[A-Za-z-]+(,[A-Za-z-]+)*$/.test(value)) return { kind, keys: value.split(",") };
   if (kind === "done") return { kind };
-  if (kind === "send" && /^\d{17,20}$/.test(value)) return { kind, messageId: value };
+  if ((kind === "send" || kind === "resume-send") && /^\d{17,20}$/.test(value))
+    return { kind, messageId: value };
   if (kind === "go-on") return { kind };
   if (!/^[\w.-]{1,80}$/.test(value)) return undefined;
   if (kind === "stop") return { kind, turnId: value };

@@ -9,9 +9,10 @@ import { resize } from "./commands/resize.ts";
 import { screenshot } from "./commands/screenshot.ts";
 import { status } from "./commands/status.ts";
 import { terminal } from "./commands/terminal.ts";
+import { thread } from "./commands/thread.ts";
 
 export const COMMANDS = new Map<string, Command>(
-  [terminal, agent, done, kill, status, key, resize, screenshot, exported].map((command) => [
+  [terminal, agent, done, kill, status, key, resize, screenshot, exported, thread].map((command) => [
     command.definition.name,
     command,
   ]),

@@ -3,7 +3,7 @@ import type { InputRequest } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { type Button, sendButton } from "../content/buttons.ts";
+import { type Button, resumeButton, sendButton } from "../content/buttons.ts";
 import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
 import { type Attachment, inputText, isFromPerson, isTextFile } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
@@ -17,6 +17,15 @@ const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
 const DOWNLOAD_TIMEOUT_MS = 15_000;
+
+type Person = `discord:${string}`;
+
+/** A text that a person wrote, as it goes to the sidecar. */
+interface TextInput {
+  text: string;
+  inputId: string;
+  source?: Person;
+}
 
 export interface InputsOptions {
   api: DiscordApi;
@@ -101,6 +110,20 @@ export class Inputs {
     await this.#queue.run(threadId, () => this.#type(message, thread));
   }
 
+  /**
+   * A person lets a paused agent go on with what somebody wrote to it: both happen or neither.
+   * @param by who pressed the button.
+   * @throws AppError
+   */
+  async resumeAndSend(threadId: string, messageId: string, by: Person): Promise<void> {
+    const message = await this.#options.api.findMessage(threadId, messageId);
+    const thread = this.#options.threads.find(threadId);
+    if (!message || !thread) throw new AppError("not_found", "That message or its session is gone.");
+    await this.#queue.run(threadId, () =>
+      this.#type(message, thread, (input) => thread.vm.control({ control: "resume", by, input })),
+    );
+  }
+
   /** Until it works: with what comes later, what was missed would count as taken care of. */
   async #list(threadId: string, seen: string): Promise<DiscordMessage[]> {
     const { api, signal, log } = this.#options;
@@ -124,11 +147,17 @@ export class Inputs {
       const hint =
         error instanceof AppError && error.code === "thread_ended" ? " Use /done to end this thread." : "";
       const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
-      await this.#reply(message, thread, { name: `no.${message.id}`, text });
+      const isPaused = error instanceof AppError && error.code === "thread_paused";
+      const buttons = isPaused ? resumeButton(message.id) : [];
+      await this.#reply(message, thread, { name: `no.${message.id}`, text, buttons });
     }
   }
 
-  async #type(message: DiscordMessage, thread: LiveThread): Promise<void> {
+  async #type(
+    message: DiscordMessage,
+    thread: LiveThread,
+    send = (input: TextInput) => this.#send(thread.vm, input),
+  ): Promise<void> {
     const { log } = this.#options;
     const isAgent = thread.type === "agent";
     const files = message.attachments.filter(isTextFile);
@@ -149,8 +178,9 @@ export class Inputs {
     thread.delivery.breakPage();
     for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
       const inputId = part === 0 ? message.id : `${message.id}.${part}`;
-      const input = isAgent ? { text, source: `discord:${message.author.id}` } : { text: asLines(text) };
-      await this.#send(thread.vm, { ...input, inputId });
+      const source: Person = `discord:${message.author.id}`;
+      const input = isAgent ? { text, source } : { text: asLines(text) };
+      await send({ ...input, inputId });
     }
     if (refused.length > 0) {
       const names = refused.map(({ filename }) => filename).join(", ");

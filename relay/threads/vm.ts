@@ -1,5 +1,5 @@
 /** The sidecar as the relay sees it. On which one a thread lives is known here and nowhere else. */
-import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
+import type { AnswerRequest, AskReply, ControlRequest, Step } from "../../shared/agent/api.ts";
 import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
@@ -39,9 +39,8 @@ export class Vm {
     return this.thread(request.threadId);
   }
 
-  /** The open ones. */
-  listThreads(): Promise<Thread[]> {
-    return this.#client.listThreads();
+  listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
+    return this.#client.listThreads({ status });
   }
 
   /** The ledgers of the open threads; one without rows is missing. */
@@ -123,6 +122,11 @@ export class VmThread {
 
   control(request: ControlRequest): Promise<void> {
     return this.#client.controlAgent(this.threadId, request);
+  }
+
+  /** An agent's steps, as the sidecar's client gives them. */
+  listSteps(query: { afterSeq?: number; beforeSeq?: number; limit?: number }): Promise<Step[]> {
+    return this.#client.listSteps(this.threadId, query);
   }
 
   setTitle(title: string): Promise<void> {

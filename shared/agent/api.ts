@@ -61,8 +61,10 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({
     control: z.literal("resume"),
     by: sourceSchema,
-    /** A message from the same person; an `inputId` that has gone in before does nothing, and resumes nothing. */
-    input: z.strictObject({ text: str, inputId: inputIdSchema.optional() }).optional(),
+    /** A message, from the same person if no `source` is given; an `inputId` that has gone in before does nothing, and resumes nothing. */
+    input: z
+      .strictObject({ text: str, inputId: inputIdSchema.optional(), source: sourceSchema.optional() })
+      .optional(),
   }),
   z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),
   z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),

@@ -67,6 +67,7 @@ export async function startEverything(
     channelId: discord.channelId,
     allowedUserIds: new Set([you]),
     pollIntervalMs: 250,
+    listMinutes: 10,
     isAnsi: false,
     logLevel: "silent",
     ...options.relay,

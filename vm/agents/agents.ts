@@ -140,7 +140,7 @@ export class Agents {
       if (!input) return kind.append(thread, [line]);
       const { inputId } = input;
       if (inputId !== undefined && (await kind.hasTaken(thread, inputId))) return;
-      await kind.takeMessage(thread, { ...input, enter: true, source: request.by }, [line]);
+      await kind.takeMessage(thread, { source: request.by, ...input, enter: true }, [line]);
     });
   }
 

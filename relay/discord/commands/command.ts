@@ -21,13 +21,15 @@ export interface CommandContext {
   endings: Endings;
   screenshots: Screenshots;
   allowedUserIds: ReadonlySet<string>;
+  /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
+  listMinutes: number;
   now: () => number;
 }
 
 export interface Command {
   definition: RESTPostAPIChatInputApplicationCommandsJSONBody;
   /** Whether only the person who asked sees the answer. */
-  isPrivate: boolean;
+  isPrivate: boolean | ((interaction: ChatInputCommandInteraction) => boolean);
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
 }
 

@@ -1,6 +1,8 @@
 /** What Discord suggests while an option is typed. */
 import type { AutocompleteInteraction } from "discord.js";
-import { directoryChoice, threadName } from "../../texts.ts";
+import { isOpen, type Thread } from "../../../shared/api.ts";
+import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
+import { directoryChoice } from "../../texts.ts";
 import type { Vm } from "../../threads/vm.ts";
 import { completeKey } from "../keys.ts";
 import type { CommandContext } from "./command.ts";
@@ -12,19 +14,27 @@ const MAX_CHOICE_CHARACTERS = 100;
 /** The choices for the option that is being typed. */
 export async function completions(
   interaction: AutocompleteInteraction,
-  { vm }: CommandContext,
+  context: CommandContext,
 ): Promise<{ name: string; value: string }[]> {
   const { name, value } = interaction.options.getFocused(true);
-  const choices = await complete(vm, name, value);
+  const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
+  const choices = await complete(context, { part, option: name, typed: value });
   return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
 }
 
-async function complete(vm: Vm, option: string, typed: string) {
+interface Typed {
+  /** The command, or its sub-command. */
+  part: string;
+  option: string;
+  typed: string;
+}
+
+async function complete(context: CommandContext, { part, option, typed }: Typed) {
   switch (option) {
     case "dir":
-      return completeDirectory(vm, typed);
+      return completeDirectory(context.vm, typed);
     case "thread":
-      return completeThread(vm, typed);
+      return completeThread(context, part, typed);
     case "name":
       return completeKey(typed).map((name) => ({ name, value: name }));
     default:
@@ -40,12 +50,26 @@ async function completeDirectory(vm: Vm, typed: string) {
   }));
 }
 
-async function completeThread(vm: Vm, typed: string) {
-  const threads = await vm.listThreads();
+/** Those that the command can do something to, the ones at work first. */
+async function completeThread({ vm, listMinutes, now }: CommandContext, part: string, typed: string) {
+  const threads = await vm.listThreads(part === "history" ? "all" : "open");
+  const isOld = (thread: Thread) => !isListed(thread, { listMinutes, now: now() });
   return threads
-    .map(({ threadId, type, dir, command }) => ({
-      name: threadName(type, dir, command),
-      value: threadId,
-    }))
-    .filter(({ name, value }) => name.toLowerCase().includes(typed.toLowerCase()) || value.startsWith(typed));
+    .filter((thread) => isFor(part, thread) && isMeant(thread, typed))
+    .reverse()
+    .sort((a, b) => Number(isOld(a)) - Number(isOld(b)))
+    .map(threadChoice);
+}
+
+function isFor(part: string, { type, status }: Thread): boolean {
+  switch (part) {
+    case "kill":
+      return isOpen(status);
+    case "pause":
+      return type === "agent" && status !== "paused";
+    case "resume":
+      return type === "agent" && (status === "paused" || status === "failed");
+    default:
+      return type === "agent";
+  }
 }

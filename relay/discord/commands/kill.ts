@@ -1,7 +1,9 @@
 import { SlashCommandBuilder } from "discord.js";
+import { isOpen } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { Command } from "./command.ts";
 import { done } from "./done.ts";
+import { findThread, nameOf } from "./thread/part.ts";
 
 export const kill: Command = {
   definition: new SlashCommandBuilder()
@@ -13,15 +15,16 @@ export const kill: Command = {
     .toJSON(),
   isPrivate: false,
   run: async (interaction, context) => {
-    const { threads, endings } = context;
-    // A mention is what people paste; the choices give the id itself.
-    const threadId = interaction.options.getString("thread", true).replace(/^<#(\d+)>$/, "$1");
-    if (!threads.has(threadId)) {
-      throw new AppError("not_found", "thread: that one is not open; pick one of the list.");
-    }
+    const { vm, threads, endings } = context;
+    const thread = await findThread(vm, interaction.options.getString("thread", true));
+    const { threadId } = thread;
+    if (!isOpen(thread.status)) throw new AppError("thread_ended", "thread: that one is over already.");
     if (threadId === interaction.channelId) return done.run(interaction, context);
-    const reply = await endings.killAndTell(threadId);
+    // One that was made through the API has no Discord thread to tell.
+    const reply = threads.has(threadId)
+      ? await endings.killAndTell(threadId)
+      : await vm.thread(threadId).kill();
     const code = reply.exitCode === null ? "" : ` Exit code ${reply.exitCode}.`;
-    await interaction.editReply(`⏹ Ended <#${threadId}>.${code}`);
+    await interaction.editReply(`⏹ Ended ${nameOf(thread)}.${code}`);
   },
 };

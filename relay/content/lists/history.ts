@@ -1,0 +1,89 @@
+/** `/thread history`: an agent's steps as people read them, a page or a file of them. Pure. */
+import type { Step } from "../../../shared/agent/api.ts";
+import { formatDuration } from "../../texts.ts";
+import type { Button } from "../buttons.ts";
+import { clipEnd, inline, showHidden } from "../transcript/inline.ts";
+
+/** So many steps stand on a page. */
+export const HISTORY_PAGE = 15;
+/** With these a page of the longest lines fits into a message. */
+const MAX_TITLE = 50;
+const MAX_REASON = 24;
+
+const MARKS: Record<string, string> = { running: "◌", completed: "✓", failed: "✗", cancelled: "⊘" };
+
+export interface HistoryPage {
+  threadId: string;
+  number: number | null;
+  /** In the order in which they began. */
+  steps: readonly Step[];
+  /** Whether steps lie before or behind these. */
+  hasOlder: boolean;
+  hasNewer: boolean;
+  now: number;
+}
+
+export function historyText({ threadId, number, steps, now }: HistoryPage): string {
+  const head = `🕘 Steps of **#${number ?? "?"}** <#${threadId}>`;
+  if (steps.length === 0) return `${head}\nNothing has happened yet.`;
+  return [head, ...steps.map((step) => historyLine(step, now))].join("\n");
+}
+
+export function historyButtons({ threadId, steps, hasOlder, hasNewer }: HistoryPage): Button[] {
+  const [first, last] = [steps[0], steps.at(-1)];
+  return [
+    ...(hasOlder && first
+      ? [{ id: `steps:${threadId}:b${first.seq}`, label: "◀ Older", style: "secondary" } as const]
+      : []),
+    ...(hasNewer && last
+      ? [{ id: `steps:${threadId}:a${last.seq}`, label: "Newer ▶", style: "secondary" } as const]
+      : []),
+    ...(steps.length === 0
+      ? []
+      : [{ id: `steps-file:${threadId}`, label: "As a file", style: "secondary" } as const]),
+  ];
+}
+
+function historyLine(step: Step, now: number): string {
+  const { kind, status, title, startedAt, reason, tokens } = step;
+  const at = startedAt === null ? "" : ` · <t:${Math.floor(Date.parse(startedAt) / 1_000)}:f>`;
+  const took = durationOf(step, now);
+  const how = [
+    ...(took === undefined ? [] : [took]),
+    ...(tokens === null || kind !== "turn" ? [] : [`${tokens.toLocaleString("en")} tokens`]),
+    ...(reason === null || kind === "turn" ? [] : [short(reason, MAX_REASON)]),
+  ].map((part) => ` · ${part}`);
+  const mark = MARKS[status] ?? "·";
+  if (kind === "turn") return `${mark} **Turn**${at}${how.join("")}`;
+  return `${mark} ${WORDS[kind] ?? ""}${short(title ?? kind, MAX_TITLE)}${how.join("")}`;
+}
+
+/** At most `max` units, whatever has to be escaped in it. */
+function short(text: string, max: number): string {
+  return clipEnd(inline(clipEnd(text, 4 * max), max), max);
+}
+
+const WORDS: Record<string, string> = { permission: "Asked: ", elicitation: "Asked: ", lock: "Waited: " };
+
+function durationOf({ durationMs, startedAt, endedAt, status }: Step, now: number): string | undefined {
+  if (durationMs !== null) return formatDuration(durationMs / 1_000);
+  if (startedAt === null) return undefined;
+  const end = endedAt === null ? (status === "running" ? now : undefined) : Date.parse(endedAt);
+  return end === undefined ? undefined : formatDuration(Math.max(0, end - Date.parse(startedAt)) / 1_000);
+}
+
+/** All of them as plain text, a line each; invisible characters are written out. */
+export function historyFile(steps: readonly Step[], now: number): string {
+  const lines = steps.map((step) => {
+    const { startedAt, kind, status, title, reason, tokens, model } = step;
+    const text = showHidden((title ?? "").replace(/\s+/g, " ").trim());
+    const more = [
+      durationOf(step, now),
+      tokens === null ? undefined : `${tokens} tokens`,
+      model ?? undefined,
+      reason === null ? undefined : showHidden(reason.replace(/\s+/g, " ")),
+    ].filter((part) => part !== undefined);
+    return `${startedAt ?? ""}\t${kind}\t${status}\t${more.join(", ")}\t${text}`;
+  });
+  return `${["started\tkind\tstatus\tdetails\ttitle", ...lines].join("\n")}\n`;
+}

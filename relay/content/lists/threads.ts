@@ -1,0 +1,138 @@
+/** Threads as people read them in lists and choose them from lists. Pure. */
+import { isOpen, type Thread } from "../../../shared/api.ts";
+import { cleanLine } from "../../../shared/clean-text.ts";
+import {
+  clip,
+  clipRaw,
+  describeExit,
+  escapeMarkdown,
+  formatDuration,
+  inlineCode,
+  threadIcon,
+} from "../../texts.ts";
+import { clipEnd, inline, showHidden } from "../transcript/inline.ts";
+
+/** Discord shows at most 100 characters of a choice. */
+const MAX_CHOICE = 100;
+/** Of a text that will be cut to a line, no more than is worth looking at. */
+const MAX_RAW = 500;
+const MAX_DIR = 100;
+const MAX_BRANCH = 60;
+const MAX_COMMAND = 120;
+/** The link beside it is the whole name. */
+const MAX_TITLE = 60;
+
+export interface ListedNow {
+  /** So long after its end, or after an agent fell idle, a thread leaves the list. */
+  listMinutes: number;
+  now: number;
+}
+
+/** Whether a thread is worth a look: it is at work, it wants something, or its end is news. */
+export function isListed(thread: Thread, { listMinutes, now }: ListedNow): boolean {
+  const restingSince = findRest(thread);
+  return restingSince === undefined || now - Date.parse(restingSince) <= listMinutes * 60_000;
+}
+
+/** Since when nothing goes on in a thread and nobody is wanted there; undefined if that is not so. */
+function findRest({ status, waiting, activeAt, createdAt, endedAt }: Thread): string | undefined {
+  switch (status) {
+    case "killed":
+    case "lost":
+    case "exited":
+      return endedAt ?? createdAt;
+    case "idle":
+    case "locked":
+      return waiting > 0 ? undefined : (activeAt ?? createdAt);
+    case "running":
+    case "waiting":
+    case "queued":
+    case "paused":
+    case "failed":
+      return undefined;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** The last line of a list that leaves threads out; none if it leaves out none. */
+export function restLine(hidden: number): string[] {
+  if (hidden === 0) return [];
+  return [`-# ${hidden} more ${hidden === 1 ? "is" : "are"} idle or over: \`/thread list all:True\``];
+}
+
+/** One line of `/thread list`. */
+export function listLine(thread: Thread, now: number): string {
+  const { threadId, number, type, title, status } = thread;
+  // Discord shows no name of a thread that was archived long ago.
+  const name = isOpen(status) ? `<#${threadId}>` : inline(clipEnd(title, MAX_RAW), MAX_TITLE);
+  const head = `${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
+  const since = findRest(thread);
+  const ago = since === undefined ? "" : ` · ${formatAge(Date.parse(since), now)}`;
+  return `${head} · ${describeState(thread)}${ago}`;
+}
+
+/** `/status`: one block of text a thread. */
+export function statusText(
+  thread: Thread,
+  { branch, paused, now }: { branch: string | undefined; paused: string | undefined; now: number },
+): string {
+  const { threadId, type, number, title, dir, command, createdAt } = thread;
+  const uptime = formatDuration((now - Date.parse(createdAt)) / 1_000);
+  const on = branch === undefined ? "" : ` on ${inlineCode(branch, MAX_BRANCH)}`;
+  const where = `${inlineCode(dir, MAX_DIR)}${on}`;
+  const label = number === null ? "" : `#${number} `;
+  const stopped = paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`;
+  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${type} · ${where} · ${describeState(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
+}
+
+function titleText(title: string): string {
+  return escapeMarkdown(clip(cleanLine(clipRaw(title)), MAX_TITLE));
+}
+
+/** What a thread does, or what it waits for. */
+function describeState(thread: Thread): string {
+  const { status, awaiting, doing, waiting, problem } = thread;
+  const more = [
+    status === "waiting" && awaiting !== null
+      ? WANTS[awaiting]
+      : status === "exited"
+        ? `exited, ${describeExit(thread)}`
+        : status,
+    ...(status === "running" && doing !== null ? [inline(clipEnd(doing, MAX_RAW), 80)] : []),
+    ...(problem === null ? [] : [inline(clipEnd(problem, MAX_RAW), 120)]),
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+  ];
+  return more.join(" · ");
+}
+
+const WANTS = {
+  permission: "**asks to do something**",
+  question: "**has a question**",
+  plan: "**has a plan**",
+} as const;
+
+function formatAge(at: number, now: number): string {
+  return `${formatDuration(Math.max(0, now - at) / 1_000)} ago`;
+}
+
+/** A thread in the list of those that a person may choose. */
+export function threadChoice({ threadId, type, number, title, status }: Thread): {
+  name: string;
+  value: string;
+} {
+  const label = number === null ? "" : `#${number} · `;
+  const state = status === "running" ? "" : ` · ${status}`;
+  const room = MAX_CHOICE - label.length - state.length;
+  const text =
+    showHidden(clipEnd(title, MAX_RAW).replace(/\s+/g, " ").trim()) || `${threadIcon(type)} ${threadId}`;
+  return { name: `${label}${clipEnd(text, room)}${state}`, value: threadId };
+}
+
+/** Whether a person who types this may mean that thread: by number, by title, or by id. */
+export function isMeant({ threadId, number, title }: Thread, typed: string): boolean {
+  const text = typed.trim().toLowerCase();
+  const digits = /^#?(\d+)$/.exec(text)?.[1];
+  if (digits !== undefined && number !== null && String(number).startsWith(digits)) return true;
+  return title.toLowerCase().includes(text) || threadId.startsWith(typed.trim());
+}

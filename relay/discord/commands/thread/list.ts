@@ -1,0 +1,43 @@
+import { MessageFlags } from "discord.js";
+import type { ThreadType } from "../../../../shared/api.ts";
+import { joinBlocks } from "../../../content/lists/lines.ts";
+import { isListed, listLine, restLine } from "../../../content/lists/threads.ts";
+import type { Part } from "./part.ts";
+
+const MAX_MESSAGES = 5;
+const WHICH: readonly { name: string; value: ThreadType }[] = [
+  { name: "agents", value: "agent" },
+  { name: "terminals", value: "terminal" },
+];
+
+export const list: Part = {
+  define: (part) =>
+    part
+      .setName("list")
+      .setDescription("List the threads: what each does, and what waits for somebody")
+      .addStringOption((option) =>
+        option
+          .setName("which")
+          .setDescription("Agents or terminals; both if left out")
+          .addChoices(...WHICH),
+      )
+      .addBooleanOption((option) =>
+        option.setName("all").setDescription("Also those that have ended, or have been idle for long"),
+      ),
+  isPrivate: true,
+  run: async (interaction, { vm, listMinutes, now }) => {
+    const type = interaction.options.getString("which");
+    const isAll = interaction.options.getBoolean("all") ?? false;
+    const threads = (await vm.listThreads("all")).filter((thread) => type === null || thread.type === type);
+    const shown = threads.filter((thread) => isAll || isListed(thread, { listMinutes, now: now() }));
+    const rest = restLine(threads.length - shown.length);
+    // The newest first: with many, the oldest ones are left out.
+    const lines = shown.reverse().map((thread) => listLine(thread, now()));
+    const isNone = lines.length === 0;
+    const none = threads.length === 0 ? "There is no such thread." : "Nothing goes on.";
+    const blocks = [...(isNone ? [none] : lines), ...rest];
+    const [first = "", ...others] = joinBlocks(blocks, MAX_MESSAGES);
+    await interaction.editReply(first);
+    for (const content of others) await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
+  },
+};

@@ -1,0 +1,23 @@
+import { PERMISSION_MODES } from "../../../../shared/agent/controls.ts";
+import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+
+export const mode: Part = {
+  define: (part) =>
+    part
+      .setName("mode")
+      .setDescription("Change what an agent may do without asking")
+      .addStringOption((option) =>
+        option
+          .setName("mode")
+          .setDescription("As the agent names it")
+          .setRequired(true)
+          .addChoices(...PERMISSION_MODES.map((name) => ({ name, value: name }))),
+      )
+      .addStringOption(threadOption("Which agent; this one if left out")),
+  isPrivate: false,
+  run: async (interaction, context) => {
+    const modeId = interaction.options.getString("mode", true);
+    const thread = await control(interaction, context, { control: "mode", modeId, by: byOf(interaction) });
+    await interaction.editReply(`⚙ ${nameOf(thread)} is asked for the permission mode \`${modeId}\`.`);
+  },
+};

@@ -1,0 +1,32 @@
+import { inline } from "../../../content/transcript/inline.ts";
+import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+
+/** Of a model's name, as the sidecar takes it. */
+const MAX_NAME = 200;
+
+export const model: Part = {
+  define: (part) =>
+    part
+      .setName("model")
+      .setDescription("Change the model behind an agent, from its next call on")
+      .addStringOption((option) =>
+        option
+          .setName("model")
+          .setDescription("Its name, as the agent takes it: opus, sonnet, or a full name")
+          .setRequired(true)
+          .setMaxLength(MAX_NAME),
+      )
+      .addStringOption(threadOption("Which agent; this one if left out")),
+  isPrivate: false,
+  run: async (interaction, context) => {
+    const name = interaction.options.getString("model", true);
+    const thread = await control(interaction, context, {
+      control: "model",
+      model: name,
+      by: byOf(interaction),
+    });
+    await interaction.editReply(
+      `⚙ ${nameOf(thread)} is asked for the model ${inline(name, MAX_NAME)}. Nobody has checked that name.`,
+    );
+  },
+};
