@@ -63,6 +63,8 @@ export interface EngineState {
   received: readonly string[];
   /** A turn, a compaction: it is at work. */
   isBusy: boolean;
+  /** It takes one message a turn, and none in mid-turn. */
+  takesOneAtATime?: boolean;
   live: Pick<Live, "text" | "retry">;
 }
 

@@ -1,13 +1,17 @@
 /** Wires a runner: its folder's configuration, the engine, the loop. */
 import { readFileSync, realpathSync } from "node:fs";
 import type { Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { ConfigError, withoutBlanks } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
 import type { Engine, Env } from "./engine.ts";
 import { claudeEngine } from "./engines/claude/claude.ts";
+import { commandEngine } from "./engines/command/command.ts";
 import { Runner } from "./runner.ts";
+
+const COMMAND_ADAPTER = fileURLToPath(new URL("./engines/command/main.js", import.meta.url));
 
 /** @throws ConfigError if the folder holds no thread that this version can run. */
 export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pane: Writable): Promise<void> {
@@ -67,7 +71,7 @@ function withoutUndefined(record: Record<string, number | undefined>): Record<st
   return Object.fromEntries(Object.entries(record).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));
 }
 
-/** `command` and `demo` speak the same protocol as `claude`: their programs are adapters of ours. */
-function engineOf(config: ThreadConfig): Engine {
-  return claudeEngine(config.agent.engine) as Engine;
+/** `demo` speaks the same protocol as `claude`. */
+function engineOf({ agent: { engine } }: ThreadConfig): Engine {
+  return (engine === "command" ? commandEngine(engine, COMMAND_ADAPTER) : claudeEngine(engine)) as Engine;
 }

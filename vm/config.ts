@@ -30,6 +30,7 @@ const schema = z.object({
   LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
   AGENT_PROGRAM: z.string().default("claude"),
   AGENT_ARGS: z.string().default(""),
+  AGENT_ENGINE: z.enum(["claude", "command"], { error: "must be claude or command" }).default("claude"),
   AGENT_IDLE_SECONDS: whole(1, 86_400).default(120),
   ASK_PARK_MINUTES: whole(1, 43_200).default(60),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
@@ -101,6 +102,8 @@ export function parseVmConfig(
   } catch (error) {
     problems.push(`AGENT_ARGS: ${error instanceof Error ? error.message : error}`);
   }
+  if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
+    problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
   if (!values || problems.length > 0) throw new ConfigError(problems);
   return {
     reposDir: resolve(values.REPOS_DIR),
@@ -115,6 +118,7 @@ export function parseVmConfig(
     agent: {
       program: values.AGENT_PROGRAM,
       args: agentArgs,
+      ...(values.AGENT_ENGINE === "command" ? { engine: "command" as const } : {}),
       timeouts: {
         idleSeconds: values.AGENT_IDLE_SECONDS,
         askParkMinutes: values.ASK_PARK_MINUTES,

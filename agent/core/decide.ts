@@ -168,7 +168,8 @@ function deliveries(fold: ThreadFold, { sent, state }: Running): Action[] {
     const hasIt = sent.has(key) || state.received.includes(deliveryId);
     return hasIt ? [] : [{ do: "deliver", key, deliveryId, messages }];
   }
-  const messages = nextBatch(fold);
+  if (state.takesOneAtATime && (state.isBusy || fold.deliveries.length > 0)) return [];
+  const messages = state.takesOneAtATime ? nextBatch(fold).slice(0, 1) : nextBatch(fold);
   return messages.length > 0 ? [{ do: "note", messages }] : [];
 }
 

@@ -3,7 +3,7 @@ import { chmodSync, renameSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const PROGRAMS = ["vm", "relay", "agent", "agent/engines/demo"] as const;
+const PROGRAMS = ["vm", "relay", "agent", "agent/engines/demo", "agent/engines/command"] as const;
 
 /**
  * The program as one JavaScript file, in its source's folder, where its assets are found. What the sidecar starts lies

@@ -6,6 +6,7 @@ import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { findProgram } from "../../shared/find-program.ts";
 import type { Log } from "../../shared/log.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +19,6 @@ import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
-import { findProgram } from "./program.ts";
 import { killLine, type LaunchOptions, messageLine, sourceOf, threadConfig } from "./requests.ts";
 import type { Runners } from "./runners.ts";
 import { refuseUnsupported } from "./support.ts";
@@ -53,8 +53,8 @@ export class AgentKind implements Kind {
 
   /** @throws AppError `unsupported`, or `unavailable` if the agent's program is not on the machine. */
   checkCreation({ agent }: CreateRequest): void {
-    if (agent) refuseUnsupported(agent);
     const { launch, threadEnv } = this.#options;
+    if (agent) refuseUnsupported(agent, launch.engine);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
       "unavailable",

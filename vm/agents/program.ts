@@ -1,24 +1,4 @@
-/** The agent's program: where it is, and its arguments as settings name them. */
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, isAbsolute, resolve } from "node:path";
-
-/** The file that `program` names, undefined where there is none that can be run. */
-export function findProgram(program: string, path: string): string | undefined {
-  const candidates = program.includes("/")
-    ? [resolve(program)]
-    : path
-        .split(delimiter)
-        .filter(isAbsolute)
-        .map((folder) => resolve(folder, program));
-  return candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return statSync(file).isFile();
-    } catch {
-      return false; // not there or not runnable: the next one
-    }
-  });
-}
+/** The agent's arguments as settings name them. */
 
 /**
  * Splits `AGENT_ARGS` at white space; single and double quotes keep words together. Nothing else is special.

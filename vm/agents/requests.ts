@@ -11,8 +11,8 @@ export interface LaunchOptions {
   program: string;
   args: readonly string[];
   timeouts: ThreadConfig["timeouts"];
-  /** Of the built-in demo: threads are called by it, whatever engine their creator names. */
-  engine?: "demo";
+  /** What the program speaks, if it is not claude's protocol: of all threads, whatever engine their creator names. */
+  engine?: "demo" | "command";
 }
 
 /** As `AGENT_PROGRAM` names the stand-in that comes with threadmux. */

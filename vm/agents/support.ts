@@ -4,13 +4,25 @@ import type { AgentConfig } from "../../shared/agent/config.ts";
 import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** @throws AppError `unsupported` naming the first field that the engine can't do. */
-export function refuseUnsupported(agent: AgentConfig): void {
-  const { engine, limits, params, outputSchema, workspace, parentThreadId, originThreadId } = agent;
+/** What a program that answers a message and ends is not told. */
+const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema"] as const;
+
+/**
+ * @param fixed the engine of all threads of this sidecar, if settings fix it.
+ * @throws AppError `unsupported` naming the first field that the engine can't do.
+ */
+export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine"] | undefined): void {
+  const engine = fixed ?? agent.engine;
+  const { limits, params, outputSchema, workspace, parentThreadId, originThreadId } = agent;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
-  if (engine === "command") refuse("engine", "there is no engine for programs without a protocol yet.");
+  if (engine === "command" && fixed === undefined)
+    refuse("engine", "AGENT_PROGRAM speaks claude's protocol here; set AGENT_ENGINE=command on the sidecar.");
+  if (engine === "command") {
+    const given = NOT_OF_COMMAND.find((field) => agent[field] !== undefined);
+    if (given) refuse(given, "the engine command gives its program the message alone.");
+  }
   for (const name of definedIn(limits)) refuse(`limits.${name}`, "limits are not enforced yet.");
   for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
   if (outputSchema !== undefined && engine === "demo") {

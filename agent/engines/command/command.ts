@@ -1,0 +1,77 @@
+/** Engine 2: any program that takes a message and prints an answer. It is run once a message, by our adapter. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
+import { findProgram } from "../../../shared/find-program.ts";
+import type { ContentPart, Conversation, Engine, EngineControl, Env } from "../../engine.ts";
+import { fromAdapter, type ToAdapter } from "./protocol.ts";
+import { beginCommand, type CommandState, translateCommand } from "./translate.ts";
+
+/** @param adapter main.js of this folder */
+export function commandEngine(name: string, adapter: string): Engine<CommandState> {
+  return {
+    name,
+    check: async ({ launch: { program } }, env) =>
+      findProgram(program, env["PATH"] ?? "") === undefined
+        ? {
+            code: "engine_missing",
+            message: `The agent program ${JSON.stringify(program)} is not installed.`,
+          }
+        : undefined,
+    lookAround: () => undefined, // it is the person's own program: we load nothing for it
+    look: async (_sessionId, deliveryIds, env) => lookForTaken(deliveryIds, env),
+    savedCalls: () => ({ has: () => true, close: () => {} }),
+    plan: ({ config: { launch }, env }) => ({
+      program: process.execPath,
+      args: [adapter, launch.program, ...launch.args],
+      env,
+    }),
+    open: () => lineOf({ op: "open" }),
+    begin: beginCommand,
+    translate: translateCommand,
+    deliver: (id, content) => lineOf({ op: "deliver", id, text: content.map(textOf).join("\n\n") }),
+    answer: nothing,
+    letHookGoOn: nothing,
+    refuse: nothing,
+    control: controlLine,
+  };
+}
+
+/** Every message stands alone: there is no conversation that could be gone. What was taken is never run again. */
+function lookForTaken(deliveryIds: readonly string[], env: Env): Conversation {
+  const folder = env[ENGINE_FOLDER_MARKER];
+  if (folder === undefined || deliveryIds.length === 0) return { exists: true, delivered: new Set() };
+  const wanted = new Set(deliveryIds);
+  const outputs = readdirSync(folder).filter((name) => /^engine\.\d+\.jsonl$/.test(name));
+  const found = outputs.flatMap((name) =>
+    readFileSync(join(folder, name), "utf8").split("\n").flatMap(takenIn),
+  );
+  return { exists: true, delivered: new Set(found.filter((id) => wanted.has(id))) };
+}
+
+function takenIn(line: string): string[] {
+  if (!line.includes('"taken"')) return [];
+  try {
+    const said = fromAdapter.parse(JSON.parse(line));
+    return said.type === "taken" ? [said.id] : [];
+  } catch {
+    return []; // cut off in its writing, before anything was run for it
+  }
+}
+
+function controlLine(control: EngineControl): string {
+  if (control.op === "interrupt" || control.op === "end") return lineOf({ op: control.op });
+  return lineOf({ op: "open" }); // the sidecar has refused it; a line that does nothing
+}
+
+function textOf(part: ContentPart): string {
+  return part.type === "text" ? part.text : "(an image, which this program does not get)";
+}
+
+function lineOf(line: ToAdapter): string {
+  return JSON.stringify(line);
+}
+
+function nothing(): string {
+  throw new Error("this engine asks nothing");
+}
