@@ -1,4 +1,6 @@
 /** Faults on demand: what the network and Discord's front do to a request, decided by a hook per request. */
+import { seededRandom } from "../shared/random.ts";
+
 /**
  * - `stall`: no answer ever (`isApplied`: the request took effect all the same).
  * - `stall-body`: headers and half of the body, then nothing; took effect.
@@ -53,16 +55,5 @@ export function faultBurst(
     if (left <= 0 || !filter(request)) return undefined;
     left -= 1;
     return fault;
-  };
-}
-
-/** mulberry32: small, fast, the same everywhere. 0 ≤ x < 1. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -1,7 +1,7 @@
 /** Agent threads of a real sidecar under kill -9 of everything: nothing is lost, nothing happens twice. */
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { randomOf } from "./support/agent-chaos.ts";
+import { seededRandom } from "../shared/random.ts";
 import {
   contextOf,
   countIn,
@@ -43,7 +43,7 @@ const victims: Record<string, readonly Victim[]> = {
 describe("kill -9 at random moments, over bursts, asks, tools and Stop", () => {
   test.each(Object.entries(victims))("%s", { timeout: inFull(300_000, 150_000) }, async (_name, chosen) => {
     const sidecar = await spawn();
-    const random = randomOf(11);
+    const random = seededRandom(11);
     const report = await new Siege({
       sidecar,
       threadIds: THREADS,

@@ -1,7 +1,7 @@
 /** Asks of agents in Discord while relay, sidecar and engine are killed: each is decided once, as its buttons show. */
 import { beforeAll, expect, type TestContext, test } from "vitest";
 import { runLocalDiscord } from "../local-discord/run.ts";
-import { randomOf } from "./support/agent-chaos.ts";
+import { seededRandom } from "../shared/random.ts";
 import { SIEGE_ENV } from "./support/agent-siege.ts";
 import { AskStorm, type StormOptions } from "./support/ask-storm.ts";
 import { AgentTalk } from "./support/discord-agents.ts";
@@ -47,7 +47,7 @@ async function openStorm(
   relay.start();
   await relay.untilReady();
   const talk = new AgentTalk({ discord, you: discord.you.id });
-  return new AskStorm({ sidecar, relay, talk, people, random: randomOf(SEED), ...wanted });
+  return new AskStorm({ sidecar, relay, talk, people, random: seededRandom(SEED), ...wanted });
 }
 
 async function expectRight(storm: AskStorm, wanted: { asks: number; kills: number }): Promise<void> {

@@ -3,8 +3,9 @@
  * once. Side by side, since they mostly wait. The short form runs with all tests; `npm run test:faults` runs the long one.
  */
 import { beforeAll, expect, type TestContext, test } from "vitest";
-import { type Fault, randomFaults, seededRandom } from "../local-discord/faults.ts";
+import { type Fault, randomFaults } from "../local-discord/faults.ts";
 import { pause } from "../shared/lifecycle.ts";
+import { seededRandom } from "../shared/random.ts";
 import { inFull } from "./support/faults.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import {

@@ -1,6 +1,7 @@
 /** Ten threads, in which a person writes, while the relay is killed again and again, or Discord fails. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, randomFaults, seededRandom } from "../../local-discord/faults.ts";
+import { type Fault, randomFaults } from "../../local-discord/faults.ts";
+import { seededRandom } from "../../shared/random.ts";
 import { typedLines } from "../../test/support/streaming.ts";
 import { atMost, equality, type Figure, told } from "./figures.ts";
 import { type Load, printer, type Row, withLoad } from "./load.ts";

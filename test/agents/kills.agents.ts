@@ -1,6 +1,7 @@
 /** The runner with the real program and the loopback model: kill -9 at random moments. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findFaults, randomOf, runChaos } from "../support/agent-chaos.ts";
+import { seededRandom } from "../../shared/random.ts";
+import { findFaults, runChaos } from "../support/agent-chaos.ts";
 import { AgentThread } from "../support/agent-threads.ts";
 import { inFull } from "../support/faults.ts";
 import { type Model, startModel } from "./model.ts";
@@ -30,7 +31,7 @@ test.each([
   { timeout: 300_000 },
   async (_, victims, seed) => {
     const kills = inFull(20, 6);
-    const report = await runChaos({ thread, victims, kills, random: randomOf(seed) });
+    const report = await runChaos({ thread, victims, kills, random: seededRandom(seed) });
     const faults = findFaults(thread, report);
     for (const name of report.messages) {
       const times = model.timesInContext(`please ${name}.`);

@@ -26,17 +26,6 @@ export interface ChaosReport {
   goOns: number;
 }
 
-/** Deterministic numbers for a seed (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 /** Sends messages in bursts and answers asks while it kills; ends when all is done. */
 export async function runChaos({ thread, victims, kills, random }: ChaosOptions): Promise<ChaosReport> {
   const report: ChaosReport = { messages: [], kills: {}, goOns: 0 };

@@ -1,21 +1,11 @@
 /** Programs that print what costs a terminal most: every sequence of its grammar, repeated and mixed. Seeded. */
 import { type Chunk, textChunk } from "../../../shared/chunk.ts";
+import { seededRandom } from "../../../shared/random.ts";
 
 export interface HostileProgram {
   readonly name: string;
   /** What it prints again and again. */
   readonly period: string;
-}
-
-/** Numbers in [0, 1), always the same ones for a seed. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 const FINALS = Array.from({ length: 0x7e - 0x40 + 1 }, (_, index) => String.fromCharCode(0x40 + index));
@@ -119,7 +109,7 @@ export const HEAVY = [
 
 /** The program with this number. The same seed gives the same program for ever. */
 export function hostileProgram(seed: number): HostileProgram {
-  const random = seeded(seed);
+  const random = seededRandom(seed);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
   const numbers = (): string => {
     const count = random() < 0.02 ? 300 : Math.floor(random() * 4);
