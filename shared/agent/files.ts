@@ -1,4 +1,4 @@
-/** The small JSON files of a thread's folder: `state.json`, `live.json` and `status.json`. */
+/** The small JSON files of a thread's folder: `state.json` and `live.json`. */
 import { z } from "zod";
 import { usageSchema } from "./values.ts";
 
@@ -66,10 +66,3 @@ export type ThreadStatus = (typeof THREAD_STATUSES)[number];
 
 export const AWAITING = ["permission", "question", "plan"] as const;
 export type Awaiting = (typeof AWAITING)[number];
-
-/** The sidecar's copy of a thread's status for people and scripts; nothing of ours reads it back. */
-export const statusSchema = z.object({
-  status: z.enum(THREAD_STATUSES),
-  awaiting: z.enum(AWAITING).nullable(),
-  turn_count: count,
-});
