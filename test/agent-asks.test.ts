@@ -1,24 +1,14 @@
 /** Asks of agent threads: permissions, questions, plans; parked, asked again, refused. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
 import { threadPath } from "../shared/agent/paths.ts";
-import { AgentThread, bash, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { type AgentThread, bash, openThreads, says, type ThreadOptions } from "./support/agent-threads.ts";
 import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
 
-const threads: AgentThread[] = [];
-
-function open(options: ThreadOptions = {}): AgentThread {
-  const thread = new AgentThread(options);
-  threads.push(thread);
-  return thread;
-}
-
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-});
+const open = openThreads();
 
 async function openAsk(options: ThreadOptions = {}): Promise<{ thread: AgentThread; requestId: string }> {
   const thread = open(options);

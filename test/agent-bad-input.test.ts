@@ -1,24 +1,14 @@
 /** What can be wrong with an agent thread's folder, engine and input: each is told in a sentence. */
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { boundLine } from "../shared/agent/bound.ts";
 import { statusOf } from "../shared/agent/fold.ts";
 import { blobPath, threadPath } from "../shared/agent/paths.ts";
-import { AgentThread, bash, DEMO, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
 import { until } from "./support/wait.ts";
 
-const threads: AgentThread[] = [];
-
-function open(options: ThreadOptions = {}): AgentThread {
-  const thread = new AgentThread(options);
-  threads.push(thread);
-  return thread;
-}
-
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-});
+const open = openThreads();
 
 test.each([
   [

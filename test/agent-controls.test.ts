@@ -1,22 +1,12 @@
 /** What people do to an agent thread while it works: stop, pause, kill, answer, change their words. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
-import { AgentThread, bash, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { type AgentThread, bash, openThreads, says } from "./support/agent-threads.ts";
 import { until } from "./support/wait.ts";
 
-const threads: AgentThread[] = [];
-
-function open(options: ThreadOptions = {}): AgentThread {
-  const thread = new AgentThread(options);
-  threads.push(thread);
-  return thread;
-}
-
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-});
+const open = openThreads();
 
 /** A call that begins (its file appears) and then runs until it is ended. */
 const endless = (thread: AgentThread) => bash(`touch ${join(thread.dir, "begun")}; tail -f /dev/null`);

@@ -1,25 +1,16 @@
 /** kill -9 of runner and engine: at random moments, and where a kill could lose or repeat something. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
-import { findFaults, randomOf, runChaos } from "./support/agent-chaos.ts";
-import { AgentThread, bash, DEMO, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { seededRandom } from "../shared/random.ts";
+import { findFaults, runChaos } from "./support/agent-chaos.ts";
+import { type AgentThread, bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
 import { inFull } from "./support/faults.ts";
 import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
 
-const threads: AgentThread[] = [];
-
-function open(options: ThreadOptions = {}): AgentThread {
-  const thread = new AgentThread(options);
-  threads.push(thread);
-  return thread;
-}
-
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-});
+const open = openThreads();
 
 const victims = { runner: ["runner"], engine: ["engine"], both: ["both"] } as const;
 
@@ -27,7 +18,7 @@ describe("at random moments nothing is lost, nothing happens twice, nothing stay
   test.each(Object.entries(victims))("kill -9 of %s", { timeout: 180_000 }, async (name, victims) => {
     const thread = open({ timeouts: { idleSeconds: 1 } });
     const kills = inFull(20, 5);
-    const report = await runChaos({ thread, victims, kills, random: randomOf(7) });
+    const report = await runChaos({ thread, victims, kills, random: seededRandom(7) });
     // How many find their victim alive depends on the machine.
     expect(report.kills[name]).toBeGreaterThan(0);
     expect(findFaults(thread, report)).toEqual([]);

@@ -1,20 +1,10 @@
 /** The runner of agent threads, as a process, with the scripted stand-in as its engine. */
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
-import { AgentThread, bash, says, type ThreadOptions } from "./support/agent-threads.ts";
+import { bash, openThreads, says } from "./support/agent-threads.ts";
 import { until } from "./support/wait.ts";
 
-const threads: AgentThread[] = [];
-
-function open(options: ThreadOptions = {}): AgentThread {
-  const thread = new AgentThread(options);
-  threads.push(thread);
-  return thread;
-}
-
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-});
+const open = openThreads();
 
 test("a message: delivery, text, end; then idle, and the next message goes on with the conversation", async () => {
   const thread = open({ timeouts: { idleSeconds: 1 } });

@@ -3,21 +3,12 @@ import { expect, test } from "vitest";
 import { runRelay } from "../relay/run.ts";
 import { pause } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
-import { type Everything, startEverything } from "./support/relay.ts";
+import { type Everything, startEverything, startForTest } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
 const HOUR_MS = 3_600_000;
 /** What a stream would try again within: at 1 s and 3 s. Nothing else can show that it does not. */
 const RETRIES_MS = 3_500;
-
-async function start(
-  onTestFinished: (close: () => Promise<void>) => void,
-  options: Parameters<typeof startEverything>[0] = {},
-): Promise<Everything> {
-  const all = await startEverything(options);
-  onTestFinished(() => all.close());
-  return all;
-}
 
 const isArchived = ({ discord }: Everything, threadId: string) =>
   discord.driver.findThread(threadId)?.isArchived;
@@ -28,7 +19,7 @@ test.concurrent("a thread that Discord archived by itself comes back with the ne
   onTestFinished,
 }) => {
   let skewMs = 0;
-  const all = await start(onTestFinished, { now: () => Date.now() + skewMs });
+  const all = await startForTest({ onTestFinished }, { now: () => Date.now() + skewMs });
   const threadId = await all.openTerminal("cat");
   await all.sidecar.client.sendInput(threadId, { text: "before" });
   await all.untilShown(threadId, "before\nbefore");
@@ -73,7 +64,7 @@ test.concurrent.each([
 test.concurrent("lost permissions are told once in the channel, and not tried for ever", async ({
   onTestFinished,
 }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const { driver, channelId } = all.discord;
   const threadIds = [await all.openTerminal("cat"), await all.openTerminal("cat")];
   driver.denyBot(["sendMessagesInThreads"]);
@@ -96,7 +87,7 @@ test.concurrent("lost permissions are told once in the channel, and not tried fo
 test.concurrent("a bell mentions who started it; output and the end of a short run mention nobody", async ({
   onTestFinished,
 }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const { driver } = all.discord;
   const threadId = await all.openTerminal(
     `echo "<@${all.you}> @everyone"; read x; printf '\\a'; read x; exit 4`,
@@ -121,7 +112,7 @@ test.concurrent("the end of a run of over a minute mentions who started it, once
   onTestFinished,
 }) => {
   // For the sidecar the thread was begun two minutes ago.
-  const all = await start(onTestFinished, { vmNow: () => Date.now() - 120_000 });
+  const all = await startForTest({ onTestFinished }, { vmNow: () => Date.now() - 120_000 });
   const { driver } = all.discord;
   const threadId = await all.openTerminal("read x; exit 4");
   driver.post(all.you, threadId, "end");

@@ -4,21 +4,12 @@ import type { FaultRequest } from "../local-discord/faults.ts";
 import { runRelay } from "../relay/run.ts";
 import { createLog } from "../shared/log.ts";
 import { closeBucket } from "./support/limits.ts";
-import { type Everything, startEverything } from "./support/relay.ts";
+import { type Everything, startEverything, startForTest } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
 const CLOSED_MS = 25_000;
 /** A thread that is not held up shows a new line within this; held up by another's limit it needs CLOSED_MS. */
 const SOON_MS = 8_000;
-
-async function start(
-  onTestFinished: (close: () => Promise<void>) => void,
-  options: Parameters<typeof startEverything>[0] = {},
-): Promise<Everything> {
-  const all = await startEverything(options);
-  onTestFinished(() => all.close());
-  return all;
-}
 
 const isThreadMade = ({ method, route }: FaultRequest) =>
   method === "POST" && route.endsWith("/channels/:channel/threads");
@@ -29,7 +20,7 @@ async function showsLine(all: Everything, threadId: string, line: string): Promi
 }
 
 test.concurrent("a limit of one thread's messages delays that thread alone", async ({ onTestFinished }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const closed = await all.openTerminal("cat");
   const other = await all.openTerminal("cat");
   await showsLine(all, other, "before");
@@ -49,7 +40,7 @@ test.concurrent("a limit of one thread's messages delays that thread alone", asy
 test.concurrent("a limit of one interaction's answer delays that answer alone", async ({
   onTestFinished,
 }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const other = await all.openTerminal("cat");
   const bucket = closeBucket(all.discord.driver, ({ path }) => path.includes("/webhooks/"), CLOSED_MS);
   all.discord.driver.command(all.you, all.discord.channelId, "status");
@@ -60,7 +51,7 @@ test.concurrent("a limit of one interaction's answer delays that answer alone", 
 test.concurrent("a limit of new threads: the person reads how long, others go on, then theirs is made", async ({
   onTestFinished,
 }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const other = await all.openTerminal("cat");
   const bucket = closeBucket(all.discord.driver, isThreadMade, 6_000, "shared");
   const command = all.discord.driver.command(all.you, all.discord.channelId, "terminal", {
@@ -86,7 +77,7 @@ test.concurrent("a limit of new threads: the person reads how long, others go on
 });
 
 test.concurrent("a limit of the whole bot does hold up every thread", async ({ onTestFinished }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const [first, second] = [await all.openTerminal("cat"), await all.openTerminal("cat")];
   await showsLine(all, second, "before");
   const bucket = closeBucket(
@@ -103,7 +94,7 @@ test.concurrent("a limit of the whole bot does hold up every thread", async ({ o
 });
 
 test.concurrent("Discord's refusal of a thread is told in its own words", async ({ onTestFinished }) => {
-  const all = await start(onTestFinished, { discord: { limits: { activeThreads: 1 } } });
+  const all = await startForTest({ onTestFinished }, { discord: { limits: { activeThreads: 1 } } });
   const run = () =>
     all.discord.driver
       .command(all.you, all.discord.channelId, "terminal", { dir: ".", command: "cat" })
@@ -145,7 +136,7 @@ test.concurrent.each([
 test.concurrent("a thread is not made and nobody answers: that is said; made late, it is removed", async ({
   onTestFinished,
 }) => {
-  const all = await start(onTestFinished);
+  const all = await startForTest({ onTestFinished });
   const { driver } = all.discord;
   driver.faults.rest = (request) =>
     isThreadMade(request) ? { kind: "drop", how: "rst", isApplied: false } : undefined;
@@ -167,7 +158,7 @@ test.concurrent("a thread is not made and nobody answers: that is said; made lat
 });
 
 test.concurrent("the relay starts although Discord fails its first requests", async ({ onTestFinished }) => {
-  const all = await start(onTestFinished, { isWithoutRelay: true });
+  const all = await startForTest({ onTestFinished }, { isWithoutRelay: true });
   const failures = new Map<string, number>();
   all.discord.driver.faults.rest = ({ route, path }) => {
     const isMeant = path.endsWith("/commands") || path.endsWith(`/channels/${all.discord.channelId}`);

@@ -1,33 +1,15 @@
 import { expect, test } from "vitest";
-import { threadConfigSchema } from "../../shared/agent/config.ts";
 import { type EventBody, eventSchema } from "../../shared/agent/events.ts";
 import { foldEvents } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import type { EngineState, Launch } from "../engine.ts";
+import type { EngineState } from "../engine.ts";
+import { config, launch } from "../testing/thread.ts";
 import { nextBatch } from "./batch.ts";
 import { closingEvents } from "./closing.ts";
 import { decide, type Running } from "./decide.ts";
 import { inboxEvent } from "./inbox-events.ts";
 
 const START = Date.parse("2026-11-22T10:00:00.000Z");
-const config = threadConfigSchema.parse({
-  v: 1,
-  threadId: "t",
-  createdBy: "discord:7",
-  createdAt: "2026-11-22T10:00:00.000Z",
-  dir: "/app",
-  agent: {},
-  launch: { program: "claude" },
-});
-const launch: Launch = {
-  generation: 1,
-  sessionId: "s",
-  resumed: false,
-  reseeded: false,
-  takesUp: false,
-  taken: [],
-  startedAt: "2026-11-22T10:00:00.000Z",
-};
 const state: EngineState = {
   generation: 1,
   isOpen: true,

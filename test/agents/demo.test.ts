@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PROTOCOL_FLAGS } from "../../agent/engines/claude/launch.ts";
 import { makeFolder } from "../support/folders.ts";
 import { programFile } from "../support/programs.ts";
 import { effectHappensOnce, endIsPrintedWhenSaved } from "./cut-off.ts";
-import { FLAGS } from "./program.ts";
 import { normalise, readRecording } from "./recording.ts";
 import { scenarios } from "./scenarios.ts";
 import { type Engine, Session, says } from "./session.ts";
@@ -81,10 +81,14 @@ test.each<[string[], string]>([
   [["--session-id", "12"], "Invalid session ID. Must be a valid UUID."],
   [["--resume", ID], "No conversation found with session ID: "],
 ])("%j is refused: %s", async (args, message) => {
-  const run = promisify(execFile)(process.execPath, [programFile("agent/engines/demo"), ...FLAGS, ...args], {
-    cwd: session.cwd,
-    env: { HOME: session.home },
-  });
+  const run = promisify(execFile)(
+    process.execPath,
+    [programFile("agent/engines/demo"), ...PROTOCOL_FLAGS, ...args],
+    {
+      cwd: session.cwd,
+      env: { HOME: session.home },
+    },
+  );
   await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining(message) });
 });
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { PROTOCOL_FLAGS } from "../../agent/engines/claude/launch.ts";
 import { listProcesses, signal } from "../support/processes.ts";
 import { until } from "../support/wait.ts";
 
@@ -16,20 +17,6 @@ export interface ProgramOptions {
   env: Record<string, string>;
   args: readonly string[];
 }
-
-/** The flags of every start, by the contract of the runner. */
-export const FLAGS = [
-  "-p",
-  "--input-format",
-  "stream-json",
-  "--output-format",
-  "stream-json",
-  "--verbose",
-  "--replay-user-messages",
-  "--include-partial-messages",
-  "--permission-prompt-tool",
-  "stdio",
-] as const;
 
 export class Program {
   readonly #child: ChildProcess;
@@ -50,7 +37,7 @@ export class Program {
     execFileSync("mkfifo", [fifo]);
     const input = openSync(fifo, constants.O_RDWR);
     const files = [this.#output, this.#errors].map((path) => openSync(path, "a"));
-    this.#child = spawn(file, [...before, ...FLAGS, ...args], {
+    this.#child = spawn(file, [...before, ...PROTOCOL_FLAGS, ...args], {
       cwd,
       env: { ...env, ENGINE_FOLDER: folder },
       detached: true,

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { afterEach } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.ts";
 import { parseEvent } from "../../shared/agent/events.ts";
@@ -212,4 +213,17 @@ function readsFifo(pid: number, folder: string): boolean {
   } catch {
     return false; // gone meanwhile
   }
+}
+
+/** Opens threads that are closed when their test ends. */
+export function openThreads(): (options?: ThreadOptions) => AgentThread {
+  const threads: AgentThread[] = [];
+  afterEach(async () => {
+    for (const thread of threads.splice(0)) await thread.close();
+  });
+  return (options = {}) => {
+    const thread = new AgentThread(options);
+    threads.push(thread);
+    return thread;
+  };
 }

@@ -1,5 +1,5 @@
 /** The whole of it for a test: sidecar, local Discord and relay, each the real one, in this process. */
-
+import type { TestContext } from "vitest";
 import { type LocalDiscord, type LocalDiscordOptions, runLocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
 import { joinPages } from "../../relay/content/pages.ts";
@@ -130,4 +130,14 @@ export async function startEverything(
       await sidecar.close();
     },
   };
+}
+
+/** The same, until the test ends. */
+export async function startForTest(
+  { onTestFinished }: Pick<TestContext, "onTestFinished">,
+  options: Parameters<typeof startEverything>[0] = {},
+): Promise<Everything> {
+  const all = await startEverything(options);
+  onTestFinished(() => all.close());
+  return all;
 }

@@ -2,29 +2,13 @@ import { expect, test } from "vitest";
 import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { emptyFold } from "../../../shared/agent/fold.ts";
 import type { Launch } from "../../engine.ts";
+import { config, launch as newLaunch } from "../../testing/thread.ts";
 import { planLaunch, resumePrompt } from "./launch.ts";
 import { findVersionProblem } from "./version.ts";
 
-const launch: Launch = {
-  generation: 2,
-  sessionId: "S",
-  resumed: true,
-  reseeded: false,
-  takesUp: true,
-  taken: [],
-  startedAt: "2026-11-22T10:00:00.000Z",
-};
-const base = {
-  v: 1,
-  threadId: "t",
-  createdBy: "discord:7",
-  createdAt: "2026-11-22T10:00:00.000Z",
-  dir: "/app",
-  agent: {},
-  launch: { program: "claude" },
-};
+const launch: Launch = { ...newLaunch, generation: 2, sessionId: "S", resumed: true, takesUp: true };
 const request = {
-  config: threadConfigSchema.parse(base),
+  config,
   launch,
   fold: emptyFold(),
   env: { A: "1" },
@@ -49,13 +33,13 @@ test("without a cut-off turn nothing runs by itself", () => {
 });
 
 test("what people chose and granted holds over restarts; prompts are in files", () => {
-  const config = threadConfigSchema.parse({
-    ...base,
+  const changed = threadConfigSchema.parse({
+    ...config,
     agent: { systemPrompt: "secret words", permissionMode: "plan" },
   });
   const chosen = { modeId: "acceptEdits", model: "haiku" };
   const fold = { ...emptyFold(), chosen, grantedRules: ["Bash(npm test:*)"] };
-  const { args } = planLaunch({ ...request, config, fold });
+  const { args } = planLaunch({ ...request, config: changed, fold });
   const after = (name: string) => args[args.indexOf(name) + 1];
   expect([after("--permission-mode"), after("--model"), after("--allowedTools")]).toEqual([
     "acceptEdits",
@@ -68,8 +52,12 @@ test("what people chose and granted holds over restarts; prompts are in files", 
 
 test("a branch forks its parent's conversation at its point", () => {
   const origin = { threadId: "p", seq: 4, sessionId: "P", at: "uuid" };
-  const config = threadConfigSchema.parse({ ...base, origin });
-  const { args } = planLaunch({ ...request, config, launch: { ...launch, resumed: false, takesUp: false } });
+  const changed = threadConfigSchema.parse({ ...config, origin });
+  const { args } = planLaunch({
+    ...request,
+    config: changed,
+    launch: { ...launch, resumed: false, takesUp: false },
+  });
   const fork = ["--resume", "P", "--resume-session-at", "uuid", "--fork-session", "--session-id", "S"];
   expect(args.join(" ")).toContain(fork.join(" "));
 });

@@ -4,7 +4,8 @@ import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { CutOffCall, Env, LaunchRequest } from "../../engine.ts";
 
-const ALWAYS = [
+/** The flags of every start: what the runner and the program speak with each other. */
+export const PROTOCOL_FLAGS = [
   "-p",
   "--input-format",
   "stream-json",
@@ -44,7 +45,7 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
   const allowed = [...how.allowedTools, ...fold.grantedRules];
   const args = [
     ...how.args,
-    ...ALWAYS,
+    ...PROTOCOL_FLAGS,
     ...sessionArgs({ config, launch }),
     ...(mode === undefined ? [] : ["--permission-mode", mode]),
     ...(model === undefined ? [] : ["--model", model]),

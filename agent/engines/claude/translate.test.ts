@@ -3,12 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { type EventBody, eventSchema, parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import { splitLines } from "../../../shared/agent/jsonl.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
-import type { Launch } from "../../engine.ts";
 import { Transcript } from "../../folder/transcript.ts";
+import { config, launch } from "../../testing/thread.ts";
 import { beginClaude } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 
@@ -19,24 +18,6 @@ let folders = 0;
 
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const config = threadConfigSchema.parse({
-  v: 1,
-  threadId: "t",
-  createdBy: "discord:7",
-  createdAt: "2026-11-22T10:00:00.000Z",
-  dir: "/app",
-  agent: {},
-  launch: { program: "claude" },
-});
-const launch: Launch = {
-  generation: 1,
-  sessionId: "s",
-  resumed: false,
-  reseeded: false,
-  takesUp: false,
-  taken: [],
-  startedAt: "2026-11-22T10:00:00.000Z",
-};
 const now = new Date("2026-11-22T10:00:01.000Z");
 
 /** A recording holds several starts of the program: the lines up to the second one's reply. */
