@@ -9,15 +9,19 @@ function fail(code: number, lines: readonly string[]): never {
   process.exit(code);
 }
 
-const nodeProblem = findNodeProblem(process.version);
-if (nodeProblem) fail(EXIT_USAGE, [nodeProblem]);
-const [folder, ...rest] = process.argv.slice(2);
-if (folder === undefined || rest.length > 0) fail(EXIT_USAGE, ["usage: agent/main.js <thread folder>"]);
-process.stdout.on("error", () => {}); // the pane is gone: the thread goes on
-try {
-  await runAgent(folder, process.env, process.stdout);
-  process.exit(0);
-} catch (error) {
-  if (error instanceof ConfigError) fail(EXIT_USAGE, error.problems);
-  fail(1, [error instanceof Error ? (error.stack ?? error.message) : errorText(error)]);
+async function main(): Promise<void> {
+  const nodeProblem = findNodeProblem(process.version);
+  if (nodeProblem) fail(EXIT_USAGE, [nodeProblem]);
+  const [folder, ...rest] = process.argv.slice(2);
+  if (folder === undefined || rest.length > 0) fail(EXIT_USAGE, ["usage: agent/main.cjs <thread folder>"]);
+  process.stdout.on("error", () => {}); // the pane is gone: the thread goes on
+  try {
+    await runAgent(folder, process.env, process.stdout);
+    process.exit(0);
+  } catch (error) {
+    if (error instanceof ConfigError) fail(EXIT_USAGE, error.problems);
+    fail(1, [error instanceof Error ? (error.stack ?? error.message) : errorText(error)]);
+  }
 }
+
+void main();

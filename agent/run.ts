@@ -11,7 +11,7 @@ import { claudeEngine } from "./engines/claude/claude.ts";
 import { commandEngine } from "./engines/command/command.ts";
 import { Runner } from "./runner.ts";
 
-const COMMAND_ADAPTER = fileURLToPath(new URL("./engines/command/main.js", import.meta.url));
+const COMMAND_ADAPTER = fileURLToPath(new URL("./engines/command/main.cjs", import.meta.url));
 
 /** @throws ConfigError if the folder holds no thread that this version can run. */
 export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pane: Writable): Promise<void> {

@@ -1,10 +1,12 @@
 // Compiles the TypeScript to dist/ and copies what is not TypeScript beside it. The new dist/ takes the old one's
 // place only when it is complete. Types are checked by `npm run check`, not here: that takes twice as long again.
-// --pages: only the pages for browsers, beside their sources, for programs that run from them.
+// --pages: only the pages for browsers, --agents: only the programs that agent threads start, beside their sources, for
+// programs that run from them.
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundleAgents } from "./agent-bundle.mjs";
 import { bundlePages } from "./page-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -12,6 +14,10 @@ const assets = ["vm/tmux/wrap.sh"];
 
 if (process.argv.includes("--pages")) {
   await bundlePages(root);
+  process.exit(0);
+}
+if (process.argv.includes("--agents")) {
+  await bundleAgents(root);
   process.exit(0);
 }
 
@@ -38,8 +44,8 @@ try {
 }
 for (const asset of assets) cpSync(join(root, asset), join(fresh, asset), { recursive: true });
 await bundlePages(fresh);
+await bundleAgents(fresh);
 chmodSync(join(fresh, "cli/main.js"), 0o755); // package.json's bin
-chmodSync(join(fresh, "agent/engines/demo/main.js"), 0o755);
 // As old as the start: what changed during the build is newer, and built the next time.
 writeFileSync(join(fresh, ".built"), "");
 utimesSync(join(fresh, ".built"), startedAt, startedAt);

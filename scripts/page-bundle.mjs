@@ -58,7 +58,7 @@ async function bundlePage({ folder, script, style, name, sources, files }, targe
 }
 
 /** zod brings its messages in 50 languages; none of them is ever shown here. */
-const withoutLocales = {
+export const withoutLocales = {
   name: "without-locales",
   setup(build) {
     build.onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({

@@ -85,9 +85,9 @@ install_dependencies() {
 build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs package.json \
-      package-lock.json tsconfig.json tsconfig.build.json -path "*/bundle" -prune \
-      -o -newer "$built" -print -quit)
+    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs \
+      scripts/agent-bundle.mjs package.json package-lock.json tsconfig.json tsconfig.build.json \
+      \( -path "*/bundle" -o -name main.cjs -o -name "*.bundle.mjs" \) -prune -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi
   say "Building ..."

@@ -1,6 +1,6 @@
 /** Environment → config: every problem is found in one pass and reported with the variable's name. */
 import { existsSync } from "node:fs";
-import type { z } from "zod";
+import type * as z from "zod";
 import { errorText } from "./errors.ts";
 import { makePrivate } from "./private-file.ts";
 

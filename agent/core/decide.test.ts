@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type EventBody, eventSchema } from "../../shared/agent/events.ts";
+import { type EventBody, type ThreadEvent, toEvent } from "../../shared/agent/events.ts";
 import { foldEvents } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { EngineState } from "../engine.ts";
@@ -32,10 +32,12 @@ function running(fields: Partial<Running> = {}): Running {
   };
 }
 
+const placed = (event: object) => toEvent(event) as ThreadEvent;
+
 function fold(...bodies: EventBody[]): ThreadFold {
   return foldEvents(
     bodies.map((body, index) =>
-      eventSchema.parse({ ...body, seq: index + 1, id: `r${index}.0`, ts: new Date(START).toISOString() }),
+      placed({ ...body, seq: index + 1, id: `r${index}.0`, ts: new Date(START).toISOString() }),
     ),
   );
 }

@@ -1,7 +1,7 @@
 /** What people decided about directories: a file a decision, named by the key of what it was about. */
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { findJson, replaceJson } from "../folder/json-file.ts";
 
 const decisionSchema = z.object({ dir: z.string(), isTrusted: z.boolean(), decidedAt: z.iso.datetime() });

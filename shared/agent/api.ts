@@ -21,18 +21,15 @@ export const askSchema = z.object({
   askedAt: z.iso.datetime(),
   title: str,
   /** The transcript's event: options of a permission, questions of an elicitation. */
-  request: z.discriminatedUnion("type", [eventOf("permission_request"), eventOf("elicitation_request")]),
+  request: z.discriminatedUnion("type", [
+    eventSchema("permission_request"),
+    eventSchema("elicitation_request"),
+  ]),
   /** The call that is asked about; null if it is not known. */
-  call: eventOf("tool_call").nullable(),
+  call: eventSchema("tool_call").nullable(),
 });
 export type AskReply = z.infer<typeof askSchema>;
 export const asksReplySchema = z.object({ asks: z.array(askSchema) });
-
-function eventOf<T extends z.infer<typeof eventSchema>["type"]>(type: T) {
-  const option = eventSchema.options.find((candidate) => candidate.shape.type.value === type);
-  if (!option) throw new Error(`there is no event ${type}`);
-  return option as Extract<(typeof eventSchema)["options"][number], { shape: { type: z.ZodLiteral<T> } }>;
-}
 
 /** An answer to an ask: an option of a permission, or words for an elicitation. */
 export const answerRequestSchema = z.union([

@@ -1,5 +1,5 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
-import { z } from "zod";
+import * as z from "zod";
 import { sourceSchema } from "./values.ts";
 
 const str = z.string();

@@ -7,7 +7,8 @@
  *
  * Readers skip types and fields that they don't know: {@link parseEvent} does both.
  */
-import { z } from "zod";
+import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import {
   blockSchema,
   costSchema,
@@ -34,8 +35,9 @@ const base = {
   blobs: z.record(str, z.object({ sha256: str, bytes: int.nonnegative() })).optional(),
 };
 
-function event<T extends string, S extends z.ZodRawShape>(type: T, shape: S) {
-  return z.object({ ...base, type: z.literal(type), ...shape });
+/** Made when the first such event is read. @param fields gives those beside the place and the type */
+function event<T extends string, S extends z.ZodRawShape>(type: T, fields: () => S) {
+  return lazy(() => z.object({ ...base, type: z.literal(type), ...fields() }));
 }
 
 export const STOP_REASONS = [
@@ -73,15 +75,16 @@ export const CONTROL_OPS = [
   "end_task",
 ] as const;
 
-export const eventSchema = z.discriminatedUnion("type", [
-  event("thread_start", {
+/** By type. */
+const schemas = {
+  thread_start: event("thread_start", () => ({
     v: z.literal(TRANSCRIPT_VERSION),
     threadId: str,
     createdBy: sourceSchema,
     config: z.record(str, z.unknown()),
     origin: z.object({ threadId: str, seq: int, messageId: str.optional() }).optional(),
-  }),
-  event("engine_start", {
+  })),
+  engine_start: event("engine_start", () => ({
     generation: int.positive(),
     engine: str,
     version: str,
@@ -92,15 +95,15 @@ export const eventSchema = z.discriminatedUnion("type", [
     /** The engine's own session was gone: it begins anew and is told the transcript. */
     reseeded: z.boolean().optional(),
     capabilities: z.array(str).optional(),
-  }),
-  event("engine_end", {
+  })),
+  engine_end: event("engine_end", () => ({
     generation: int,
     reason: z.enum(["idle", "crashed", "killed", "paused", "parked", "error"]),
     exitCode: int.nullable().optional(),
     signal: str.nullable().optional(),
     error: str.optional(),
-  }),
-  event("user_message", {
+  })),
+  user_message: event("user_message", () => ({
     messageId: str,
     source: sourceSchema,
     content: z.array(blockSchema).min(1),
@@ -109,27 +112,31 @@ export const eventSchema = z.discriminatedUnion("type", [
     when: z.enum(["now", "next_turn"]).optional(),
     /** The text expands nothing: no commands, no @paths. */
     plain: z.boolean().optional(),
-  }),
+  })),
   /** A stored message was changed. `applied` is false if a delivery already held it: the agent has the old words. */
-  event("message_edit", {
+  message_edit: event("message_edit", () => ({
     messageId: str,
     content: z.array(blockSchema).min(1),
     by: sourceSchema,
     applied: z.boolean(),
-  }),
-  event("message_withdraw", { messageId: str, by: sourceSchema, applied: z.boolean() }),
-  event("delivery", { deliveryId: str, messageIds: z.array(str).min(1) }),
+  })),
+  message_withdraw: event("message_withdraw", () => ({
+    messageId: str,
+    by: sourceSchema,
+    applied: z.boolean(),
+  })),
+  delivery: event("delivery", () => ({ deliveryId: str, messageIds: z.array(str).min(1) })),
   /** `queued`: a restart found that the engine had not kept it, so it is sent again under the same id. */
-  event("delivery_update", {
+  delivery_update: event("delivery_update", () => ({
     deliveryId: str,
     status: z.enum(["queued", "started", "completed", "cancelled"]),
-  }),
-  event("turn_start", {
+  })),
+  turn_start: event("turn_start", () => ({
     turnId: str,
     cause: z.enum(["message", "task", "resume"]),
     deliveryIds: z.array(str),
-  }),
-  event("turn_end", {
+  })),
+  turn_end: event("turn_end", () => ({
     turnId: str,
     stopReason: z.enum(STOP_REASONS),
     error: str.optional(),
@@ -139,19 +146,33 @@ export const eventSchema = z.discriminatedUnion("type", [
     result: z.unknown().optional(),
     /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
     cutOffAt: z.iso.datetime().optional(),
-  }),
-  event("step_start", { stepId: str, kind: z.enum(["chat", "lock", "compact"]), title: str }),
-  event("step_end", {
+  })),
+  step_start: event("step_start", () => ({
+    stepId: str,
+    kind: z.enum(["chat", "lock", "compact"]),
+    title: str,
+  })),
+  step_end: event("step_end", () => ({
     stepId: str,
     status: z.enum(["completed", "failed", "cancelled"]),
     durationMs: int,
     ttftMs: int.optional(),
     usage: usageSchema.optional(),
     model: str.optional(),
-  }),
-  event("agent_message", { messageId: str, at: str, text: str, parentToolCallId: str.optional() }),
-  event("agent_thought", { messageId: str, at: str, text: str, parentToolCallId: str.optional() }),
-  event("tool_call", {
+  })),
+  agent_message: event("agent_message", () => ({
+    messageId: str,
+    at: str,
+    text: str,
+    parentToolCallId: str.optional(),
+  })),
+  agent_thought: event("agent_thought", () => ({
+    messageId: str,
+    at: str,
+    text: str,
+    parentToolCallId: str.optional(),
+  })),
+  tool_call: event("tool_call", () => ({
     toolCallId: str,
     at: str,
     name: str,
@@ -160,8 +181,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     rawInput: z.unknown(),
     locations: z.array(z.object({ path: str, line: int.optional() })).optional(),
     parentToolCallId: str.optional(),
-  }),
-  event("tool_call_update", {
+  })),
+  tool_call_update: event("tool_call_update", () => ({
     toolCallId: str,
     at: str.optional(),
     status: z.enum(["in_progress", "completed", "failed"]),
@@ -171,8 +192,8 @@ export const eventSchema = z.discriminatedUnion("type", [
     files: z
       .array(z.object({ path: str, before: str.nullable().optional(), after: str.nullable().optional() }))
       .optional(),
-  }),
-  event("permission_request", {
+  })),
+  permission_request: event("permission_request", () => ({
     requestId: str,
     toolCallId: str,
     toolName: str,
@@ -193,16 +214,16 @@ export const eventSchema = z.discriminatedUnion("type", [
     plan: str.optional(),
     /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
     trust: z.literal(true).optional(),
-  }),
-  event("permission_response", {
+  })),
+  permission_response: event("permission_response", () => ({
     requestId: str,
     outcome: z.enum(["selected", "cancelled"]),
     optionId: str.optional(),
     by: sourceSchema.optional(),
     message: str.optional(),
     reason: z.enum(ASK_END_REASONS).optional(),
-  }),
-  event("elicitation_request", {
+  })),
+  elicitation_request: event("elicitation_request", () => ({
     requestId: str,
     toolCallId: str,
     callKey: str,
@@ -210,15 +231,15 @@ export const eventSchema = z.discriminatedUnion("type", [
     message: str,
     questions: z.array(questionSchema),
     replaces: str.optional(),
-  }),
-  event("elicitation_response", {
+  })),
+  elicitation_response: event("elicitation_response", () => ({
     requestId: str,
     action: z.enum(["accept", "decline", "cancel"]),
     content: z.record(str, str).optional(),
     by: sourceSchema.optional(),
     reason: z.enum(ASK_END_REASONS).optional(),
-  }),
-  event("plan", {
+  })),
+  plan: event("plan", () => ({
     entries: z.array(
       z.object({
         content: str,
@@ -226,8 +247,8 @@ export const eventSchema = z.discriminatedUnion("type", [
         status: z.enum(["pending", "in_progress", "completed"]),
       }),
     ),
-  }),
-  event("compaction_update", {
+  })),
+  compaction_update: event("compaction_update", () => ({
     status: z.enum(["in_progress", "completed", "failed"]),
     trigger: z.enum(["manual", "auto"]).optional(),
     tokensBefore: int.optional(),
@@ -235,46 +256,52 @@ export const eventSchema = z.discriminatedUnion("type", [
     error: str.optional(),
     summary: str.optional(),
     keptFrom: str.optional(),
-  }),
-  event("usage_update", { used: int, size: int, cost: costSchema.optional() }),
-  event("current_mode_update", { modeId: str, by: sourceSchema.optional() }),
-  event("config_update", { model: str.optional(), by: sourceSchema.optional() }),
+  })),
+  usage_update: event("usage_update", () => ({ used: int, size: int, cost: costSchema.optional() })),
+  current_mode_update: event("current_mode_update", () => ({ modeId: str, by: sourceSchema.optional() })),
+  config_update: event("config_update", () => ({ model: str.optional(), by: sourceSchema.optional() })),
   /** What runs in the background of the engine: it is kept alive for these. The list replaces the one before. */
-  event("background_update", { tasks: z.array(z.object({ taskId: str, title: str })) }),
+  background_update: event("background_update", () => ({
+    tasks: z.array(z.object({ taskId: str, title: str })),
+  })),
   /** A person's control, as it was read from the inbox; what became of it comes in events of its own. */
-  event("control", {
+  control: event("control", () => ({
     op: z.enum(CONTROL_OPS),
     by: sourceSchema,
     text: str.optional(),
     turnId: str.optional(),
     value: str.optional(),
-  }),
-  event("thread_spawned", {
+  })),
+  thread_spawned: event("thread_spawned", () => ({
     threadId: str,
     mode: z.enum(["await", "async"]),
     title: str,
     toolCallId: str.optional(),
-  }),
-  event("thread_ended", { threadId: str, stopReason: str, result: str.optional() }),
-  event("failure", { code: z.enum(FAILURE_CODES), message: str }),
-  event("notice", {
+  })),
+  thread_ended: event("thread_ended", () => ({ threadId: str, stopReason: str, result: str.optional() })),
+  failure: event("failure", () => ({ code: z.enum(FAILURE_CODES), message: str })),
+  notice: event("notice", () => ({
     severity: z.enum(["info", "warning", "error"]),
     title: str,
     description: str.optional(),
-  }),
-]);
+  })),
+};
 
-export type ThreadEvent = z.infer<typeof eventSchema>;
-export type EventType = ThreadEvent["type"];
-export type EventOf<T extends EventType> = Extract<ThreadEvent, { type: T }>;
+export type EventType = keyof typeof schemas;
+export type EventOf<T extends EventType> = z.infer<ReturnType<(typeof schemas)[T]>>;
+export type ThreadEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 /** An event before the transcript's writer gives it its place: without `seq`, `id` and `ts`. */
 export type EventBody<T extends EventType = EventType> = T extends EventType
   ? Omit<EventOf<T>, "seq" | "id" | "ts" | "blobs">
   : never;
 
-const knownTypes: ReadonlySet<string> = new Set(eventSchema.options.map((option) => option.shape.type.value));
-const placeSchema = z.looseObject({ ...base, type: str });
+/** The schema of the events of one type. */
+export function eventSchema<T extends EventType>(type: T): ReturnType<(typeof schemas)[T]> {
+  return schemas[type]() as ReturnType<(typeof schemas)[T]>;
+}
+
+const placeSchema = lazy(() => z.looseObject({ ...base, type: str }));
 
 /**
  * One line of a transcript.
@@ -282,7 +309,15 @@ const placeSchema = z.looseObject({ ...base, type: str });
  * @throws Error naming the field that is wrong, if the line is no event at all.
  */
 export function parseEvent(line: string): ThreadEvent | undefined {
-  const value: unknown = JSON.parse(line);
-  const place = placeSchema.parse(value);
-  return knownTypes.has(place.type) ? eventSchema.parse(value) : undefined;
+  return toEvent(JSON.parse(line));
+}
+
+/** As {@link parseEvent}, of a line that is read as JSON. */
+export function toEvent(value: unknown): ThreadEvent | undefined {
+  const type = typeof value === "object" && value !== null && "type" in value ? value.type : undefined;
+  if (typeof type === "string" && Object.hasOwn(schemas, type)) {
+    return schemas[type as EventType]().parse(value);
+  }
+  placeSchema().parse(value);
+  return undefined;
 }

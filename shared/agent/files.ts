@@ -1,5 +1,5 @@
 /** The small JSON files of a thread's folder: `state.json` and `live.json`. */
-import { z } from "zod";
+import * as z from "zod";
 import { usageSchema } from "./values.ts";
 
 const str = z.string();

@@ -1,15 +1,17 @@
 import { expect, test } from "vitest";
-import { type EventBody, eventSchema, type ThreadEvent } from "./events.ts";
+import { type EventBody, type ThreadEvent, toEvent } from "./events.ts";
 import { awaitingOf, emptyFold, foldEvent, foldEvents, statusOf } from "./fold.ts";
 import { findAsk, isParked } from "./fold-asks.ts";
 import { nextStep } from "./rescue.ts";
 
 const START = Date.parse("2026-11-22T10:00:00.000Z");
 
+const placed = (event: object) => toEvent(event) as ThreadEvent;
+
 /** Events a second apart, numbered. */
 function events(...bodies: (EventBody & { id?: string })[]): ThreadEvent[] {
   return bodies.map(({ id, ...body }, index) =>
-    eventSchema.parse({
+    placed({
       ...body,
       seq: index + 1,
       id: id ?? `r${index}.0`,

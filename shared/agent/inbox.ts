@@ -2,7 +2,7 @@
  * The inbox of an agent thread: messages, answers and controls in one order. The sidecar alone writes it, the runner
  * reads it. Every line becomes an event of the transcript, whose id `i<byte>.<n>` names the line's first byte.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { blockSchema, sourceSchema } from "./values.ts";
 
 const str = z.string();

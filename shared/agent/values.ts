@@ -1,5 +1,5 @@
 /** The values that transcript events and inbox lines share. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** Who a message or an answer came from. The part before the colon is set by us, never by what a text says. */
 export const sourceSchema = z

@@ -1,8 +1,9 @@
 /** claude's permission requests as asks, and answers to asks as claude's permission results. Pure. */
-import { z } from "zod";
+import * as z from "zod";
 import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { questionSchema } from "../../../shared/agent/values.ts";
+import { lazy } from "../../../shared/lazy.ts";
 import type { Refusal } from "../../engine.ts";
 import { visible } from "../../trust/visible.ts";
 import type { ClaudeRequest } from "./lines.ts";
@@ -14,16 +15,20 @@ const MAX_INPUT = 2_000;
 const MAX_RULE = 200;
 /** What claude says if it has no reason of its own to ask. */
 const NO_REASON = "This command requires approval";
-const questionsSchema = z.object({
-  questions: z.array(questionSchema.extend({ multiSelect: z.boolean().default(false) })).min(1),
-});
+const questionsSchema = lazy(() =>
+  z.object({
+    questions: z.array(questionSchema.extend({ multiSelect: z.boolean().default(false) })).min(1),
+  }),
+);
 const ruleSchema = z.object({ toolName: z.string(), ruleContent: z.string().optional() });
 type Rule = z.infer<typeof ruleSchema>;
-const rulesSchema = z.object({
-  type: z.literal("addRules"),
-  behavior: z.literal("allow"),
-  rules: z.array(ruleSchema).length(1),
-});
+const rulesSchema = lazy(() =>
+  z.object({
+    type: z.literal("addRules"),
+    behavior: z.literal("allow"),
+    rules: z.array(ruleSchema).length(1),
+  }),
+);
 
 /**
  * The events of a permission request. If a restart asks for a call again that a person has answered already, the
@@ -87,7 +92,7 @@ function optionsOf(suggestions: readonly unknown[]): Options {
  * content has one could grant something else after a restart than what the button said.
  */
 function findRule(suggestions: readonly unknown[]): Rule | undefined {
-  const found = suggestions.map((one) => rulesSchema.safeParse(one)).find((parsed) => parsed.success);
+  const found = suggestions.map((one) => rulesSchema().safeParse(one)).find((parsed) => parsed.success);
   const rule = found?.data?.rules[0];
   if (!rule || !/^[\w-]{1,100}$/.test(rule.toolName)) return undefined;
   const { ruleContent } = rule;
@@ -121,7 +126,7 @@ function findOld(
 
 function questionEvent(toolName: string, input: unknown, base: QuestionBase): EventBody | undefined {
   if (toolName !== "AskUserQuestion") return undefined;
-  const parsed = questionsSchema.safeParse(input);
+  const parsed = questionsSchema().safeParse(input);
   if (!parsed.success) return undefined; // asked as any other call
   const { questions } = parsed.data;
   const message = questions.map(({ question }) => question).join("\n");

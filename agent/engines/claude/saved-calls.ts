@@ -3,7 +3,7 @@
  * nothing of the call when it is resumed, the model calls again, and the effect happens twice. So a call may begin
  * only when it is in the file.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { LineFile } from "../../folder/line-file.ts";
 
 const entry = z.looseObject({

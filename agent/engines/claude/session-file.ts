@@ -4,7 +4,7 @@
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
-import { z } from "zod";
+import * as z from "zod";
 
 const entry = z.looseObject({
   type: z.string().optional(),

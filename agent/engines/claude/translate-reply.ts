@@ -1,5 +1,5 @@
 /** claude's replies to our control requests; the request's id says which one. */
-import { z } from "zod";
+import * as z from "zod";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
 import { OPEN_ID } from "./control.ts";

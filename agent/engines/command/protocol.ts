@@ -1,5 +1,5 @@
 /** The lines between the runner and our program around a person's own one (main.ts): a small protocol of our own. */
-import { z } from "zod";
+import * as z from "zod";
 
 const str = z.string();
 

@@ -1,5 +1,5 @@
 /** The flags of the engine's command line that the stand-in obeys; it refuses those that it does not know. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const MODES = [
   "default",

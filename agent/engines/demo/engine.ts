@@ -1,7 +1,7 @@
 /** The stand-in as a whole: takes lines, keeps the queue of messages, and runs one turn after the other. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { z } from "zod";
+import type * as z from "zod";
 import { type Args, Mode } from "./args.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";

@@ -1,5 +1,5 @@
 /** The lines that the stand-in takes. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Block } from "./session-file.ts";
 
 const BlockShape = z.looseObject({ type: z.string(), text: z.string().optional() });

@@ -9,7 +9,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { createInterface } from "node:readline";
-import { z } from "zod";
+import * as z from "zod";
 import { parseArgs } from "./args.ts";
 import { Engine } from "./engine.ts";
 import { Output, VERSION } from "./output.ts";

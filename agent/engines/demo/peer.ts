@@ -1,6 +1,6 @@
 /** What the stand-in asks of the program that holds it, and waits for: permission to call a tool, and hooks. */
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import type { Output } from "./output.ts";
 
 const Update = z.discriminatedUnion("type", [

@@ -6,7 +6,7 @@
  * rounds of all scripts form one queue; each answer of the model takes one. Nothing is kept outside the conversation,
  * so a conversation that is resumed goes on with its script wherever it was cut off.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 const Call = z.strictObject({ name: z.string(), input: z.record(z.string(), z.unknown()) });
 

@@ -1,0 +1,37 @@
+/** Steps made again from a long transcript, as after a lost database. */
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { emptyFold } from "../../shared/agent/fold.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
+import { createLog } from "../../shared/log.ts";
+import { AgentThread } from "../../vm/agents/agent-thread.ts";
+import { Projection } from "../../vm/agents/projection.ts";
+import { openStore } from "../../vm/store/store.ts";
+import type { Row } from "../measure.ts";
+import { lengthen } from "./threads.ts";
+
+export async function rowRebuild(folder: string, events: number): Promise<Row[]> {
+  const path = join(folder, "thread");
+  mkdirSync(path);
+  writeFileSync(threadPath(path, "config"), "{}");
+  lengthen(path, events);
+  const store = openStore(join(folder, "rebuild.db"));
+  try {
+    const thread = { threadId: "x", type: "agent" as const, dir: ".", path, command: "x", title: "x" };
+    const more = { createdBy: "x", createdAt: 0, cols: 80, rows: 24, marker: "x=x", agentSession: null };
+    store.threads.insert({ ...thread, ...more });
+    store.agents.insert({ threadId: "x", number: 1, status: "idle", fold: emptyFold() });
+    const projection = new Projection(store);
+    const log = createLog("vm", "silent");
+    const agent = { threadId: "x", folder: path, fold: emptyFold(), transcriptBytes: 0, projection, log };
+    const startedAt = performance.now();
+    new AgentThread(agent).refresh();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const isWhole = store.agents.find("x")?.transcriptBytes === statSync(threadPath(path, "transcript")).size;
+    if (!isWhole) throw new Error("not all of the transcript was read");
+    const name = `steps rebuilt from ${events} events (s)`;
+    return [{ name, ours: seconds, baseline: undefined, isMet: seconds <= 2, bar: "≤ 2 s" }];
+  } finally {
+    store.close();
+  }
+}
