@@ -14,7 +14,7 @@ import { pause } from "../shared/lifecycle.ts";
 import { contentOf } from "./content.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type Action, decide, type EndReason, isIdle } from "./core/decide.ts";
-import type { Engine, Env } from "./engine.ts";
+import type { Conversation, Engine, Env } from "./engine.ts";
 import { EngineProcess } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { Seat } from "./seat.ts";
@@ -192,16 +192,14 @@ export class Runner {
     const leave = this.#trust.look(this.#fold);
     const said = eventsOfLeave(leave, this.#fold);
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
-    const problem = await engine.check(config, this.#env);
-    if (problem) return void this.#thread.append(null, [{ type: "failure", ...problem }]);
-    await killMarked(folder);
     const fold = this.#fold;
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
-    const deliveryIds = fold.deliveries.map((delivery) => delivery.deliveryId);
-    const conversation =
-      sessionId === undefined
-        ? { exists: false, delivered: new Set<string>() }
-        : await engine.look(sessionId, deliveryIds, this.#env);
+    // Beside each other: both take a while. The check's process is no engine's, so it lacks the engine's marker.
+    const [problem, conversation] = await Promise.all([
+      engine.check(config, this.#options.env),
+      this.#lookAtConversation(sessionId),
+    ]);
+    if (problem) return void this.#thread.append(null, [{ type: "failure", ...problem }]);
     if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
     const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
@@ -213,6 +211,14 @@ export class Runner {
     const process = EngineProcess.start(folder, generation, plan, () => this.#waker.wake());
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     this.#seat.send("open", engine.open(), Date.now());
+  }
+
+  /** The old engine is gone before its file is read. */
+  async #lookAtConversation(sessionId: string | undefined): Promise<Conversation> {
+    await killMarked(this.#options.folder);
+    if (sessionId === undefined) return { exists: false, delivered: new Set() };
+    const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
+    return this.#options.engine.look(sessionId, deliveryIds, this.#env);
   }
 
   async #end(seat: Seat, reason: EndReason, isGentle: boolean): Promise<void> {

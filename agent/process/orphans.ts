@@ -11,7 +11,7 @@ export function listMarked(folder: string): number[] {
   return readdirSync("/proc").flatMap((name) => {
     const pid = /^\d+$/.test(name) ? Number(name) : 0;
     if (pid === 0 || pid === process.pid) return [];
-    const isOurs = (read(pid, "environ") ?? "").split("\0").includes(marker);
+    const isOurs = `\0${read(pid, "environ") ?? ""}\0`.includes(`\0${marker}\0`);
     return isOurs && !isZombie(pid) ? [pid] : [];
   });
 }

@@ -38,10 +38,9 @@ export class Runners {
    * @throws AppError `unavailable`
    */
   async start(thread: StoredThread): Promise<RunningProgram> {
-    const { store, tmux, programs, folders, runner } = this.#options;
+    const { store, programs, folders, runner } = this.#options;
     const { threadId } = thread;
     await this.end(threadId);
-    await tmux.killSession(sessionName(threadId));
     const run = store.agents.takeRun(threadId);
     return programs.open(thread, run, {
       argv: [...runner, folders.of(threadId)],

@@ -9,7 +9,7 @@ const STEP_MS = 10;
 export async function killMarked(marker: string): Promise<void> {
   const deadline = Date.now() + END_TIMEOUT_MS;
   for (;;) {
-    const left = listProcesses().filter(({ pid }) => pid !== process.pid && hasMarker(pid, marker));
+    const left = listProcesses((pid) => pid !== process.pid && hasMarker(pid, marker));
     if (left.length === 0) return;
     if (Date.now() > deadline)
       throw new Error(`process ${left.map(({ pid }) => pid).join(", ")} does not end`);

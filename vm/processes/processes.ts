@@ -23,12 +23,13 @@ const NEWEST_LOOKS = 8;
  * All that live, but zombies. What forks and exits at once is gone before its turn in the list comes, so the list
  * ends with what the kernel says is the newest process, and is returned newest first: the caller is to look at that
  * while it lives.
+ * @param isWanted spares the look at most of them
  */
-export function listProcesses(): Process[] {
+export function listProcesses(isWanted: (pid: number) => boolean = () => true): Process[] {
   const processes: Process[] = [];
   const listed = new Set<number>();
   const add = (pid: number) => {
-    const process = findProcess(pid);
+    const process = isWanted(pid) ? findProcess(pid) : undefined;
     if (process) processes.push(process);
     if (process) listed.add(pid);
   };
@@ -71,7 +72,7 @@ export function ignoresTerm({ pid }: Process): boolean {
 }
 
 export function hasMarker(pid: number, marker: string): boolean {
-  return readProc(pid, "environ")?.split("\0").includes(marker) ?? false;
+  return `\0${readProc(pid, "environ") ?? ""}\0`.includes(`\0${marker}\0`);
 }
 
 /**
