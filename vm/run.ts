@@ -67,14 +67,16 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
   }
 }
 
-function createMetrics({ store, sizes, tmux, freeDiskBytes }: Common): Metrics {
-  return new Metrics({
+function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: Common): Metrics {
+  const metrics = new Metrics({
     listThreads: () => store.threads.list("all"),
     logDiskBytes: () => sizes.logBytes,
     folderDiskBytes: () => sizes.kindBytes,
     isTmuxUp: () => tmux.downForMs() === null,
     freeDiskBytes,
   });
+  listenToMeasures(metrics.measureAgent);
+  return metrics;
 }
 
 /** Connects to tmux, brings the threads in step with it, and begins to look after them. */

@@ -83,6 +83,7 @@ export class AgentThread {
   refresh(): boolean {
     const { projection, log } = this.#options;
     const size = transcriptSize(this.folder);
+    const told = this.#end;
     if (size < this.#end || !projection.fits(this.threadId, this.#fold)) {
       log.warn(
         { threadId: this.threadId },
@@ -96,7 +97,12 @@ export class AgentThread {
     const onForeign = (byte: number, error: unknown) =>
       log.warn({ threadId: this.threadId, byte, err: error }, "a line of a transcript is no event");
     for (const { events, end } of readEvents(this.folder, this.#end, onForeign)) {
-      this.#fold = projection.apply(this.threadId, { fold: this.#fold, events, transcriptBytes: end });
+      this.#fold = projection.apply(this.threadId, {
+        fold: this.#fold,
+        events,
+        transcriptBytes: end,
+        isNew: end > told,
+      });
       this.#end = end;
     }
     return this.#end > before;

@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import { FolderWatch } from "../streams/folder-watch.ts";
 import { AgentThread } from "./agent-thread.ts";
 import type { AgentFolders } from "./folders.ts";
-import { Projection } from "./projection.ts";
+import { type OnEvent, Projection } from "./projection.ts";
 
 /** A transcript that is written is read so often, whatever the file system's notifications do. */
 const FALLBACK_INTERVAL_MS = 1_000;
@@ -18,6 +18,8 @@ export interface AgentThreadsOptions {
   onChange: (threadId: string) => void;
   /** What a transcript says is stored at last, and nobody waits for it any more: it may want a runner. */
   onCaughtUp: (threadId: string) => void;
+  /** For metrics. */
+  onEvent: OnEvent;
   log: Log;
 }
 
@@ -36,7 +38,7 @@ export class AgentThreads {
 
   constructor(options: AgentThreadsOptions) {
     this.#options = options;
-    this.#projection = new Projection(options.store);
+    this.#projection = new Projection(options.store, options.onEvent);
   }
 
   close(): void {

@@ -9,18 +9,25 @@ import type { Store } from "../store/store.ts";
 /** A thread's calls whose asks may still come, by id. */
 type Calls = Map<string, EventOf<"tool_call">>;
 
+export type OnEvent = (threadId: string, fold: ThreadFold, event: ThreadEvent) => void;
+
 export class Projection {
   readonly #store: Store;
   readonly #calls = new Map<string, Calls>();
   /** Threads whose rows were looked at: what this process writes is right. */
   readonly #fitting = new Set<string>();
 
-  constructor(store: Store) {
+  readonly #onEvent: OnEvent;
+
+  /** @param onEvent is told each event that is new, once it is stored, with what was true before it */
+  constructor(store: Store, onEvent: OnEvent = () => {}) {
     this.#store = store;
+    this.#onEvent = onEvent;
   }
 
   /**
    * Stores what the events say, all of it or nothing.
+   * @param isNew false if the rows are made again from what was stored before.
    * @param transcriptBytes where the next event begins.
    * @returns what the transcript comes to now.
    */
@@ -30,15 +37,18 @@ export class Projection {
       fold: before,
       events,
       transcriptBytes,
-    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes: number },
+      isNew = true,
+    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes: number; isNew?: boolean },
   ): ThreadFold {
     const { agents, steps } = this.#store;
-    return this.#store.transaction(() => {
+    const seen: [ThreadFold, ThreadEvent][] = [];
+    const after = this.#store.transaction(() => {
       let fold = before;
       for (const event of events) {
         const step = stepOf(event);
         if (step) steps.set(threadId, event.seq, step);
         this.#applyAsk(threadId, fold, event);
+        if (isNew) seen.push([fold, event]);
         fold = foldEvent(fold, event);
       }
       const status = statusOf(fold);
@@ -46,6 +56,8 @@ export class Projection {
       agents.setProgress({ threadId, ...progress, fold });
       return fold;
     });
+    for (const [fold, event] of seen) this.#onEvent(threadId, fold, event);
+    return after;
   }
 
   /** Whether the rows are those of the transcript that comes to `fold`: an older version's, or lost ones, are not. */

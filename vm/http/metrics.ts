@@ -2,6 +2,7 @@
 import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Thread, threadStatusSchema } from "../../shared/api.ts";
+import { agentMetrics } from "./agent-metrics.ts";
 import { routeOf } from "./exchange.ts";
 
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -19,6 +20,8 @@ export interface MetricsSources {
 
 export class Metrics {
   readonly registry = new Registry();
+  /** Takes what an agent's event says. */
+  readonly measureAgent = agentMetrics(this.registry);
   readonly inputSeconds = this.#histogram("threadmux_input_seconds", "Time to type an input into its pane.");
   readonly outputSeconds = this.#histogram(
     "threadmux_output_seconds",

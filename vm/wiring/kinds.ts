@@ -1,6 +1,7 @@
 /** The kinds of threads. A new kind is made here, and nobody else needs to know. */
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
+import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
@@ -17,6 +18,8 @@ export interface WiredKinds {
   agentThreads: AgentThreads;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
+  /** Says who is told what agents' events measure. */
+  listenToMeasures: (listener: (measure: Measure) => void) => void;
 }
 
 export function createKinds(setting: Setting, storage: Storage, { tmux, programs }: Machine): WiredKinds {
@@ -25,7 +28,16 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const { threadEnv } = config;
   const onChange = (threadId: string) => logWatch.notify(threadId);
   let onTrouble = () => {};
-  const agentThreads = new AgentThreads({ store, folders, onChange, onCaughtUp: () => onTrouble(), log });
+  let onMeasure = (_: Measure) => {};
+  const meter = new AgentMeter((measure) => onMeasure(measure));
+  const agentThreads = new AgentThreads({
+    store,
+    folders,
+    onChange,
+    onCaughtUp: () => onTrouble(),
+    onEvent: (threadId, fold, event) => meter.observe(threadId, fold, event),
+    log,
+  });
   releasers.add("agents' transcripts", () => agentThreads.close());
   const agentKind = new AgentKind({
     store,
@@ -44,5 +56,9 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
   };
-  return { kinds: { terminal, agent: agentKind }, agentKind, agentThreads, listenToTrouble };
+  const listenToMeasures = (listener: (measure: Measure) => void) => {
+    onMeasure = listener;
+  };
+  const kinds = { terminal, agent: agentKind };
+  return { kinds, agentKind, agentThreads, listenToTrouble, listenToMeasures };
 }
