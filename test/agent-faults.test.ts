@@ -16,11 +16,17 @@ import {
 import { eventsIn, findFaults, findRowFaults } from "./support/agent-truth.ts";
 import { openAgent, script, untilStatus } from "./support/agents.ts";
 import { inFull } from "./support/faults.ts";
-import { type SpawnedSidecar, spawnSidecar } from "./support/sidecar.ts";
+import { makeSidecarFolders, type SpawnedSidecar, spawnSidecar } from "./support/sidecar.ts";
+import { canMount, mountDisk, type SmallDisk } from "./support/small-disk.ts";
 import { until } from "./support/wait.ts";
 
 let spawned: SpawnedSidecar | undefined;
-afterEach(() => spawned?.close());
+let disk: SmallDisk | undefined;
+afterEach(async () => {
+  disk?.unmount();
+  disk = undefined;
+  await spawned?.close();
+});
 
 async function spawn(): Promise<SpawnedSidecar> {
   spawned = await spawnSidecar(SIEGE_ENV);
@@ -63,6 +69,22 @@ describe("kill -9 at random moments, over bursts, asks, tools and Stop", () => {
     await until("no process of a thread to be left", () => folders.flatMap(processesOf).length === 0);
   });
 });
+
+test.runIf(canMount)(
+  "a disk that is full now and again: nothing is lost, nothing happens twice",
+  { timeout: inFull(300_000, 150_000) },
+  async () => {
+    const folders = makeSidecarFolders();
+    disk = mountDisk(folders.stateDir, 160);
+    const sidecar = await spawnSidecar(SIEGE_ENV, folders);
+    spawned = sidecar;
+    const options = { sidecar, threadIds: THREADS, kills: KILLS, random: seededRandom(11), disk };
+    const report = await new Siege({ ...options, victims: ["disk", "engine"] }).run();
+    expect(report.twins).toEqual([]);
+    expect(THREADS.flatMap((threadId) => findFaults(sidecar, threadId, report))).toEqual([]);
+    expect(await sidecar.client.listAsks()).toEqual([]);
+  },
+);
 
 /** Kills the sidecar as soon as the inbox has grown: the row that says so is not written yet. */
 async function killAtNextLine(

@@ -132,7 +132,7 @@ test.each(["the engine lives", "the engine dies too"])(
 );
 
 test("the engine dies as soon as a call has its effect: the call is not run again", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const thread = open({ agent: { permissionMode: "bypassPermissions" } });
   const effects = join(thread.dir, "effects");
@@ -169,7 +169,9 @@ test("a call that runs when the engine dies: its processes go, and it is not run
   expect([cut?.stopReason, end?.stopReason]).toEqual(["interrupted", "end_turn"]);
 });
 
-test("a turn that is cut off again and again is taken up three times, then fails until a person goes on", async () => {
+test("a turn that is cut off again and again is taken up three times, then fails until a person goes on", {
+  timeout: 60_000,
+}, async () => {
   const thread = open();
   const go = join(thread.dir, "go");
   thread.write(says("long", { text: "A text that is long enough to come in pieces.", pauseFor: go }));

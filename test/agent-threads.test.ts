@@ -193,7 +193,7 @@ test("a folder that is removed under a thread is said, and a new thread of that 
   await untilStatus(sidecar, "gone", "idle");
   rmSync(join(sidecar.stateDir, "threads", "gone"), { recursive: true });
   expect(await refusal(sidecar.client.sendInput("gone", { text: "still there?" }))).toMatchObject({
-    code: "unavailable",
+    code: "thread_ended",
     message: expect.stringContaining("The folder of thread gone is gone from the VM"),
   });
   await sidecar.client.killThread("gone");

@@ -1,7 +1,9 @@
 /** An agent thread whose runner and engine are killed at random moments, and what must be true at its end. */
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { crc32, deflateSync } from "node:zlib";
 import { statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import { type AgentThread, bash, says } from "./agent-threads.ts";
@@ -36,7 +38,21 @@ export async function runChaos({ thread, victims, kills, random }: ChaosOptions)
     const effect = bash(
       `echo ${name} >> ${join(thread.dir, "effects")}; timeout 0.3 tail -f /dev/null; true`,
     );
-    const quiet = random() < 0.4;
+    const kind = random();
+    // Longer than the engine's pipe holds: a runner that dies in between leaves half a line in it.
+    if (kind < 0.12) {
+      const picture = { name: `${name}.png`, bytes: noisePicture() };
+      thread.writeWhole(says(`please ${name}.`, { text: `saw ${name}` }), picture);
+      return;
+    }
+    if (kind < 0.24) {
+      const input = { file_path: join(thread.dir, `${name}.txt`), content: bigText(name) };
+      thread.writeWhole(
+        says(`please ${name}.`, { tools: [{ name: "Write", input }] }, { text: `wrote ${name}` }),
+      );
+      return;
+    }
+    const quiet = kind < 0.5;
     const script = quiet
       ? [{ text: `said ${name}`, delayMs: 200 }]
       : [{ text: `doing ${name}`, tools: [effect], delayMs: 100 }, { text: `did ${name}` }];
@@ -79,6 +95,34 @@ export async function runChaos({ thread, victims, kills, random }: ChaosOptions)
   return report;
 }
 
+const BIG_BYTES = 1_000_000;
+
+function bigText(name: string): string {
+  return `${name} begins\n${"a line of the file\n".repeat(BIG_BYTES / 19)}${name} ends\n`;
+}
+
+/** A picture of some 800 KB that nothing can make smaller. */
+export function noisePicture(): Buffer {
+  const size = 512;
+  const rows = randomBytes((3 * size + 1) * size);
+  for (let row = 0; row < size; row++) rows[row * (3 * size + 1)] = 0; // no filter
+  const head = Buffer.alloc(13);
+  head.writeUInt32BE(size, 0);
+  head.writeUInt32BE(size, 4);
+  head.set([8, 2, 0, 0, 0], 8); // 8 bits of red, green and blue
+  const signature = Buffer.from("89504e470d0a1a0a", "hex");
+  const chunks = [chunk("IHDR", head), chunk("IDAT", deflateSync(rows)), chunk("IEND", Buffer.alloc(0))];
+  return Buffer.concat([signature, ...chunks]);
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type), data]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, sum]);
+}
+
 function isQuiet(thread: AgentThread): boolean {
   const fold = thread.fold();
   return fold.deliveries.length === 0 && fold.messages.length === 0 && fold.turn === null;
@@ -106,6 +150,10 @@ export function findFaults(thread: AgentThread, { messages }: ChaosReport): stri
       .of("delivery_update")
       .filter((update) => update.deliveryId === deliveryId && update.status === "completed");
     if (ends.length !== 1) faults.push(`delivery ${deliveryId} was completed ${ends.length} times`);
+  }
+  for (const name of messages) {
+    const path = join(thread.dir, `${name}.txt`);
+    if (existsSync(path) && readFileSync(path, "utf8") !== bigText(name)) faults.push(`${path} is not whole`);
   }
   const effects = readEffects(thread);
   for (const name of messages) {

@@ -7,14 +7,16 @@ import { AppError } from "../../shared/errors.ts";
 import { openAgent, STAND_IN, script } from "./agents.ts";
 import { listProcesses, signal } from "./processes.ts";
 import type { SpawnedSidecar } from "./sidecar.ts";
+import type { SmallDisk } from "./small-disk.ts";
 import { untilValue } from "./wait.ts";
 
-export type Victim = "runner" | "engine" | "both" | "sidecar" | "tmux";
+export type Victim = "runner" | "engine" | "both" | "sidecar" | "tmux" | "disk";
 
 export const SIEGE_ENV = { AGENT_PROGRAM: STAND_IN, AGENT_IDLE_SECONDS: "1", MAX_THREADS: "100" };
 
 const SEND_TIMEOUT_MS = 60_000;
 const LOOK_MS = 40;
+const LITTLE_BYTES = 32 * 1024 * 1024;
 /** An engine that has nothing to do is not there to be killed. */
 const MAX_MISSES = 5;
 
@@ -37,6 +39,8 @@ export interface SiegeOptions {
   victims: readonly Victim[];
   kills: number;
   random: () => number;
+  /** Holds the sidecar's state, if the victim "disk" is among them: it is full for a while. */
+  disk?: SmallDisk;
 }
 
 export const folderOf = ({ stateDir }: { stateDir: string }, threadId: string): string =>
@@ -210,6 +214,8 @@ export class Siege {
     if (victim === "sidecar") {
       await sidecar.kill9();
       await sidecar.start();
+    } else if (victim === "disk") {
+      await this.#fillDisk();
     } else if (victim === "tmux") {
       signal(sidecar.folders.tmuxPid(), "SIGKILL");
     } else {
@@ -221,6 +227,14 @@ export class Siege {
     }
     if (hasHit) this.report.kills[victim] = (this.report.kills[victim] ?? 0) + 1;
     return hasHit;
+  }
+
+  /** Nothing fits any more, or just what little is being written: below the bound at which agents end. */
+  async #fillDisk(): Promise<void> {
+    const { disk, random } = this.#options;
+    disk?.fill(random() < 0.5 ? 0 : LITTLE_BYTES);
+    await this.#tendFor(300 + random() * 1_500);
+    disk?.empty();
   }
 
   async #isDone(): Promise<boolean> {

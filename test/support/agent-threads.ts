@@ -10,15 +10,16 @@ import {
   readlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
+import { boundLine } from "../../shared/agent/bound.ts";
 import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.ts";
 import { parseEvent } from "../../shared/agent/events.ts";
 import { foldEvents } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
-import { threadPath } from "../../shared/agent/paths.ts";
+import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "./folders.ts";
 import { listProcesses, signal } from "./processes.ts";
 import { programFile } from "./programs.ts";
@@ -129,6 +130,26 @@ export class AgentThread {
       content: [{ type: "text", text }],
       ...fields,
     });
+    return messageId;
+  }
+
+  /** A message of any length, with a picture if one is given, as the sidecar would put it into the inbox. */
+  writeWhole(text: string, picture?: { name: string; bytes: Buffer }): string {
+    const messageId = randomUUID();
+    const content: object[] = [{ type: "text", text }];
+    if (picture) {
+      mkdirSync(join(this.folder, "attachments"), { recursive: true });
+      writeFileSync(join(this.folder, "attachments", picture.name), picture.bytes);
+      content.push({ type: "image", mimeType: "image/png", uri: `attachments/${picture.name}` });
+    }
+    const line = { op: "message", messageId, source: "discord:7", content };
+    const { value, blobs } = boundLine(line, Number.POSITIVE_INFINITY);
+    for (const { sha256, body } of blobs) {
+      const path = blobPath(this.folder, sha256);
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, body);
+    }
+    this.append(value);
     return messageId;
   }
 

@@ -43,7 +43,13 @@ export function mountDisk(path: string, megabytes: number): SmallDisk {
     freeBytes,
     fill: (leftBytes) => {
       const bytes = freeBytes() - leftBytes;
-      if (bytes > 0) writeFileSync(ballast(count++), Buffer.alloc(bytes));
+      if (bytes <= 0) return;
+      try {
+        writeFileSync(ballast(count++), Buffer.alloc(bytes));
+      } catch (error) {
+        // Others took some of it meanwhile: now it is full.
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+      }
     },
     empty: () => {
       while (count > 0) rmSync(ballast(--count), { force: true });
