@@ -28,8 +28,15 @@ export interface Engine<State extends EngineState = EngineState> {
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
   /** What it would load of the thread's directory; undefined if that is nothing. */
   lookAround(config: ThreadConfig, env: Env): Brought | undefined;
-  /** Whether the engine still has the conversation, and which of these deliveries are in it. */
-  look(sessionId: string, deliveryIds: readonly string[], env: Env): Promise<Conversation>;
+  /**
+   * Whether the engine still has the conversation, and which of these deliveries are in it. One that lacks the line
+   * `lastAt`, which the engine had saved, is not the conversation any more.
+   */
+  look(
+    sessionId: string,
+    wanted: { deliveryIds: readonly string[]; lastAt: string | undefined },
+    env: Env,
+  ): Promise<Conversation>;
   /** Which calls the engine has saved: one that is not would be unknown to it after a crash, and run twice. */
   savedCalls(sessionId: string, env: Env): { has(toolCallId: string): boolean; close(): void };
   /** Program, arguments and environment of the next process. */

@@ -218,7 +218,8 @@ export class Runner {
     await killMarked(this.#options.folder);
     if (sessionId === undefined) return { exists: false, delivered: new Set() };
     const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
-    return this.#options.engine.look(sessionId, deliveryIds, this.#env);
+    const lastAt = this.#fold.engine?.lastAt;
+    return this.#options.engine.look(sessionId, { deliveryIds, lastAt }, this.#env);
   }
 
   async #end(seat: Seat, reason: EndReason, isGentle: boolean): Promise<void> {

@@ -46,7 +46,8 @@ export function planGeneration(
   const reseeded = !exists && hasHistory;
   const launch: Launch = {
     generation,
-    sessionId: reseeded || sessionId === undefined ? randomUUID() : sessionId,
+    // What is left of a conversation that is gone may still hold its id.
+    sessionId: exists && sessionId !== undefined ? sessionId : randomUUID(),
     resumed: exists,
     reseeded,
     takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),

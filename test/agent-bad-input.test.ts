@@ -1,11 +1,19 @@
 /** What can be wrong with an agent thread's folder, engine and input: each is told in a sentence. */
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { boundLine } from "../shared/agent/bound.ts";
+import { describe, expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
-import { blobPath, threadPath } from "../shared/agent/paths.ts";
-import { bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
+import { threadPath } from "../shared/agent/paths.ts";
+import { type AgentThread, bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
 import { until } from "./support/wait.ts";
 
 const open = openThreads();
@@ -87,14 +95,7 @@ test("an engine's line that is longer than anybody reads: told, and the thread c
 test("200 KB of text reach the engine whole; the transcript's line stays short", async () => {
   const thread = open();
   const text = says(`${"0123456789".repeat(20_000)} end`, { text: "Read." });
-  const line = { op: "message", messageId: "big", source: "discord:7", content: [{ type: "text", text }] };
-  const { value, blobs } = boundLine(line, Number.POSITIVE_INFINITY);
-  for (const { sha256, body } of blobs) {
-    const path = blobPath(thread.folder, sha256);
-    mkdirSync(join(path, ".."), { recursive: true });
-    writeFileSync(path, body);
-  }
-  thread.append(value);
+  thread.writeWhole(text);
   thread.start();
   await thread.event("turn_end");
   expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Read."]);
@@ -156,22 +157,75 @@ test("a tool's long output: the event keeps head and tail, the body lies in blob
   }
 });
 
-test("the engine has lost its conversation: a new one is told the transcript, and people are told", async () => {
-  const thread = open({ timeouts: { idleSeconds: 1 } });
-  thread.write(says("remember the word plover", { text: "I will." }));
-  thread.start();
-  await thread.event("turn_end");
-  await thread.ended();
-  rmSync(join(thread.home, ".claude"), { recursive: true });
-  thread.write(says("which word?", { text: "Plover." }));
-  thread.start();
-  await thread.event("turn_end", 2);
-  const [first, second] = thread.of("engine_start");
-  expect(second).toMatchObject({ resumed: false, reseeded: true });
-  expect(second?.sessionId).not.toBe(first?.sessionId);
-  const echo = readFileSync(join(thread.folder, "engine.2.jsonl"), "utf8");
-  expect(echo).toContain("remember the word plover");
-  expect(thread.of("notice")).toMatchObject([{ title: "The conversation begins anew" }]);
+describe("the engine has lost its conversation: a new one is told the transcript, and people are told", () => {
+  /** Two turns are over, and the engine has gone. The scripted model says them again when it is told of them. */
+  const openRested = async () => {
+    const thread = open({ timeouts: { idleSeconds: 1 } });
+    thread.write(says("remember the word plover", { text: "I will." }));
+    thread.start();
+    await thread.event("turn_end");
+    thread.write(says("do you?", { text: "I do." }));
+    await thread.event("turn_end", 2);
+    await thread.ended();
+    return thread;
+  };
+  /** The engine's file of the conversation. */
+  const sessionFile = (thread: AgentThread) => {
+    const projects = join(thread.home, ".claude/projects");
+    const names = readdirSync(projects, { recursive: true, encoding: "utf8" });
+    return join(projects, names.find((name) => name.endsWith(".jsonl")) ?? "");
+  };
+  const cut = (thread: AgentThread) => {
+    const file = sessionFile(thread);
+    const text = readFileSync(file, "utf8");
+    expect(text.slice(0, text.length / 2)).toContain("I will.");
+    truncateSync(file, Math.floor(statSync(file).size / 2));
+  };
+
+  test.each<[string, (thread: AgentThread) => void]>([
+    ["with all others", (thread) => rmSync(join(thread.home, ".claude"), { recursive: true })],
+    ["deleted", (thread) => rmSync(sessionFile(thread))],
+    ["emptied", (thread) => truncateSync(sessionFile(thread))],
+    ["cut in its middle", cut],
+  ])("%s", async (_, lose) => {
+    const thread = await openRested();
+    lose(thread);
+    thread.write("which word?");
+    thread.start();
+    await thread.event("turn_end", 3);
+    const [first, second] = thread.of("engine_start");
+    expect(second).toMatchObject({ resumed: false, reseeded: true });
+    expect(second?.sessionId).not.toBe(first?.sessionId);
+    const echo = readFileSync(join(thread.folder, "engine.2.jsonl"), "utf8");
+    for (const part of ["remember the word plover", "You: I do.", "which word?"])
+      expect(echo).toContain(part);
+    expect(thread.of("notice")).toMatchObject([{ title: "The conversation begins anew" }]);
+    expect(thread.of("delivery")).toHaveLength(3);
+    // The new one is a conversation like any other.
+    await thread.ended();
+    thread.write("thanks");
+    thread.start();
+    await thread.event("turn_end", 4);
+    expect(thread.of("engine_start")[2]).toMatchObject({ resumed: true, sessionId: second?.sessionId });
+  });
+
+  test("while it is being resumed: the message is not lost", async () => {
+    const thread = await openRested();
+    // The program finds its file gone that the runner has just seen.
+    const program = join(thread.folder, "..", "program.sh");
+    const whole = [DEMO.program, ...DEMO.args].join(" ");
+    const lose = `case "$*" in *--resume*) rm -f ${sessionFile(thread)} ;; esac`;
+    writeFileSync(program, `#!/bin/sh\n${lose}\nexec ${whole} "$@"\n`, { mode: 0o755 });
+    const config = JSON.parse(readFileSync(threadPath(thread.folder, "config"), "utf8"));
+    writeFileSync(threadPath(thread.folder, "config"), JSON.stringify({ ...config, launch: { program } }));
+    thread.write("which word?");
+    thread.start();
+    const last = await until("an engine", () => thread.of("engine_start").find(({ reseeded }) => reseeded));
+    await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+    const output = readFileSync(join(thread.folder, `engine.${last.generation}.jsonl`), "utf8");
+    expect(output).toContain("which word?");
+    expect(thread.of("delivery")).toHaveLength(3);
+  });
 });
 
 test("an error of the model's API fails the turn in the engine's own words; a message goes on", async () => {

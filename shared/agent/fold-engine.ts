@@ -10,10 +10,26 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, threadId: event.threadId };
     case "engine_start": {
       const { generation, engine, sessionId, version, model, modeId } = event;
-      const started = { generation, isUp: true, engine, sessionId, version, model, modeId, takenCount: 0 };
+      const lastAt = event.resumed ? fold.engine?.lastAt : undefined;
+      const started = {
+        generation,
+        isUp: true,
+        engine,
+        sessionId,
+        version,
+        model,
+        modeId,
+        takenCount: 0,
+        ...(lastAt && { lastAt }),
+      };
       const { trust: _, ...rest } = fold;
       return { ...rest, engine: started };
     }
+    case "agent_message":
+    case "tool_call":
+      // A sub-agent's lines are saved elsewhere.
+      if (!fold.engine || event.parentToolCallId !== undefined) return fold;
+      return { ...fold, engine: { ...fold.engine, lastAt: event.at } };
     case "engine_end":
       return endEngine(fold, event);
     case "current_mode_update":
@@ -44,6 +60,7 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
 /** Work that its end cut off: it may be taken up again. */
 function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   const engine = fold.engine && { ...fold.engine, isUp: false };
+  if (engine && event.reason !== "idle") delete engine.lastAt;
   const next = { ...fold, engine, backgroundTasks: [], endedGeneration: event.generation };
   if (event.reason !== "crashed") return next;
   // What waits for a person was not cut off: the answer takes it up, and no limit counts.

@@ -23,6 +23,11 @@ export interface ThreadFold {
     modeId: string;
     /** Deliveries that this process has taken. */
     takenCount: number;
+    /**
+     * The engine's id of the last line that it must have saved, if that is known: a conversation without it is not
+     * whole. A crash may keep the last lines from being saved.
+     */
+    lastAt?: string;
   } | null;
   /** The newest process whose end is written down; 0 if there is none. */
   endedGeneration: number;

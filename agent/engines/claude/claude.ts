@@ -16,7 +16,7 @@ import {
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
 import { SavedCalls } from "./saved-calls.ts";
-import { findDelivered } from "./session-file.ts";
+import { readConversation } from "./session-file.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 import { findVersionProblem } from "./version.ts";
@@ -28,10 +28,9 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     name,
     check: checkProgram,
     lookAround: ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
-    look: async (sessionId, deliveryIds, env) => {
+    look: async (sessionId, wanted, env) => {
       const file = findSession(sessionId, env);
-      if (file === undefined) return { exists: false, delivered: new Set() };
-      return { exists: true, delivered: await findDelivered(file, deliveryIds) };
+      return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
     savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
     plan: planLaunch,

@@ -1,10 +1,12 @@
 /**
- * claude's own file of a conversation, read for one question: which of our messages are in it. Its format is
+ * claude's own file of a conversation, read for two questions: is it whole, and which of our
+ * messages are in it. Its format is
  * private; three fields name a message's id. claude drops a message whose id it knows: that is the second guard.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import * as z from "zod";
+import type { Conversation } from "../../engine.ts";
 
 const entry = z.looseObject({
   type: z.string().optional(),
@@ -13,16 +15,25 @@ const entry = z.looseObject({
   attachment: z.looseObject({ source_uuid: z.string().optional() }).optional(),
 });
 
-export async function findDelivered(file: string, deliveryIds: readonly string[]): Promise<Set<string>> {
-  const found = new Set<string>();
-  if (deliveryIds.length === 0) return found;
+/** A file in which nobody speaks, or that lacks a line which it had, is no conversation: it was emptied, or cut. */
+export async function readConversation(
+  file: string,
+  { deliveryIds, lastAt }: { deliveryIds: readonly string[]; lastAt: string | undefined },
+): Promise<Conversation> {
+  const delivered = new Set<string>();
+  let isSpoken = false;
+  let isWhole = lastAt === undefined;
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
   for await (const line of lines) {
+    isSpoken ||= SPOKEN.test(line);
+    isWhole ||= lastAt !== undefined && line.includes(`"uuid":"${lastAt}"`);
     if (!deliveryIds.some((id) => line.includes(id))) continue;
-    for (const id of idsIn(line)) if (deliveryIds.includes(id)) found.add(id);
+    for (const id of idsIn(line)) if (deliveryIds.includes(id)) delivered.add(id);
   }
-  return found;
+  return isSpoken && isWhole ? { exists: true, delivered } : { exists: false, delivered: new Set() };
 }
+
+const SPOKEN = /"type":"(user|assistant|attachment)"/;
 
 function idsIn(line: string): string[] {
   const parsed = entry.safeParse(parseJson(line));

@@ -39,6 +39,8 @@ function finish(
   const rest = { ...state, costUsd, turn: null, taken: [], tools: {}, live: {} };
   if (!state.turn && state.taken.length === 0 && !result.is_error)
     return { state: rest, events: [...before] };
+  // Before it has begun, it refuses the conversation, not a turn: it ends, and its last words say why.
+  if (!state.turn && !state.isStarted) return { state: rest, events: [...before] };
   // A failure may be printed without a turn: then it is one of its own.
   const started = startTurn(state, line, context);
   const stopReason = stopReasonOf(result);
