@@ -71,11 +71,11 @@ const MAX_CELL_CHARACTERS = 60;
 /** Columns under one another, without the marks. */
 function alignTable(rows: readonly string[]): string {
   const cells = rows.map((row) => row.trim().slice(1, -1).split("|").slice(0, MAX_TABLE_COLUMNS).map(trim));
-  const width = (column: number) =>
-    Math.min(MAX_CELL_CHARACTERS, Math.max(...cells.map((row) => (row[column] ?? "").length)));
   const isRule = (row: readonly string[]) => row.every((cell) => /^:?-+:?$/.test(cell));
-  const widths = Array.from({ length: Math.max(...cells.map(({ length }) => length)) }, (_, i) => i).map(
-    (column) => (cells.every((row) => isRule(row)) ? 3 : width(column)),
+  const told = cells.filter((row) => !isRule(row));
+  const columns = Math.max(0, ...cells.map(({ length }) => length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.min(MAX_CELL_CHARACTERS, Math.max(1, ...told.map((row) => (row[column] ?? "").length))),
   );
   const draw = (row: readonly string[]) =>
     widths

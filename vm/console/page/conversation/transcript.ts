@@ -153,7 +153,10 @@ export class Transcript {
   #take(block: Block, { events, start }: Parsed, offset: number): void {
     const at = this.#blocks.indexOf(block);
     const end = Math.max(block.to, offset);
-    this.#moveBound(this.#blocks[at - 1], start);
+    const head: Block[] = [];
+    // Its bound was moved since it was asked for: what it begins with was not in the answer.
+    if (block.isExact && block.from < start) head.push({ ...newBlock(block.from, start), isExact: true });
+    else this.#moveBound(this.#blocks[at - 1], start);
     // A line that its end lies in goes on in the next block, or in a block of its own if that one is loaded.
     for (const next of this.#blocks.slice(at + 1)) {
       if (next.isExact) break;
@@ -164,6 +167,7 @@ export class Transcript {
     if (!isWhole) this.#blocks.splice(at + 1, 0, { ...newBlock(offset, end), isExact: true });
     Object.assign(block, { from: start, to: offset, isExact: true, rows: this.#story.add(events) });
     note(block, events);
+    this.#blocks.splice(at, 0, ...head);
     this.#blocks = this.#blocks.filter(({ from, to }) => from < to);
     this.#setOpenSince();
   }
