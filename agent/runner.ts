@@ -15,7 +15,7 @@ import { contentOf } from "./content.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type Action, decide, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, Env } from "./engine.ts";
-import { EngineProcess } from "./process/engine-process.ts";
+import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -208,6 +208,8 @@ export class Runner {
     this.#thread.noteLaunch(launch);
     const trusted = configOfLeave(config, leave);
     const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
+    // While a delivery is open, an older output may tell that it was taken.
+    if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
     const process = EngineProcess.start(folder, generation, plan, () => this.#waker.wake());
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     this.#seat.send("open", engine.open(), Date.now());

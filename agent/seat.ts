@@ -30,6 +30,10 @@ export class Seat implements Running {
     this.idleSinceMs = nowMs;
   }
 
+  get outputBytes(): number {
+    return this.process.output.byte;
+  }
+
   get state(): EngineState {
     return this.#state;
   }

@@ -1,4 +1,6 @@
 /** The runner of agent threads, as a process, with the scripted stand-in as its engine. */
+import { appendFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
 import { bash, openThreads, says } from "./support/agent-threads.ts";
@@ -36,4 +38,31 @@ test("an ask waits for its answer, and the call runs then", async () => {
   expect(thread.of("permission_response")).toMatchObject([{ optionId: "once", by: "discord:7" }]);
   expect(thread.of("tool_call_update").map(({ status }) => status)).toEqual(["in_progress", "completed"]);
   await until("the pane to show it", () => thread.pane.includes("done"));
+});
+
+test("an engine that has printed much ends at the next rest; the next message goes on", async () => {
+  const thread = open(); // at rest it would be kept for two minutes
+  thread.write(says("one", { text: "First." }));
+  thread.start();
+  await thread.event("turn_end");
+  const line = `{"type":"keep_alive","padding":"${"x".repeat(100_000)}"}\n`;
+  appendFileSync(join(thread.folder, "engine.1.jsonl"), line.repeat(340));
+  expect(await thread.event("engine_end")).toMatchObject({ reason: "idle", generation: 1 });
+  expect(await thread.ended()).toBe(0);
+  thread.write(says("two", { text: "Second." }));
+  thread.start();
+  await thread.event("turn_end", 2);
+  expect(thread.of("engine_start")[1]).toMatchObject({ generation: 2, resumed: true });
+});
+
+test("what earlier engines printed is removed, but for the last two", async () => {
+  const thread = open({ timeouts: { idleSeconds: 1 } });
+  for (let generation = 1; generation <= 4; generation++) {
+    thread.write(says("more", { text: `Answer ${generation}.` }));
+    thread.start();
+    await thread.event("turn_end", generation);
+    await thread.ended();
+  }
+  const outputs = readdirSync(thread.folder).filter((name) => /^engine\.\d+\.jsonl$/.test(name));
+  expect(outputs.sort()).toEqual(["engine.2.jsonl", "engine.3.jsonl", "engine.4.jsonl"]);
 });

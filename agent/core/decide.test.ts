@@ -25,6 +25,7 @@ function running(fields: Partial<Running> = {}): Running {
     state,
     sinceMs: START,
     idleSinceMs: START,
+    outputBytes: 0,
     sent: new Map(),
     held: new Set(),
     isEnding: false,

@@ -15,6 +15,8 @@ export interface Running {
   sinceMs: number;
   /** Since nothing is to be done. */
   idleSinceMs: number;
+  /** So much it has printed. */
+  outputBytes: number;
   /** What this runner has sent, by key, and when. A control is sent again if nothing comes of it. */
   sent: ReadonlyMap<string, number>;
   /** Requests before calls that the engine has not saved yet. */
@@ -40,6 +42,8 @@ export type Action =
 
 /** A control that nothing came of is sent again. */
 const RESEND_MS = 5_000;
+/** An engine that has printed so much makes room for another at the next rest. */
+const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 /** An engine that does not open in this time never will. */
 const OPEN_TIMEOUT_MS = 120_000;
 /** A resumed conversation that is silent so long had come to its end before. */
@@ -107,7 +111,10 @@ function findEnd(
     return { reason: "parked", isGentle: false };
   }
   if (!isIdle(fold, running)) return undefined;
-  return nowMs - running.idleSinceMs > idleSeconds * 1_000 ? { reason: "idle", isGentle: true } : undefined;
+  // The next one prints into a file of its own: so what a long conversation takes on the disk is bounded.
+  const isLong = running.outputBytes > MAX_OUTPUT_BYTES;
+  const isOver = isLong || nowMs - running.idleSinceMs > idleSeconds * 1_000;
+  return isOver ? { reason: "idle", isGentle: true } : undefined;
 }
 
 /** Nothing runs, nothing waits: the engine may go. */

@@ -1,6 +1,16 @@
 /** One process of the engine: started here or found alive, fed through its FIFO, read from its file. */
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, fstatSync, openSync, readlinkSync, readSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  rmSync,
+} from "node:fs";
+import { join } from "node:path";
 import { engineErrorPath, engineInputPath, engineOutputPath } from "../../shared/agent/paths.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
@@ -10,6 +20,8 @@ import { killMarked, listMarked, signal } from "./orphans.ts";
 
 /** A Write of 1 MB comes as one line, several times escaped; images too. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Of the newest processes: what they printed tells people why one died. */
+const KEPT_OUTPUTS = 3;
 const END_TIMEOUT_MS = 3_000;
 const ERROR_BYTES = 2_000;
 
@@ -124,6 +136,14 @@ export class EngineProcess {
     this.#input?.close();
     this.output.close();
     rmSync(engineInputPath(this.#folder, this.generation), { force: true });
+  }
+}
+
+/** Removes what processes of the engine have printed that ended long ago: the transcript has all of it. */
+export function removeOldOutputs(folder: string, generation: number): void {
+  for (const name of readdirSync(folder)) {
+    const [, ended] = /^engine\.(\d+)\.(?:jsonl|err)$/.exec(name) ?? [];
+    if (ended !== undefined && Number(ended) <= generation - KEPT_OUTPUTS) rmSync(join(folder, name));
   }
 }
 
