@@ -57,6 +57,21 @@ describe("a viewer", () => {
     await viewer.close();
   });
 
+  test("sends a character whose bytes come one after the other, however late", async () => {
+    await openTerminal(sidecar.client, "cut", "stty raw -echo; echo ready; exec cat -v");
+    const viewer = await attach(sidecar, "cut");
+    await viewer.untilScreen("ready");
+    viewer.socket.send(Buffer.from([0x78, 0xe6]));
+    await viewer.untilScreen("x");
+    // tmux has given up waiting by the time at which another viewer has its first screen.
+    const other = await attach(sidecar, "cut");
+    await other.untilScreen("ready");
+    viewer.socket.send(Buffer.from([0xbc]));
+    viewer.socket.send(Buffer.from([0xa2, 0x79]));
+    await viewer.untilScreen('M-fM-<M-"y');
+    await Promise.all([viewer.close(), other.close()]);
+  });
+
   test("keys that come before tmux has its terminal go in as they are", async () => {
     await openTerminal(
       sidecar.client,

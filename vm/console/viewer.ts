@@ -15,6 +15,7 @@ import { assertNever } from "../../shared/errors.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
 import { TypingPace } from "./typing-pace.ts";
 import { Unread } from "./unread.ts";
+import { WholeCharacters } from "./whole-characters.ts";
 
 /** What a viewer needs to know of its thread. */
 export type ViewedThread = Pick<Thread, "threadId" | "status" | "exitCode" | "signal" | "cols" | "rows">;
@@ -63,6 +64,7 @@ export class Viewer {
   readonly #socket: WebSocket;
   readonly #unread: Unread;
   readonly #typing: TypingPace;
+  readonly #characters = new WholeCharacters();
   #thread: ViewedThread;
   #client: AttachedClient | undefined;
   /** The size of the tmux client's terminal, and the one that it shall have. */
@@ -162,7 +164,7 @@ export class Viewer {
     if (!Buffer.isBuffer(data)) throw new Error("ws is set to hand out buffers");
     if (isBinary) {
       if (this.#options.mode === "view") return;
-      this.#client?.write(data);
+      this.#client?.write(this.#characters.take(data));
       this.#typing.spend(data.length);
       return;
     }
