@@ -96,7 +96,7 @@ export function ratioRow(
 
 export function formatRow({ name, ours, baseline, isMet, bar }: Row): string {
   const ratio = baseline === undefined ? "" : `${round(ours / baseline)} ×`;
-  return `${name.padEnd(48)} ${round(ours).padStart(10)} ${(baseline === undefined ? "" : round(baseline)).padStart(10)} ${ratio.padStart(9)}  ${bar.padEnd(10)} ${isMet ? "met" : "MISSED"}`;
+  return `${name.padEnd(56)} ${round(ours).padStart(10)} ${(baseline === undefined ? "" : round(baseline)).padStart(10)} ${ratio.padStart(9)}  ${bar.padEnd(10)} ${isMet ? "met" : "MISSED"}`;
 }
 
 function round(value: number): string {

@@ -14,6 +14,7 @@ import { until } from "../../test/support/wait.ts";
 
 export interface BenchAgent {
   name: string;
+  isReal: boolean;
   program: string;
   env: Record<string, string>;
   /** How often it has asked its model so far. The stand-in has none: it says when it would. */
@@ -34,6 +35,7 @@ const ASKS = '"subtype":"init"';
 function standIn(): BenchAgent {
   return {
     name: "stand-in",
+    isReal: false,
     program: STAND_IN,
     env: {},
     countRequests: (folder) => {
@@ -67,6 +69,7 @@ async function startClaude(): Promise<BenchAgent> {
   const countRequests = () => model.requests.filter(({ tools }) => tools?.length).length;
   return {
     name: "claude",
+    isReal: true,
     program,
     env,
     countRequests,
