@@ -1,11 +1,11 @@
 /** Environment → local Discord → signals. */
-import { rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { ConfigError, loadDotEnv, parseEnv } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
+import { writeWhole } from "../shared/whole-file.ts";
 import { runLocalDiscord } from "./run.ts";
-import { writeFileAtomically } from "./store.ts";
 
 const schema = z.object({
   LOCAL_DISCORD_PORT: z.coerce
@@ -38,7 +38,8 @@ async function main(): Promise<void> {
     });
   }
   // What a relay is to be started with.
-  writeFileAtomically(
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  writeWhole(
     envFile,
     [
       `DISCORD_API_URL=${discord.apiUrl}`,

@@ -1,7 +1,8 @@
 /** The state file: the world as JSON, written whole to a temporary file and renamed, readable by its owner only. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
+import { writeWhole } from "../shared/whole-file.ts";
 import type { World, WorldData } from "./state.ts";
 
 const DEBOUNCE_MS = 500;
@@ -52,15 +53,8 @@ export function saveWorldData(path: string, data: WorldData): void {
     Object.entries(data).map(([key, value]) => [key, value instanceof Map ? [...value] : value]),
   );
   const messages = [...data.messages].map(([id, list]) => [id, [...list]]);
-  writeFileAtomically(path, JSON.stringify({ version: VERSION, ...plain, messages }));
-}
-
-/** Never half a file, and never readable by others. */
-export function writeFileAtomically(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.tmp`;
-  writeFileSync(temporary, text, { mode: 0o600, flush: true });
-  renameSync(temporary, path);
+  writeWhole(path, JSON.stringify({ version: VERSION, ...plain, messages }), { isDurable: true });
 }
 
 /** Saves at most every half second while something changes. `close` saves what is left. */

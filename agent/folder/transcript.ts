@@ -1,19 +1,11 @@
 /** The transcript's one writer: gives events their place, keeps lines short, folds what it wrote. */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { type Blob, boundLine } from "../../shared/agent/bound.ts";
 import { type EventBody, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { emptyFold, FOLD_VERSION, foldEvent } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import { writeWhole } from "../../shared/whole-file.ts";
 import { AppendFile } from "./append-file.ts";
 import { LineFile } from "./line-file.ts";
 
@@ -147,11 +139,7 @@ export class Transcript {
     const path = blobPath(this.#folder, sha256);
     if (existsSync(path)) return;
     mkdirSync(threadPath(this.#folder, "blobs"), { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.new`, body, { mode: 0o600 });
-    const fd = openSync(`${path}.new`, "r");
-    fsyncSync(fd);
-    closeSync(fd);
-    renameSync(`${path}.new`, path);
+    writeWhole(path, body, { isDurable: true, part: `${path}.${process.pid}` });
   }
 }
 

@@ -1,8 +1,9 @@
 /** What people decided about directories: a file a decision, named by the key of what it was about. */
-import { mkdirSync, renameSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { findJson, replaceJson } from "../folder/json-file.ts";
+import { writeWhole } from "../../shared/whole-file.ts";
+import { findJson } from "../folder/json-file.ts";
 
 const decisionSchema = z.object({ dir: z.string(), isTrusted: z.boolean(), decidedAt: z.iso.datetime() });
 
@@ -19,7 +20,5 @@ export function keepDecision(
 ): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${key}.json`);
-  const part = `${path}.${process.pid}`;
-  replaceJson(part, decision, true);
-  renameSync(part, path);
+  writeWhole(path, `${JSON.stringify(decision)}\n`, { isDurable: true, part: `${path}.${process.pid}` });
 }

@@ -1,19 +1,10 @@
 /** The folders of agent threads, below `STATE_DIR/threads`: made, found, measured, removed. */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { writeWhole } from "../../shared/whole-file.ts";
 
 export class AgentFolders {
   /** Holds them all. */
@@ -37,7 +28,7 @@ export class AgentFolders {
     const folder = this.of(config.threadId);
     this.remove(config.threadId);
     mkdirSync(folder, { mode: 0o700 });
-    writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`);
+    writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`, { isDurable: true });
     return folder;
   }
 
@@ -67,21 +58,8 @@ export class AgentFolders {
 
   /** A copy of the status for people and scripts; nothing of ours reads it back. */
   writeStatus(threadId: string, status: string): void {
-    writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`);
+    writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`, { isDurable: true });
   }
-}
-
-/** The file is there whole or as it was before. */
-function writeWhole(file: string, text: string): void {
-  const part = `${file}.part`;
-  const fd = openSync(part, "w", 0o600);
-  try {
-    writeFileSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(part, file);
 }
 
 async function sizeOf(folder: string): Promise<number> {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -56,4 +56,16 @@ test("a long message is never cut: its body is a file of its own", () => {
   expect(Buffer.byteLength(line)).toBeLessThan(64 * 1024);
   const whole = unboundLine(parseInboxLine(line), (sha256) => readFileSync(blobPath(folder, sha256), "utf8"));
   expect(whole).toMatchObject({ content: [{ type: "text", text }] });
+});
+
+test("half a body that a full disk left is written anew when the message is sent again", () => {
+  const text = "é".repeat(100_000);
+  const inbox = new Inbox(folder);
+  inbox.append([message("m1", text)]);
+  const [sha256 = ""] = readdirSync(threadPath(folder, "blobs"));
+  const file = blobPath(folder, sha256);
+  truncateSync(file, 4096);
+  inbox.append([message("m1", text)]);
+  expect(readFileSync(file)).toHaveLength(Buffer.byteLength(text));
+  expect(readdirSync(threadPath(folder, "blobs"))).toEqual([sha256]);
 });

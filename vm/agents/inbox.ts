@@ -1,19 +1,18 @@
 /** The inbox of an agent thread: the sidecar's side. The sidecar alone appends to it, the runner alone reads it. */
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   readSync,
   statSync,
-  writeFileSync,
   writeSync,
 } from "node:fs";
 import { boundLine } from "../../shared/agent/bound.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
 export class Inbox {
@@ -86,15 +85,11 @@ export class Inbox {
 
   #writeBlob(sha256: string, body: Buffer): void {
     const file = blobPath(this.#folder, sha256);
-    if (existsSync(file)) return;
+    // Its name says what is in it, but a crash of an older version may have left half of it there.
+    if (statSync(file, { throwIfNoEntry: false })?.size === body.length) return;
     mkdirSync(threadPath(this.#folder, "blobs"), { recursive: true, mode: 0o700 });
-    const fd = openSync(file, "w", 0o600);
-    try {
-      writeFileSync(fd, body);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    // The runner may be writing the same one.
+    writeWhole(file, body, { isDurable: true, part: `${file}.${process.pid}` });
   }
 }
 

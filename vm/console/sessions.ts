@@ -3,8 +3,9 @@
  * nobody out; another token signs everybody out.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { writeWhole } from "../../shared/whole-file.ts";
 
 const LIFETIME_MS = 12 * 60 * 60_000;
 /** More people than will ever use one sidecar; beyond it the oldest goes. */
@@ -53,12 +54,10 @@ export class Sessions {
     if (this.#expiresAt.delete(this.#keyOf(secret))) this.#keep();
   }
 
-  /** The file is there whole or as it was before. */
   #keep(): void {
     const { file, onTrouble } = this.#options;
     try {
-      writeFileSync(`${file}.part`, JSON.stringify([...this.#expiresAt]), { mode: 0o600 });
-      renameSync(`${file}.part`, file);
+      writeWhole(file, JSON.stringify([...this.#expiresAt]));
     } catch (error) {
       onTrouble(error);
     }
