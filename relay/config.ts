@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
+import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
 
@@ -67,14 +67,7 @@ export interface RelayConfig {
 /** @throws ConfigError with every problem at once. */
 export function parseRelayConfig(environment: Record<string, string | undefined>): RelayConfig {
   const env = withoutBlanks(environment);
-  const problems: string[] = [];
-  let values: z.infer<typeof schema> | undefined;
-  try {
-    values = parseEnv(schema, env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    problems.push(...error.problems);
-  }
+  const { values, problems } = tryEnv(schema, env);
   const vmToken = env["VM_TOKEN"] || findToken(resolve(env["STATE_DIR"] || "/data/threadmux"));
   if (vmToken === undefined) {
     problems.push("VM_TOKEN: missing; the sidecar's token is needed (or STATE_DIR, where it keeps one)");

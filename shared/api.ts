@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { agentConfigSchema } from "./agent/config.ts";
-import { AWAITING } from "./agent/files.ts";
+import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
@@ -47,18 +47,7 @@ export type ThreadType = z.infer<typeof threadTypeSchema>;
  * Of agents: `idle`: it waits for a message. `waiting`: it waits for an answer of a person. `queued`: it waits for a
  * free place. `paused`: a person holds it. `failed`: it can't go on by itself. `locked`: it was branched.
  */
-export const threadStatusSchema = z.enum([
-  "running",
-  "waiting",
-  "queued",
-  "idle",
-  "paused",
-  "failed",
-  "locked",
-  "exited",
-  "killed",
-  "lost",
-]);
+export const threadStatusSchema = z.enum([...THREAD_STATUSES, "exited", "lost"]);
 export type ThreadStatus = z.infer<typeof threadStatusSchema>;
 
 /** An open thread counts against `MAX_THREADS` and can be killed; an ended one only has its log and row. */

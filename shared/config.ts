@@ -30,16 +30,24 @@ export function parseEnv<S extends z.ZodObject>(
   schema: S,
   env: Record<string, string | undefined>,
 ): z.infer<S> {
+  const { values, problems } = tryEnv(schema, env);
+  if (values) return values;
+  throw new ConfigError(problems);
+}
+
+/** The same for who looks for more problems before all are told: `values` is there if `problems` is empty. */
+export function tryEnv<S extends z.ZodObject>(
+  schema: S,
+  env: Record<string, string | undefined>,
+): { values: z.infer<S> | undefined; problems: string[] } {
   const present = withoutBlanks(env);
-  const parsed = schema.safeParse(present);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(
-    parsed.error.issues.map((issue) => {
-      const name = issue.path.join(".");
-      const isMissing = name !== "" && present[name] === undefined;
-      return `${name === "" ? "environment" : name}: ${isMissing ? `missing; ${issue.message}` : issue.message}`;
-    }),
-  );
+  const { data: values, error } = schema.safeParse(present);
+  const problems = (error?.issues ?? []).map((issue) => {
+    const name = issue.path.join(".");
+    const isMissing = name !== "" && present[name] === undefined;
+    return `${name === "" ? "environment" : name}: ${isMissing ? `missing; ${issue.message}` : issue.message}`;
+  });
+  return { values, problems };
 }
 
 /**

@@ -2,7 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
-import { ConfigError, parseEnv, withoutBlanks } from "../shared/config.ts";
+import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
@@ -76,14 +76,7 @@ export function parseVmConfig(
   args: readonly string[] = [],
 ): VmConfig {
   const env = withoutBlanks(environment);
-  const problems: string[] = [];
-  let values: z.infer<typeof schema> | undefined;
-  try {
-    values = parseEnv(schema, env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    problems.push(...error.problems);
-  }
+  const { values, problems } = tryEnv(schema, env);
   const stateDir = resolve(env["STATE_DIR"] || "/data/threadmux");
   if (Buffer.byteLength(stateDir) > MAX_STATE_DIR_BYTES) {
     problems.push(`STATE_DIR: must be at most ${MAX_STATE_DIR_BYTES} bytes long, tmux's socket is in it`);
