@@ -7,7 +7,7 @@ import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
 import { CostAccount } from "./cost-account.ts";
 import { type Attributes, type CellRow, tameRows } from "./rows.ts";
-import { type Identifier, type Params, tameSequences } from "./sequences.ts";
+import { type InputHandler, tameSequences } from "./sequences.ts";
 
 const { Terminal } = xtermHeadless;
 const { Unicode11Addon } = unicode11;
@@ -52,7 +52,7 @@ interface Core {
     decPrivateModes: { origin: boolean; reverseWraparound: boolean; wraparound: boolean };
   };
   readonly unicodeService: { wcwidth(codePoint: number): number };
-  readonly _inputHandler: {
+  readonly _inputHandler: InputHandler & {
     readonly _curAttrData: Attributes;
     readonly _parser: {
       currentState: number;
@@ -60,12 +60,6 @@ interface Core {
       _transitions: { table: Uint8Array };
     };
     parse(data: string): void;
-    print(data: Uint32Array, start: number, end: number): void;
-    _eraseAttrData(): Attributes;
-    _restrictCursor(): void;
-    registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
-    registerEscHandler(id: Identifier, handler: () => boolean): void;
-    registerOscHandler(id: number, handler: () => boolean): void;
   };
 }
 

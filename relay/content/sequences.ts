@@ -31,15 +31,18 @@ export interface Taming {
       readonly modes: { insertMode: boolean };
       readonly decPrivateModes: { readonly wraparound: boolean };
     };
-    readonly _inputHandler: {
-      print(data: Uint32Array, start: number, end: number): void;
-      _eraseAttrData(): Attributes;
-      _restrictCursor(): void;
-      registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
-      registerEscHandler(id: Identifier, handler: () => boolean): void;
-      registerOscHandler(id: number, handler: () => boolean): void;
-    };
+    readonly _inputHandler: InputHandler;
   };
+}
+
+/** What xterm does with a character or a sequence, and where others can be put in its place. */
+export interface InputHandler {
+  print(data: Uint32Array, start: number, end: number): void;
+  _eraseAttrData(): Attributes;
+  _restrictCursor(): void;
+  registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
+  registerEscHandler(id: Identifier, handler: () => boolean): void;
+  registerOscHandler(id: number, handler: () => boolean): void;
 }
 
 export interface ErasureListener {
