@@ -14,12 +14,13 @@ import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Endings } from "./threads/endings.ts";
+import { Inbox } from "./threads/inbox.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
 import { Threads } from "./threads/threads.ts";
+import { untilItWorks } from "./threads/until-it-works.ts";
 import { Vm } from "./threads/vm.ts";
-import { untilItWorks } from "./until-it-works.ts";
 
 export interface Relay {
   /** Who the bot is. */
@@ -63,10 +64,12 @@ export async function runRelay(
     const botId = discord.user.id;
     const threadMaker = new ThreadMaker({ api, channelId, guildId, botId, signal: stop.signal, log, now });
     const { isAnsi, pollIntervalMs } = config;
-    const threads = new Threads({ vm, api, budget, channelId, botId, isAnsi, log, now });
+    const inbox = new Inbox({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
+    releasers.add("what needs people", () => inbox.close());
+    const threads = new Threads({ vm, api, budget, inbox, botId, isAnsi, log, now });
     const endings = new Endings({ vm, threads, api, log });
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
-    const poller = new Poller({ vm, threads, endings, pollIntervalMs, log });
+    const poller = new Poller({ vm, threads, endings, pollIntervalMs, inbox, log });
     const inputs = new Inputs({ api, threads, allowedUserIds, log, now, signal: stop.signal });
     const findAll = () => recover({ api, vm, threads, endings, inputs, channelId, guildId, botId, log });
     const what = "find the open threads";
@@ -87,6 +90,7 @@ export async function runRelay(
     // Before the threads end: one that waits for Discord would keep them all from ending.
     releasers.add("waits for Discord", () => requests.leave());
     poller.start();
+    inbox.start();
     log.info(
       { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
       "relay is ready",

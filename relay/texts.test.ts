@@ -3,6 +3,7 @@ import type { Step } from "../shared/agent/api.ts";
 import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
+import { inboxHead, inboxLine } from "./content/lists/inbox.ts";
 import { fitLines, joinBlocks } from "./content/lists/lines.ts";
 import { listLine, statusText, threadChoice } from "./content/lists/threads.ts";
 import { describeEnd, listNotices } from "./content/notices.ts";
@@ -78,6 +79,13 @@ const listsOf = (text: string): string[] => {
   const steps = Array.from({ length: HISTORY_PAGE }, (_, i) => stepOf(text, i));
   const { threadId, number } = agent;
   const line = listLine(agent, 1e15);
+  const inboxItem = {
+    threadId: "api",
+    number: 1,
+    title: text,
+    createdBy: "1",
+    at: "2026-01-01T00:00:00.000Z",
+  };
   return [
     statusText(agent, { branch: text, paused: "the bot may not write there", now: 1e15 }),
     fitLines(
@@ -87,6 +95,10 @@ const listsOf = (text: string): string[] => {
     ...joinBlocks(
       Array.from({ length: 100 }, () => line),
       5,
+    ),
+    fitLines(
+      inboxHead(threadId),
+      Array.from({ length: 100 }, () => inboxLine({ ...inboxItem, kind: "failure", text })),
     ),
     historyText({ threadId, number, steps, hasNewer: true, hasOlder: true, now: 1e15 }),
   ];

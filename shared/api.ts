@@ -197,7 +197,7 @@ function jsonBytes(value: unknown): number {
 }
 export type Delivery = z.infer<typeof deliverySchema>;
 
-const snowflakeSchema = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
+export const snowflakeSchema = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
 /** The relay's name for one message of a thread, such as `page.12`. */
 export const messageKeySchema = z
   .string()
@@ -232,6 +232,8 @@ export const ledgersReplySchema = z.object({
   /** By thread; threads without rows are left out. */
   threads: z.record(z.string(), z.array(ledgerRowSchema)),
 });
+
+export const channelLedgerReplySchema = z.object({ messages: z.array(ledgerRowSchema) });
 
 export const threadSchema = z.object({
   threadId: z.string(),

@@ -8,11 +8,14 @@ import {
   blobReplySchema,
   type ControlRequest,
   controlReplySchema,
+  type InboxItem,
+  inboxReplySchema,
   type Step,
   stepsReplySchema,
 } from "./agent/api.ts";
 import {
   type CreateRequest,
+  channelLedgerReplySchema,
   createReplySchema,
   type Delivery,
   errorReplySchema,
@@ -96,6 +99,11 @@ export class SidecarClient {
   async readThreads(request: OutputsRequest, signal?: AbortSignal): Promise<OutputsReply> {
     const options = { body: request, timeoutMs: this.#timeoutMs + (request.waitMs ?? 0), signal };
     return this.#call("POST", "/threads/output", outputsReplySchema, options);
+  }
+
+  /** What needs people, over all agents. */
+  async listInbox(): Promise<InboxItem[]> {
+    return (await this.#call("GET", "/inbox", inboxReplySchema)).items;
   }
 
   /** What agents wait for people to decide, the oldest first; of one thread or of all. */
@@ -191,6 +199,17 @@ export class SidecarClient {
   async putMessage(threadId: string, key: string, note: MessageRequest): Promise<void> {
     const path = `${threadPath(threadId)}/messages/${encodeURIComponent(key)}`;
     await this.#call("PUT", path, z.undefined(), { body: note });
+  }
+
+  /** As {@link putMessage}, for a Discord channel. */
+  async putChannelMessage(channelId: string, key: string, note: MessageRequest): Promise<void> {
+    const path = `/channel/${encodeURIComponent(channelId)}/messages/${encodeURIComponent(key)}`;
+    await this.#call("PUT", path, z.undefined(), { body: note });
+  }
+
+  async listChannelLedger(channelId: string): Promise<LedgerRow[]> {
+    const path = `/channel/${encodeURIComponent(channelId)}/messages`;
+    return (await this.#call("GET", path, channelLedgerReplySchema)).messages;
   }
 
   /** The ledgers of many threads; a thread without rows is missing. */

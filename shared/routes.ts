@@ -8,12 +8,14 @@ import {
   blobReplySchema,
   controlBodySchemas,
   controlReplySchema,
+  inboxReplySchema,
   stepsQuerySchema,
   stepsReplySchema,
   transcriptQuerySchema,
   transcriptReplySchema,
 } from "./agent/api.ts";
 import {
+  channelLedgerReplySchema,
   createReplySchema,
   createRequestSchema,
   deliverySchema,
@@ -160,6 +162,31 @@ export const ROUTES: readonly Route[] = [
     query: listQuerySchema,
     status: 200,
     reply: ledgersReplySchema,
+    errors: [],
+  },
+  {
+    method: "put",
+    path: "/channel/:id/messages/:key",
+    summary: "Note in the relay's ledger of a Discord channel that a message is about to be sent, or its id",
+    body: messageRequestSchema,
+    status: 204,
+    errors: [],
+  },
+  {
+    method: "get",
+    path: "/channel/:id/messages",
+    summary: "The relay's ledger of a Discord channel",
+    status: 200,
+    reply: channelLedgerReplySchema,
+    errors: [],
+  },
+  {
+    method: "get",
+    path: "/inbox",
+    summary:
+      "What needs people, over all agents: open asks, failures, and turns that ended in the last 24 hours",
+    status: 200,
+    reply: inboxReplySchema,
     errors: [],
   },
   {

@@ -29,6 +29,7 @@ test("the commands are registered", () => {
     "agent",
     "done",
     "export",
+    "inbox",
     "key",
     "kill",
     "resize",

@@ -19,6 +19,11 @@ export interface LedgerOptions {
   put: (key: string, note: MessageRequest) => Promise<void>;
   api: Pick<DiscordApi, "send" | "listMessagesAfter">;
   botId: string;
+  /**
+   * The newest message of anybody, if others write much there too. A message of ours that is in flight is newer than
+   * that, so nothing older has to be looked through.
+   */
+  findNewest?: () => Promise<string | undefined>;
 }
 
 /** A message that was begun: until it has an id, and the id is noted, nothing else is sent or edited. */
@@ -91,6 +96,8 @@ export class Ledger {
   async send(key: string, message: Omit<OutgoingMessage, "nonce">, shows: string): Promise<boolean> {
     const { api, threadId } = this.#options;
     const nonce = this.#notFound?.key === key ? this.#notFound.nonce : randomBytes(15).toString("base64url");
+    // Asked before the intent is noted: what is sent after it is newer.
+    this.#noteNewest((await this.#options.findNewest?.()) ?? "");
     const flight: Flight = { key, after: this.#newest, nonce };
     await this.#put(key, { after: flight.after, nonce });
     this.#flight = flight;
@@ -175,8 +182,9 @@ export class Ledger {
    * a second, so they are read at once.
    */
   async #learn(): Promise<void> {
-    if (this.#hasLooked) return;
-    const { api, threadId } = this.#options;
+    const { api, threadId, findNewest } = this.#options;
+    // There are few, and between them stands what others wrote: they are simply edited.
+    if (this.#hasLooked || findNewest) return;
     const unknown = [...this.#messages].filter(([key, { shows }]) => isPage(key) && shows === undefined);
     const [oldest] = unknown.map(([, { id }]) => id).sort(compareIds);
     if (unknown.length > MAX_UNKNOWN && oldest !== undefined) {

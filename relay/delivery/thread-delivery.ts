@@ -21,7 +21,10 @@ const SOON_MS = 1_000;
 const KEPT_POSTS = 20;
 
 export interface ThreadDeliveryOptions<Reply> {
+  /** Where the messages stand: a thread, or a channel. */
   threadId: string;
+  /** Of a channel, in which others write too: what stands between our messages is never read through. */
+  isShared?: boolean;
   content: Content<Reply>;
   rows: readonly LedgerRow[];
   /** Up to this message all are taken care of. */
@@ -70,7 +73,16 @@ export class ThreadDelivery<Reply> {
     this.#options = options;
     this.#seen = options.seen;
     this.#keptEvents = content.eventCount;
-    this.#ledger = new Ledger({ threadId, rows, put: options.putMessage, api, botId });
+    this.#ledger = new Ledger({
+      threadId,
+      rows,
+      put: options.putMessage,
+      api,
+      botId,
+      ...(options.isShared
+        ? { findNewest: async () => (await api.findChannel(threadId))?.lastMessageId }
+        : {}),
+    });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
     this.#keeper = new MarkKeeper({
       make: () => this.#makeMark(),
@@ -274,6 +286,7 @@ export class ThreadDelivery<Reply> {
 
   /** A message was deleted, by a person or by a relay that died then. */
   async #noteGone(found: string): Promise<void> {
+    if (this.#options.isShared) return this.#ledger.noteGone(found, true);
     const gone = await this.#ledger.findGone(found);
     const pages = this.#pages();
     for (const key of gone) {

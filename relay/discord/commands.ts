@@ -3,6 +3,7 @@ import { agent } from "./commands/agent.ts";
 import type { Command } from "./commands/command.ts";
 import { done } from "./commands/done.ts";
 import { exported } from "./commands/export.ts";
+import { inbox } from "./commands/inbox.ts";
 import { key } from "./commands/key.ts";
 import { kill } from "./commands/kill.ts";
 import { resize } from "./commands/resize.ts";
@@ -12,7 +13,7 @@ import { terminal } from "./commands/terminal.ts";
 import { thread } from "./commands/thread.ts";
 
 export const COMMANDS = new Map<string, Command>(
-  [terminal, agent, done, kill, status, key, resize, screenshot, exported, thread].map((command) => [
+  [terminal, agent, done, kill, status, key, resize, screenshot, exported, thread, inbox].map((command) => [
     command.definition.name,
     command,
   ]),

@@ -3,6 +3,7 @@ import { isOpen, type OutputsReply } from "../../shared/api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Endings } from "./endings.ts";
+import type { Inbox } from "./inbox.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import type { Source, Vm } from "./vm.ts";
@@ -12,6 +13,7 @@ export interface PollerOptions {
   threads: Threads;
   endings: Endings;
   pollIntervalMs: number;
+  inbox: Pick<Inbox, "poke">;
   log: Log;
 }
 
@@ -121,7 +123,10 @@ export class Poller {
       if (!threads.isBusy(threadId)) await endings.closeVanished(threadId);
       return;
     }
+    const { offset } = thread.delivery;
     await thread.accept(replies);
+    const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
+    if (isNews && thread.type === "agent") this.#options.inbox.poke();
     thread.status = news.status;
     // Not a round later: a flood that is not looked at seems to be over.
     if (news.more || this.#leftOut.has(thread)) this.#askAnew();

@@ -3,11 +3,12 @@ import type { LedgerRow, Thread } from "../../shared/api.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
+import type { Inbox } from "./inbox.ts";
 import { type LiveThread, type LiveThreadOptions, openThread } from "./live-thread.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
-  channelId: string;
+  inbox: Pick<Inbox, "say" | "poke">;
 }
 
 export class Threads {
@@ -83,6 +84,7 @@ export class Threads {
     const live = this.#live.get(threadId);
     this.#live.delete(threadId);
     await live?.delivery.close();
+    this.#options.inbox.poke();
   }
 
   /** A Discord thread was archived, locked, or came back. */
@@ -131,12 +133,12 @@ export class Threads {
   }
 
   async #reportForbidden(threadId: string): Promise<void> {
-    const { api, channelId, log } = this.#options;
+    const { inbox, log } = this.#options;
     if (this.#hasReportedForbidden) return;
     this.#hasReportedForbidden = true;
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
     try {
-      await api.send(channelId, { content });
+      await inbox.say(`forbidden.${threadId}`, content);
     } catch (error) {
       if (findRefusal(error) === undefined) throw error;
       log.warn({ err: error }, "could not report lost permissions");

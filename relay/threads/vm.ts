@@ -1,5 +1,5 @@
 /** The sidecar as the relay sees it. On which one a thread lives is known here and nowhere else. */
-import type { AnswerRequest, AskReply, ControlRequest, Step } from "../../shared/agent/api.ts";
+import type { AnswerRequest, AskReply, ControlRequest, InboxItem, Step } from "../../shared/agent/api.ts";
 import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
@@ -41,6 +41,19 @@ export class Vm {
 
   listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
     return this.#client.listThreads({ status });
+  }
+
+  /** What needs people, over all agents. */
+  listInbox(): Promise<InboxItem[]> {
+    return this.#client.listInbox();
+  }
+
+  listChannelLedger(channelId: string): Promise<LedgerRow[]> {
+    return this.#client.listChannelLedger(channelId);
+  }
+
+  putChannelMessage(channelId: string, key: string, note: MessageRequest): Promise<void> {
+    return this.#client.putChannelMessage(channelId, key, note);
   }
 
   /** The ledgers of the open threads; one without rows is missing. */

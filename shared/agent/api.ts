@@ -31,6 +31,23 @@ export const askSchema = z.object({
 export type AskReply = z.infer<typeof askSchema>;
 export const asksReplySchema = z.object({ asks: z.array(askSchema) });
 
+/** Something that needs a person: the one who started the thread. */
+export const inboxItemSchema = z.object({
+  kind: z.enum([...AWAITING, "failure", "end"]),
+  threadId: str,
+  number: z.int(),
+  /** The thread's. */
+  title: str,
+  createdBy: str,
+  /** Since when. */
+  at: z.iso.datetime(),
+  /** What is asked, why it failed, or, if a turn did not end as turns do, how it ended; else empty. */
+  text: str,
+});
+export type InboxItem = z.infer<typeof inboxItemSchema>;
+/** Asks first, the oldest of them first; then failures and ends, the newest first. */
+export const inboxReplySchema = z.object({ items: z.array(inboxItemSchema) });
+
 /** An answer to an ask: an option of a permission, or words for an elicitation. */
 export const answerRequestSchema = z.union([
   z.strictObject({

@@ -4,6 +4,7 @@ import type {
   AskReply,
   BlobReply,
   ControlRequest,
+  InboxItem,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
@@ -17,6 +18,7 @@ import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
+import { listInbox } from "./needs.ts";
 import { answerLine, controlLine } from "./requests.ts";
 import { refuseControl } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
@@ -77,6 +79,22 @@ export class Agents {
     if (threadId !== undefined) this.#options.threads.getStored(threadId);
     const asks = this.#options.store.asks.listOpen();
     return threadId === undefined ? asks : asks.filter((ask) => ask.threadId === threadId);
+  }
+
+  /** What needs people, over all open agents. */
+  listInbox(): InboxItem[] {
+    const { store, kind, now } = this.#options;
+    const open = store.threads.list("open").filter(({ type }) => type === "agent");
+    return listInbox(
+      open.flatMap((thread) => {
+        const agent = store.agents.find(thread.threadId);
+        if (!agent) return [];
+        const lastTurn = store.steps.findLastTurn(thread.threadId);
+        return [{ thread, agent, now: kind.describeAgent(agent), lastTurn }];
+      }),
+      store.asks.listOpen(),
+      now(),
+    );
   }
 
   /** @throws AppError `not_found` */

@@ -32,6 +32,9 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   router.get("/thread/:id/steps", (req, res) => {
     answer(res, { steps: agents.listSteps(req.params.id, parse(stepsQuerySchema, req.query)) });
   });
+  router.get("/inbox", (_req, res) => {
+    answer(res, { items: agents.listInbox() });
+  });
   router.get("/asks", (_req, res) => {
     answer(res, { asks: agents.listAsks() });
   });

@@ -1,6 +1,11 @@
 /** The routes of the relay's ledgers. */
 import type { Router } from "express";
-import { listQuerySchema, messageKeySchema, messageRequestSchema } from "../../shared/api.ts";
+import {
+  listQuerySchema,
+  messageKeySchema,
+  messageRequestSchema,
+  snowflakeSchema,
+} from "../../shared/api.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";
 
@@ -13,6 +18,15 @@ export function ledgerRoutes(ledgers: Ledgers): Router {
   });
   router.get("/threads/messages", (req, res) => {
     answer(res, { threads: ledgers.list(parse(listQuerySchema, req.query).status) });
+  });
+  router.put("/channel/:id/messages/:key", (req, res) => {
+    const channelId = parse(snowflakeSchema, req.params.id, "id");
+    const key = parse(messageKeySchema, req.params.key, "key");
+    ledgers.putOfChannel(channelId, key, parse(messageRequestSchema, req.body));
+    res.status(204).end();
+  });
+  router.get("/channel/:id/messages", (req, res) => {
+    answer(res, { messages: ledgers.listOfChannel(parse(snowflakeSchema, req.params.id, "id")) });
   });
   return router;
 }

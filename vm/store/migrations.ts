@@ -105,6 +105,17 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (thread_id, request_id)
   ) STRICT;
   `,
+  `
+  CREATE TABLE channel_messages (
+    channel_id TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    message_id TEXT,
+    after      TEXT,
+    nonce      TEXT,
+    PRIMARY KEY (channel_id, key),
+    CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
+  ) STRICT;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -44,6 +44,7 @@ export class StepTable {
   readonly #set;
   readonly #list;
   readonly #listBefore;
+  readonly #lastTurn;
   readonly #removeAll;
 
   constructor(db: Database) {
@@ -62,6 +63,10 @@ export class StepTable {
     this.#listBefore = db.prepare(
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = @threadId AND seq > @afterSeq AND seq < @beforeSeq ORDER BY seq DESC LIMIT @limit`,
+    );
+    this.#lastTurn = db.prepare(
+      `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
+       FROM steps WHERE thread_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT 1`,
     );
     this.#removeAll = db.prepare("DELETE FROM steps WHERE thread_id = ?");
   }
@@ -88,6 +93,11 @@ export class StepTable {
   /** Before they are made again. */
   removeAll(threadId: string): void {
     this.#removeAll.run(threadId);
+  }
+
+  findLastTurn(threadId: string): StepRow | undefined {
+    const row = this.#lastTurn.get(threadId);
+    return row === undefined ? undefined : rowSchema.parse(row);
   }
 
   /** In the order in which they began: the first `limit`, or, with `beforeSeq`, the last of those before it. */

@@ -19,6 +19,7 @@ export interface Store {
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
   readonly messages: MessageTable;
+  readonly channelMessages: MessageTable;
   readonly agents: AgentTable;
   readonly steps: StepTable;
   readonly asks: AskTable;
@@ -40,7 +41,8 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       turns: new TurnTable(db),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
-      messages: new MessageTable(db),
+      messages: new MessageTable(db, "threads"),
+      channelMessages: new MessageTable(db, "channels"),
       agents: new AgentTable(db),
       steps: new StepTable(db),
       asks: new AskTable(db),

@@ -4,6 +4,11 @@ import { type LedgerRow, MAX_MESSAGES, type messageRequestSchema } from "../../s
 import { AppError } from "../../shared/errors.ts";
 import type { Store } from "../store/store.ts";
 
+/** One bot serves one channel; so many may have come and gone. */
+const MAX_CHANNELS = 100;
+
+type Note = z.output<typeof messageRequestSchema>;
+
 export class Ledgers {
   readonly #store: Store;
 
@@ -12,27 +17,47 @@ export class Ledgers {
   }
 
   /** @throws AppError `not_found`, `too_large` */
-  put(threadId: string, key: string, note: z.output<typeof messageRequestSchema>): void {
+  put(threadId: string, key: string, note: Note): void {
     const { threads, messages } = this.#store;
     if (!threads.find(threadId))
       throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
+    this.#put(messages, threadId, key, note);
+  }
+
+  /** A channel belongs to nobody here: whoever has the token may keep a ledger of it. @throws AppError `too_large` */
+  putOfChannel(channelId: string, key: string, note: Note): void {
+    const { channelMessages } = this.#store;
+    const channels = new Set(channelMessages.list().map(({ place }) => place));
+    if (!channels.has(channelId) && channels.size >= MAX_CHANNELS)
+      throw new AppError("too_large", `Ledgers of at most ${MAX_CHANNELS} channels are kept.`);
+    this.#put(channelMessages, channelId, key, note);
+  }
+
+  listOfChannel(channelId: string): LedgerRow[] {
+    return this.#store.channelMessages
+      .list()
+      .filter(({ place }) => place === channelId)
+      .map(({ row }) => row);
+  }
+
+  #put(messages: Store["messages"], place: string, key: string, note: Note): void {
     this.#store.transaction(() => {
-      for (const old of note.forget) messages.forget(threadId, old);
-      if (messages.countOthers(threadId, key) >= MAX_MESSAGES) {
+      for (const old of note.forget) messages.forget(place, old);
+      if (messages.countOthers(place, key) >= MAX_MESSAGES) {
         throw new AppError(
           "too_large",
-          `A thread's ledger holds at most ${MAX_MESSAGES.toLocaleString("en")} messages; forget some.`,
+          `A ledger holds at most ${MAX_MESSAGES.toLocaleString("en")} messages; forget some.`,
         );
       }
-      if ("messageId" in note) messages.setSent(threadId, key, note.messageId);
-      else messages.setIntent(threadId, key, note);
+      if ("messageId" in note) messages.setSent(place, key, note.messageId);
+      else messages.setIntent(place, key, note);
     });
   }
 
   list(which: "open" | "ended" | "all"): Record<string, LedgerRow[]> {
     const threadIds = new Set(this.#store.threads.list(which).map((thread) => thread.threadId));
     const ledgers: Record<string, LedgerRow[]> = {};
-    for (const { threadId, row } of this.#store.messages.list()) {
+    for (const { place: threadId, row } of this.#store.messages.list()) {
       if (!threadIds.has(threadId)) continue;
       ledgers[threadId] ??= [];
       ledgers[threadId].push(row);

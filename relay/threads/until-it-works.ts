@@ -1,6 +1,6 @@
 /** Tries until it works: Discord and the sidecar may be away when the relay starts, and come back. */
-import { pause } from "../shared/lifecycle.ts";
-import type { Log } from "../shared/log.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
 
 const MAX_BACKOFF_MS = 5_000;
 

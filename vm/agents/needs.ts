@@ -1,0 +1,68 @@
+/** What needs people, over all agents. Pure. */
+import type { AskReply, InboxItem } from "../../shared/agent/api.ts";
+import { titleOf } from "../../shared/title.ts";
+import type { AgentRow } from "../store/agents.ts";
+import type { StepRow } from "../store/steps.ts";
+import type { StoredThread } from "../store/threads.ts";
+
+/** A turn that ended longer ago is no news: whoever has not looked by then looks for it. */
+const END_HOURS = 24;
+/** An ask may be of any length; who wants all of it looks into the thread. */
+const MAX_TEXT = 500;
+
+export interface OpenAgent {
+  thread: StoredThread;
+  agent: AgentRow;
+  now: Pick<AgentRow, "status" | "problem">;
+  lastTurn: StepRow | undefined;
+}
+
+/** Asks first, the oldest of them first; then failures and ends, the newest first. */
+export function listInbox(
+  agents: readonly OpenAgent[],
+  asks: readonly AskReply[],
+  nowMs: number,
+): InboxItem[] {
+  const byId = new Map(agents.map((open) => [open.thread.threadId, open]));
+  const asked = asks.flatMap(({ threadId, kind, askedAt, title }) => {
+    const open = byId.get(threadId);
+    return open ? [itemOf(open, { kind, at: askedAt, text: title })] : [];
+  });
+  const others = agents.flatMap((open) => findFailure(open) ?? findEnd(open, nowMs) ?? []);
+  const newestFirst = (kind: InboxItem["kind"]) =>
+    others.filter((item) => item.kind === kind).sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return [...asked, ...newestFirst("failure"), ...newestFirst("end")];
+}
+
+function findFailure(open: OpenAgent): InboxItem | undefined {
+  const { agent, now, thread } = open;
+  if (now.status !== "failed") return undefined;
+  const at = agent.fold.ts ?? new Date(thread.createdAt).toISOString();
+  return itemOf(open, { kind: "failure", at, text: now.problem ?? agent.fold.failure?.message ?? "" });
+}
+
+/** A turn that a person stopped is no news to them; one that was cut off goes on or fails. */
+function findEnd(open: OpenAgent, nowMs: number): InboxItem | undefined {
+  const { now, lastTurn } = open;
+  if (now.status !== "idle" || lastTurn?.status !== "completed" || lastTurn.endedAt === null)
+    return undefined;
+  const { endedAt: at, reason } = lastTurn;
+  if (nowMs - Date.parse(at) > END_HOURS * 3_600_000) return undefined;
+  return itemOf(open, { kind: "end", at, text: reason === "end_turn" ? "" : (reason ?? "") });
+}
+
+function itemOf(
+  { thread, agent }: OpenAgent,
+  { kind, at, text }: Pick<InboxItem, "kind" | "at" | "text">,
+): InboxItem {
+  const { threadId, title, dir, command, createdBy } = thread;
+  return {
+    kind,
+    threadId,
+    number: agent.number,
+    title: title === "" ? titleOf(dir, command) : title,
+    createdBy,
+    at,
+    text: text.slice(0, MAX_TEXT),
+  };
+}
