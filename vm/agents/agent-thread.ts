@@ -6,7 +6,7 @@ import { nextStep } from "../../shared/agent/rescue.ts";
 import type { Log } from "../../shared/log.ts";
 import { Inbox } from "./inbox.ts";
 import type { Projection } from "./projection.ts";
-import { readEvents, transcriptSize } from "./transcript.ts";
+import { findCalls, readEvents, transcriptSize } from "./transcript.ts";
 
 export interface AgentThreadOptions {
   threadId: string;
@@ -93,6 +93,7 @@ export class AgentThread {
       this.#end = 0;
     }
     if (size <= this.#end) return false;
+    projection.recall(this.threadId, this.#fold, (ids) => findCalls(this.folder, this.#end, ids));
     const before = this.#end;
     const onForeign = (byte: number, error: unknown) =>
       log.warn({ threadId: this.threadId, byte, err: error }, "a line of a transcript is no event");

@@ -94,6 +94,17 @@ export class Projection {
     return fold;
   }
 
+  /**
+   * Makes known the calls that run, whose asks may still come: an earlier process read them, and only an ask's row
+   * holds its call.
+   */
+  recall(threadId: string, fold: ThreadFold, find: (toolCallIds: string[]) => EventOf<"tool_call">[]): void {
+    if (this.#calls.has(threadId) || fold.toolCalls.length === 0) return;
+    const calls = this.#callsOf(threadId);
+    for (const call of find(fold.toolCalls.map(({ toolCallId }) => toolCallId)))
+      calls.set(call.toolCallId, call);
+  }
+
   forget(threadId: string): void {
     this.#fitting.delete(threadId);
     this.#calls.delete(threadId);

@@ -1,6 +1,6 @@
 /** A thread's transcript as the sidecar reads it: only what the disk has for good is stored or shown. */
 import { readFileSync, statSync } from "node:fs";
-import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import { type EventOf, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { readBytes, syncData } from "../streams/growing-file.ts";
@@ -29,6 +29,20 @@ export function* readEvents(
     const last = lines.at(-1);
     yield { events, end: last ? last.byte + last.bytes : from };
   }
+}
+
+/** These tool calls, as they stand in the transcript before `end`. */
+export function findCalls(folder: string, end: number, toolCallIds: string[]): EventOf<"tool_call">[] {
+  const found: EventOf<"tool_call">[] = [];
+  for (const lines of readLines(threadPath(folder, "transcript"), 0)) {
+    for (const { text, byte } of lines) {
+      if (byte >= end) return found;
+      if (!text.includes('"tool_call"') || !toolCallIds.some((id) => text.includes(id))) continue;
+      const event = parseEvent(text);
+      if (event?.type === "tool_call" && toolCallIds.includes(event.toolCallId)) found.push(event);
+    }
+  }
+  return found;
 }
 
 /**
