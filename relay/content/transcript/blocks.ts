@@ -10,20 +10,32 @@ export type Block =
 const MAX_TABLE_COLUMNS = 40;
 const MAX_INFO_CHARACTERS = 20;
 
+export interface Blocks {
+  blocks: Block[];
+  /** The blocks before this one stay as they are, whatever is appended to the text. */
+  open: number;
+}
+
 /** The blocks of a text. A fence that is never closed ends with the text. */
-export function toBlocks(text: string): Block[] {
+export function toBlocks(text: string): Blocks {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").split("\n");
   const blocks: Block[] = [];
+  let open = 0;
   for (let at = 0; at < lines.length; ) {
     const line = clean(lines[at] ?? "");
-    const fence = /^\s*(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
+    // The last line may become a row of the table before it, or make one of the row before it.
+    const mayJoin = at === lines.length - 1 && isRow(lines[at - 1] ?? "");
+    if (!mayJoin && (at < lines.length - 1 || line !== "")) open = blocks.length;
+    const fence = /^(\s*(?:[-*+]|\d{1,9}[.)])\s+)?\s*(`{3,}|~{3,})\s*([^`]*)$/.exec(line);
     if (fence) {
+      // Discord takes no block of code for a list's item: the item's mark stands above it.
+      if (fence[1]?.trim()) blocks.push({ kind: "line", text: fence[1].trimEnd() });
       const code: string[] = [];
-      const isEnd = closing(fence[1] ?? "```");
+      const isEnd = closing(fence[2] ?? "```");
       for (at += 1; at < lines.length && !isEnd.test(lines[at] ?? ""); at++)
         code.push(clean(lines[at] ?? ""));
       at += 1;
-      blocks.push({ kind: "code", info: infoOf(fence[2] ?? ""), lines: code.map(breakBackticks) });
+      blocks.push({ kind: "code", info: infoOf(fence[3] ?? ""), lines: code.map(breakBackticks) });
     } else if (isRow(line) && isDelimiter(lines[at + 1] ?? "")) {
       const header = cellsOf(line);
       const rows: string[][] = [];
@@ -35,7 +47,7 @@ export function toBlocks(text: string): Block[] {
       at += 1;
     }
   }
-  return blocks;
+  return { blocks, open };
 }
 
 function closing(fence: string): RegExp {
@@ -61,23 +73,27 @@ function cellsOf(line: string): string[] {
 
 /** A narrow table keeps its columns in a code block; a wide one becomes a list, a row an item. */
 function tableBlocks(header: string[], rows: string[][]): Block[] {
-  const widths = header.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
+  const columns = rows.reduce((most, row) => Math.max(most, row.length), header.length);
+  const widths = Array.from({ length: columns }, (_, i) =>
+    rows.reduce((most, row) => Math.max(most, row[i]?.length ?? 0), header[i]?.length ?? 0),
+  );
   const width = widths.reduce((sum, each) => sum + each + 2, -2);
   if (width <= MAX_TABLE_COLUMNS) {
     const toLine = (cells: string[]) =>
       widths
-        .map((columns, i) => (cells[i] ?? "").padEnd(columns))
+        .map((width, i) => (cells[i] ?? "").padEnd(width))
         .join("  ")
         .trimEnd();
-    const rule = widths.map((columns) => "─".repeat(columns)).join("  ");
+    const rule = widths.map((width) => "─".repeat(width)).join("  ");
     return [
       { kind: "code", info: "", lines: [toLine(header), rule, ...rows.map(toLine)].map(breakBackticks) },
     ];
   }
+  if (rows.length === 0) return [{ kind: "line", text: harmless(`- ${header.join(" · ")}`) }];
   return rows.map((row) => {
-    const cells = row.map((cell, i) => {
-      const name = header[i] ?? "";
-      return name === "" ? cell : `**${name}:** ${cell}`;
+    const cells = widths.map((_, i) => {
+      const [name = "", cell = ""] = [header[i], row[i]];
+      return name === "" ? cell : `**${name}:** ${cell || "–"}`;
     });
     return { kind: "line", text: harmless(`- ${cells.filter((cell) => cell !== "").join(" · ")}`) };
   });

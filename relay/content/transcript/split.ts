@@ -10,6 +10,9 @@ const BLANK = "\u200b";
 const WORTH_A_PAGE = 1 / 3;
 /** A page ends at a blank line rather than at its very end, if so much of it stays. */
 const WORTH_A_BREAK = 1 / 2;
+/** A word that is longer than a page is not begun in a rest that is smaller than this. */
+const WORTH_A_PIECE = 1 / 10;
+const FENCE = "```";
 
 export interface SplitText {
   /** Each valid by itself, none empty, none with blanks at its ends that Discord would trim. */
@@ -25,14 +28,14 @@ export interface SplitText {
  */
 export function splitMarkdown(text: string, max = MAX_MESSAGE_UNITS): SplitText {
   const layout = new Layout(max);
-  const blocks = toBlocks(text);
-  let lastStart = 0;
+  const { blocks, open } = toBlocks(text);
+  let sealed = 0;
   for (const [i, block] of blocks.entries()) {
-    if (i === blocks.length - 1) lastStart = layout.pages.length;
+    // What is appended may change the open block, and with it the page on which that begins.
+    if (i === open) sealed = layout.pages.length;
     layout.add(block);
   }
-  // What is appended may change the last block, and with it the page on which that begins.
-  return { pages: layout.finish(), sealed: Math.min(lastStart, layout.pages.length) };
+  return { pages: layout.finish(), sealed };
 }
 
 class Layout {
@@ -41,6 +44,8 @@ class Layout {
   /** Of the page that is being filled. */
   #lines: string[] = [];
   #units = 0;
+  /** The blanks before its first line, which Discord would trim: its other lines lose as many, so that lists stay. */
+  #indent = 0;
 
   constructor(max: number) {
     this.#max = max;
@@ -58,13 +63,13 @@ class Layout {
 
   #addText(line: string): void {
     for (let rest = line; ; ) {
-      if (rest.length <= this.#room()) {
-        this.#push(rest);
+      if (this.#dedent(rest).length <= this.#room()) {
+        this.#pushText(rest);
         return;
       }
       // A whole page would not take it: it is cut here, at a word's end if there is one.
-      const at = rest.length > this.#max ? wordEnd(rest, this.#room()) : 0;
-      if (at > 0) this.#push(rest.slice(0, at).trimEnd());
+      const at = rest.length > this.#max ? wordEnd(rest, this.#room(), this.#max * WORTH_A_PIECE) : 0;
+      if (at > 0) this.#pushText(rest.slice(0, at).trimEnd());
       this.#endPage(at > 0 ? this.#lines.length : this.#breakAt());
       rest = at > 0 ? rest.slice(at).trimStart() : rest;
     }
@@ -111,6 +116,16 @@ class Layout {
     return this.#max - this.#units - (this.#lines.length > 0 ? 1 : 0);
   }
 
+  #pushText(line: string): void {
+    if (this.#lines.length === 0) this.#indent = blanksBefore(line);
+    this.#push(this.#dedent(line));
+  }
+
+  #dedent(line: string): string {
+    const indent = this.#lines.length === 0 ? blanksBefore(line) : this.#indent;
+    return line.slice(Math.min(indent, blanksBefore(line)));
+  }
+
   #push(line: string): void {
     if (this.#lines.length === 0 && line.trim() === "") return; // Discord trims blank lines at a message's start
     this.#units += line.length + (this.#lines.length > 0 ? 1 : 0);
@@ -134,19 +149,27 @@ class Layout {
     const rest = this.#lines.slice(keep);
     this.#lines = [];
     this.#units = 0;
-    for (const line of rest) this.#push(line);
+    this.#indent = 0;
+    for (const line of rest) {
+      if (line.startsWith(FENCE)) this.#push(line);
+      else this.#pushText(line);
+    }
   }
 }
 
-/** Where to cut `text` so that at most `max` units stay: behind a word; 0 if no word ends there. */
-function wordEnd(text: string, max: number): number {
+/**
+ * Where to cut `text` so that at most `max` units stay: behind a word; 0 if no word ends there.
+ * @param least a word is not begun in a rest of a page that is smaller than this.
+ */
+function wordEnd(text: string, max: number, least: number): number {
   const at = text.slice(0, Math.max(0, max) + 1).search(/\s\S*$/);
-  if (at > 0) return at;
-  return max > MIN_PIECE_UNITS ? characterEnd(text, max) : 0;
+  if (at > blanksBefore(text)) return at;
+  return max > least ? characterEnd(text, max) : 0;
 }
 
-/** A word is not begun in a rest of a page that is smaller than this. */
-const MIN_PIECE_UNITS = 200;
+function blanksBefore(line: string): number {
+  return line.length - line.trimStart().length;
+}
 
 function characterEnd(text: string, max: number): number {
   const at = Math.max(1, Math.min(max, text.length));
