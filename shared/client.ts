@@ -121,6 +121,12 @@ export class SidecarClient {
     await this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
   }
 
+  /** Changes a message that was sent to an agent; null takes it back. The transcript says whether it came in time. */
+  async amendInput(threadId: string, inputId: string, text: string | null): Promise<void> {
+    const path = `${threadPath(threadId)}/input/${encodeURIComponent(inputId)}`;
+    await this.#call("PUT", path, controlReplySchema, { body: { text } });
+  }
+
   /**
    * A text that a line of a transcript was cut of, or its beginning.
    * @param maxBytes about so much of it, in whole characters

@@ -1,6 +1,7 @@
 /** Every route of the API with its schemas: what `GET /openapi.json` is made from. */
 import type { z } from "zod";
 import {
+  amendRequestSchema,
   answerReplySchema,
   answerRequestSchema,
   asksReplySchema,
@@ -85,6 +86,15 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     reply: inputReplySchema,
     errors: ["not_found", "thread_paused", "thread_ended", "rate_limited", "unavailable"],
+  },
+  {
+    method: "put",
+    path: "/thread/:id/input/:inputId",
+    summary: "Change an agent's message, or take it back, as long as the agent has not read it",
+    body: amendRequestSchema,
+    status: 200,
+    reply: controlReplySchema,
+    errors: ["not_found", "thread_ended", "unavailable"],
   },
   {
     method: "get",

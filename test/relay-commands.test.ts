@@ -32,6 +32,7 @@ test("the commands are registered", () => {
     "inbox",
     "key",
     "kill",
+    "queue",
     "resize",
     "screenshot",
     "status",

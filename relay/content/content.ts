@@ -10,6 +10,8 @@ export interface MessageText {
   readonly selects?: readonly Select[];
   /** The one user whom the message notifies when it is sent. Edits notify nobody. */
   readonly mention?: string;
+  /** The message that it answers. */
+  readonly replyTo?: string;
   /** Discord notifies nobody of it, not even those who follow every message of the thread. */
   readonly isSilent?: boolean;
 }
@@ -78,6 +80,9 @@ export interface Content<Reply> {
   begin(key: string): void;
   /** @param keys sealed pages of the last {@link pages} whose messages are as they will stay. */
   confirm(keys: readonly string[]): void;
+  /** A person's message that has reached its reader, and that nobody was told of yet. */
+  receipt?(): string | undefined;
+  receipted?(messageId: string): void;
   /** Everything that {@link pages} listed last is as it was listed. */
   settle(): void;
   /**

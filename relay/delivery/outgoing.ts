@@ -5,10 +5,7 @@ import { toComponents } from "../discord/buttons.ts";
 import { findRefusal } from "../discord/refusals.ts";
 
 /** What the bot says besides the content, such as an answer to a person's message. */
-export interface Post extends MessageText {
-  /** The message that it answers. */
-  readonly replyTo?: string;
-}
+export type Post = MessageText;
 
 export function outgoing({
   text,

@@ -1,15 +1,20 @@
 /** How fast one channel of Discord takes messages and edits: each has a limit of its own. Pure: times are parameters. */
 
 /** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
-const EDIT_INTERVAL_MS = 1_200;
+const MIN_EDIT_INTERVAL_MS = 1_200;
 /** 5 new messages in 5 s, and a little slower; after a pause they may come at once. */
 const SENDS = 5;
 const SENDS_PER_MS = 5_500;
 
 export class Pace {
+  readonly #editIntervalMs: number;
   #lastEditAt = 0;
   /** When the newest messages were sent. */
   #sentAt: number[] = [];
+
+  constructor(editIntervalMs = MIN_EDIT_INTERVAL_MS) {
+    this.#editIntervalMs = editIntervalMs;
+  }
 
   /** When the next message may be sent. */
   nextSendAt(): number {
@@ -23,7 +28,7 @@ export class Pace {
 
   /** When the next message may be edited or deleted. */
   nextEditAt(): number {
-    return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + EDIT_INTERVAL_MS;
+    return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + this.#editIntervalMs;
   }
 
   noteSend(at: number): void {

@@ -12,6 +12,7 @@ import { isThere, outgoing, type Post } from "./outgoing.ts";
 import { Pace } from "./pace.ts";
 import { deleteNewest, isNewest, type PageAction, planPages, shownBy } from "./plan.ts";
 import { Pump, type Step } from "./pump.ts";
+import { nextReceipt } from "./receipt-step.ts";
 
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
 const MAX_LIVE_AGE_MS = 50 * 60_000;
@@ -38,6 +39,7 @@ export interface ThreadDeliveryOptions<Reply> {
   botId: string;
   log: Log;
   now: () => number;
+  editIntervalMs?: number;
   /** The Discord thread can't be written to now. */
   onRefused: (refusal: Refusal) => void;
 }
@@ -60,7 +62,7 @@ export class ThreadDelivery<Reply> {
   readonly #ledger: Ledger;
   readonly #keeper: MarkKeeper<Kept>;
   readonly #pump: Pump;
-  readonly #pace = new Pace();
+  readonly #pace: Pace;
   readonly #stop = new AbortController();
   #posts: WaitingPost[] = [];
   #seen: string;
@@ -71,6 +73,7 @@ export class ThreadDelivery<Reply> {
   constructor(options: ThreadDeliveryOptions<Reply>) {
     const { threadId, content, rows, api, botId, budget, owner, log, now } = options;
     this.#options = options;
+    this.#pace = new Pace(options.editIntervalMs);
     this.#seen = options.seen;
     this.#keptEvents = content.eventCount;
     this.#ledger = new Ledger({
@@ -171,8 +174,8 @@ export class ThreadDelivery<Reply> {
   }
 
   /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
-  async flush(deadlineMs: number): Promise<void> {
-    await this.#pump.flush(deadlineMs);
+  flush(deadlineMs: number): Promise<void> {
+    return this.#pump.flush(deadlineMs);
   }
 
   /** Stops; what is not delivered yet is delivered after the next start. */
@@ -192,6 +195,8 @@ export class ThreadDelivery<Reply> {
     content.confirm(delivered);
     const steps = actions.map((action) => ({ at: this.#timeOf(action), action }));
     const ready = steps.find(({ at }) => at <= now());
+    const sooner = ready ? undefined : nextReceipt(this.#options);
+    if (sooner) return sooner;
     const next = ready ?? steps.reduce((a, b) => (a && a.at <= b.at ? a : b), steps[0]);
     if (!next) return this.#nextNotice();
     if (next.action.kind !== "roll") return { at: next.at, run: () => this.#perform(next.action) };

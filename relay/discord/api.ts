@@ -33,6 +33,8 @@ export const messageSchema = z.object({
   author: z.object({ id: z.string(), bot: z.boolean().optional() }),
   type: z.int(),
   webhook_id: z.string().optional(),
+  /** When its writer changed it; null if they never did. */
+  edited_timestamp: z.string().nullish(),
   /** Of an answer to a command or button. */
   interaction_metadata: z.unknown().optional(),
   components: z.array(z.unknown()).default([]),
@@ -113,6 +115,15 @@ export class DiscordApi {
   async deleteMessage(channelId: string, messageId: string): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channelMessage(channelId, messageId), { signal }),
+    );
+  }
+
+  /** Adds the bot's reaction; once it is there, again changes nothing. */
+  async react(channelId: string, messageId: string, emoji: string): Promise<void> {
+    await this.#requests.call(z.unknown(), (signal) =>
+      this.#rest.put(Routes.channelMessageOwnReaction(channelId, messageId, encodeURIComponent(emoji)), {
+        signal,
+      }),
     );
   }
 

@@ -93,18 +93,27 @@ export function listen(options: BotOptions): void {
   });
 }
 
-async function handleEvent(
-  name: string | undefined,
-  data: unknown,
-  { inputs, context, threadMaker }: BotOptions,
-): Promise<void> {
+async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
+  const { inputs, context, threadMaker } = options;
   const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE":
       return inputs.take(messageSchema.parse(data));
+    case "MESSAGE_UPDATE": {
+      // Discord says the same when it adds a link's preview to a message.
+      const message = messageSchema.safeParse(data).data;
+      return message?.edited_timestamp ? inputs.change(message) : undefined;
+    }
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
-      return threads.find(channel_id)?.delivery.noteDeleted(id);
+      const thread = threads.find(channel_id);
+      thread?.delivery.noteDeleted(id);
+      return thread ? inputs.withdraw(channel_id, id) : undefined;
+    }
+    case "MESSAGE_DELETE_BULK": {
+      const { ids, channel_id } = z.object({ ids: z.array(z.string()), channel_id: z.string() }).parse(data);
+      for (const id of ids) await handleEvent("MESSAGE_DELETE", { id, channel_id }, options);
+      return;
     }
     case "THREAD_CREATE": {
       // Discord says the same of a thread that the bot was added to; only a new one may be nobody's.

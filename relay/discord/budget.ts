@@ -10,6 +10,8 @@ export interface Budget {
    * @param owner the person whose thread it is.
    */
   run: <T>(task: () => Promise<T>, owner?: string) => Promise<T>;
+  /** Whether steps wait for their turn: what is mere comfort is left out then. */
+  isBusy: () => boolean;
   /** Resolves when one more request may be made; what people wait for passes ahead of the streams. */
   pass: () => Promise<void>;
   /**
@@ -74,6 +76,7 @@ export function createBudget({
       });
       return task();
     },
+    isBusy: () => !waiting.isEmpty || pausedUntil > now(),
     pass,
     slowDown: (retryAfterMs) => {
       pausedUntil = Math.max(pausedUntil, now() + retryAfterMs);

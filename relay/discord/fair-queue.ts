@@ -3,6 +3,10 @@ export class FairQueue<T> {
   /** By owner, in the order of their turns. No list is ever empty. */
   readonly #waiting = new Map<string, T[]>();
 
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
   push(owner: string, item: T): void {
     const items = this.#waiting.get(owner);
     if (items) items.push(item);

@@ -84,6 +84,38 @@ export class Inputs {
     });
   }
 
+  /**
+   * A person changed a message. If it went to an agent, the agent gets the new words, or the person a reply that it
+   * has read the old ones: the transcript says which.
+   */
+  async change(message: DiscordMessage): Promise<void> {
+    if (!isFromPerson(message, this.#options.allowedUserIds)) return;
+    await this.#amend(message.channel_id, message.id, async () => (await textsOf(message)).join("\n\n"));
+  }
+
+  /** As {@link change}, of a message that was deleted. */
+  async withdraw(threadId: string, messageId: string): Promise<void> {
+    await this.#amend(threadId, messageId, () => Promise.resolve(null));
+  }
+
+  async #amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
+    const { threads, log } = this.#options;
+    await this.#open;
+    // In the order in which people write: the message itself may still be on its way.
+    await this.#queue.run(threadId, async () => {
+      const thread = threads.find(threadId);
+      if (thread?.type !== "agent") return;
+      try {
+        const words = await text();
+        if (words !== "") await thread.vm.amend(messageId, words);
+      } catch (error) {
+        // What never went in can't be changed; a thread that is over reads nothing more.
+        const isMoot = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
+        if (!isMoot) log.warn({ threadId, err: error }, "could not pass on a changed message");
+      }
+    });
+  }
+
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
   async backfill(threadId: string, seen: string): Promise<void> {
     const { allowedUserIds, threads, now } = this.#options;
@@ -170,10 +202,7 @@ export class Inputs {
         "Only text, and text files up to 256 KiB, can be typed into a thread.",
       );
     }
-    const texts = [
-      ...(message.content === "" ? [] : [inputText(message.content)]),
-      ...(await Promise.all(files.map(download))),
-    ];
+    const texts = await textsOf(message);
     // What it causes belongs below it.
     thread.delivery.breakPage();
     for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
@@ -230,6 +259,14 @@ export class Inputs {
       log.warn({ threadId: message.channel_id, err: error }, "could not reply to a person");
     }
   }
+}
+
+async function textsOf(message: DiscordMessage): Promise<string[]> {
+  const files = message.attachments.filter(isTextFile);
+  return [
+    ...(message.content === "" ? [] : [inputText(message.content)]),
+    ...(await Promise.all(files.map(download))),
+  ];
 }
 
 /** Each line ends as if Enter were pressed; programs in raw mode know no other line end. */

@@ -69,6 +69,9 @@ export interface LiveThreadOptions {
   onRefused: (refusal: Refusal) => void;
 }
 
+/** Steps come in bunches: at this pace a turn of a minute takes some 35 edits, and each step is seen within 2 s. */
+const AGENT_EDIT_MS = 1_800;
+
 export function openThread(options: LiveThreadOptions): LiveThread {
   return options.thread.type === "agent" ? openAgent(options) : openTerminal(options);
 }
@@ -107,7 +110,7 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     where: thread.dir,
     mark: mark?.kind === "transcript" ? mark : undefined,
   });
-  const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark?.seen);
+  const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark?.seen, AGENT_EDIT_MS);
   return {
     ...basics(options, vm),
     delivery,
@@ -131,6 +134,7 @@ function openDelivery<Reply>(
   vm: VmThread,
   content: Content<Reply>,
   seen: string | undefined,
+  editIntervalMs?: number,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
   return new ThreadDelivery<Reply>({
@@ -138,6 +142,7 @@ function openDelivery<Reply>(
     content,
     rows,
     seen: seen ?? threadId,
+    ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
     owner: thread.createdBy,
     putMark: (kept) => vm.putMark({ ...kept }),
     putMessage: (key, note) => vm.putMessage(key, note),

@@ -123,6 +123,11 @@ export class VmThread {
     return this.#client.answerAsk(this.threadId, requestId, answer);
   }
 
+  /** Other words for a message that was sent; null takes it back. */
+  amend(inputId: string, text: string | null): Promise<void> {
+    return this.#client.amendInput(this.threadId, inputId, text);
+  }
+
   /** An event with its cut strings whole again, as far as `maxBytes` of each reach. */
   async whole<T extends { blobs?: BlobMap | undefined }>(event: T, maxBytes: number): Promise<T> {
     const bodies = new Map<string, string>();

@@ -92,6 +92,8 @@ export const controlBodySchemas: Readonly<Record<string, z.ZodType>> = Object.fr
     z.strictObject(shape as z.ZodRawShape),
   ]),
 );
+/** Other words for a message that was sent; null takes it back. */
+export const amendRequestSchema = z.strictObject({ text: str.nullable() });
 export const controlReplySchema = z.object({ accepted: z.literal(true) });
 
 /** A part of a transcript: whole lines. */

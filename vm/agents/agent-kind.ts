@@ -19,15 +19,20 @@ import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
-import { killLine, type LaunchOptions, messageLine, sourceOf, threadConfig } from "./requests.ts";
+import {
+  checkMessage,
+  killLine,
+  type LaunchOptions,
+  messageLine,
+  sourceOf,
+  threadConfig,
+} from "./requests.ts";
 import type { Runners } from "./runners.ts";
 import { refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
 const MAX_STARTS_IN_VAIN = 3;
-/** A message lies in a file, so only the inbox's reader bounds it. */
-const MAX_MESSAGE_BYTES = 512 * 1024;
 
 export interface AgentKindOptions {
   store: Store;
@@ -285,13 +290,5 @@ export class AgentKind implements Kind {
     agents.watch(threadId);
     const running = await runners.start(thread);
     store.threads.update(threadId, running);
-  }
-}
-
-function checkMessage(text: string): void {
-  if (text.trim() === "") throw new AppError("invalid_request", "text: must not be empty for an agent.");
-  if (Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
-    const limit = MAX_MESSAGE_BYTES.toLocaleString("en");
-    throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
   }
 }

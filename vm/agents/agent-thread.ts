@@ -3,6 +3,7 @@
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
+import type { Source } from "../../shared/agent/values.ts";
 import type { Log } from "../../shared/log.ts";
 import { Inbox } from "./inbox.ts";
 import type { Projection } from "./projection.ts";
@@ -51,6 +52,11 @@ export class AgentThread {
 
   hasMessage(messageId: string): boolean {
     return this.#inbox.messageIds().has(messageId);
+  }
+
+  /** A message as its writer left it last: `text` is null once it was taken back. Undefined if there is none. */
+  findMessage(messageId: string): { source: Source; text: string | null } | undefined {
+    return this.#inbox.findMessage(messageId);
   }
 
   /** Messages that lie in the inbox and that the runner has not read yet. */

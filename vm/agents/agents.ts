@@ -19,7 +19,7 @@ import type { AgentKind } from "./agent-kind.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import { listInbox } from "./needs.ts";
-import { answerLine, controlLine } from "./requests.ts";
+import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import { refuseControl } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
 
@@ -126,6 +126,24 @@ export class Agents {
       store.asks.setState(threadId, requestId, "answered");
     });
     await this.#answerAlike(threadId, asked, answer);
+  }
+
+  /**
+   * Other words for a message that lies in the inbox, or none: they count if the agent has not read it yet, which the
+   * runner knows. Whoever wrote the message is whoever changes it. The same words again change nothing.
+   * @throws AppError `not_found`, `thread_ended`, `invalid_request`, `too_large`
+   */
+  async amend(threadId: string, inputId: string, text: string | null): Promise<void> {
+    const { queue, kind, agents, now } = this.#options;
+    this.#options.threads.getStored(threadId);
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      const message = agents.get(threadId).findMessage(inputId);
+      if (!message)
+        throw new AppError("not_found", `Thread ${threadId} has no message ${JSON.stringify(inputId)}.`);
+      if (text !== null) checkMessage(text);
+      if (message.text !== text) await kind.append(thread, [amendLine(inputId, text, message.source, now())]);
+    });
   }
 
   /** A directory is asked about once: other threads that ask about the very same get the same answer. */

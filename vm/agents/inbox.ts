@@ -12,6 +12,7 @@ import {
 import { boundLine } from "../../shared/agent/bound.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import type { Block, Source } from "../../shared/agent/values.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -66,6 +67,17 @@ export class Inbox {
     return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
   }
 
+  /** A message with the last words that its writer gave it; `text` is null once it was taken back. */
+  findMessage(messageId: string): { source: Source; text: string | null } | undefined {
+    let found: { source: Source; text: string | null } | undefined;
+    for (const line of this.#linesAfter(undefined)) {
+      if (!("messageId" in line) || line.messageId !== messageId) continue;
+      if (line.op === "message") found = { source: line.source, text: textOf(line.content) };
+      else if (found) found = { ...found, text: line.op === "edit" ? textOf(line.content) : null };
+    }
+    return found;
+  }
+
   /** What the runner has not read yet: the lines behind the one that begins at `byte`; with undefined, all. */
   unread(byte: number | undefined): InboxLine[] {
     return this.hasLineAfter(byte) ? this.#linesAfter(byte) : [];
@@ -91,6 +103,10 @@ export class Inbox {
     // The runner may be writing the same one.
     writeWhole(file, body, { isDurable: true, part: `${file}.${process.pid}` });
   }
+}
+
+function textOf(content: readonly Block[]): string {
+  return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
 function endsLine(fd: number, size: number): boolean {

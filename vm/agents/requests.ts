@@ -15,6 +15,9 @@ export interface LaunchOptions {
   engine?: "demo" | "command";
 }
 
+/** A message lies in a file, so only the inbox's reader bounds it. */
+const MAX_MESSAGE_BYTES = 512 * 1024;
+
 /** As `AGENT_PROGRAM` names the stand-in that comes with threadmux. */
 const BUILT_IN = "demo";
 
@@ -124,6 +127,23 @@ export function controlLine(request: ControlRequest, now: number): InboxLine {
 
 export function killLine(now: number): InboxLine {
   return { ts: at(now), op: "control", control: "kill", by: "threadmux" };
+}
+
+/** @param text null takes the message back. */
+export function amendLine(messageId: string, text: string | null, by: Source, now: number): InboxLine {
+  const line = { ts: at(now), messageId, by };
+  return text === null
+    ? { ...line, op: "withdraw" }
+    : { ...line, op: "edit", content: [{ type: "text", text }] };
+}
+
+/** @throws AppError `invalid_request`, `too_large` */
+export function checkMessage(text: string): void {
+  if (text.trim() === "") throw new AppError("invalid_request", "text: must not be empty for an agent.");
+  if (Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
+    const limit = MAX_MESSAGE_BYTES.toLocaleString("en");
+    throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
+  }
 }
 
 function at(now: number): string {

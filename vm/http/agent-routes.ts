@@ -1,6 +1,7 @@
 /** The routes of agent threads. */
 import type { Router } from "express";
 import {
+  amendRequestSchema,
   answerRequestSchema,
   blobNameSchema,
   blobQuerySchema,
@@ -45,6 +46,11 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
     const { id, requestId } = req.params;
     await agents.answer(id, requestId, parse(answerRequestSchema, req.body));
     answer(res, { answered: true });
+  });
+  router.put("/thread/:id/input/:inputId", async (req, res) => {
+    const { id, inputId } = req.params;
+    await agents.amend(id, inputId, parse(amendRequestSchema, req.body).text);
+    answer(res, { accepted: true });
   });
   for (const control of CONTROLS) {
     router.post(`/thread/:id/${control}`, async (req, res) => {

@@ -6,6 +6,7 @@ import type { Live } from "../../../shared/agent/files.ts";
 import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
 import { inline } from "./inline.ts";
+import { Receipts } from "./receipts.ts";
 import { renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
@@ -40,6 +41,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   readonly #bytes = new Map<number, number>();
   /** Keys of pages whose messages stay as they are. */
   readonly #confirmed = new Set<string>();
+  readonly #receipts = new Receipts();
   #breaks: number[];
   #offset: number;
   #seq: number;
@@ -71,11 +73,11 @@ export class TranscriptContent implements Content<TranscriptReply> {
   }
 
   /** @throws Error if the chunk does not begin at {@link offset}. */
-  accept({ lines, start, offset, live, status, problem }: TranscriptReply): Promise<void> {
+  accept({ lines, start, offset, live, status, problem }: TranscriptReply, now = Date.now()): Promise<void> {
     if (start !== this.#offset) throw new Error(`a chunk of ${start} came, not of ${this.#offset}`);
     let byte = start;
     for (const line of lines.split("\n")) {
-      if (line !== "") this.#acceptLine(line, byte);
+      if (line !== "") this.#acceptLine(line, byte, now);
       byte += Buffer.byteLength(line) + 1;
     }
     this.#offset = offset;
@@ -122,6 +124,14 @@ export class TranscriptContent implements Content<TranscriptReply> {
   }
 
   /** Whoever ends the thread tells it themselves. */
+  receipt(): string | undefined {
+    return this.#receipts.next;
+  }
+
+  receipted(messageId: string): void {
+    this.#receipts.given(messageId);
+  }
+
   silenceEnd(): void {
     this.#told.add(KILLED.key);
   }
@@ -156,7 +166,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return [this.#starter === undefined ? notice : { ...notice, mention: this.#starter }];
   }
 
-  #acceptLine(line: string, byte: number): void {
+  #acceptLine(line: string, byte: number, now: number): void {
     let event: ThreadEvent | undefined;
     try {
       event = parseEvent(line);
@@ -166,6 +176,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#seq += 1;
     if (!event) return;
     this.#bytes.set(event.seq, byte);
+    this.#receipts.note(event, now);
     if (this.#breaks.includes(event.seq - 1)) this.#story.breakActivity();
     this.#story.add(event);
     this.#seq = event.seq;

@@ -71,7 +71,12 @@ export interface Ask extends EntryBase {
 
 export interface Remark extends EntryBase {
   kind: "remark";
-  event: EventOf<"failure"> | EventOf<"notice"> | EventOf<"user_message">;
+  event:
+    | EventOf<"failure">
+    | EventOf<"notice">
+    | EventOf<"user_message">
+    | EventOf<"message_edit">
+    | EventOf<"message_withdraw">;
 }
 
 export type Entry = Activity | Words | End | Ask | Remark;

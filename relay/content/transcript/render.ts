@@ -9,6 +9,8 @@ import type { Activity, ActivityLine, Ask, Entry, Remark, TurnEnd, Words } from 
 import { codeBlock, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
 
+/** Discord's ids: a message that came another way can't be replied to. */
+const isDiscordId = (id: string) => /^\d{17,20}$/.test(id);
 /** A turn that needs no longer than this shows no activity, only its words. */
 const QUICK_TURN_MS = 2_000;
 const MAX_PREVIEW_LINES = 3;
@@ -193,6 +195,16 @@ function remarkPage({ seq, event }: Remark, { starter }: RenderOptions): Page {
       const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
       return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);
     }
+    case "message_edit":
+      return {
+        ...page(`x${seq}`, "-# The agent has read this already, as it was: write to it what is different."),
+        ...(isDiscordId(event.messageId) ? { replyTo: event.messageId } : {}),
+      };
+    case "message_withdraw":
+      return page(
+        `x${seq}`,
+        "-# The agent had read the message that was deleted just now: write to it what is different.",
+      );
     case "user_message": {
       const text = event.content
         .map((block) => (block.type === "text" ? block.text : `[${block.type}]`))

@@ -97,7 +97,10 @@ export class Story {
         this.#endTurn(event);
         return;
       case "failure":
-        this.#push({ kind: "remark", seq: event.seq, event });
+      case "message_edit":
+      case "message_withdraw":
+        // Changed in time: the message itself shows it.
+        if (event.type === "failure" || !event.applied) this.#push({ kind: "remark", seq: event.seq, event });
         return;
       case "notice":
         if (event.severity === "info") this.#line(event.seq, { kind: "remark", text: event.title });

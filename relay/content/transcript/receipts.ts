@@ -1,0 +1,31 @@
+/** Which people's messages the model has taken just now: one for each delivery, its newest. Pure but for its own state. */
+import type { ThreadEvent } from "../../../shared/agent/events.ts";
+
+/** A receipt that comes later than this is not worth a request. */
+const NEWS_MS = 60_000;
+
+export class Receipts {
+  #open: string[] = [];
+  /** Of deliveries that the model has not taken: their newest message. */
+  readonly #deliveries = new Map<string, string>();
+
+  get next(): string | undefined {
+    return this.#open[0];
+  }
+
+  given(messageId: string): void {
+    this.#open = this.#open.filter((other) => other !== messageId);
+  }
+
+  note(event: ThreadEvent, now: number): void {
+    if (event.type === "delivery") {
+      const newest = event.messageIds.findLast((id) => /^\d{17,20}$/.test(id));
+      if (newest !== undefined) this.#deliveries.set(event.deliveryId, newest);
+    } else if (event.type === "delivery_update" && event.status !== "queued") {
+      const newest = this.#deliveries.get(event.deliveryId);
+      this.#deliveries.delete(event.deliveryId);
+      const isNews = now - Date.parse(event.ts) < NEWS_MS;
+      if (newest !== undefined && event.status === "started" && isNews) this.#open.push(newest);
+    }
+  }
+}
