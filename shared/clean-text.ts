@@ -13,18 +13,11 @@ const STRAY_JOINERS =
 const ASCII_JOINERS = /(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/g;
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Blanks that look like a space, or like nothing, and are none. */
-const ODD_BLANKS = /(?! )\p{Zs}|\u2800/gu;
-
 /**
  * `text` with `mark` in place of each control, bidi and invisible character. Separators of lines become spaces,
  * broken surrogates U+FFFD. Doing it twice changes nothing.
  */
 export function replaceHarmful(text: string, mark: "" | "\ufffd"): string {
-  return replaceEach(text, () => mark).replace(LINE_SEPARATORS, " ");
-}
-
-function replaceEach(text: string, mark: (hidden: string) => string): string {
   if (PLAIN.test(text)) return text;
   let clean = text.replace(LONE_SURROGATES, "\ufffd").replace(HARMFUL, mark);
   if (/[\u200c\u200d]/.test(clean)) {
@@ -34,24 +27,35 @@ function replaceEach(text: string, mark: (hidden: string) => string): string {
       clean = clean.replace(ASCII_JOINERS, mark).replace(STRAY_JOINERS, mark);
     }
   }
-  return clean;
+  return clean.replace(LINE_SEPARATORS, " ");
 }
+
+/**
+ * What nobody sees, what shows other characters in another order, and what looks like a blank and is none. Joiners
+ * and variation selectors inside an emoji, or a word of a script that needs them, are no such characters.
+ */
+const HIDDEN =
+  /(?![\n\t])\p{C}|[\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
+const JOINED = String.raw`(?=[^\x00-\x7f])[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]`;
+const UNJOINED = new RegExp(
+  `(?<!${JOINED})[\\u200c\\u200d]|[\\u200c\\u200d](?!${JOINED})|(?<![\\p{Extended_Pictographic}#*0-9])\\ufe0f`,
+  "gu",
+);
 
 /**
  * Foreign text that a person decides on: all of it, in its lines and with its tabs. What eyes would miss is written
  * out, as in `⟨U+202E⟩`.
  */
 export function writeOutHidden(text: string): string {
-  const writeOut = (hidden: string) => `⟨U+${codeOf(hidden)}⟩`;
-  const parts = text.split(/([\n\t])/).map((part) => {
-    if (part === "\n" || part === "\t") return part;
-    return replaceEach(part, writeOut).replace(LINE_SEPARATORS, writeOut).replace(ODD_BLANKS, writeOut);
+  if (PLAIN.test(text)) return text;
+  return text.replace(UNJOINED, codeOf).replace(HIDDEN, (hidden) => {
+    return /[\u200c\u200d]/.test(hidden) ? hidden : codeOf(hidden);
   });
-  return parts.join("");
 }
 
 function codeOf(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  const code = character.codePointAt(0) ?? 0;
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Forms below what an agent asks: answers in words, and the reason of a refusal. */
+
 import {
   LabelBuilder,
   MessageFlags,
@@ -8,8 +9,9 @@ import {
   TextInputStyle,
 } from "discord.js";
 import type { AskReply } from "../../shared/agent/api.ts";
+import { writeOutHidden } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
-import { clipEnd, showHidden } from "../content/transcript/inline.ts";
+import { clipEnd } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { parseButton } from "./buttons.ts";
 import { sentenceOf } from "./refusals.ts";
@@ -105,5 +107,5 @@ function field(id: string, label: string, description: string, hint: string): La
 }
 
 function cut(text: string, max: number): string {
-  return clipEnd(showHidden(text.replace(/\s+/g, " ").trim()), max);
+  return clipEnd(writeOutHidden(text.replace(/\s+/g, " ").trim()), max);
 }

@@ -1,7 +1,9 @@
 /** What did not fit a message: the whole of it for one person, as text if that is short, as a file if not. */
+
 import type { AskReply } from "../../shared/agent/api.ts";
+import { writeOutHidden } from "../../shared/clean-text.ts";
 import { detailParts, plainParts, renderParts } from "../content/transcript/ask-detail.ts";
-import { inline, showHidden } from "../content/transcript/inline.ts";
+import { inline } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { findAsk } from "./agent-forms.ts";
 
@@ -34,7 +36,7 @@ export function wholeAsk({ request, call }: AskReply): WholeReply {
         ].join("\n"),
       )
       .join("\n\n");
-    return whole("What the agent asks:", "question.txt", showHidden(text), undefined);
+    return whole("What the agent asks:", "question.txt", writeOutHidden(text), undefined);
   }
   const parts = detailParts(request, call ?? undefined);
   const isDiff = parts.some(({ language }) => language === "diff");

@@ -1,8 +1,10 @@
 /** `/thread history`: an agent's steps as people read them, a page or a file of them. Pure. */
+
 import type { Step } from "../../../shared/agent/api.ts";
+import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatDuration } from "../../texts.ts";
 import type { Button } from "../buttons.ts";
-import { clipEnd, inline, showHidden } from "../transcript/inline.ts";
+import { clipEnd, inline } from "../transcript/inline.ts";
 
 /** So many steps stand on a page. */
 export const HISTORY_PAGE = 15;
@@ -76,12 +78,12 @@ function durationOf({ durationMs, startedAt, endedAt, status }: Step, now: numbe
 export function historyFile(steps: readonly Step[], now: number): string {
   const lines = steps.map((step) => {
     const { startedAt, kind, status, title, reason, tokens, model } = step;
-    const text = showHidden((title ?? "").replace(/\s+/g, " ").trim());
+    const text = writeOutHidden((title ?? "").replace(/\s+/g, " ").trim());
     const more = [
       durationOf(step, now),
       tokens === null ? undefined : `${tokens} tokens`,
       model ?? undefined,
-      reason === null ? undefined : showHidden(reason.replace(/\s+/g, " ")),
+      reason === null ? undefined : writeOutHidden(reason.replace(/\s+/g, " ")),
     ].filter((part) => part !== undefined);
     return `${startedAt ?? ""}\t${kind}\t${status}\t${more.join(", ")}\t${text}`;
   });

@@ -1,6 +1,6 @@
 /** Threads as people read them in lists and choose them from lists. Pure. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
-import { cleanLine } from "../../../shared/clean-text.ts";
+import { cleanLine, writeOutHidden } from "../../../shared/clean-text.ts";
 import {
   clip,
   clipRaw,
@@ -10,7 +10,7 @@ import {
   inlineCode,
   threadIcon,
 } from "../../texts.ts";
-import { clipEnd, inline, showHidden } from "../transcript/inline.ts";
+import { clipEnd, inline } from "../transcript/inline.ts";
 
 /** Discord shows at most 100 characters of a choice. */
 const MAX_CHOICE = 100;
@@ -125,7 +125,7 @@ export function threadChoice({ threadId, type, number, title, status }: Thread):
   const state = status === "running" ? "" : ` · ${status}`;
   const room = MAX_CHOICE - label.length - state.length;
   const text =
-    showHidden(clipEnd(title, MAX_RAW).replace(/\s+/g, " ").trim()) || `${threadIcon(type)} ${threadId}`;
+    writeOutHidden(clipEnd(title, MAX_RAW).replace(/\s+/g, " ").trim()) || `${threadIcon(type)} ${threadId}`;
   return { name: `${label}${clipEnd(text, room)}${state}`, value: threadId };
 }
 

@@ -1,8 +1,10 @@
 /** The buttons and lists below an ask. All that is chosen so far is in their ids: they work after any restart. Pure. */
+
 import type { EventOf } from "../../../shared/agent/events.ts";
+import { writeOutHidden } from "../../../shared/clean-text.ts";
 import type { Button, Select } from "../buttons.ts";
 import type { Ask } from "./entries.ts";
-import { clipEnd, showHidden } from "./inline.ts";
+import { clipEnd } from "./inline.ts";
 
 const MAX_LABEL_UNITS = 80;
 const MAX_OPTION_UNITS = 100;
@@ -48,7 +50,7 @@ function fitting<T extends { id: string }>(controls: readonly T[]): T[] {
 /** A refusal can be given a reason; a plan is sent back in words alone. */
 function permissionButtons({ options, plan }: Permission, requestId: string): Button[] {
   return options.flatMap(({ optionId, name, kind }): Button[] => {
-    const label = clipEnd(showHidden(name), MAX_LABEL_UNITS);
+    const label = clipEnd(writeOutHidden(name), MAX_LABEL_UNITS);
     const press = { id: `ask:${requestId}:${optionId}`, label };
     const because = { id: `because:${requestId}:${optionId}`, style: "danger" as const };
     if (kind === "allow_once") return [{ ...press, style: "success" }];
@@ -96,7 +98,7 @@ function isList(options: readonly unknown[]): boolean {
 }
 
 function isPress({ options, multiSelect }: Asked): boolean {
-  const isShort = options.every(({ label }) => showHidden(label).length <= MAX_LABEL_UNITS);
+  const isShort = options.every(({ label }) => writeOutHidden(label).length <= MAX_LABEL_UNITS);
   return !multiSelect && isShort && options.length <= MAX_ANSWER_BUTTONS;
 }
 
@@ -105,21 +107,21 @@ function selectOf(
   id: string,
   chosen: readonly number[],
 ): Select {
-  const name = showHidden((header.trim() || question.trim() || "Choose…").replace(/\s+/g, " "));
+  const name = writeOutHidden((header.trim() || question.trim() || "Choose…").replace(/\s+/g, " "));
   return {
     id,
     label: clipEnd(name, MAX_OPTION_UNITS),
     max: multiSelect ? options.length : 1,
     options: options.map(({ label, description = "" }, i) => ({
       label: nameOf(label, i, MAX_OPTION_UNITS),
-      hint: clipEnd(showHidden(description.replace(/\s+/g, " ").trim()), MAX_OPTION_UNITS),
+      hint: clipEnd(writeOutHidden(description.replace(/\s+/g, " ").trim()), MAX_OPTION_UNITS),
       isChosen: chosen.includes(i),
     })),
   };
 }
 
 function nameOf(label: string, index: number, max = MAX_LABEL_UNITS): string {
-  const name = showHidden(label.replace(/\s+/g, " ").trim());
+  const name = writeOutHidden(label.replace(/\s+/g, " ").trim());
   return name === "" ? `${index + 1}` : clipEnd(name, max);
 }
 

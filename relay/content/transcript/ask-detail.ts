@@ -1,6 +1,8 @@
 /** What is asked about, in full view: the command, the change, the plan, with what eyes would miss written out. Pure. */
+
 import type { EventOf } from "../../../shared/agent/events.ts";
-import { clipEnd, codeBlock, inline, showHidden } from "./inline.ts";
+import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { clipEnd, codeBlock, inline } from "./inline.ts";
 
 type Permission = EventOf<"permission_request">;
 type Call = EventOf<"tool_call">;
@@ -68,7 +70,9 @@ export function renderParts(parts: readonly DetailPart[], max: number): { text: 
 /** All of it as plain text, for a file. */
 export function plainParts(parts: readonly DetailPart[]): string {
   return parts
-    .map(({ name, text }) => (name === "" ? showHidden(text) : `${showHidden(name)}:\n${showHidden(text)}`))
+    .map(({ name, text }) =>
+      name === "" ? writeOutHidden(text) : `${writeOutHidden(name)}:\n${writeOutHidden(text)}`,
+    )
     .join("\n\n");
 }
 

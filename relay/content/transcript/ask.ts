@@ -1,8 +1,10 @@
 /** An ask as a message: what the agent wants, where, why, and what was decided. Pure. */
+
 import type { EventOf } from "../../../shared/agent/events.ts";
+import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { circumstances, detailParts, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
-import { clipEnd, inline, showHidden } from "./inline.ts";
+import { clipEnd, inline } from "./inline.ts";
 
 /** What one message may say, with room for the decision below it. */
 const MAX_UNITS = 1_900;
@@ -57,7 +59,7 @@ function permissionText(request: Permission, { call }: Ask, where: string | unde
 /** A rule that its button can't name whole is named here. */
 function ruleLine({ options }: Permission): string {
   const rule = options.find(({ kind, rule }) => kind === "allow_always" && rule !== undefined);
-  if (!rule || showHidden(rule.name).length <= MAX_LABEL_UNITS) return "";
+  if (!rule || writeOutHidden(rule.name).length <= MAX_LABEL_UNITS) return "";
   return `-# For the thread: ${inline(rule.rule ?? "", MAX_RULE_UNITS)}`;
 }
 
@@ -86,7 +88,7 @@ function questionText({ questions }: Question, max: number): Parts {
 }
 
 function isCut(text: string, max: number): boolean {
-  return showHidden(text).length > max;
+  return writeOutHidden(text).length > max;
 }
 
 /** Whole lines, so that no markup of ours is cut. */

@@ -1,33 +1,10 @@
 /** Foreign text inside a line or a code block of ours. Pure. */
+import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatBytes } from "../text.ts";
-
-/**
- * Characters that a person can't see, that show other characters in another order, or that look like a blank and are
- * none. Joiners and variation selectors inside an emoji or a word of a script that needs them are no such characters.
- */
-const HIDDEN =
-  /(?![\n\t])\p{C}|[\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
-const JOINED = String.raw`(?=[^\x00-\x7f])[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]`;
-const STRAY_JOINERS = new RegExp(
-  `(?<!${JOINED})[\\u200c\\u200d]|[\\u200c\\u200d](?!${JOINED})|(?<![\\p{Extended_Pictographic}#*0-9])\\ufe0f`,
-  "gu",
-);
-
-/** Whoever decides on a text must see all of it: what is invisible is written out, as in `⟨U+202E⟩`. */
-export function showHidden(text: string): string {
-  return text.replace(STRAY_JOINERS, named).replace(HIDDEN, (character) => {
-    return /[\u200c\u200d]/.test(character) ? character : named(character);
-  });
-}
-
-function named(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-}
 
 /** One line of plain text in Discord's markdown: nothing in it is bold, a link, a mention or a heading. */
 export function inline(text: string, max = 200): string {
-  const line = showHidden(text.replace(/\s+/g, " ").trim());
+  const line = writeOutHidden(text.replace(/\s+/g, " ").trim());
   return escapeMarkdown(clipEnd(line, max));
 }
 
@@ -52,7 +29,7 @@ export function codeBlock(
   info = "",
   wholeBytes?: number,
 ): { text: string; isClipped: boolean } {
-  const safe = showHidden(text.replaceAll("\r\n", "\n")).replace(/`(?=`|$|\n)/g, "`\u200b");
+  const safe = writeOutHidden(text.replaceAll("\r\n", "\n")).replace(/`(?=`|$|\n)/g, "`\u200b");
   const room = max - info.length - 8;
   const isClipped = safe.length > room || wholeBytes !== undefined;
   const more = wholeBytes === undefined ? moreOf(safe) : `(cut: ${formatBytes(wholeBytes)} in all)`;
