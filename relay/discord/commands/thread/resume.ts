@@ -25,7 +25,7 @@ export const resume: Part = {
       by: byOf(interaction),
       ...input,
     });
-    const said = text === null ? "" : ` It was told:\n${codeBlock(text, MAX_SHOWN)}`;
+    const said = text === null ? "" : ` It was told:\n${codeBlock(text, MAX_SHOWN).text}`;
     await interaction.editReply(`▶ ${nameOf(thread)} goes on.${said}`);
   },
 };
