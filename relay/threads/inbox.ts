@@ -34,7 +34,7 @@ export class Inbox {
   readonly #stop = new AbortController();
   /** The ledger is read once the sidecar answers. */
   readonly #opening: Promise<Delivery | undefined>;
-  /** Ends the wait for news. */
+  /** Ends the wait for news; one signal, as Node 20 may lose what `AbortSignal.any` makes to its collector. */
   #news = new AbortController();
   #work: Promise<void> = Promise.resolve();
 
@@ -59,6 +59,7 @@ export class Inbox {
 
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#news.abort();
     await this.#work;
     await (await this.#opening)?.close();
   }
@@ -108,7 +109,7 @@ export class Inbox {
         if (!(error instanceof AppError)) log.error({ err: error }, "could not tell what needs people");
       }
       await pause(MIN_INTERVAL_MS, signal);
-      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, AbortSignal.any([signal, this.#news.signal]));
+      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, this.#news.signal);
     }
   }
 }
