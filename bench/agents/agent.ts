@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { engineOutputPath } from "../../shared/agent/paths.ts";
 import { startModel } from "../../test/agents/model.ts";
@@ -17,7 +17,7 @@ export interface BenchAgent {
   isReal: boolean;
   program: string;
   env: Record<string, string>;
-  /** How often it has asked its model so far. The stand-in has none: it says when it would. */
+  /** A number that grows each time it asks its model. The stand-in has none: it says when it would. */
   countRequests: (threadFolder: string) => number;
   /** One message the naive way. @returns milliseconds until it asks its model */
   runOnce: (home: string, sessionId: string, text: string, isFirst: boolean) => Promise<number>;
@@ -38,12 +38,16 @@ function standIn(): BenchAgent {
     isReal: false,
     program: STAND_IN,
     env: {},
+    // Only the last processes' output is kept: what grows is the newest process that has asked, and how often.
     countRequests: (folder) => {
-      let count = 0;
-      for (let generation = 1; existsSync(engineOutputPath(folder, generation)); generation++) {
-        count += readFileSync(engineOutputPath(folder, generation), "utf8").split(ASKS).length - 1;
-      }
-      return count;
+      const generations = readdirSync(folder).map((name) =>
+        Number(/^engine\.(\d+)\.jsonl$/.exec(name)?.[1] ?? 0),
+      );
+      const counts = generations.filter(Boolean).map((generation) => {
+        const count = readFileSync(engineOutputPath(folder, generation), "utf8").split(ASKS).length - 1;
+        return count === 0 ? 0 : generation * 1_000_000 + count;
+      });
+      return Math.max(0, ...counts);
     },
     runOnce: async (home, sessionId, text, isFirst) => {
       const streams = ["--input-format", "stream-json", "--output-format", "stream-json"];
