@@ -129,8 +129,10 @@ test("mode and model are confirmed by the engine, and hold over its next start",
   thread.append({ op: "mode", modeId: "acceptEdits", by: "discord:7" });
   thread.append({ op: "model", model: "other-model", by: "discord:7" });
   await until("both to be confirmed", () => {
+    // In this order: read before the controls were there, nothing is pending either.
+    const areThere = thread.of("control").length === 2;
     const { mode, model } = thread.fold().pending;
-    return thread.of("control").length === 2 && mode === null && model === null;
+    return areThere && mode === null && model === null;
   });
   expect(thread.of("current_mode_update")).toMatchObject([{ modeId: "acceptEdits", by: "discord:7" }]);
   await thread.ended();
