@@ -215,7 +215,7 @@ test("five options are a list; labels of 300 characters are whole in the text; n
   expect(await heard(threadId)).toContain("tea");
 });
 
-test("several questions are lists whose choices are kept in the message, over a restart of the relay too", async () => {
+test("several questions are lists whose choices are kept in the message", async () => {
   const threadId = await open(
     "Ask",
     asks(

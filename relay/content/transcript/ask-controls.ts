@@ -29,12 +29,15 @@ export interface AskControls {
 
 const NONE: AskControls = { buttons: [], selects: [] };
 
-/** @param isClipped adds *Show all*, before everything else. */
+/**
+ * None once it is decided: only open asks can be looked up.
+ * @param isClipped adds *Show all*, before everything else.
+ */
 export function askControls({ request, requestId, response }: Ask, isClipped: boolean): AskControls {
+  if (response) return NONE;
   const showAll: Button[] = isClipped
     ? [{ id: `show:${requestId}`, label: "Show all", style: "primary" }]
     : [];
-  if (response) return { ...NONE, buttons: fitting(showAll) };
   if (request.type === "permission_request") {
     return { ...NONE, buttons: fitting([...showAll, ...permissionButtons(request, requestId)]) };
   }
