@@ -18,10 +18,13 @@ export interface ChaosOptions {
   kills: number;
   /** 0 to below 1, the same each time for one seed. */
   random: () => number;
+  /** Of the files that the agent is told to write; both they and the pictures are longer than a pipe holds. */
+  fileBytes?: number;
 }
 
 export interface ChaosReport {
   messages: string[];
+  fileBytes: number;
   /** That found their victim alive. */
   kills: Record<string, number>;
   /** How often a person had to press *Go on*. */
@@ -29,8 +32,14 @@ export interface ChaosReport {
 }
 
 /** Sends messages in bursts and answers asks while it kills; ends when all is done. */
-export async function runChaos({ thread, victims, kills, random }: ChaosOptions): Promise<ChaosReport> {
-  const report: ChaosReport = { messages: [], kills: {}, goOns: 0 };
+export async function runChaos({
+  thread,
+  victims,
+  kills,
+  random,
+  fileBytes = 1_000_000,
+}: ChaosOptions): Promise<ChaosReport> {
+  const report: ChaosReport = { messages: [], fileBytes, kills: {}, goOns: 0 };
   const answered = new Set<string>();
   const send = () => {
     const name = `M${report.messages.length + 1}M`;
@@ -46,7 +55,7 @@ export async function runChaos({ thread, victims, kills, random }: ChaosOptions)
       return;
     }
     if (kind < 0.24) {
-      const input = { file_path: join(thread.dir, `${name}.txt`), content: bigText(name) };
+      const input = { file_path: join(thread.dir, `${name}.txt`), content: bigText(name, fileBytes) };
       thread.writeWhole(
         says(`please ${name}.`, { tools: [{ name: "Write", input }] }, { text: `wrote ${name}` }),
       );
@@ -95,10 +104,8 @@ export async function runChaos({ thread, victims, kills, random }: ChaosOptions)
   return report;
 }
 
-const BIG_BYTES = 1_000_000;
-
-function bigText(name: string): string {
-  return `${name} begins\n${"a line of the file\n".repeat(BIG_BYTES / 19)}${name} ends\n`;
+function bigText(name: string, bytes: number): string {
+  return `${name} begins\n${"a line of the file\n".repeat(bytes / 19)}${name} ends\n`;
 }
 
 /** A picture of some 800 KB that nothing can make smaller. */
@@ -129,7 +136,7 @@ function isQuiet(thread: AgentThread): boolean {
 }
 
 /** What is wrong with the thread at its end, a line each; nothing if all is well. */
-export function findFaults(thread: AgentThread, { messages }: ChaosReport): string[] {
+export function findFaults(thread: AgentThread, { messages, fileBytes }: ChaosReport): string[] {
   const faults: string[] = [];
   const events = thread.events();
   for (const [index, event] of events.entries()) {
@@ -153,7 +160,8 @@ export function findFaults(thread: AgentThread, { messages }: ChaosReport): stri
   }
   for (const name of messages) {
     const path = join(thread.dir, `${name}.txt`);
-    if (existsSync(path) && readFileSync(path, "utf8") !== bigText(name)) faults.push(`${path} is not whole`);
+    if (existsSync(path) && readFileSync(path, "utf8") !== bigText(name, fileBytes))
+      faults.push(`${path} is not whole`);
   }
   const effects = readEffects(thread);
   for (const name of messages) {
