@@ -113,11 +113,11 @@ function drawAsk(event: EventOf<"permission_request" | "elicitation_request">, r
   return parts;
 }
 
-const TODO_MARKS = { pending: "☐", in_progress: "◌", completed: "☑" } as const;
+const PLAN_MARKS = { pending: "☐", in_progress: "◌", completed: "☑" } as const;
 
 function drawTodo({ entries }: EventOf<"plan">): HTMLElement[] {
   const items = entries.map(({ content, status }) =>
-    make("li", status, [`${TODO_MARKS[status]} ${cleanLine(content)}`]),
+    make("li", status, [`${PLAN_MARKS[status]} ${cleanLine(content)}`]),
   );
   return [make("ul", "todo", items)];
 }
