@@ -96,7 +96,7 @@ test("a thread is chosen by number or title; what is unknown, ambiguous or no ag
   expect((await stranger.reply()).content).toContain("ALLOWED_USER_IDS");
   await say("thread kill", { thread: first.threadId });
   expect(await say("thread pause", { thread: String(first.number) })).toMatch(/^⚠️ .*(killed|over|ended)/);
-  await say("thread kill", { thread: "the fence" });
+  expect(await say("kill", { thread: "the fence" })).toMatch(/^⏹ Ended .*>\.$/);
   expect((await all.sidecar.client.getThread(second.threadId)).status).toBe("killed");
   await say("thread kill", { thread: terminal });
 });

@@ -117,11 +117,16 @@ function isWanted({ method, path, headers }: Request): boolean {
   return method === "DELETE" && path === "/console/session" && isOwnRequest(provenance);
 }
 
-/** Whatever a page says: it can't write in another person's name. */
+/** Whatever a page says: it can't write in another person's name, nor with the message that a resume may bring. */
 function signBody(request: Request): void {
   const body: unknown = request.body;
-  if (request.method !== "POST" || typeof body !== "object" || body === null) return;
+  if (request.method !== "POST" || !isObject(body)) return;
   Object.assign(body, { [request.path.endsWith("/input") ? "source" : "by"]: CONSOLE_SOURCE });
+  if ("input" in body && isObject(body.input)) Object.assign(body.input, { source: CONSOLE_SOURCE });
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function foreignOrigin(): AppError {
