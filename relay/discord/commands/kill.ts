@@ -24,7 +24,9 @@ export const kill: Command = {
     const reply = threads.has(threadId)
       ? await endings.killAndTell(threadId)
       : await vm.thread(threadId).kill();
-    const code = reply.exitCode === null ? "" : ` Exit code ${reply.exitCode}.`;
+    // The code of an agent's runner says nothing of the agent.
+    const isTold = thread.type === "terminal" && reply.exitCode !== null;
+    const code = isTold ? ` Exit code ${reply.exitCode}.` : "";
     await interaction.editReply(`⏹ Ended ${nameOf(thread)}.${code}`);
   },
 };
