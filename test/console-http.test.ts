@@ -187,17 +187,22 @@ describe("a session", () => {
       await untilStatus(sidecar, "talks", "idle");
       expect(await send("/thread/talks/input", { text: "And?", source: "discord:42" })).toBe(200);
       await untilStatus(sidecar, "talks", "idle");
+      const input = { text: "More?", source: "discord:42" };
+      expect(await send("/thread/talks/resume", { by: "discord:42", input })).toBe(200);
+      await untilStatus(sidecar, "talks", "idle");
       expect(await send("/thread/talks/interrupt", { by: "discord:42" })).toBe(200);
       const events = await untilValue(
         "the control",
         () => transcriptOf(sidecar, "talks"),
-        (all) => all.some(({ type }) => type === "control"),
+        (all) => all.filter(({ type }) => type === "control").length === 2,
       );
       expect(events.find(({ type }) => type === "permission_response")).toMatchObject({ by: "api:console" });
-      expect(events.filter(({ type }) => type === "user_message").at(-1)).toMatchObject({
-        source: "api:console",
-      });
-      expect(events.find(({ type }) => type === "control")).toMatchObject({ by: "api:console" });
+      const written = events.filter(({ type }) => type === "user_message").slice(-2);
+      expect(written).toMatchObject([{ source: "api:console" }, { source: "api:console" }]);
+      expect(events.filter(({ type }) => type === "control")).toMatchObject([
+        { op: "resume", by: "api:console" },
+        { op: "interrupt", by: "api:console" },
+      ]);
     });
 
     test.each(["input", "asks/x", "interrupt", "resume"])(
