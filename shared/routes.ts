@@ -9,6 +9,7 @@ import {
   blobReplySchema,
   controlBodySchemas,
   controlReplySchema,
+  inboxQuerySchema,
   inboxReplySchema,
   stepsQuerySchema,
   stepsReplySchema,
@@ -194,7 +195,8 @@ export const ROUTES: readonly Route[] = [
     method: "get",
     path: "/inbox",
     summary:
-      "What needs people, over all agents: open asks, failures, and turns that ended in the last 24 hours",
+      "What needs people, over all agents: open asks, failures, and turns that ended in the last hours",
+    query: inboxQuerySchema,
     status: 200,
     reply: inboxReplySchema,
     errors: [],

@@ -303,6 +303,7 @@ describe.concurrent("new, send and controls", () => {
     [["new", "--agent", "--engine", "none", "shop", "--", "x"], "--engine: "],
     [["new", "--agent", "--output-schema", "/nowhere", "shop", "--", "x"], "--output-schema: "],
     [["inbox", "--hours", "-1"], "--hours: must be"],
+    [["inbox", "--hours", "10000"], "--hours: must be"],
     [["steps", "-n", "x", "t"], "--lines: must be"],
   ])("%j is refused: %s", async (args, sentence) => {
     const result = await cli.call(args);
@@ -396,14 +397,23 @@ describe("which agent, and what needs me", () => {
         "talking",
         script("hi", { text: "x", waitFor: join(alone.folders.home, "never") }),
       );
+      await openAgent(alone, "failed", script("break", { error: { status: 400, message: "no such model" } }));
+      await untilStatus(alone, "failed", "failed");
+      await openAgent(alone, "stopped", script("go", { tools: [bash("touch made")] }));
+      await untilStatus(alone, "stopped", "waiting");
+      await own.ok("interrupt", "stopped");
+      await untilStatus(alone, "stopped", "idle");
       const text = await own.ok("inbox");
       expect(text).toMatch(/^#1 asking — .+\n\? May it\? Bash touch made\n {4}touch made\n/);
-      expect(text).toMatch(/\n#2 ended — .+\n✓ end turn\n {4}It is \ufffddone\.\n {2}→ threadmux send 2\n/);
-      expect(text).not.toContain("talking");
+      expect(text).toMatch(
+        /\n#2 ended — .+\n✓ has finished\n {4}It is \ufffddone\.\n {2}→ threadmux send 2\n/,
+      );
+      expect(text).toMatch(/\n#4 failed — .+\n! .*no such model.*\n {2}→ threadmux resume 4\n/);
+      expect(text).not.toMatch(/talking|stopped/);
       expect(await own.json("inbox")).toMatchObject({
         asks: [{ threadId: "asking" }],
-        failed: [],
-        ended: [{ threadId: "ended", number: 2, reason: "end turn", words: "It is \u202edone.\nAnd more." }],
+        failed: [{ threadId: "failed", text: expect.stringContaining("no such model") }],
+        ended: [{ threadId: "ended", number: 2, text: "", words: "It is \u202edone.\nAnd more." }],
       });
       expect(await own.ok("inbox", "--hours", "0")).not.toContain("ended");
     } finally {

@@ -148,6 +148,11 @@ export const blobReplySchema = z.object({
 });
 export type BlobReply = z.infer<typeof blobReplySchema>;
 export const blobNameSchema = str.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
+export const inboxQuerySchema = z.strictObject({
+  /** Turns that ended in the last so many hours: whoever has not looked by then looks for them. */
+  hours: whole(9_999, 24),
+});
+export type InboxQuery = z.infer<typeof inboxQuerySchema>;
 export const stepsQuerySchema = z.strictObject({
   /** Steps that began after this event. */
   afterSeq: whole(Number.MAX_SAFE_INTEGER, 0),

@@ -5,6 +5,7 @@ import type {
   BlobReply,
   ControlRequest,
   InboxItem,
+  InboxQuery,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
@@ -81,8 +82,8 @@ export class Agents {
     return threadId === undefined ? asks : asks.filter((ask) => ask.threadId === threadId);
   }
 
-  /** What needs people, over all open agents. */
-  listInbox(): InboxItem[] {
+  /** What needs people, over all open agents; of the turns that ended, those of the last so many hours. */
+  listInbox({ hours }: InboxQuery): InboxItem[] {
     const { store, kind, now } = this.#options;
     const open = store.threads.list("open").filter(({ type }) => type === "agent");
     return listInbox(
@@ -93,7 +94,7 @@ export class Agents {
         return [{ thread, agent, now: kind.describeAgent(agent), lastTurn }];
       }),
       store.asks.listOpen(),
-      now(),
+      now() - hours * 3_600_000,
     );
   }
 

@@ -38,7 +38,7 @@ test("asks, failures and ends, in that order; what is old, stopped or of a threa
       agent("asks", "waiting"),
     ],
     [ask("asks", 5), ask("over", 6)],
-    NOW,
+    Date.parse(at(24)),
   );
   expect(items.map(({ kind, threadId, text }) => [kind, threadId, text.slice(0, 10)])).toEqual([
     ["plan", "asks", "xxxxxxxxxx"],

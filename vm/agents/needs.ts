@@ -5,8 +5,6 @@ import type { AgentRow } from "../store/agents.ts";
 import type { StepRow } from "../store/steps.ts";
 import type { StoredThread } from "../store/threads.ts";
 
-/** A turn that ended longer ago is no news: whoever has not looked by then looks for it. */
-const END_HOURS = 24;
 /** An ask may be of any length; who wants all of it looks into the thread. */
 const MAX_TEXT = 500;
 
@@ -17,18 +15,21 @@ export interface OpenAgent {
   lastTurn: StepRow | undefined;
 }
 
-/** Asks first, the oldest of them first; then failures and ends, the newest first. */
+/**
+ * Asks first, the oldest of them first; then failures and ends, the newest first.
+ * @param sinceMs a turn that ended before is no news.
+ */
 export function listInbox(
   agents: readonly OpenAgent[],
   asks: readonly AskReply[],
-  nowMs: number,
+  sinceMs: number,
 ): InboxItem[] {
   const byId = new Map(agents.map((open) => [open.thread.threadId, open]));
   const asked = asks.flatMap(({ threadId, kind, askedAt, title }) => {
     const open = byId.get(threadId);
     return open ? [itemOf(open, { kind, at: askedAt, text: title })] : [];
   });
-  const others = agents.flatMap((open) => findFailure(open) ?? findEnd(open, nowMs) ?? []);
+  const others = agents.flatMap((open) => findFailure(open) ?? findEnd(open, sinceMs) ?? []);
   const newestFirst = (kind: InboxItem["kind"]) =>
     others.filter((item) => item.kind === kind).sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return [...asked, ...newestFirst("failure"), ...newestFirst("end")];
@@ -42,12 +43,12 @@ function findFailure(open: OpenAgent): InboxItem | undefined {
 }
 
 /** A turn that a person stopped is no news to them; one that was cut off goes on or fails. */
-function findEnd(open: OpenAgent, nowMs: number): InboxItem | undefined {
+function findEnd(open: OpenAgent, sinceMs: number): InboxItem | undefined {
   const { now, lastTurn } = open;
   if (now.status !== "idle" || lastTurn?.status !== "completed" || lastTurn.endedAt === null)
     return undefined;
   const { endedAt: at, reason } = lastTurn;
-  if (nowMs - Date.parse(at) > END_HOURS * 3_600_000) return undefined;
+  if (Date.parse(at) < sinceMs) return undefined;
   return itemOf(open, { kind: "end", at, text: reason === "end_turn" ? "" : (reason ?? "") });
 }
 

@@ -6,6 +6,7 @@ import {
   blobNameSchema,
   blobQuerySchema,
   controlRequestSchema,
+  inboxQuerySchema,
   stepsQuerySchema,
   transcriptQuerySchema,
 } from "../../shared/agent/api.ts";
@@ -33,8 +34,8 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   router.get("/thread/:id/steps", (req, res) => {
     answer(res, { steps: agents.listSteps(req.params.id, parse(stepsQuerySchema, req.query)) });
   });
-  router.get("/inbox", (_req, res) => {
-    answer(res, { items: agents.listInbox() });
+  router.get("/inbox", (req, res) => {
+    answer(res, { items: agents.listInbox(parse(inboxQuerySchema, req.query)) });
   });
   router.get("/asks", (_req, res) => {
     answer(res, { asks: agents.listAsks() });
