@@ -99,7 +99,8 @@ describe.concurrent("new and ls", () => {
     const plain = cli.terminal(["ls", "--status", "all"], { NO_COLOR: "1" });
     expect(await plain.end()).toBe(0);
     const lines = plain.shown().split("\r\n");
-    expect(lines[0]).toMatch(/^ID +TITLE +TYPE +STATUS +DIR +UPTIME/);
+    // Other tests' threads stand there too: a long status of one leaves little room for the last columns.
+    expect(lines[0]).toMatch(/^ID +TITLE +TYPE +STATUS +DIR +UP/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the point
     for (const line of lines) expect(line).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202e]/);
     for (const line of lines) expect(line.replace(/[漢字]/g, "##").length).toBeLessThanOrEqual(80);

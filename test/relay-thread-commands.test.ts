@@ -1,4 +1,4 @@
-/** /thread and its sub-commands: lists, histories, pause and resume, ends; with unknown, ended and wrong threads. */
+/** /thread and its sub-commands: histories, pause and resume, ends; with unknown, ended and wrong threads. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -8,10 +8,8 @@ import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
 let all: Everything;
-/** Added to the relay's clock. */
-let ahead = 0;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG, now: () => Date.now() + ahead });
+  all = await startEverything({ vm: STAND_IN_CONFIG });
   mkdirSync(join(all.sidecar.reposDir, "shop"));
 });
 afterAll(() => all?.close());
@@ -41,32 +39,6 @@ const allow = async (threadId: string) => {
     by: `discord:${all.you}`,
   });
 };
-
-test("list: what each thread does; the ended and long idle leave after some minutes, all shows them", async () => {
-  const { threadId, number } = await openAgent("Fix the login", bash("touch fixed"), { text: "Fixed." });
-  const terminal = await all.openTerminal("exec sleep 1000", "shop");
-  await untilStatus(all.sidecar, threadId, "waiting");
-  expect(await say("thread list")).toBe(
-    `🖥 <#${terminal}> · running\n🤖 **#${number}** <#${threadId}> · **asks to do something**`,
-  );
-  expect(await say("thread list", { which: "agent" })).not.toContain(terminal);
-  await allow(threadId);
-  await untilStatus(all.sidecar, threadId, "idle");
-  expect(await say("thread list", { which: "agent" })).toMatch(/> · idle · \d+\.\d s ago$/);
-  expect(await say("status")).toContain(`**#${number} `);
-  ahead = 11 * 60_000;
-  expect(await say("thread list", { which: "agent" })).toBe(
-    "Nothing goes on.\n-# 1 more is idle or over: `/thread list all:True`",
-  );
-  expect(await say("status")).toMatch(new RegExp(`${terminal}[^]*1 more is idle or over`));
-  expect(await say("thread list", { which: "agent", all: true })).toContain(`**#${number}** <#${threadId}>`);
-  ahead = 0;
-  expect(await say("thread kill", { thread: `#${number}` })).toContain(
-    `⏹ Ended **#${number}** <#${threadId}>`,
-  );
-  expect(await say("thread kill", { thread: `#${number}` })).toBe("⚠️ thread: that one is over already.");
-  await say("kill", { thread: terminal });
-});
 
 test("a thread is chosen by number or title; what is unknown, ambiguous or no agent is refused in words", async () => {
   const first = await openAgent("Paint the shed", { text: "Done." });
