@@ -220,7 +220,7 @@ async function pressBelowCommand(
 ): Promise<void> {
   await interaction.deferUpdate();
   try {
-    await pressCommandButton(interaction, pressed, context);
+    await pressCommandButton(interaction, pressed, context, log);
   } catch (error) {
     if (!(error instanceof AppError))
       log.error({ err: error, button: interaction.customId }, "a button failed");

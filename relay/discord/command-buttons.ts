@@ -1,7 +1,9 @@
 /** What people press below the answers to commands: pages of a history, the question before many threads end. */
 import type { MessageComponentInteraction } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
 import { fitLines } from "../content/lists/lines.ts";
+import { errorSentence } from "../texts.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { makeFile, makePage } from "./commands/thread/history.ts";
 import { KINDS, type Kinds, killable } from "./commands/thread/kill-all.ts";
@@ -34,6 +36,7 @@ export async function pressCommandButton(
   interaction: MessageComponentInteraction,
   pressed: CommandPressed,
   context: CommandContext,
+  log: Log,
 ): Promise<void> {
   const { vm, now } = context;
   switch (pressed.kind) {
@@ -51,7 +54,7 @@ export async function pressCommandButton(
       await interaction.editReply({ content: "Nothing was ended.", components: [] });
       return;
     case "kill-all":
-      return endAll(interaction, pressed, context);
+      return endAll(interaction, pressed, context, log);
     default:
       pressed satisfies never;
   }
@@ -61,6 +64,7 @@ async function endAll(
   interaction: MessageComponentInteraction,
   { which, before }: Extract<CommandPressed, { kind: "kill-all" }>,
   { vm, threads, endings }: CommandContext,
+  log: Log,
 ): Promise<void> {
   const found = killable(await vm.listThreads(), which, before);
   const waiting = `⏳ Ending ${found.length === 1 ? "one thread" : `${found.length} threads`}…`;
@@ -71,8 +75,10 @@ async function endAll(
     ),
   );
   const failed = results.flatMap((result, i) => {
-    const isOver = result.status === "rejected" && isEndedAlready(result.reason);
-    return result.status === "fulfilled" || isOver ? [] : [`<#${found[i]?.threadId}> could not be ended`];
+    if (result.status === "fulfilled" || isEndedAlready(result.reason)) return [];
+    const threadId = found[i]?.threadId;
+    log.error({ threadId, err: result.reason }, "could not end a thread");
+    return [`<#${threadId}> could not be ended: ${errorSentence(result.reason)}`];
   });
   const count = found.length - failed.length;
   const ended = `⏹ Ended ${count === 1 ? "one thread" : `${count} threads`}.`;

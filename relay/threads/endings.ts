@@ -106,9 +106,10 @@ export class Endings {
     // What is slow to take or without end is not waited for: the log has it, and the thread is over.
     for (let hasMore = true; hasMore && performance.now() < untilMs; ) {
       while (delivery.isAccepting && performance.now() < untilMs) await pause(20);
-      const replies = await vm.read(source, delivery.offset, READ_BYTES);
-      if (!delivery.isAccepting) await thread.accept(replies);
-      hasMore = thread.find(replies)?.more ?? false;
+      const { offset } = delivery;
+      const replies = await vm.read(source, offset, READ_BYTES);
+      const isTaken = await thread.accept(replies, offset);
+      hasMore = !isTaken || (thread.find(replies)?.more ?? false);
     }
     await delivery.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
   }

@@ -41,8 +41,13 @@ export interface LiveThread {
   readonly source: Source;
   /** Its own part of a reply for many threads; undefined if the sidecar has no such thread. */
   find(replies: OutputsReply): News | undefined;
-  /** Takes that part. One call at a time: look at `delivery.isAccepting`. */
-  accept(replies: OutputsReply): Promise<void>;
+  /**
+   * Takes that part, if it was read from where the content goes on and nothing else is being taken: of two who read
+   * side by side (the poller, and whoever ends the thread) one comes first.
+   * @param offset from where it was read.
+   * @returns whether it was taken.
+   */
+  accept(replies: OutputsReply, offset: number): Promise<boolean>;
   /** Whoever ends the thread tells it themselves. */
   silenceEnd(): void;
   /** The name that the sidecar has. */
@@ -90,10 +95,7 @@ function openTerminal(options: LiveThreadOptions): LiveThread {
     delivery,
     source: "since",
     find: ({ threads }) => threads[threadId],
-    accept: async ({ threads }) => {
-      const reply = threads[threadId];
-      if (reply) await delivery.accept(reply);
-    },
+    accept: ({ threads }, offset) => accept(delivery, threads[threadId], offset),
     silenceEnd: () => content.silenceEnd(),
   };
 }
@@ -116,12 +118,19 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     delivery,
     source: "transcripts",
     find: ({ transcripts }) => transcripts[threadId],
-    accept: async ({ transcripts }) => {
-      const reply = transcripts[threadId];
-      if (reply) await delivery.accept(reply);
-    },
+    accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
     silenceEnd: () => content.silenceEnd(),
   };
+}
+
+async function accept<Reply>(
+  delivery: ThreadDelivery<Reply>,
+  reply: Reply | undefined,
+  offset: number,
+): Promise<boolean> {
+  if (!reply || delivery.isAccepting || delivery.offset !== offset) return false;
+  await delivery.accept(reply);
+  return true;
 }
 
 function basics({ thread }: LiveThreadOptions, vm: VmThread) {

@@ -68,8 +68,7 @@ export class Poller {
         isAway = true;
       }
       const spentMs = performance.now() - startedAt;
-      const wake = AbortSignal.any([signal, this.#interrupt.signal]);
-      await pause(waitMs ?? Math.max(0, pollIntervalMs - spentMs), wake);
+      await pause(waitMs ?? Math.max(0, pollIntervalMs - spentMs), signal, this.#interrupt.signal);
     }
   }
 
@@ -80,6 +79,7 @@ export class Poller {
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
+    const offsets = new Map(asked.map(({ threadId, delivery }) => [threadId, delivery.offset]));
     this.#leftOut = new Set(all.filter((thread) => !isFree(thread)));
     if (asked.length === 0) return undefined;
     const floods = asked.filter(({ hasMore }) => hasMore).length;
@@ -108,14 +108,14 @@ export class Poller {
       thread.hasMore = thread.find(replies)?.more ?? false;
       if (thread.hasMore) waitMs = 0;
       else if ((replies.threads[threadId]?.output.length ?? 0) > LUMP_UNITS) waitMs ??= LUMP_WAIT_MS;
-      this.#accept(thread, replies).catch((error: unknown) => {
+      this.#accept(thread, replies, offsets.get(threadId) ?? 0).catch((error: unknown) => {
         log.warn({ threadId, err: error }, "could not take output; trying again");
       });
     }
     return waitMs;
   }
 
-  async #accept(thread: LiveThread, replies: OutputsReply): Promise<void> {
+  async #accept(thread: LiveThread, replies: OutputsReply, offset: number): Promise<void> {
     const { threads, endings } = this.#options;
     const { threadId } = thread;
     const news = thread.find(replies);
@@ -123,8 +123,7 @@ export class Poller {
       if (!threads.isBusy(threadId)) await endings.closeVanished(threadId);
       return;
     }
-    const { offset } = thread.delivery;
-    await thread.accept(replies);
+    if (!(await thread.accept(replies, offset))) return;
     const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
     if (isNews && thread.type === "agent") this.#options.inbox.poke();
     thread.status = news.status;
