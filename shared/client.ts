@@ -9,6 +9,7 @@ import {
   type ControlRequest,
   controlReplySchema,
   type InboxItem,
+  type InboxQuery,
   inboxReplySchema,
   type Step,
   stepsReplySchema,
@@ -101,9 +102,12 @@ export class SidecarClient {
     return this.#call("POST", "/threads/output", outputsReplySchema, options);
   }
 
-  /** What needs people, over all agents. */
-  async listInbox(): Promise<InboxItem[]> {
-    return (await this.#call("GET", "/inbox", inboxReplySchema)).items;
+  /**
+   * What needs people, over all agents; of the turns that ended, those of the last `hours`, 24 if not given.
+   * @param signal ends the request.
+   */
+  async listInbox(query: Partial<InboxQuery> = {}, signal?: AbortSignal): Promise<InboxItem[]> {
+    return (await this.#call("GET", "/inbox", inboxReplySchema, { query, signal })).items;
   }
 
   /** What agents wait for people to decide, the oldest first; of one thread or of all. */
@@ -213,9 +217,10 @@ export class SidecarClient {
     await this.#call("PUT", path, z.undefined(), { body: note });
   }
 
-  async listChannelLedger(channelId: string): Promise<LedgerRow[]> {
+  /** The ledger of a Discord channel. @param signal ends the request. */
+  async listChannelLedger(channelId: string, signal?: AbortSignal): Promise<LedgerRow[]> {
     const path = `/channel/${encodeURIComponent(channelId)}/messages`;
-    return (await this.#call("GET", path, channelLedgerReplySchema)).messages;
+    return (await this.#call("GET", path, channelLedgerReplySchema, { signal })).messages;
   }
 
   /** The ledgers of many threads; a thread without rows is missing. */

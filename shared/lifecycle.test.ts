@@ -131,6 +131,15 @@ test("a pause ends at its time, or at once when its signal fires, and never reje
   await pause(60_000, controller.signal);
 });
 
+test("a pause of several signals ends by each of them", async () => {
+  for (const which of [0, 1]) {
+    const controllers = [new AbortController(), new AbortController()];
+    const paused = pause(60_000, ...controllers.map(({ signal }) => signal));
+    controllers[which]?.abort();
+    await withDeadline(paused, 1_000, "the pause");
+  }
+});
+
 describe("withTimeout", () => {
   /** Ends only by its signal, and nobody else knows that. */
   const untilAborted = (signal: AbortSignal) =>

@@ -71,17 +71,17 @@ export async function withTimeout<T>(
   }
 }
 
-/** Resolves after `ms`, or at once when `signal` fires. Never rejects: look at the signal afterwards. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or at once when one of `signals` fires. Never rejects: look at them afterwards. */
+export function pause(ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted) return resolve();
+    if (signals.some((signal) => signal?.aborted)) return resolve();
     const done = () => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
+      for (const signal of signals) signal?.removeEventListener("abort", done);
       resolve();
     };
     const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done, { once: true });
+    for (const signal of signals) signal?.addEventListener("abort", done, { once: true });
   });
 }
 

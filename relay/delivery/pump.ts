@@ -98,14 +98,18 @@ export class Pump {
     const waitMs = step.at - now();
     if (waitMs > 0) {
       this.#nap = new AbortController();
-      await pause(waitMs, AbortSignal.any([this.#nap.signal, this.#stop.signal]));
+      await pause(waitMs, this.#nap.signal, this.#stop.signal);
       return false;
     }
-    await budget.run(async () => {
-      // Looked up again now that it is this thread's turn: only the newest state is ever sent.
-      const step = this.#stop.signal.aborted ? undefined : next();
-      if (step && step.at <= now()) await step.run();
-    }, owner);
+    await budget.run(
+      async () => {
+        // Looked up again now that it is this thread's turn: only the newest state is ever sent.
+        const step = next();
+        if (step && step.at <= now()) await step.run();
+      },
+      owner,
+      this.#stop.signal,
+    );
     return false;
   }
 

@@ -74,3 +74,21 @@ test("after a global 429 nothing starts for as long as Discord says, then at hal
   for (let i = 0; i < 4; i++) await budget.run(async () => undefined);
   expect(performance.now() - fastAt).toBeLessThan(5_000);
 });
+
+test("whoever leaves while a global 429 holds everything up waits no longer, and is not run afterwards", async () => {
+  let now = 1_000_000;
+  const budget = createBudget({ now: () => now });
+  budget.slowDown(300);
+  const leaving = new AbortController();
+  const ran: string[] = [];
+  const note = (name: string) => async () => void ran.push(name);
+  const left = budget.run(note("left"), "", leaving.signal);
+  const stays = budget.run(note("stays"), "", new AbortController().signal);
+  leaving.abort();
+  await left;
+  await budget.run(note("late"), "", leaving.signal);
+  expect(ran).toEqual([]);
+  now += 300;
+  await stays;
+  expect(ran).toEqual(["stays"]);
+});

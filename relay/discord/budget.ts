@@ -8,8 +8,9 @@ export interface Budget {
    * Runs `task`, one step of streaming, when its turn has come. People take turns, and each person's threads do:
    * twenty floods of one person leave every other person as large a share as one flood would.
    * @param owner the person whose thread it is.
+   * @param signal ends the wait: a task that has not begun by then is never run, and undefined is its result.
    */
-  run: <T>(task: () => Promise<T>, owner?: string) => Promise<T>;
+  run: <T>(task: () => Promise<T>, owner?: string, signal?: AbortSignal) => Promise<T | undefined>;
   /** Whether steps wait for their turn: what is mere comfort is left out then. */
   isBusy: () => boolean;
   /** Resolves when one more request may be made; what people wait for passes ahead of the streams. */
@@ -68,13 +69,19 @@ export function createBudget({
     waiting.shift()?.();
   };
   return {
-    run: async (task, owner = "") => {
-      // As many places are made as tasks wait, so every task gets one.
+    run: async (task, owner = "", signal) => {
+      if (signal?.aborted) return undefined;
+      // As many places are made as tasks wait, so every task gets one; the place of one that has left stays empty.
       await new Promise<void>((resolve) => {
-        waiting.push(owner, resolve);
+        const done = () => {
+          signal?.removeEventListener("abort", done);
+          resolve();
+        };
+        waiting.push(owner, done);
+        signal?.addEventListener("abort", done, { once: true });
         void makePlace();
       });
-      return task();
+      return signal?.aborted ? undefined : task();
     },
     isBusy: () => !waiting.isEmpty || pausedUntil > now(),
     pass,

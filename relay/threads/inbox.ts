@@ -34,7 +34,7 @@ export class Inbox {
   readonly #stop = new AbortController();
   /** The ledger is read once the sidecar answers. */
   readonly #opening: Promise<Delivery | undefined>;
-  /** Ends the wait for news; one signal, as Node 20 may lose what `AbortSignal.any` makes to its collector. */
+  /** Ends the wait for news. */
   #news = new AbortController();
   #work: Promise<void> = Promise.resolve();
 
@@ -59,7 +59,6 @@ export class Inbox {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    this.#news.abort();
     await this.#work;
     await (await this.#opening)?.close();
   }
@@ -69,7 +68,7 @@ export class Inbox {
     const { vm, channelId, log } = this.#options;
     const { signal } = this.#stop;
     const what = "read its channel's ledger";
-    const rows = await untilItWorks({ what, log, signal }, () => vm.listChannelLedger(channelId));
+    const rows = await untilItWorks({ what, log, signal }, () => vm.listChannelLedger(channelId, signal));
     return rows && this.#makeDelivery(rows);
   }
 
@@ -103,13 +102,13 @@ export class Inbox {
       // What comes from here on is not in the reply: it is asked for again.
       this.#news = new AbortController();
       try {
-        await delivery.accept(await vm.listInbox());
+        await delivery.accept(await vm.listInbox(signal));
       } catch (error) {
         // While the sidecar is away, reading its threads says so.
         if (!(error instanceof AppError)) log.error({ err: error }, "could not tell what needs people");
       }
       await pause(MIN_INTERVAL_MS, signal);
-      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, this.#news.signal);
+      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, signal, this.#news.signal);
     }
   }
 }

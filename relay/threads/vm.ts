@@ -44,12 +44,12 @@ export class Vm {
   }
 
   /** What needs people, over all agents. */
-  listInbox(): Promise<InboxItem[]> {
-    return this.#client.listInbox();
+  listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
+    return this.#client.listInbox({}, signal);
   }
 
-  listChannelLedger(channelId: string): Promise<LedgerRow[]> {
-    return this.#client.listChannelLedger(channelId);
+  listChannelLedger(channelId: string, signal: AbortSignal): Promise<LedgerRow[]> {
+    return this.#client.listChannelLedger(channelId, signal);
   }
 
   putChannelMessage(channelId: string, key: string, note: MessageRequest): Promise<void> {
