@@ -163,9 +163,10 @@ export class Outputs {
     const isComplete = status !== "running";
     const from = Math.max(since, firstOffset);
     const slice = await readLog(files.logs.path(threadId), { since: from - logBase, limit, isComplete });
-    // Old bytes may have been given back meanwhile, or an agent's next turn begun: then this was no complete log.
+    // Meanwhile old bytes may have been given back, or the process may have begun or ended: a status and a log that
+    // were not read at one moment would call a log complete that is not.
     const now = threads.getStored(threadId);
-    const isOther = now.firstOffset > firstOffset || (isComplete && now.status === "running");
+    const isOther = now.firstOffset > firstOffset || isComplete !== (now.status !== "running");
     if (isOther) return this.#readOne(threadId, { since, limit });
     const end = logBase + slice.end;
     if (since > end) {
