@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const run = promisify(execFile);
-const TIMEOUT_MS = 150_000;
+const TIMEOUT_MS = 300_000;
 
 /** Throws where the bench fails, which is where a text is wrong. */
 async function smoke(bench: string): Promise<string> {
