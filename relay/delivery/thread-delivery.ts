@@ -11,6 +11,7 @@ import { MarkKeeper } from "./mark-keeper.ts";
 import { isThere, outgoing, type Post } from "./outgoing.ts";
 import { Pace } from "./pace.ts";
 import { deleteNewest, isNewest, type PageAction, planPages, shownBy } from "./plan.ts";
+import { Posts, type WaitingPost } from "./posts.ts";
 import { Pump, type Step } from "./pump.ts";
 import { nextReceipt } from "./receipt-step.ts";
 
@@ -44,13 +45,6 @@ export interface ThreadDeliveryOptions<Reply> {
   onRefused: (refusal: Refusal) => void;
 }
 
-interface WaitingPost {
-  readonly key: string;
-  readonly post: Post;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 /** A mark, and of how many events of the content it knows. */
 interface Kept {
   readonly mark: ContentMark & { seen: string };
@@ -64,7 +58,7 @@ export class ThreadDelivery<Reply> {
   readonly #pump: Pump;
   readonly #pace: Pace;
   readonly #stop = new AbortController();
-  #posts: WaitingPost[] = [];
+  readonly #posts = new Posts();
   #seen: string;
   #isAccepting = false;
   /** So many events the mark knows that the sidecar has. */
@@ -164,13 +158,12 @@ export class ThreadDelivery<Reply> {
   /**
    * Says something, before everything else that waits. The same key a second time, also after a restart, says it
    * once.
-   * @throws what Discord refuses with, or Error if the delivery is closed before.
+   * @throws what Discord refuses with, or Error if the delivery is closed.
    */
   say(name: string, post: Post): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#posts.push({ key: POST + name, post, resolve, reject });
-      this.#pump.wake(true);
-    });
+    const said = this.#posts.add(POST + name, post);
+    this.#pump.wake(true);
+    return said;
   }
 
   /** Resolves when everything known so far has been delivered, or after `deadlineMs`. */
@@ -182,12 +175,12 @@ export class ThreadDelivery<Reply> {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#pump.close();
-    this.#failPosts(new Error("the thread's delivery has ended"));
+    this.#posts.close();
     await this.#keeper.close();
   }
 
   #next(): Step | undefined {
-    const post = this.#nextPost();
+    const post = this.#posts.next((key) => this.#ledger.find(key) !== undefined);
     if (post) return { at: this.#pace.nextSendAt(), run: () => this.#sendPost(post) };
     const { content, now } = this.#options;
     const pages = this.#pages();
@@ -201,15 +194,6 @@ export class ThreadDelivery<Reply> {
     if (!next) return this.#nextNotice();
     if (next.action.kind !== "roll") return { at: next.at, run: () => this.#perform(next.action) };
     return this.#roll(next.action, pages);
-  }
-
-  #nextPost(): WaitingPost | undefined {
-    for (let post = this.#posts[0]; post; post = this.#posts[0]) {
-      if (!this.#ledger.find(post.key)) return post;
-      this.#posts.shift();
-      post.resolve();
-    }
-    return undefined;
   }
 
   #nextNotice(): Step | undefined {
@@ -278,9 +262,7 @@ export class ThreadDelivery<Reply> {
   }
 
   async #sendPost(post: WaitingPost): Promise<void> {
-    if (!(await this.#send(post.key, post.post))) return;
-    this.#posts = this.#posts.filter((other) => other !== post);
-    post.resolve();
+    if (await this.#send(post.key, post.post)) this.#posts.done(post);
   }
 
   /** @returns false if it has to be sent once more. */
@@ -331,12 +313,8 @@ export class ThreadDelivery<Reply> {
   }
 
   #onRefused(refusal: Refusal, error: unknown): void {
-    this.#failPosts(error);
+    this.#posts.fail(error);
     this.#options.onRefused(refusal);
-  }
-
-  #failPosts(error: unknown): void {
-    for (const post of this.#posts.splice(0)) post.reject(error);
   }
 
   /** Discord archives what nobody writes to, and edits are no writing: such a thread comes back. */

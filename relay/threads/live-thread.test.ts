@@ -102,3 +102,11 @@ test.each(["terminal", "agent"] as const)(
     expect(thread.delivery.offset).toBe(offset);
   },
 );
+
+test("what is said in a thread that is not served any more is refused, and nobody waits for it for ever", async () => {
+  const { delivery } = open("terminal");
+  const before = expect(delivery.say("before", { text: "a", buttons: [] })).rejects.toThrow("has ended");
+  await delivery.close();
+  await before;
+  await expect(delivery.say("after", { text: "b", buttons: [] })).rejects.toThrow("has ended");
+});
