@@ -82,6 +82,21 @@ test("a Discord thread that is deleted by hand: its process is killed, the row e
   await until("the session to be killed", async () => (await statusOf(threadId)) === "killed");
 });
 
+test("a thread whose end can't be told to whoever ended it is archived all the same", async () => {
+  const { driver } = all.discord;
+  const threadId = await all.openTerminal("cat");
+  const body = { code: 10015, message: "Unknown Webhook" };
+  driver.faults.rest = ({ method, path }) =>
+    method === "PATCH" && path.includes("/webhooks/") ? { kind: "status", status: 404, body } : undefined;
+  driver.command(all.you, threadId, "done");
+  await until("the thread to be archived", () => driver.findThread(threadId)?.isArchived === true).finally(
+    () => {
+      driver.faults.rest = undefined;
+    },
+  );
+  expect(await statusOf(threadId)).toBe("killed");
+});
+
 test("a live message that is deleted by hand is replaced", async () => {
   const threadId = await all.openTerminal("echo before; read x; echo after $x; cat");
   await all.untilShown(threadId, "before");

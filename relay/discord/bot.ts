@@ -189,9 +189,8 @@ async function pressButton(
       case "done": {
         if (!context.threads.has(threadId))
           throw new AppError("thread_ended", "This thread is over already.");
-        const { reply, archive } = await context.endings.kill(threadId);
-        await interaction.editReply(killedText(reply));
-        return archive();
+        await context.endings.kill(threadId, (reply) => interaction.editReply(killedText(reply)));
+        return;
       }
       case "send":
         await inputs.sendAfterAll(threadId, pressed.messageId);

@@ -33,10 +33,12 @@ export class Endings {
   }
 
   /**
-   * Kills a thread and shows what it printed last; the caller answers the person and then calls `archive`.
-   * @throws AppError
+   * Kills a thread, shows what it printed last, and archives it.
+   * @param tell answers whoever asked for it. It comes before the thread is archived, because Discord takes no answer
+   * there after that. The thread is archived whether or not the answer gets through: it is over.
+   * @throws AppError, or what `tell` rejects with
    */
-  async kill(threadId: string): Promise<{ reply: KillReply; archive: () => Promise<void> }> {
+  async kill(threadId: string, tell: (reply: KillReply) => Promise<unknown>): Promise<KillReply> {
     const { vm, threads } = this.#options;
     threads.setBusy(threadId, true);
     try {
@@ -44,21 +46,24 @@ export class Endings {
       const thread = threads.find(threadId);
       thread?.silenceEnd();
       if (thread) await this.#finish(thread);
-      return { reply, archive: () => this.#dropAndArchive(threadId) };
-    } catch (error) {
+      try {
+        await tell(reply);
+      } finally {
+        await this.#dropAndArchive(threadId);
+      }
+      return reply;
+    } finally {
       threads.setBusy(threadId, false);
-      throw error;
     }
   }
 
   /** As {@link kill}, told in the thread itself. */
-  async killAndTell(threadId: string): Promise<KillReply> {
+  killAndTell(threadId: string): Promise<KillReply> {
     const delivery = this.#options.threads.find(threadId)?.delivery;
-    const { reply, archive } = await this.kill(threadId);
-    const told = delivery?.say("killed", { text: killedText(reply), buttons: [] }) ?? Promise.resolve();
-    await this.#whereAllowed(threadId, "tell a thread its end", told);
-    await archive();
-    return reply;
+    return this.kill(threadId, async (reply) => {
+      const told = delivery?.say("killed", { text: killedText(reply), buttons: [] }) ?? Promise.resolve();
+      await this.#whereAllowed(threadId, "tell a thread its end", told);
+    });
   }
 
   /** If it is over already, that is as well. */
@@ -108,8 +113,9 @@ export class Endings {
       while (delivery.isAccepting && performance.now() < untilMs) await pause(20);
       const { offset } = delivery;
       const replies = await vm.read(source, offset, READ_BYTES);
-      const isTaken = await thread.accept(replies, offset);
-      hasMore = !isTaken || (thread.find(replies)?.more ?? false);
+      const news = thread.find(replies);
+      if (!news) break; // the sidecar does not know it any more
+      hasMore = !(await thread.accept(replies, offset)) || news.more;
     }
     await delivery.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
   }

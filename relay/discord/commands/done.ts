@@ -10,9 +10,6 @@ export const done: Command = {
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {
     const { threadId } = threadHere(interaction, threads);
-    const { reply, archive } = await endings.kill(threadId);
-    // The answer must be there before the thread is archived: Discord takes none after it.
-    await interaction.editReply(killedText(reply));
-    await archive();
+    await endings.kill(threadId, (reply) => interaction.editReply(killedText(reply)));
   },
 };
