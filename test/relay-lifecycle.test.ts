@@ -9,6 +9,8 @@ import { until } from "./support/wait.ts";
 const HOUR_MS = 3_600_000;
 /** What a stream would try again within: at 1 s and 3 s. Nothing else can show that it does not. */
 const RETRIES_MS = 3_500;
+/** So often one request is made before it has failed. */
+const LOOKS = 5;
 
 const isArchived = ({ discord }: Everything, threadId: string) =>
   discord.driver.findThread(threadId)?.isArchived;
@@ -29,6 +31,27 @@ test.concurrent("a thread that Discord archived by itself comes back with the ne
   await all.sidecar.client.sendInput(threadId, { text: "after a day" });
   await all.untilShown(threadId, "after a day\nafter a day");
   expect(isArchived(all, threadId)).toBe(false);
+});
+
+test.concurrent("an archived thread comes back also if Discord fails just then", async ({
+  onTestFinished,
+}) => {
+  const all = await startForTest({ onTestFinished });
+  const threadId = await all.openTerminal("cat");
+  await all.sidecar.client.sendInput(threadId, { text: "before" });
+  await all.untilShown(threadId, "before\nbefore");
+  let edits = 0;
+  let looks = 0;
+  all.discord.driver.faults.rest = ({ method, path }) => {
+    if (method === "PATCH" && path.includes("/messages/") && ++edits === 1)
+      return { kind: "status", status: 400, body: { code: 50083, message: "Thread is archived" } };
+    if (method === "GET" && path.endsWith(threadId) && ++looks <= LOOKS)
+      return { kind: "status", status: 503 };
+    return undefined;
+  };
+  await all.sidecar.client.sendInput(threadId, { text: "after" });
+  await all.untilShown(threadId, "after\nafter");
+  expect(looks).toBe(LOOKS);
 });
 
 test.concurrent.each([

@@ -116,9 +116,21 @@ export class Pump {
   async #isOver(error: unknown): Promise<boolean> {
     const refusal = findRefusal(error);
     if (refusal === undefined || refusal === "unknown message") return false;
-    if (refusal === "archived" && (await this.#options.comeBack().catch(() => false))) return false;
+    if (refusal === "archived" && (await this.#mayComeBack())) return false;
     this.#isDirty = false;
     this.#options.onRefused(refusal, error);
     return true;
+  }
+
+  /** True also if nobody knows, because Discord does not answer now: then the step is tried again. */
+  async #mayComeBack(): Promise<boolean> {
+    const { comeBack, log } = this.#options;
+    try {
+      return await comeBack();
+    } catch (error) {
+      if (findRefusal(error) !== undefined) return false;
+      log.warn({ err: error }, "could not bring back an archived thread");
+      return true;
+    }
   }
 }
