@@ -9,6 +9,8 @@ import { until } from "./support/wait.ts";
 const HOUR_MS = 3_600_000;
 /** What a stream would try again within: at 1 s and 3 s. Nothing else can show that it does not. */
 const RETRIES_MS = 3_500;
+/** So long a slow look takes: in the meantime a thread can end. */
+const LOOK_MS = 4_000;
 /** So often one request is made before it has failed. */
 const LOOKS = 5;
 
@@ -52,6 +54,34 @@ test.concurrent("an archived thread comes back also if Discord fails just then",
   await all.sidecar.client.sendInput(threadId, { text: "after" });
   await all.untilShown(threadId, "after\nafter");
   expect(looks).toBe(LOOKS);
+});
+
+test.concurrent("a thread that ends while the relay looks for its threads stays ended", async ({
+  onTestFinished,
+}) => {
+  const all = await startForTest({ onTestFinished });
+  const { driver } = all.discord;
+  const [threadId, other] = [await all.openTerminal("echo once; cat"), await all.openTerminal("cat")];
+  await all.untilShown(threadId, "once");
+  let isAsked = false;
+  driver.faults.rest = ({ path }) => {
+    if (!path.endsWith("/threads/active")) return undefined;
+    isAsked = true;
+    return { kind: "pass", latencyMs: LOOK_MS };
+  };
+  driver.gateway.closeAll(1000); // no resume: a new session
+  await until("the look for its threads", () => isAsked);
+  await all.sidecar.client.killThread(threadId);
+  await until("the thread to be archived", () => isArchived(all, threadId) === true);
+  const said = driver.messages(threadId).map(({ content }) => content);
+  // What is written goes in once all threads are found.
+  driver.post(all.you, other, "found");
+  await all.untilShown(other, "found\nfound");
+  expect(isArchived(all, threadId)).toBe(true);
+  driver.post(all.you, threadId, "thanks");
+  driver.post(all.you, other, "later");
+  await all.untilShown(other, "later\nlater");
+  expect(driver.messages(threadId).map(({ content }) => content)).toEqual([...said, "thanks"]);
 });
 
 test.concurrent.each([

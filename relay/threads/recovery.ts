@@ -31,12 +31,14 @@ const SNOWFLAKE = /^\d{17,20}$/;
  */
 export async function recover(options: RecoveryOptions): Promise<void> {
   const { api, vm, threads, guildId } = options;
+  const served = new Set(threads.list().map(({ threadId }) => threadId));
   const [open, ledgers] = await Promise.all([vm.listThreads(), vm.listLedgers()]);
   const active = new Map((await api.listActiveThreads(guildId)).map((channel) => [channel.id, channel]));
   await Promise.all(
     open.map((thread) => {
       const { threadId } = thread;
-      return recoverThread(options, thread, ledgers[threadId] ?? [], active.get(threadId));
+      const found = { rows: ledgers[threadId] ?? [], active: active.get(threadId) };
+      return recoverThread(options, thread, { ...found, wasServed: served.has(threadId) });
     }),
   );
   const isOpenThread = new Set(open.map(({ threadId }) => threadId));
@@ -46,11 +48,17 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   await Promise.all(orphans.map((channel) => closeOrphan(options, channel)));
 }
 
+interface Found {
+  rows: readonly LedgerRow[];
+  active: ChannelInfo | undefined;
+  /** Before the thread and its rows were read. */
+  wasServed: boolean;
+}
+
 async function recoverThread(
   options: RecoveryOptions,
   thread: Thread,
-  rows: readonly LedgerRow[],
-  active: ChannelInfo | undefined,
+  { rows, active, wasServed }: Found,
 ): Promise<void> {
   const { api, threads, endings, inputs, log } = options;
   const { threadId } = thread;
@@ -60,6 +68,8 @@ async function recoverThread(
     log.info({ threadId }, "the Discord thread is gone; ending what runs in it");
     return threads.has(threadId) ? endings.onDiscordThreadDeleted(threadId) : endings.killQuietly(threadId);
   }
+  // It has ended since it was read. Served once more from rows of then, it would come back and say things twice.
+  if (wasServed && !threads.has(threadId)) return;
   const paused = findPause(channel);
   if (channel.isArchived && paused === undefined) await api.setArchived(threadId, false);
   if (!threads.has(threadId)) {
