@@ -75,9 +75,10 @@ export class Inputs {
     const { allowedUserIds, threads } = this.#options;
     const { channel_id: threadId } = message;
     await this.#open;
-    const thread = threads.find(threadId);
-    if (!thread) return;
     await this.#queue.run(threadId, async () => {
+      // Looked up at its turn: what was before it may have taken minutes, in which the thread ended.
+      const thread = threads.find(threadId);
+      if (!thread) return;
       const isTyped = isFromPerson(message, allowedUserIds);
       if (isTyped) await this.#typeOrReply(message, thread);
       thread.delivery.noteSeen(message.id, isTyped);
@@ -136,10 +137,10 @@ export class Inputs {
 
   /** A person wants what they wrote while the relay was away to go in after all. @throws AppError */
   async sendAfterAll(threadId: string, messageId: string): Promise<void> {
-    const message = await this.#options.api.findMessage(threadId, messageId);
-    const thread = this.#options.threads.find(threadId);
-    if (!message || !thread) throw new AppError("not_found", "That message or its thread is gone.");
-    await this.#queue.run(threadId, () => this.#type(message, thread));
+    await this.#queue.run(threadId, async () => {
+      const { message, thread } = await this.#find(threadId, messageId);
+      await this.#type(message, thread);
+    });
   }
 
   /**
@@ -148,12 +149,19 @@ export class Inputs {
    * @throws AppError
    */
   async resumeAndSend(threadId: string, messageId: string, by: Person): Promise<void> {
-    const message = await this.#options.api.findMessage(threadId, messageId);
-    const thread = this.#options.threads.find(threadId);
-    if (!message || !thread) throw new AppError("not_found", "That message or its session is gone.");
-    await this.#queue.run(threadId, () =>
-      this.#type(message, thread, (input) => thread.vm.control({ control: "resume", by, input })),
-    );
+    await this.#queue.run(threadId, async () => {
+      const { message, thread } = await this.#find(threadId, messageId);
+      await this.#type(message, thread, (input) => thread.vm.control({ control: "resume", by, input }));
+    });
+  }
+
+  /** A message that was left out before, and its thread. @throws AppError `not_found` */
+  async #find(threadId: string, messageId: string): Promise<{ message: DiscordMessage; thread: LiveThread }> {
+    const { api, threads } = this.#options;
+    const message = await api.findMessage(threadId, messageId);
+    const thread = threads.find(threadId);
+    if (!message || !thread) throw new AppError("not_found", "That message or its thread is gone.");
+    return { message, thread };
   }
 
   /** Until it works: with what comes later, what was missed would count as taken care of. */
