@@ -2,7 +2,6 @@
 
 import {
   LabelBuilder,
-  MessageFlags,
   ModalBuilder,
   type ModalSubmitInteraction,
   TextInputBuilder,
@@ -14,7 +13,6 @@ import { AppError } from "../../shared/errors.ts";
 import { clipEnd } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { parseButton } from "./buttons.ts";
-import { sentenceOf } from "./refusals.ts";
 
 /** Discord's limits of a form. */
 const MAX_FIELDS = 5;
@@ -54,17 +52,11 @@ export function reasonForm(ask: AskReply, optionId: string): ModalBuilder {
   return form(`because:${ask.requestId}:${optionId}`, title, fields);
 }
 
-/** A form was sent: its fields are the answers, in the order of the questions, or the reason. */
+/**
+ * A form was sent: its fields are the answers, in the order of the questions, or the reason. It has been acknowledged.
+ * @throws AppError
+ */
 export async function submitForm(interaction: ModalSubmitInteraction, thread: VmThread): Promise<void> {
-  await interaction.deferUpdate();
-  try {
-    await submit(interaction, thread);
-  } catch (error) {
-    await interaction.followUp({ content: `⚠️ ${sentenceOf(error)}`, flags: MessageFlags.Ephemeral });
-  }
-}
-
-async function submit(interaction: ModalSubmitInteraction, thread: VmThread): Promise<void> {
   const by = `discord:${interaction.user.id}`;
   const pressed = parseButton(interaction.customId);
   if (pressed?.kind === "because") {

@@ -6,6 +6,7 @@ import {
   GatewayIntentBits,
   type Interaction,
   MessageFlags,
+  type ModalSubmitInteraction,
   Routes,
 } from "discord.js";
 import { z } from "zod";
@@ -24,7 +25,7 @@ import {
 import { submitForm } from "./agent-forms.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
-import { type CommandPressed, parseCommandButton, pressCommandButton } from "./command-buttons.ts";
+import { parseCommandButton, pressCommandButton } from "./command-buttons.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
@@ -136,7 +137,8 @@ async function handleInteraction(interaction: Interaction, options: BotOptions):
   } else if (interaction.isChatInputCommand() || isComponent(interaction) || interaction.isModalSubmit()) {
     if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
     else if (isComponent(interaction)) await pressButton(interaction, options);
-    else if (interaction.isModalSubmit()) await submitForm(interaction, threadOf(interaction, options));
+    else if (interaction.isModalSubmit())
+      await acknowledged(interaction, options, () => submitForm(interaction, threadOf(interaction, options)));
     else await runCommand(interaction, options);
   }
 }
@@ -169,7 +171,10 @@ async function pressButton(
   { context, inputs, log }: BotOptions,
 ): Promise<void> {
   const ofCommand = parseCommandButton(interaction.customId);
-  if (ofCommand) return pressBelowCommand(interaction, ofCommand, { context, log });
+  if (ofCommand) {
+    const press = () => pressCommandButton(interaction, ofCommand, context, log);
+    return acknowledged(interaction, { log }, press);
+  }
   const pressed = parseButton(interaction.customId);
   const threadId = interaction.channelId;
   const first = pressed ? firstAnswer(pressed) : "update";
@@ -212,17 +217,18 @@ async function pressButton(
   }
 }
 
-async function pressBelowCommand(
-  interaction: ComponentInteraction,
-  pressed: CommandPressed,
-  { context, log }: Pick<BotOptions, "context" | "log">,
+/** Tells Discord that a press or a form has come, does what it means, and tells the person alone what went wrong. */
+async function acknowledged(
+  interaction: ComponentInteraction | ModalSubmitInteraction,
+  { log }: Pick<BotOptions, "log">,
+  work: () => Promise<void>,
 ): Promise<void> {
   await interaction.deferUpdate();
   try {
-    await pressCommandButton(interaction, pressed, context, log);
+    await work();
   } catch (error) {
     if (!(error instanceof AppError))
-      log.error({ err: error, button: interaction.customId }, "a button failed");
+      log.error({ err: error, pressed: interaction.customId }, "a button or form failed");
     await interaction.followUp({ content: `⚠️ ${sentenceOf(error)}`, flags: MessageFlags.Ephemeral });
   }
 }

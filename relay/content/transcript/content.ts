@@ -123,7 +123,6 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return "moved";
   }
 
-  /** Whoever ends the thread tells it themselves. */
   receipt(): string | undefined {
     return this.#receipts.next;
   }
@@ -132,6 +131,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#receipts.given(messageId);
   }
 
+  /** Whoever ends the thread tells it themselves. */
   silenceEnd(): void {
     this.#told.add(KILLED.key);
   }
