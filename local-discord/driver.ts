@@ -209,8 +209,8 @@ export class Driver {
   }
 
   /** Commands that a person is offered. */
-  commands(userId: Snowflake): Command[] {
-    return commandsFor(this.#world, userId);
+  commands(userId: Snowflake, type?: number): Command[] {
+    return commandsFor(this.#world, userId, type);
   }
 
   // --- waiting --------------------------------------------------------------------------------------------

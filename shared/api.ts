@@ -216,7 +216,12 @@ export const messageRequestSchema = z.union([
     /** Keys whose rows are not needed any more. */
     forget: forgetSchema,
   }),
-  z.strictObject({ messageId: snowflakeSchema, forget: forgetSchema }),
+  z.strictObject({
+    messageId: snowflakeSchema,
+    forget: forgetSchema,
+    /** The id leads to the key as long as the thread is kept, also once the row is forgotten. Of threads alone. */
+    keep: z.boolean().default(false),
+  }),
 ]);
 export type MessageRequest = z.input<typeof messageRequestSchema>;
 
@@ -232,6 +237,12 @@ export const ledgersReplySchema = z.object({
   /** By thread; threads without rows are left out. */
   threads: z.record(z.string(), z.array(ledgerRowSchema)),
 });
+
+/** A message that a person may ask about: Discord's id, and the relay's name for it. */
+export const keptMessageSchema = z.object({ messageId: z.string(), key: z.string() });
+export type KeptMessage = z.infer<typeof keptMessageSchema>;
+/** The oldest first. */
+export const keptMessagesReplySchema = z.object({ messages: z.array(keptMessageSchema) });
 
 export const channelLedgerReplySchema = z.object({ messages: z.array(ledgerRowSchema) });
 

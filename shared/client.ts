@@ -25,7 +25,9 @@ import {
   type InputReply,
   type InputRequest,
   inputReplySchema,
+  type KeptMessage,
   type KillReply,
+  keptMessagesReplySchema,
   killReplySchema,
   type LedgerRow,
   type ListQuery,
@@ -209,6 +211,12 @@ export class SidecarClient {
   async putMessage(threadId: string, key: string, note: MessageRequest): Promise<void> {
     const path = `${threadPath(threadId)}/messages/${encodeURIComponent(key)}`;
     await this.#call("PUT", path, z.undefined(), { body: note });
+  }
+
+  /** Which message is which, of those that were noted with `keep`; the oldest first. */
+  async listKeptMessages(threadId: string): Promise<KeptMessage[]> {
+    const path = `${threadPath(threadId)}/messages`;
+    return (await this.#call("GET", path, keptMessagesReplySchema)).messages;
   }
 
   /** As {@link putMessage}, for a Discord channel. */

@@ -24,6 +24,7 @@ import {
   healthReplySchema,
   inputReplySchema,
   inputRequestSchema,
+  keptMessagesReplySchema,
   killReplySchema,
   ledgersReplySchema,
   listQuerySchema,
@@ -164,6 +165,14 @@ export const ROUTES: readonly Route[] = [
     summary: "Note in the relay's ledger that a message is about to be sent, or its id",
     body: messageRequestSchema,
     status: 204,
+    errors: ["not_found"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/messages",
+    summary: "Which message of Discord's is which of the relay's, of those that it had kept",
+    status: 200,
+    reply: keptMessagesReplySchema,
     errors: ["not_found"],
   },
   {

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { CommandType } from "../local-discord/types.ts";
 import { script, standIn } from "./support/agents.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 
@@ -39,6 +40,8 @@ test("the commands are registered", () => {
     "terminal",
     "thread",
   ]);
+  const offered = all.discord.driver.commands(all.you, CommandType.message).map(({ name }) => name);
+  expect(offered).toEqual(["Details"]);
 });
 
 test("dir is completed from the repositories' folder, sub-directories too", async () => {

@@ -28,6 +28,7 @@ const ROUTES: [Method, string][] = [
   ["put", "/thread/open/title"],
   ["put", "/thread/open/delivery"],
   ["put", "/thread/open/messages/page.1"],
+  ["get", "/thread/open/messages"],
   ["get", "/threads/messages"],
   ["get", "/thread/open/transcript"],
   ["get", `/thread/open/blobs/${"0".repeat(64)}`],
@@ -281,6 +282,24 @@ test("the relay's mark is kept and comes back", async () => {
   });
   expect(tooDeep.status).toBe(400);
   expect(await refusal(client.putDelivery("nobody", { offset: 1 }))).toMatchObject({ code: "not_found" });
+});
+
+test("a message that is to be kept is known by its id once its row is forgotten, the oldest first", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "kept", "cat");
+  expect(await client.listKeptMessages("kept")).toEqual([]);
+  await client.putMessage("kept", "t2", { messageId: "1000", keep: true });
+  await client.putMessage("kept", "t1", { messageId: "999", keep: true });
+  await client.putMessage("kept", "post.1", { messageId: "1001" });
+  await client.putMessage("kept", "w3.0", { messageId: "1002", keep: true, forget: ["t1", "t2"] });
+  await sidecar.restart();
+  expect(await client.listKeptMessages("kept")).toEqual([
+    { messageId: "999", key: "t1" },
+    { messageId: "1000", key: "t2" },
+    { messageId: "1002", key: "w3.0" },
+  ]);
+  expect((await client.listLedgers())["kept"]?.map(({ key }) => key)).toEqual(["post.1", "w3.0"]);
+  expect(await refusal(client.listKeptMessages("nobody"))).toMatchObject({ code: "not_found" });
 });
 
 test("the relay's ledger is kept: one intent at a time, ids, and what it forgets", async () => {

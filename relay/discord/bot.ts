@@ -5,6 +5,7 @@ import {
   Events,
   GatewayIntentBits,
   type Interaction,
+  type MessageContextMenuCommandInteraction,
   MessageFlags,
   type ModalSubmitInteraction,
   Routes,
@@ -22,6 +23,7 @@ import {
   pressAgentButton,
   refuse,
 } from "./agent-buttons.ts";
+import { detailsDefinition, showDetails } from "./agent-details.ts";
 import { submitForm } from "./agent-forms.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
@@ -65,7 +67,7 @@ export interface BotOptions {
 
 /** Registers the commands, for this guild alone: there they are there at once. */
 export async function registerCommands(discord: Client<true>, guildId: string): Promise<void> {
-  const body = [...COMMANDS.values()].map((command) => command.definition);
+  const body = [...[...COMMANDS.values()].map((command) => command.definition), detailsDefinition];
   await discord.rest.put(Routes.applicationGuildCommands(discord.application.id, guildId), { body });
 }
 
@@ -134,12 +136,13 @@ async function handleInteraction(interaction: Interaction, options: BotOptions):
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
-  } else if (interaction.isChatInputCommand() || isComponent(interaction) || interaction.isModalSubmit()) {
+  } else if (interaction.isRepliable()) {
     if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
     else if (isComponent(interaction)) await pressButton(interaction, options);
     else if (interaction.isModalSubmit())
       await acknowledged(interaction, options, () => submitForm(interaction, threadOf(interaction, options)));
-    else await runCommand(interaction, options);
+    else if (interaction.isMessageContextMenuCommand()) await runMessageCommand(interaction, options);
+    else if (interaction.isChatInputCommand()) await runCommand(interaction, options);
   }
 }
 
@@ -157,8 +160,26 @@ async function runCommand(
   const { isPrivate } = command;
   const isEphemeral = typeof isPrivate === "boolean" ? isPrivate : isPrivate(interaction);
   await interaction.deferReply(isEphemeral ? { flags: MessageFlags.Ephemeral } : {});
+  await answering(interaction, log, () => command.run(interaction, context));
+}
+
+/** A command in the menu of a message. */
+async function runMessageCommand(
+  interaction: MessageContextMenuCommandInteraction,
+  { context, log }: BotOptions,
+): Promise<void> {
+  await interaction.deferReply({ flags: MessageFlags.Ephemeral });
+  await answering(interaction, log, () => showDetails(interaction, context));
+}
+
+/** What goes wrong is the command's answer. */
+async function answering(
+  interaction: ChatInputCommandInteraction | MessageContextMenuCommandInteraction,
+  log: Log,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    await command.run(interaction, context);
+    await work();
   } catch (error) {
     if (!(error instanceof AppError))
       log.error({ err: error, command: interaction.commandName }, "a command failed");

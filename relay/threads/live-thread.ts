@@ -154,7 +154,9 @@ function openDelivery<Reply>(
     ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
     owner: thread.createdBy,
     putMark: (kept) => vm.putMark({ ...kept }),
-    putMessage: (key, note) => vm.putMessage(key, note),
+    // What people may ask about later is known by its message.
+    putMessage: (key, note) =>
+      vm.putMessage(key, "messageId" in note ? { ...note, keep: thread.type === "agent" } : note),
     api,
     budget,
     botId,

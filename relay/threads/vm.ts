@@ -1,10 +1,18 @@
 /** The sidecar as the relay sees it. On which one a thread lives is known here and nowhere else. */
-import type { AnswerRequest, AskReply, ControlRequest, InboxItem, Step } from "../../shared/agent/api.ts";
+import type {
+  AnswerRequest,
+  AskReply,
+  ControlRequest,
+  InboxItem,
+  Step,
+  TranscriptReply,
+} from "../../shared/agent/api.ts";
 import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
   Delivery,
   InputRequest,
+  KeptMessage,
   KillReply,
   LedgerRow,
   LogQuery,
@@ -18,6 +26,7 @@ import type {
   Thread,
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
 
 /** The part of a request for many threads in which a thread's position stands. */
 export type Source = "since" | "transcripts";
@@ -112,6 +121,19 @@ export class VmThread {
   /** What there is from `offset` on. */
   read(source: Source, offset: number, limit: number): Promise<OutputsReply> {
     return this.#client.readThreads({ since: {}, limit, [source]: { [this.threadId]: offset } });
+  }
+
+  /** Whole lines of an agent's transcript, at least one. @throws AppError `not_found` */
+  async readTranscript(since: number, limit: number): Promise<TranscriptReply> {
+    const { transcripts } = await this.read("transcripts", since, limit);
+    const reply = transcripts[this.threadId];
+    if (reply) return reply;
+    throw new AppError("not_found", "There is no such agent thread any more.");
+  }
+
+  /** Which of the thread's messages is which of its content's. */
+  listKeptMessages(): Promise<KeptMessage[]> {
+    return this.#client.listKeptMessages(this.threadId);
   }
 
   /** What an agent waits for a person to decide. */

@@ -16,6 +16,9 @@ export function ledgerRoutes(ledgers: Ledgers): Router {
     ledgers.put(req.params.id, key, parse(messageRequestSchema, req.body));
     res.status(204).end();
   });
+  router.get("/thread/:id/messages", (req, res) => {
+    answer(res, { messages: ledgers.listKept(req.params.id) });
+  });
   router.get("/threads/messages", (req, res) => {
     answer(res, { threads: ledgers.list(parse(listQuerySchema, req.query).status) });
   });

@@ -116,6 +116,17 @@ const MIGRATIONS: readonly string[] = [
     CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
   ) STRICT;
   `,
+  `
+  CREATE TABLE kept_messages (
+    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    message_id TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    PRIMARY KEY (thread_id, message_id)
+  ) STRICT;
+
+  INSERT INTO kept_messages (thread_id, message_id, key)
+    SELECT thread_id, message_id, key FROM messages WHERE message_id IS NOT NULL;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

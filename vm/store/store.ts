@@ -8,6 +8,7 @@ import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { InputTable } from "./inputs.ts";
+import { KeptMessageTable } from "./kept-messages.ts";
 import { MessageTable } from "./messages.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
@@ -19,6 +20,7 @@ export interface Store {
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
   readonly messages: MessageTable;
+  readonly keptMessages: KeptMessageTable;
   readonly channelMessages: MessageTable;
   readonly agents: AgentTable;
   readonly steps: StepTable;
@@ -42,6 +44,7 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
       messages: new MessageTable(db, "threads"),
+      keptMessages: new KeptMessageTable(db),
       channelMessages: new MessageTable(db, "channels"),
       agents: new AgentTable(db),
       steps: new StepTable(db),

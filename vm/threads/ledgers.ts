@@ -1,6 +1,11 @@
 /** The relay's ledgers, kept for it and never looked into. */
 import type { z } from "zod";
-import { type LedgerRow, MAX_MESSAGES, type messageRequestSchema } from "../../shared/api.ts";
+import {
+  type KeptMessage,
+  type LedgerRow,
+  MAX_MESSAGES,
+  type messageRequestSchema,
+} from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Store } from "../store/store.ts";
 
@@ -18,10 +23,18 @@ export class Ledgers {
 
   /** @throws AppError `not_found`, `too_large` */
   put(threadId: string, key: string, note: Note): void {
-    const { threads, messages } = this.#store;
-    if (!threads.find(threadId))
-      throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
-    this.#put(messages, threadId, key, note);
+    const { messages, keptMessages } = this.#store;
+    this.#mustExist(threadId);
+    this.#store.transaction(() => {
+      this.#put(messages, threadId, key, note);
+      if ("messageId" in note && note.keep) keptMessages.set(threadId, note.messageId, key);
+    });
+  }
+
+  /** Which message is which, of those that were to be kept. @throws AppError `not_found` */
+  listKept(threadId: string): KeptMessage[] {
+    this.#mustExist(threadId);
+    return this.#store.keptMessages.list(threadId);
   }
 
   /** A channel belongs to nobody here: whoever has the token may keep a ledger of it. @throws AppError `too_large` */
@@ -30,7 +43,7 @@ export class Ledgers {
     const channels = new Set(channelMessages.list().map(({ place }) => place));
     if (!channels.has(channelId) && channels.size >= MAX_CHANNELS)
       throw new AppError("too_large", `Ledgers of at most ${MAX_CHANNELS} channels are kept.`);
-    this.#put(channelMessages, channelId, key, note);
+    this.#store.transaction(() => this.#put(channelMessages, channelId, key, note));
   }
 
   listOfChannel(channelId: string): LedgerRow[] {
@@ -40,18 +53,22 @@ export class Ledgers {
       .map(({ row }) => row);
   }
 
+  #mustExist(threadId: string): void {
+    if (this.#store.threads.find(threadId)) return;
+    throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
+  }
+
+  /** Within a transaction. */
   #put(messages: Store["messages"], place: string, key: string, note: Note): void {
-    this.#store.transaction(() => {
-      for (const old of note.forget) messages.forget(place, old);
-      if (messages.countOthers(place, key) >= MAX_MESSAGES) {
-        throw new AppError(
-          "too_large",
-          `A ledger holds at most ${MAX_MESSAGES.toLocaleString("en")} messages; forget some.`,
-        );
-      }
-      if ("messageId" in note) messages.setSent(place, key, note.messageId);
-      else messages.setIntent(place, key, note);
-    });
+    for (const old of note.forget) messages.forget(place, old);
+    if (messages.countOthers(place, key) >= MAX_MESSAGES) {
+      throw new AppError(
+        "too_large",
+        `A ledger holds at most ${MAX_MESSAGES.toLocaleString("en")} messages; forget some.`,
+      );
+    }
+    if ("messageId" in note) messages.setSent(place, key, note.messageId);
+    else messages.setIntent(place, key, note);
   }
 
   list(which: "open" | "ended" | "all"): Record<string, LedgerRow[]> {

@@ -36,6 +36,19 @@ export function detailParts(request: Permission, call: Call | undefined): Detail
   return parts.map((part) => ({ ...part, wholeBytes: Buffer.byteLength(part.text) + missing }));
 }
 
+/**
+ * What a call was given and its title does not say.
+ * @param isChangeShown its result shows what it changed: the texts for that are left out.
+ */
+export function inputParts({ rawInput, title }: Call, isChangeShown: boolean): DetailPart[] {
+  if (!isRecord(rawInput))
+    return typeof rawInput === "string" ? [{ name: "Input", language: "", text: rawInput }] : [];
+  const main = isChangeShown ? [] : mainParts(rawInput).filter(({ text }) => !title.endsWith(` ${text}`));
+  const { description } = rawInput;
+  const why = typeof description === "string" ? [{ name: "For", language: "", text: description }] : [];
+  return [...main, ...otherFields(rawInput, title), ...why];
+}
+
 /** Of a long call the transcript has an excerpt in place of each long string: so much more there was. */
 function missingBytes(call: Call | undefined, input: Record<string, unknown>): number {
   return Object.entries(call?.blobs ?? {}).reduce((sum, [pointer, { bytes }]) => {

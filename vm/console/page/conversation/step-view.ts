@@ -1,8 +1,9 @@
 /** A step: one line that says what was done and what came of it; opened, its input, output and diff. */
+
+import { countChanges, type DiffLine, diffLines } from "../../../../shared/agent/diff.ts";
 import type { EventOf } from "../../../../shared/agent/events.ts";
 import { cleanLine, writeOutHidden } from "../../../../shared/clean-text.ts";
 import { make } from "../dom.ts";
-import { countChanges, type DiffLine, diffLines } from "./diff.ts";
 import { formatDuration } from "./format.ts";
 import { cutTexts, longText } from "./long-text.ts";
 import type { Row } from "./story.ts";

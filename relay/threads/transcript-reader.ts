@@ -1,0 +1,78 @@
+/** A part of a long transcript, found by its events' numbers: the file is never read from its beginning. */
+import type { TranscriptReply } from "../../shared/agent/api.ts";
+import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+
+/** Twice the longest line: a block holds one that is whole, wherever it begins. */
+const BLOCK_BYTES = 128 * 1024;
+const READ_BYTES = 512 * 1024;
+/** So much is read for one look; of a longer part the rest is left out. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+export interface TranscriptSource {
+  readTranscript(since: number, limit: number): Promise<TranscriptReply>;
+}
+
+export interface TranscriptPart {
+  events: ThreadEvent[];
+  /** It goes on, but is longer than anybody reads. */
+  isCut: boolean;
+}
+
+/**
+ * The events from the number `seq` on.
+ * @param isLast ends it: that event is the last one of the part.
+ */
+export async function readFrom(
+  source: TranscriptSource,
+  seq: number,
+  isLast: (event: ThreadEvent) => boolean,
+): Promise<TranscriptPart> {
+  const events: ThreadEvent[] = [];
+  const begin = await findBefore(source, seq);
+  for (let at = begin; at - begin < MAX_BYTES; ) {
+    const { lines, offset } = await source.readTranscript(at, READ_BYTES);
+    if (offset === at) return { events, isCut: false };
+    for (const line of lines.split("\n")) {
+      const event = findEvent(line);
+      if (!event || event.seq < seq) continue;
+      events.push(event);
+      if (isLast(event)) return { events, isCut: false };
+    }
+    at = offset;
+  }
+  return { events, isCut: true };
+}
+
+/** Where a line begins that stands at the event of that number, or not far before it. By halves. */
+async function findBefore(source: TranscriptSource, seq: number): Promise<number> {
+  let low = 0;
+  let { end: high } = await source.readTranscript(0, 1);
+  while (high - low > BLOCK_BYTES) {
+    const middle = Math.floor((low + high) / 2);
+    const found = firstEvent(await source.readTranscript(middle, BLOCK_BYTES));
+    if (found && found.event.seq <= seq) low = found.byte;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The first event of a reply whose line is whole. What stands before it may be the rest of a line. */
+function firstEvent({ lines, start }: TranscriptReply): { event: ThreadEvent; byte: number } | undefined {
+  let byte = start;
+  for (const [i, line] of lines.split("\n").entries()) {
+    const event = i === 0 ? undefined : findEvent(line);
+    if (event) return { event, byte };
+    byte += Buffer.byteLength(line) + 1;
+  }
+  return undefined;
+}
+
+/** Undefined if it is none of ours, or of a later version. */
+function findEvent(line: string): ThreadEvent | undefined {
+  if (line === "") return undefined;
+  try {
+    return parseEvent(line);
+  } catch {
+    return undefined; // somebody else's line; the thread itself says that it is there
+  }
+}
