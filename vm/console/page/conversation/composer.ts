@@ -23,6 +23,8 @@ export class Composer {
   #sent: Draft["sent"];
   #isSending = false;
   #isClosed = false;
+  /** What stood in the field when another thread's composer took it over. */
+  #left: string | undefined;
 
   constructor(threadId: string, onSent: () => void) {
     this.#threadId = threadId;
@@ -61,8 +63,22 @@ export class Composer {
     this.#field.focus();
   }
 
+  /** Field, button and notice are another thread's from here on. What is still being sent changes the draft alone. */
+  leave(): void {
+    this.#left = this.#field.value;
+  }
+
+  get #text(): string {
+    return this.#left ?? this.#field.value;
+  }
+
+  set #text(text: string) {
+    if (this.#left === undefined) this.#field.value = text;
+    else this.#left = text;
+  }
+
   async #send(): Promise<void> {
-    const text = this.#field.value;
+    const text = this.#text;
     if (this.#isSending || this.#isClosed || text.trim() === "") return;
     this.#isSending = true;
     this.#button.disabled = true;
@@ -81,25 +97,27 @@ export class Composer {
       this.#say(isPassing ? `${errorText(error)} ${UNSURE}` : errorText(error), true);
     }
     this.#isSending = false;
-    this.#button.disabled = this.#isClosed;
     this.#keep();
+    if (this.#left === undefined) this.#button.disabled = this.#isClosed;
   }
 
   #taken(text: string): void {
     this.#say("");
     // What was typed while it was on its way stays.
-    if (this.#field.value.startsWith(text)) this.#field.value = this.#field.value.slice(text.length);
+    if (this.#text.startsWith(text)) this.#text = this.#text.slice(text.length);
+    if (this.#left !== undefined) return;
     this.#fit();
     this.#onSent();
   }
 
   #keep(): void {
-    const draft: Draft = { text: this.#field.value, ...(this.#sent && { sent: this.#sent }) };
+    const draft: Draft = { text: this.#text, ...(this.#sent && { sent: this.#sent }) };
     if (draft.text === "") sessionStorage.removeItem(nameOf(this.#threadId));
     else sessionStorage.setItem(nameOf(this.#threadId), JSON.stringify(draft));
   }
 
   #say(text: string, isBad = false): void {
+    if (this.#left !== undefined) return;
     this.#notice.textContent = text;
     this.#notice.hidden = text === "";
     this.#notice.classList.toggle("bad", isBad);

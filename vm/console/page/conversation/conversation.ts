@@ -45,6 +45,7 @@ export class Conversation {
   #unseenCount = 0;
   #pxPerByte: number | undefined;
   #hasBegun = false;
+  #isClosed = false;
 
   constructor(options: ConversationOptions) {
     this.#options = options;
@@ -98,8 +99,10 @@ export class Conversation {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#feed.close();
     this.#asks.close();
+    this.#composer.leave();
     this.#list.dispose();
     this.#showLive(null);
   }
@@ -173,7 +176,7 @@ export class Conversation {
     try {
       await send();
     } catch (error) {
-      this.#say(errorText(error), true);
+      if (!this.#isClosed) this.#say(errorText(error), true);
     }
   }
 

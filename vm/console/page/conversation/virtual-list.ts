@@ -47,6 +47,7 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
   #rows: { row: R; topPx: number; heightPx: number }[] = [];
   #isFollowing = true;
   #frame: number | undefined;
+  #isDisposed = false;
 
   constructor(options: ListOptions<R, S>) {
     this.#options = options;
@@ -60,8 +61,9 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
     return this.#isFollowing;
   }
 
-  /** To be called when anything has changed; it is drawn with the next frame. */
+  /** To be called when anything has changed; it is drawn with the next frame. Another list may have the canvas now. */
   update(): void {
+    if (this.#isDisposed) return;
     this.#frame ??= window.requestAnimationFrame(() => {
       this.#frame = undefined;
       this.#redraw();
@@ -74,6 +76,7 @@ export class VirtualList<R extends ListRow, S extends Section<R>> {
   }
 
   dispose(): void {
+    this.#isDisposed = true;
     if (this.#frame !== undefined) window.cancelAnimationFrame(this.#frame);
     this.#observer.disconnect();
     this.#options.scroller.removeEventListener("scroll", this.#onScroll);
