@@ -117,7 +117,14 @@ describe("every text, with the longest of every field", () => {
         killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply),
         `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
         ...listNotices(
-          { thread, bells: 1, ended: undefined, told: { bells: 0, end: undefined }, lastBellAt: 0 },
+          {
+            thread,
+            bells: 1,
+            small: { ...thread, heldSmallUntil: thread.createdAt },
+            ended: undefined,
+            told: { bells: 0, end: undefined, small: undefined },
+            lastBellAt: 0,
+          },
           1e15,
         ).map((notice) => notice.text),
         gapNotice({ lines: 9e15, bytes: 9e15, gone: 9e15 }),

@@ -268,6 +268,11 @@ export const threadSchema = z.object({
   logBytes: z.int(),
   cols: z.int(),
   rows: z.int(),
+  /**
+   * Until then the terminal can't be made large: what its program printed on a larger one kept all threads waiting, so
+   * it was made smaller. Null if that never happened.
+   */
+  heldSmallUntil: z.iso.datetime().nullable(),
   /** How many messages an agent has not taken yet. */
   waiting: z.int(),
   /** What people call an agent thread: `#12`; null for terminals. */

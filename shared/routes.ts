@@ -141,7 +141,7 @@ export const ROUTES: readonly Route[] = [
     body: resizeRequestSchema,
     status: 200,
     reply: resizeReplySchema,
-    errors: ["not_found", "thread_ended", "unavailable"],
+    errors: ["not_found", "thread_ended", "rate_limited", "unavailable"],
   },
   {
     method: "put",

@@ -31,6 +31,23 @@ test("a flood of what costs most: other threads are shown, and /done ends it soo
   await all.discord.driver.command(all.you, quiet, "done").reply();
 });
 
+test("a terminal that keeps all others waiting is made smaller, and its thread says so", {
+  timeout: 60_000,
+}, async () => {
+  const { driver } = all.discord;
+  const hostile = await all.openTerminal("read -r; while :; do printf '\\e#8%.0s' {1..9999}; done");
+  const resize = { cols: 500, rows: 200 };
+  await driver.command(all.you, hostile, "resize", resize).reply();
+  driver.post(all.you, hostile, "go");
+  const told = () => driver.messages(hostile).filter(({ content }) => content.startsWith("📐"));
+  await driver.until(() => told().length > 0, { what: "the note", timeoutMs: 40_000 });
+  expect(told()[0]?.content).toContain("it has 120 columns and 40 rows now. The program runs on.");
+  const refused = await driver.command(all.you, hostile, "resize", resize).reply();
+  expect(refused.content).toMatch(/kept all threads waiting: for \d+ more minutes/);
+  await driver.command(all.you, hostile, "done").reply({ timeoutMs: 40_000 });
+  expect(told()).toHaveLength(1);
+});
+
 const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 test("names that are long or hide something: /status, completion and thread names show them, cut and clean", {

@@ -239,6 +239,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     logBytes: 4096,
     cols: 100,
     rows: 30,
+    heldSmallUntil: null,
     waiting: 0,
     number: null,
     awaiting: null,

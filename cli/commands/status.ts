@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -59,10 +60,15 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     ...(thread.exitCode === null ? [] : [["exit code", String(thread.exitCode)] as const]),
     ...(thread.signal === null ? [] : [["signal", thread.signal] as const]),
     ["output", `${thread.offset} bytes, ${thread.logBytes} on disk`],
-    ["size", `${thread.cols}x${thread.rows}`],
+    ["size", `${thread.cols}x${thread.rows}${heldSmall(thread)}`],
     ...(thread.waiting === 0 ? [] : [["waiting", String(thread.waiting)] as const]),
   ]);
   return EXIT.ok;
+}
+
+function heldSmall({ heldSmallUntil }: Thread): string {
+  if (heldSmallUntil === null || Date.parse(heldSmallUntil) <= Date.now()) return "";
+  return `, held small until ${heldSmallUntil}: what it printed kept all threads waiting`;
 }
 
 async function printFields(

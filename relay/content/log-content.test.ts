@@ -28,6 +28,7 @@ const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
   logBytes: offset,
   cols: 80,
   rows: 24,
+  heldSmallUntil: null,
   waiting: 0,
   delivery: null,
   ...more,
@@ -204,4 +205,20 @@ test("several pages at once wait for a moment: they may be the start of a flood"
   content.begin("page.0");
   content.begin("page.1");
   expect(Math.max(...times(NOW + 2_000))).toBe(0);
+});
+
+test("a terminal that was made small is told once, also after a restart", async () => {
+  const { log, content } = await opened("one\r\n");
+  expect(content.notices(NOW)).toEqual([]);
+  const until = new Date(NOW + 600_000).toISOString();
+  log.thread = { ...log.thread, cols: 40, rows: 12, heldSmallUntil: until };
+  await content.accept({ ...log.reply(content), cols: 40, rows: 12 }, NOW, never);
+  const [notice, ...others] = content.notices(NOW);
+  expect(others).toEqual([]);
+  expect(notice?.text).toMatch(/kept all threads waiting.* 40 columns and 12 rows .*\/resize.*<t:\d+:R>/);
+  if (!notice) throw new Error("nothing is told");
+  expect(log.open(content.mark()).notices(NOW)).toEqual([notice]);
+  content.told(notice, NOW);
+  expect(content.notices(NOW)).toEqual([]);
+  expect(log.open(content.mark()).notices(NOW)).toEqual([]);
 });

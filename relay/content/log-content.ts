@@ -61,7 +61,11 @@ export class LogContent implements Content<OutputReply> {
     this.#confirmed = mark?.page ?? 0;
     this.#begun = this.#confirmed;
     for (const key of keys) this.begin(key);
-    this.#process = new LogProcess(thread, this.offset, { bells: mark?.bells ?? 0, end: mark?.end });
+    this.#process = new LogProcess(thread, this.offset, {
+      bells: mark?.bells ?? 0,
+      end: mark?.end,
+      small: mark?.small,
+    });
   }
 
   get offset(): number {
@@ -86,6 +90,7 @@ export class LogContent implements Content<OutputReply> {
     }
     this.#gauge.note(reply.offset - before, reply.more, now);
     if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
+      this.#process.resized(await this.#options.getThread());
       this.#happen({ kind: "resize", offset: this.offset, cols: reply.cols, rows: reply.rows });
       document.resize(reply.cols, reply.rows);
     }
@@ -164,8 +169,14 @@ export class LogContent implements Content<OutputReply> {
   mark(): LogMark | undefined {
     const mark = this.#keptMark.make(this.#document);
     if (mark === undefined) return undefined;
-    const { bells, end } = this.#process.told;
-    return { kind: "log", ...mark, bells, ...(end === undefined ? {} : { end }) };
+    const { bells, end, small } = this.#process.told;
+    return {
+      kind: "log",
+      ...mark,
+      bells,
+      ...(end === undefined ? {} : { end }),
+      ...(small === undefined ? {} : { small }),
+    };
   }
 
   isNeeded(key: string, mark: LogMark): boolean {

@@ -11,6 +11,8 @@ export const logMarkSchema = z.object({
   bells: z.int().default(0),
   /** `endedAt` of the last end that was told. */
   end: z.string().optional(),
+  /** `heldSmallUntil` of the last time that the terminal was made small and this was told. */
+  small: z.string().optional(),
   /** How many full-screen programs there were until then. */
   alternates: z.int(),
 });
@@ -38,9 +40,14 @@ export function isNeeded(key: string, mark: LogMark): boolean {
   if (picture !== undefined) return picture >= mark.alternates - 1;
   const bells = numberOf(key, "bell");
   if (bells !== undefined) return bells > mark.bells;
+  const isAfter = (number: number, told: string | undefined) => number > Date.parse(told ?? NEVER);
+  const small = numberOf(key, "small");
+  if (small !== undefined) return isAfter(small, mark.small);
   const end = numberOf(key, "end");
-  return end !== undefined && end > Date.parse(mark.end ?? new Date(0).toISOString());
+  return end !== undefined && isAfter(end, mark.end);
 }
+
+const NEVER = new Date(0).toISOString();
 
 function numberOf(key: string, kind: string): number | undefined {
   const [name, number] = key.split(".");

@@ -8,6 +8,7 @@ export class LogProcess {
   #isRunning: boolean;
   /** The thread as it ended, once all of its output is read. */
   #ended: Thread | undefined;
+  #small: NoticeFacts["small"];
   #isEndSilent = false;
   #told: Told;
   #lastBellAt = 0;
@@ -17,6 +18,7 @@ export class LogProcess {
     this.#thread = thread;
     this.#isRunning = thread.processRunning;
     this.#told = told;
+    this.#small = thread;
     this.end(thread, offset);
   }
 
@@ -43,6 +45,11 @@ export class LogProcess {
     if (!thread.processRunning && thread.offset <= offset) this.#ended = thread;
   }
 
+  /** Its terminal has another size now. */
+  resized(thread: Thread): void {
+    this.#small = thread;
+  }
+
   /** Whoever ends the thread tells it themselves. */
   silenceEnd(): void {
     this.#isEndSilent = true;
@@ -61,6 +68,7 @@ export class LogProcess {
     return {
       thread: this.#thread,
       bells,
+      small: this.#small,
       ended: this.#isEndSilent ? undefined : this.#ended,
       told: this.#told,
       lastBellAt: this.#lastBellAt,

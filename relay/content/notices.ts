@@ -1,4 +1,4 @@
-/** What a terminal's thread tells besides its text: its bell and its end. Pure. */
+/** What a terminal's thread tells besides its text: its bell, that it was made small, and its end. Pure. */
 import type { Thread } from "../../shared/api.ts";
 import { describeExit, formatDuration } from "../texts.ts";
 import { DONE_BUTTON } from "./buttons.ts";
@@ -15,12 +15,16 @@ export interface Told {
   readonly bells: number;
   /** `endedAt` of the last end. */
   readonly end: string | undefined;
+  /** `heldSmallUntil` of the last time that the terminal was made small. */
+  readonly small: string | undefined;
 }
 
 export interface NoticeFacts {
   readonly thread: Pick<Thread, "createdBy">;
   /** How often the bell has rung. */
   readonly bells: number;
+  /** The thread's terminal as it was made small, if it was. */
+  readonly small: Pick<Thread, "cols" | "rows" | "heldSmallUntil">;
   /** The thread as it ended; undefined while its process runs. */
   readonly ended: Thread | undefined;
   readonly told: Told;
@@ -29,7 +33,10 @@ export interface NoticeFacts {
 }
 
 /** The bell before the end. */
-export function listNotices({ thread, bells, ended, told, lastBellAt }: NoticeFacts, now: number): Notice[] {
+export function listNotices(
+  { thread, bells, small, ended, told, lastBellAt }: NoticeFacts,
+  now: number,
+): Notice[] {
   const notices: Notice[] = [];
   if (bells > told.bells && now - lastBellAt >= BELL_INTERVAL_MS) {
     notices.push({
@@ -38,15 +45,25 @@ export function listNotices({ thread, bells, ended, told, lastBellAt }: NoticeFa
       buttons: [],
     });
   }
+  const until = small.heldSmallUntil;
+  if (until !== null && until !== told.small) notices.push(describeSmall(small, Date.parse(until)));
   const end = ended && ended.endedAt !== told.end ? describeEnd(ended) : undefined;
   if (end) notices.push(end);
   return notices;
 }
 
 /** What is told once a notice is sent. */
-export function afterNotice({ key }: Notice, { told, bells, ended }: NoticeFacts): Told {
+export function afterNotice({ key }: Notice, { told, bells, small, ended }: NoticeFacts): Told {
+  if (key.startsWith("small.")) return { ...told, small: small.heldSmallUntil ?? undefined };
   if (key.startsWith("bell.")) return { ...told, bells };
   return { ...told, end: ended?.endedAt ?? undefined };
+}
+
+function describeSmall({ cols, rows }: NoticeFacts["small"], until: number): Notice {
+  const text =
+    `📐 What this program printed kept all threads waiting, so its terminal was made smaller: it has ${cols} columns ` +
+    `and ${rows} rows now. The program runs on. /resize can make it larger again <t:${Math.ceil(until / 1_000)}:R>.`;
+  return { key: `small.${until}`, text, buttons: [] };
 }
 
 /** One message when a process has ended. Undefined if there is nothing to say. */

@@ -37,6 +37,7 @@ function open(type: "terminal" | "agent") {
       problem: null,
       cols: 80,
       rows: 24,
+      heldSmallUntil: null,
       delivery: null,
     }),
     rows: [],

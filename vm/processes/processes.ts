@@ -90,6 +90,17 @@ export function hasLimit(pid: number, limitKib: number): boolean {
   return /^Max resident set +\S+ +(\d+) /m.exec(limits)?.[1] === String(limitKib * 1_024);
 }
 
+/** The CPU time that a process has used, of its main thread alone; undefined if it is gone. */
+export function findCpuMs(pid: number): number | undefined {
+  const nanoseconds = Number(readProc(pid, "schedstat")?.split(" ")[0]);
+  if (nanoseconds > 0) return nanoseconds / 1e6;
+  // Not every kernel keeps that. This one counts in hundredths of a second.
+  const stat = readProc(pid, "stat");
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 export function readProc(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, "latin1");

@@ -127,6 +127,7 @@ const MIGRATIONS: readonly string[] = [
   INSERT INTO kept_messages (thread_id, message_id, key)
     SELECT thread_id, message_id, key FROM messages WHERE message_id IS NOT NULL;
   `,
+  `ALTER TABLE threads ADD COLUMN held_small_until INTEGER;`,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

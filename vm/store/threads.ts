@@ -29,6 +29,8 @@ export interface StoredThread {
   readonly signal: string | null;
   readonly cols: number;
   readonly rows: number;
+  /** Until then its terminal can't be made large: its program kept tmux from all others. Null if it never did. */
+  readonly heldSmallUntil: number | null;
   /** In the environment of every process of the thread. */
   readonly marker: string;
   readonly paneId: string;
@@ -69,6 +71,7 @@ export type ThreadPatch = Partial<
     | "signal"
     | "cols"
     | "rows"
+    | "heldSmallUntil"
     | "logBase"
     | "firstOffset"
     | "paneId"
@@ -94,6 +97,7 @@ const rowSchema = z
     signal: z.string().nullable(),
     cols: z.int(),
     rows: z.int(),
+    held_small_until: z.int().nullable(),
     marker: z.string(),
     pane_id: z.string(),
     pane_pid: z.int(),
@@ -119,6 +123,7 @@ const rowSchema = z
       signal: row.signal,
       cols: row.cols,
       rows: row.rows,
+      heldSmallUntil: row.held_small_until,
       marker: row.marker,
       paneId: row.pane_id,
       panePid: row.pane_pid,
@@ -139,7 +144,7 @@ const INSERT = `
 const UPDATE = `
   UPDATE threads SET
     title = @title, status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
-    cols = @cols, rows = @rows, log_base = @logBase, first_offset = @firstOffset,
+    cols = @cols, rows = @rows, held_small_until = @heldSmallUntil, log_base = @logBase, first_offset = @firstOffset,
     pane_id = @paneId, pane_pid = @panePid, tty = @tty
   WHERE thread_id = @threadId`;
 

@@ -12,8 +12,10 @@ import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { sizeOfLog, sizeOfReadableLog } from "../streams/log-file.ts";
+import { ifRefused } from "../tmux/control-client.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { threadEnded } from "./ending.ts";
+import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -29,6 +31,7 @@ export interface ThreadsOptions {
    * database is written before tmux is asked if a crash in between must be noticed.
    */
   queue: KeyedQueue;
+  now: () => number;
 }
 
 /** A log's file, from byte `start` (which is `firstOffset`) to `end`. */
@@ -83,14 +86,30 @@ export class Threads {
     return { ...screen, cols, rows };
   }
 
-  /** @throws AppError `not_found`, `thread_ended`, `unavailable` */
+  /** @throws AppError `not_found`, `thread_ended`, `rate_limited` while it is held small, `unavailable` */
   async resize(threadId: string, size: ResizeRequest): Promise<void> {
-    const { queue, tmux, store } = this.#options;
+    const { queue, tmux, store, now } = this.#options;
     this.getStored(threadId);
     await queue.run(threadId, async () => {
-      this.#getOpen(threadId);
+      refuseWhileHeld(this.#getOpen(threadId), size, now());
       await whileItRuns(threadId, tmux.resize(sessionName(threadId), size));
       store.threads.update(threadId, size);
+    });
+  }
+
+  /**
+   * Makes a large terminal small, and lets it be large again only after a while. A thread that is no longer open, or
+   * not large, stays as it is.
+   * @throws AppError `unavailable`
+   */
+  async holdSmall(threadId: string): Promise<void> {
+    const { queue, tmux, store, now } = this.#options;
+    await queue.run(threadId, async () => {
+      const thread = store.threads.find(threadId);
+      if (!thread || !isOpen(thread.status) || !isLarge(thread)) return;
+      const size = smallSizeOf(thread);
+      await tmux.resizePatiently(sessionName(threadId), size).catch(ifRefused); // it has just ended
+      store.threads.update(threadId, { ...size, heldSmallUntil: now() + HELD_MS });
     });
   }
 
@@ -147,6 +166,7 @@ export class Threads {
       logBytes: diskBytes,
       cols,
       rows,
+      heldSmallUntil: thread.heldSmallUntil === null ? null : new Date(thread.heldSmallUntil).toISOString(),
       ...kinds[type].describe(thread),
       delivery: store.deliveries.find(threadId) ?? null,
     };

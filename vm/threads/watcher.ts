@@ -14,6 +14,7 @@ import type { Reconciler } from "./reconciler.ts";
 import type { Retention } from "./retention.ts";
 import { isRunEnd, type ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
+import type { Watchdog } from "./watchdog.ts";
 
 /** How often ended processes are looked for while any runs, when nothing says that one is about to end. */
 const LOOK_INTERVAL_MS = 1_000;
@@ -25,6 +26,7 @@ const CHANGE_INTERVAL_MS = 200;
 /** What failed is tried again after this time, without anybody's doing. */
 const TROUBLE_INTERVAL_MS = 1_000;
 const KEEPER_INTERVAL_MS = 1_000;
+const WATCHDOG_INTERVAL_MS = 500;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
 const TOTAL_INTERVAL_MS = 10_000;
 
@@ -37,6 +39,7 @@ export interface WatcherOptions {
   finisher: Finisher;
   keeper: LogKeeper;
   retention: Retention;
+  watchdog: Watchdog;
   queue: KeyedQueue;
   log: Log;
 }
@@ -62,7 +65,7 @@ export class Watcher {
   }
 
   start(): void {
-    const { files, log, keeper, retention } = this.#options;
+    const { files, log, keeper, retention, watchdog } = this.#options;
     // A thread that runs costs next to nothing until its program ends.
     this.#runsWatch = new FolderWatch(
       files.runsFolder,
@@ -77,6 +80,7 @@ export class Watcher {
     this.#loops = Promise.all([
       this.#lookForEnds(),
       this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => keeper.look()),
+      this.#every(WATCHDOG_INTERVAL_MS, "see to it that tmux has time for all", () => watchdog.look()),
       this.#every(RETENTION_INTERVAL_MS, "remove old threads", () => retention.removeOld()),
       this.#every(TOTAL_INTERVAL_MS, "bound what all threads take", () => retention.boundTotal()),
     ]);

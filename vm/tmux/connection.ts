@@ -38,6 +38,8 @@ export interface ConnectionListeners {
 
 /** A server that has owed an answer for longer than this counts as away. */
 const STALLED_MS = 2_000;
+/** What waits so long for a slow server is still sooner than the client is given up. */
+const PATIENCE_MS = 9_000;
 
 export class TmuxConnection {
   readonly #program: TmuxProgram;
@@ -47,6 +49,7 @@ export class TmuxConnection {
   #client: ControlClient | undefined;
   #downSince: number | null = Date.now();
   #version: string | null = null;
+  #serverPid: number | undefined;
   #loop: Promise<void> = Promise.resolve();
 
   constructor({ stateDir, env, tmux = "tmux", log }: ConnectionOptions) {
@@ -57,6 +60,11 @@ export class TmuxConnection {
   /** What `tmux -V` says; null before {@link start}. */
   get version(): string | null {
     return this.#version;
+  }
+
+  /** Of the server that was connected last. */
+  get serverPid(): number | undefined {
+    return this.#serverPid;
   }
 
   /** Milliseconds since tmux last answered, null while it does. */
@@ -94,6 +102,11 @@ export class TmuxConnection {
     return this.#ask((client) => client.run(commands));
   }
 
+  /** {@link run} for what mends a server that is slow: it is waited for, however many others wait too. */
+  runPatiently(commands: readonly string[]): Promise<string[][]> {
+    return this.#ask((client) => client.run(commands, PATIENCE_MS), PATIENCE_MS);
+  }
+
   /** For what a program chose: nothing that it prints can end the reply. */
   runSealed(commands: readonly string[]): Promise<string[][]> {
     return this.#ask((client) => client.runSealed(commands));
@@ -104,10 +117,13 @@ export class TmuxConnection {
     return this.#ask((client) => client.runInTime(commands, livePane));
   }
 
-  async #ask(work: (client: ControlClient) => Promise<string[][]>): Promise<string[][]> {
+  async #ask(
+    work: (client: ControlClient) => Promise<string[][]>,
+    maxStalledMs = STALLED_MS,
+  ): Promise<string[][]> {
     const client = this.#client;
     const stalledMs = client?.stalledMs(Date.now()) ?? 0;
-    if (!client || stalledMs > STALLED_MS) throw this.#unavailable();
+    if (!client || stalledMs > maxStalledMs) throw this.#unavailable();
     const startedAt = performance.now();
     try {
       const replies = await work(client);
@@ -146,6 +162,7 @@ export class TmuxConnection {
         ["display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"],
         5_000,
       );
+      this.#serverPid = Number(shown[0]);
       notePid(this.#program, shown[0] ?? "");
       await client.run(["set-option -g remain-on-exit-format ''"]).catch(ifRefused); // new in 3.3
       await client.run(["set-option -g allow-passthrough off"]).catch(ifRefused); // new in 3.3

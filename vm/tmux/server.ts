@@ -1,4 +1,5 @@
 /** Our tmux server, as the threads use it: sessions and their panes are made, found, changed and ended here. */
+import { findCpuMs } from "../processes/processes.ts";
 import { type ConnectionListeners, type ConnectionOptions, TmuxConnection } from "./connection.ts";
 import { TmuxError } from "./control-client.ts";
 import { PANE_FORMAT, type Pane, parsePane } from "./pane.ts";
@@ -11,6 +12,8 @@ export type TmuxListeners = Omit<ConnectionListeners, "onConnected"> & { onConne
 
 /** Panes that need a look: their process ended or their log lost its writer. Cheap also with 200 panes. */
 const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
+
+const PING = "display-message -p x";
 
 export class TmuxServer {
   readonly #connection: TmuxConnection;
@@ -139,10 +142,13 @@ export class TmuxServer {
     return { cols, rows };
   }
 
-  async resize(name: string, { cols, rows }: { cols: number; rows: number }): Promise<void> {
-    await this.#connection.runInTime([
-      quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]),
-    ]);
+  async resize(name: string, size: { cols: number; rows: number }): Promise<void> {
+    await this.#connection.runInTime([resizeCommand(name, size)]);
+  }
+
+  /** {@link resize} of what keeps the server busy: it is waited for. */
+  async resizePatiently(name: string, size: { cols: number; rows: number }): Promise<void> {
+    await this.#connection.runPatiently([resizeCommand(name, size)]);
   }
 
   /** Ends a session; no session of that name is no error. Its sink sees the end of its input and exits. */
@@ -154,10 +160,31 @@ export class TmuxServer {
     }
   }
 
+  /** The CPU time that the server has used; undefined if there is none, or if nobody can say. */
+  findCpuMs(): number | undefined {
+    const pid = this.#connection.serverPid;
+    return pid === undefined ? undefined : findCpuMs(pid);
+  }
+
+  /**
+   * How long the server was busy with other things before it answered, in its own CPU time, which other processes of
+   * the machine do not lengthen.
+   * @throws AppError `unavailable` if it does not answer for seconds.
+   */
+  async measureHold(): Promise<number> {
+    const before = this.findCpuMs() ?? 0;
+    await this.#connection.runPatiently([PING]);
+    return (this.findCpuMs() ?? 0) - before;
+  }
+
   /** A round trip: the server has gone through its event loop when this returns. */
   async ping(): Promise<void> {
-    await this.#connection.run(["display-message -p x"]);
+    await this.#connection.run([PING]);
   }
+}
+
+function resizeCommand(name: string, { cols, rows }: { cols: number; rows: number }): string {
+  return quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]);
 }
 
 /** The sink: it appends to the log until its input ends. Both paths are expanded by tmux and then by a shell. */

@@ -13,6 +13,7 @@ import { Reconciler } from "../threads/reconciler.ts";
 import { Retention } from "../threads/retention.ts";
 import { Sizes } from "../threads/sizes.ts";
 import { Threads } from "../threads/threads.ts";
+import { Watchdog } from "../threads/watchdog.ts";
 import { Watcher } from "../threads/watcher.ts";
 import type { WiredKinds } from "./kinds.ts";
 import type { Machine } from "./machine.ts";
@@ -83,6 +84,7 @@ export function createCare(common: Common, canPunch: boolean, onGap: () => void)
   const orphans = new Orphans({ ...common, policy: config.orphanPolicy });
   const reconciler = new Reconciler({ ...common, orphans });
   const finisher = new Finisher(common);
-  const watcher = new Watcher({ ...common, reconciler, finisher, keeper, retention });
+  const watchdog = new Watchdog(common);
+  const watcher = new Watcher({ ...common, reconciler, finisher, keeper, retention, watchdog });
   return { orphans, reconciler, watcher };
 }

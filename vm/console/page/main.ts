@@ -98,6 +98,7 @@ async function refresh(): Promise<void> {
     showThreads("#open-threads", open, options);
     const current = open.find((thread) => thread.threadId === opened?.threadId);
     if (current) showTitle(current); // it may have been renamed
+    if (current) opened?.pane?.setHeldSmall(current.heldSmallUntil);
     showThreads("#ended-threads", ended.slice(0, 50), options);
     notice.textContent =
       open.length > 0 ? "" : "No thread is open. /terminal or /agent in Discord opens one.";
@@ -179,6 +180,7 @@ function openTerminal(mine: Opened, problem: string | undefined): void {
   mine.pane = pane;
   if (mine.thread) {
     pane.setStatus(mine.thread);
+    pane.setHeldSmall(mine.thread.heldSmallUntil);
     if (!isOpen(mine.thread.status)) problem = `The thread is over: ${describeState(mine.thread)}.`;
   }
   if (problem === undefined) pane.connect();

@@ -26,6 +26,7 @@ export class TerminalPane {
   #connection: Connection | undefined;
   #status: ThreadState | undefined;
   #state: ConnectionState = { kind: "connecting" };
+  #heldSmallUntil: string | null = null;
   #hasCtrl = false;
 
   constructor(options: TerminalPaneOptions) {
@@ -55,6 +56,12 @@ export class TerminalPane {
 
   setStatus(status: ThreadState): void {
     this.#status = status;
+    this.show();
+  }
+
+  /** The thread's `heldSmallUntil`. */
+  setHeldSmall(until: string | null): void {
+    this.#heldSmallUntil = until;
     this.show();
   }
 
@@ -140,6 +147,10 @@ export class TerminalPane {
           return this.#status?.status === "running" ? "" : "The agent rests. This is its last screen.";
         if (this.#status?.status === "exited") {
           return `The process has ${describeState(this.#status)}. This is its last screen.`;
+        }
+        if (this.#heldSmallUntil !== null && Date.parse(this.#heldSmallUntil) > Date.now()) {
+          const time = new Date(this.#heldSmallUntil).toLocaleTimeString();
+          return `What this program printed kept all threads waiting: its terminal is held small until ${time}.`;
         }
         return mode === "view" ? "You are looking on; what you type goes nowhere." : "";
       case "signed out":

@@ -1,0 +1,114 @@
+/** Sees to it that no program keeps tmux from all other threads: it makes the terminal small that costs too much. */
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import { readBytes } from "../streams/growing-file.ts";
+import { sizeOfLog } from "../streams/log-file.ts";
+import type { TmuxServer } from "../tmux/server.ts";
+import { isLarge } from "./held-size.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import type { Threads } from "./threads.ts";
+
+/** A server that uses less of a core is not asked anything. On a busy machine even one that never rests gets little. */
+const BUSY_SHARE = 0.1;
+/**
+ * An answer that took the server so much CPU time was held up. A flood of lines, a full-screen program that redraws
+ * 500 × 200 cells without end, or a loop of `clear` hold it for at most 10 ms.
+ */
+const LONG_HOLD_MS = 80;
+/** So long it must have been held by one answer after the other. */
+const ENOUGH_HOLD_MS = 500;
+/**
+ * Many small floods hold up an answer too, each for a moment. They print much meanwhile: the dearest costs 0.4 µs a
+ * byte, a loop of `clear` 4 µs, a program that does nothing but fill 500 × 200 cells 180 µs.
+ */
+const DEAR_US_PER_BYTE = 15;
+/** Of a log's end, to see what a program prints. */
+const LOOK_BYTES = 4_096;
+const ESC = 0x1b;
+
+export interface WatchdogOptions {
+  store: Store;
+  tmux: TmuxServer;
+  files: ThreadFiles;
+  threads: Threads;
+  log: Log;
+}
+
+/**
+ * tmux is one process that draws all panes, and what fills a large screen again and again costs it up to 800 ms for
+ * each 4,096 bytes. No option of tmux bounds that; a smaller pane does. While no terminal is large, a look costs
+ * nothing; otherwise one read of /proc. Only a server that is busy is asked how long it takes to answer.
+ */
+export class Watchdog {
+  readonly #options: WatchdogOptions;
+  #last = { at: 0, cpuMs: 0 };
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+  }
+
+  /** To be called about twice a second. @throws AppError `unavailable` */
+  async look(): Promise<void> {
+    const { store, tmux, threads, log } = this.#options;
+    const running = store.threads.list("open").filter(({ status }) => status === "running");
+    if (!running.some(isLarge) || !this.#isBusy()) return;
+    const before = this.#endsOf(running);
+    const heldMs = await this.#measureHold();
+    if (heldMs === undefined) return;
+    const after = this.#endsOf(running);
+    const grown = running.map((thread, i) => ({ thread, bytes: (after[i] ?? 0) - (before[i] ?? 0) }));
+    const bytes = grown.reduce((sum, one) => sum + Math.max(0, one.bytes), 0);
+    if (heldMs * 1_000 < bytes * DEAR_US_PER_BYTE) return;
+    const printing = grown.filter((one) => one.bytes > 0 && isLarge(one.thread)).map(({ thread }) => thread);
+    const dearest = await this.#findDearest(printing);
+    if (!dearest) return;
+    const { threadId, cols, rows } = dearest;
+    await threads.holdSmall(threadId);
+    this.#last = { at: performance.now(), cpuMs: tmux.findCpuMs() ?? 0 };
+    log.warn(
+      { threadId, cols, rows, heldMs, bytes },
+      "made a terminal smaller: it kept tmux from all others",
+    );
+  }
+
+  #isBusy(): boolean {
+    const { at, cpuMs } = this.#last;
+    this.#last = { at: performance.now(), cpuMs: this.#options.tmux.findCpuMs() ?? 0 };
+    return this.#last.cpuMs - cpuMs > (this.#last.at - at) * BUSY_SHARE;
+  }
+
+  /** Undefined as soon as an answer was not held up. At least two: one alone may have met a single long thing. */
+  async #measureHold(): Promise<number | undefined> {
+    let heldMs = 0;
+    for (let answers = 0; answers < 2 || heldMs < ENOUGH_HOLD_MS; answers++) {
+      const answerMs = await this.#options.tmux.measureHold();
+      if (answerMs < LONG_HOLD_MS) return undefined;
+      heldMs += answerMs;
+    }
+    return heldMs;
+  }
+
+  #endsOf(threads: readonly StoredThread[]): number[] {
+    const { logs } = this.#options.files;
+    return threads.map(({ threadId, logBase }) => logBase + sizeOfLog(logs.path(threadId)).end);
+  }
+
+  /**
+   * Of several, one at a time, since each of them may be innocent: the one with the most cells to draw for what it
+   * prints. What is dear is short, and so comes with many escapes.
+   */
+  async #findDearest(threads: readonly StoredThread[]): Promise<StoredThread | undefined> {
+    const { logs } = this.#options.files;
+    const rated = [];
+    for (const thread of threads) {
+      const file = logs.path(thread.threadId);
+      const { end } = sizeOfLog(file);
+      const position = Math.max(0, end - LOOK_BYTES);
+      const printed = await readBytes(file, { position, length: LOOK_BYTES, end });
+      const escapes = printed.filter((byte) => byte === ESC).length;
+      rated.push({ thread, cost: (1 + escapes) * thread.cols * thread.rows });
+    }
+    return rated.sort((one, other) => other.cost - one.cost)[0]?.thread;
+  }
+}
