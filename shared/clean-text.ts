@@ -53,6 +53,11 @@ export function writeOutHidden(text: string): string {
   });
 }
 
+/** {@link writeOutHidden} on one line: blanks become single spaces. */
+export function writeOutLine(text: string): string {
+  return writeOutHidden(text.replace(/\s+/g, " ").trim());
+}
+
 function codeOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;

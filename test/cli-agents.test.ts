@@ -158,7 +158,7 @@ describe.concurrent("what it asks", () => {
     const number = await openAsking("decide", { name: "Write", input: diff });
     const shown = await cli.ok("asks", number);
     expect(shown).toMatch(new RegExp(`^#${number} decide — .+ · \\d+s\n\\? May it\\? Write a\\.txt\n`));
-    expect(shown).toContain("    a.txt\n    + one\n    + two \ufffd\n");
+    expect(shown).toContain("? May it? Write a.txt\n    one\n    two ⟨U+202E⟩\n");
     expect(shown).toContain(`→ threadmux deny ${number} --because`);
     const denied = await cli.ok("deny", `#${number}`, "--because", "not there");
     expect(denied).toBe(`#${number} Write a.txt: Deny\n`);

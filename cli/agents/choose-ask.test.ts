@@ -121,3 +121,15 @@ test("a long command is clipped and counted, a part is never taken for the whole
     askLines({ request: ask.request, call }, { thread: "1", maxLines: 60, isOneOfMany: false }),
   ).toContain("    ! command is cut here: it has 90000 bytes");
 });
+
+test("all that a call is given is shown, and nothing in it hides", () => {
+  const input = { command: "ls \u202e.", run_in_background: true, description: "List it" };
+  const ask = permission("all", { input: JSON.stringify(input), title: "Bash ls", description: "List it" });
+  const lines = askLines(ask, { thread: "1", maxLines: 60, isOneOfMany: false });
+  expect(lines.slice(1, 5)).toEqual([
+    "    ls ⟨U+202E⟩.",
+    "    With:",
+    "    run_in_background: true",
+    "    List it",
+  ]);
+});

@@ -8,7 +8,7 @@ import {
   TextInputStyle,
 } from "discord.js";
 import type { AskReply } from "../../shared/agent/api.ts";
-import { writeOutHidden } from "../../shared/clean-text.ts";
+import { writeOutLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import { clipEnd } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
@@ -99,5 +99,5 @@ function field(id: string, label: string, description: string, hint: string): La
 }
 
 function cut(text: string, max: number): string {
-  return clipEnd(writeOutHidden(text.replace(/\s+/g, " ").trim()), max);
+  return clipEnd(writeOutLine(text), max);
 }

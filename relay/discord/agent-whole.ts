@@ -1,8 +1,9 @@
 /** What did not fit a message: the whole of it for one person, as text if that is short, as a file if not. */
 
 import type { AskReply } from "../../shared/agent/api.ts";
+import { detailParts } from "../../shared/agent/detail.ts";
 import { writeOutHidden } from "../../shared/clean-text.ts";
-import { detailParts, plainParts, renderParts } from "../content/transcript/ask-detail.ts";
+import { plainParts, renderParts } from "../content/transcript/ask-detail.ts";
 import { inline } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { findAsk } from "./agent-forms.ts";

@@ -1,6 +1,6 @@
 /** Threads as people read them in lists and choose them from lists. Pure. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
-import { cleanLine, writeOutHidden } from "../../../shared/clean-text.ts";
+import { cleanLine, writeOutLine } from "../../../shared/clean-text.ts";
 import {
   clip,
   clipRaw,
@@ -124,8 +124,7 @@ export function threadChoice({ threadId, type, number, title, status }: Thread):
   const label = number === null ? "" : `#${number} · `;
   const state = status === "running" ? "" : ` · ${status}`;
   const room = MAX_CHOICE - label.length - state.length;
-  const text =
-    writeOutHidden(clipEnd(title, MAX_RAW).replace(/\s+/g, " ").trim()) || `${threadIcon(type)} ${threadId}`;
+  const text = writeOutLine(clipEnd(title, MAX_RAW)) || `${threadIcon(type)} ${threadId}`;
   return { name: `${label}${clipEnd(text, room)}${state}`, value: threadId };
 }
 

@@ -1,8 +1,9 @@
 /** An ask as a message: what the agent wants, where, why, and what was decided. Pure. */
 
+import { detailParts } from "../../../shared/agent/detail.ts";
 import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
-import { circumstances, detailParts, renderParts } from "./ask-detail.ts";
+import { circumstances, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
 import { clipEnd, inline } from "./inline.ts";
 

@@ -1,10 +1,11 @@
 /** What stands behind a message of an agent thread: its steps with what went in, what came out and what changed. Pure. */
+import { type DetailPart, detailParts, inputParts } from "../../../shared/agent/detail.ts";
 import { diffLines } from "../../../shared/agent/diff.ts";
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { fitLines, MAX_LIST_UNITS } from "../lists/lines.ts";
 import { who } from "./ask.ts";
-import { type DetailPart, detailParts, inputParts, plainParts, renderParts } from "./ask-detail.ts";
+import { plainParts, renderParts } from "./ask-detail.ts";
 import { clipEnd, inline } from "./inline.ts";
 import { outcomeOf } from "./outcome.ts";
 

@@ -1,11 +1,10 @@
 /** Foreign text inside a line or a code block of ours. Pure. */
-import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { writeOutHidden, writeOutLine } from "../../../shared/clean-text.ts";
 import { formatBytes } from "../text.ts";
 
 /** One line of plain text in Discord's markdown: nothing in it is bold, a link, a mention or a heading. */
 export function inline(text: string, max = 200): string {
-  const line = writeOutHidden(text.replace(/\s+/g, " ").trim());
-  return escapeMarkdown(clipEnd(line, max));
+  return escapeMarkdown(clipEnd(writeOutLine(text), max));
 }
 
 function escapeMarkdown(text: string): string {

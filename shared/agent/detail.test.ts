@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { detailParts, inputParts } from "./detail.ts";
+import type { EventOf } from "./events.ts";
+
+const NAMES = [
+  "command",
+  "old_string",
+  "new_string",
+  "content",
+  "url",
+  "description",
+  "plan",
+  "file_path",
+  "x",
+];
+const inputs = fc
+  .uniqueArray(fc.constantFrom(...NAMES), { minLength: 1 })
+  .map((names) => Object.fromEntries(names.map((name) => [name, `the ${name} of it`])));
+
+test("nothing of a call's input is left out, whatever its fields are called", () => {
+  fc.assert(
+    fc.property(inputs, fc.boolean(), (input, isDescribed) => {
+      const [subject = ""] = Object.values(input);
+      const description = isDescribed ? input["description"] : undefined;
+      const call = { title: `Tool ${subject}`, rawInput: input } as EventOf<"tool_call">;
+      const request = { title: call.title, description } as EventOf<"permission_request">;
+      const asked = [call.title, description, ...detailParts(request, call).map(({ text }) => text)].join(
+        "\n",
+      );
+      const given = [call.title, ...inputParts(call, false).map(({ text }) => text)].join("\n");
+      for (const value of Object.values(input)) {
+        expect(asked).toContain(value);
+        expect(given).toContain(value);
+      }
+    }),
+  );
+});
+
+test("a description that is too long for a line stands in the parts, whole", () => {
+  const description = "Create an issue. ".repeat(40);
+  const input = { title: "Broken", description };
+  const request = { title: "create_issue", description, input: JSON.stringify(input) };
+  const [part] = detailParts(request as EventOf<"permission_request">, undefined);
+  expect(part?.text).toContain(description);
+});

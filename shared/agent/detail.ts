@@ -1,0 +1,115 @@
+/**
+ * What an ask is about, or what a call was given, in parts: the one place that says what decides, for everybody who
+ * shows it to people. Nothing of the input may be left out. Pure.
+ */
+import type { EventOf } from "./events.ts";
+
+type Permission = EventOf<"permission_request">;
+type Call = EventOf<"tool_call">;
+
+/** A part of what is asked about; its text is as it came. */
+export interface DetailPart {
+  /** What it is, if that does not go without saying. */
+  readonly name: string;
+  /** The language of its code block. */
+  readonly language: string;
+  readonly text: string;
+  /** The text is an excerpt; this is the length of the whole. */
+  readonly wholeBytes?: number;
+}
+
+/** A longer description is no line beside the title any more, where it would be cut. */
+const MAX_DESCRIPTION_UNITS = 200;
+
+/** All that decides, whole: what matters most comes first. */
+export function detailParts(request: Permission, call: Call | undefined): DetailPart[] {
+  if (request.plan !== undefined) return [{ name: "", language: "md", text: request.plan }];
+  // What a directory brings is a list: nothing in it may be skipped over.
+  if (request.trust) return [{ name: "", language: "", text: request.description ?? "" }];
+  const input = call ? call.rawInput : parsed(request.input);
+  if (!isRecord(input)) return [{ name: "", language: "", text: typeof input === "string" ? input : "" }];
+  const main = findMain(input);
+  const { description = "", title } = request;
+  const isDescribed = input["description"] === description && description.length <= MAX_DESCRIPTION_UNITS;
+  const told = [...(main?.told ?? []), ...(isDescribed ? ["description"] : [])];
+  const parts = [...(main ? [main.part] : []), ...otherFields(input, title, told, main ? "With" : "")];
+  const missing = missingBytes(call, input);
+  if (missing === 0) return parts;
+  return parts.map((part) => ({ ...part, wholeBytes: Buffer.byteLength(part.text) + missing }));
+}
+
+/**
+ * What a call was given and its title does not say.
+ * @param isChangeShown its result shows what it changed: the texts for that are left out.
+ */
+export function inputParts({ rawInput, title }: Call, isChangeShown: boolean): DetailPart[] {
+  if (!isRecord(rawInput))
+    return typeof rawInput === "string" ? [{ name: "Input", language: "", text: rawInput }] : [];
+  const main = findMain(rawInput);
+  const isMainShown = main && !isChangeShown && !title.endsWith(` ${main.part.text}`);
+  const { description } = rawInput;
+  const why = typeof description === "string" ? [{ name: "For", language: "", text: description }] : [];
+  const told = [...(main?.told ?? []), ...(why.length > 0 ? ["description"] : [])];
+  const others = otherFields(rawInput, title, told, main ? "With" : "");
+  return [...(isMainShown ? [main.part] : []), ...others, ...why];
+}
+
+/** Of a long call the transcript has an excerpt in place of each long string: so much more there was. */
+function missingBytes(call: Call | undefined, input: Record<string, unknown>): number {
+  return Object.entries(call?.blobs ?? {}).reduce((sum, [pointer, { bytes }]) => {
+    const excerpt = input[pointer.replace(/^\/rawInput\//, "")];
+    return sum + bytes - (typeof excerpt === "string" ? Buffer.byteLength(excerpt) : 0);
+  }, 0);
+}
+
+/** What a call is about above all, and the fields of its input that say it. */
+function findMain(input: Record<string, unknown>): { part: DetailPart; told: string[] } | undefined {
+  const { command, old_string: before, new_string: after, content, url } = input;
+  const main = (language: string, text: string, ...told: string[]) => ({
+    part: { name: "", language, text },
+    told,
+  });
+  if (typeof command === "string") return main("sh", command, "command");
+  if (typeof before === "string" && typeof after === "string") {
+    const text = [...prefixed("- ", before), ...prefixed("+ ", after)].join("\n");
+    return main("diff", text, "old_string", "new_string");
+  }
+  if (typeof content === "string") return main("", content, "content");
+  if (typeof url === "string") return main("", url, "url");
+  return undefined;
+}
+
+/**
+ * What else the call is given: `run_in_background`, `replace_all`, a path that the title had to cut.
+ * @param told fields that are shown elsewhere, whole.
+ */
+function otherFields(
+  input: Record<string, unknown>,
+  title: string,
+  told: readonly string[],
+  name: string,
+): DetailPart[] {
+  const subject = title.slice(title.indexOf(" ") + 1);
+  const isInTitle = (value: unknown) =>
+    typeof value === "string" && (value === subject || value.endsWith(`/${subject}`));
+  const rest = Object.entries(input).filter(([field, value]) => !told.includes(field) && !isInTitle(value));
+  if (rest.length === 0) return [];
+  const lines = rest.map(([field, value]) => `${field}: ${JSON.stringify(value) ?? ""}`);
+  return [{ name, language: "", text: lines.join("\n") }];
+}
+
+function prefixed(prefix: string, text: string): string[] {
+  return text.split("\n").map((line) => prefix + line);
+}
+
+function parsed(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input; // it was cut
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
