@@ -1,4 +1,5 @@
 /** Discord's Markdown, the part that bots use: text → a tree. Pure; every character of foreign text stays text. */
+import { type InlineRule, scanInline } from "../../shared/inline-rules.ts";
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -90,11 +91,6 @@ function parseBlockLine(line: string): Block | undefined {
   };
 }
 
-interface Rule {
-  pattern: RegExp;
-  make: (match: RegExpExecArray, depth: number) => Inline;
-}
-
 const nested =
   (kind: "strong" | "em" | "underline" | "strike" | "spoiler") =>
   (match: RegExpExecArray, depth: number): Inline => ({
@@ -103,7 +99,7 @@ const nested =
   });
 
 /** In order of precedence, for matches that begin at the same character. */
-const RULES: readonly Rule[] = [
+const RULES: readonly InlineRule<Inline>[] = [
   { pattern: /\\([!-/:-@[-`{-~])/g, make: ([, sign = ""]) => ({ kind: "text", text: sign }) },
   {
     pattern: /``([\s\S]+?)``(?!`)|`([^`]+)`/g,
@@ -138,32 +134,6 @@ const RULES: readonly Rule[] = [
   { pattern: /(?<!\w)_(?!\s)([^_]+?)_(?!\w)/g, make: nested("em") },
 ];
 
-/**
- * Each rule is searched for again only once its last match lies behind: a text of n characters costs each rule at
- * most one pass over it per match, and a rule that matches nowhere one pass in all.
- */
 export function parseInline(text: string, depth = 0): Inline[] {
-  if (depth > MAX_DEPTH) return [{ kind: "text", text }];
-  const found = RULES.map((): RegExpExecArray | null | undefined => undefined);
-  const parts: Inline[] = [];
-  let at = 0;
-  while (at < text.length) {
-    let first: { match: RegExpExecArray; rule: Rule } | undefined;
-    for (const [index, rule] of RULES.entries()) {
-      let match = found[index];
-      if (match === undefined || (match !== null && match.index < at)) {
-        rule.pattern.lastIndex = at;
-        match = rule.pattern.exec(text);
-        found[index] = match;
-      }
-      if (match && (!first || match.index < first.match.index)) first = { match, rule };
-    }
-    if (!first) break;
-    const { match, rule } = first;
-    if (match.index > at) parts.push({ kind: "text", text: text.slice(at, match.index) });
-    at = match.index + match[0].length;
-    parts.push(rule.make(match, depth));
-  }
-  if (at < text.length) parts.push({ kind: "text", text: text.slice(at) });
-  return parts;
+  return depth > MAX_DEPTH ? [{ kind: "text", text }] : scanInline(text, RULES, depth);
 }

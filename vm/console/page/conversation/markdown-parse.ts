@@ -1,4 +1,5 @@
 /** The Markdown that agents write, its light part: text → a tree. Pure; every character of foreign text stays text. */
+import { type InlineRule, scanInline } from "../../../../shared/inline-rules.ts";
 
 export type Inline =
   | { kind: "text" | "code"; text: string }
@@ -108,11 +109,6 @@ function parseLine(line: string): Block | undefined {
   return quote ? { kind: "quote", children: parseInline(quote[1] ?? "") } : undefined;
 }
 
-interface Rule {
-  pattern: RegExp;
-  make: (match: RegExpExecArray, depth: number) => Inline;
-}
-
 const nested =
   (kind: "strong" | "em" | "strike") =>
   (match: RegExpExecArray, depth: number): Inline => ({
@@ -121,7 +117,7 @@ const nested =
   });
 
 /** In order of precedence, for matches that begin at the same character. Each looks at a bounded number of them. */
-const RULES: readonly Rule[] = [
+const RULES: readonly InlineRule<Inline>[] = [
   { pattern: /\\([!-/:-@[-`{-~])/g, make: ([, sign = ""]) => ({ kind: "text", text: sign }) },
   {
     pattern: /``([^\n]{1,1000}?)``(?!`)|`([^`\n]{1,1000})`/g,
@@ -143,27 +139,5 @@ const RULES: readonly Rule[] = [
 
 export function parseInline(text: string, depth = 0): Inline[] {
   if (depth > MAX_DEPTH || text.length > MAX_INLINE_CHARACTERS) return [{ kind: "text", text }];
-  const found = RULES.map((): RegExpExecArray | null | undefined => undefined);
-  const parts: Inline[] = [];
-  let at = 0;
-  while (at < text.length) {
-    let first: { match: RegExpExecArray; rule: Rule } | undefined;
-    for (const [index, rule] of RULES.entries()) {
-      let match = found[index];
-      // A rule is searched for again only once its last match lies behind.
-      if (match === undefined || (match !== null && match.index < at)) {
-        rule.pattern.lastIndex = at;
-        match = rule.pattern.exec(text);
-        found[index] = match;
-      }
-      if (match && (!first || match.index < first.match.index)) first = { match, rule };
-    }
-    if (!first) break;
-    const { match, rule } = first;
-    if (match.index > at) parts.push({ kind: "text", text: text.slice(at, match.index) });
-    at = match.index + match[0].length;
-    parts.push(rule.make(match, depth));
-  }
-  if (at < text.length) parts.push({ kind: "text", text: text.slice(at) });
-  return parts;
+  return scanInline(text, RULES, depth);
 }
