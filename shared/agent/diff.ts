@@ -32,11 +32,6 @@ export function diffLines(oldText: string, newText: string): DiffLine[] {
   ]);
 }
 
-export function countChanges(lines: readonly DiffLine[]): { added: number; removed: number } {
-  const count = (sign: string) => lines.filter((line) => line.sign === sign).length;
-  return { added: count("+"), removed: count("-") };
-}
-
 function linesOf(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }

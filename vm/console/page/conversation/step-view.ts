@@ -1,7 +1,8 @@
 /** A step: one line that says what was done and what came of it; opened, its input, output and diff. */
 
-import { countChanges, type DiffLine, diffLines } from "../../../../shared/agent/diff.ts";
+import { type DiffLine, diffLines } from "../../../../shared/agent/diff.ts";
 import type { EventOf } from "../../../../shared/agent/events.ts";
+import { changeOf, failureOf } from "../../../../shared/agent/outcome.ts";
 import { cleanLine, writeOutHidden } from "../../../../shared/clean-text.ts";
 import { make } from "../dom.ts";
 import { formatDuration } from "./format.ts";
@@ -126,27 +127,8 @@ function drawDiffLine({ sign, text }: DiffLine): HTMLElement {
 
 function outcomeOf(result: Result | undefined, state: string): string {
   if (!result) return state === "running" ? "running" : "";
-  const parts = [changeOf(result), failureOf(result), durationOf(result)];
+  const parts = [changeOf(result), cleanLine(failureOf(result)), durationOf(result)];
   return parts.filter((part) => part !== "").join(" · ");
-}
-
-function changeOf({ content = [] }: Result): string {
-  let [all, none] = [0, 0];
-  for (const part of content) {
-    if (part.type !== "diff") continue;
-    const { added, removed } = countChanges(diffLines(part.oldText ?? "", part.newText));
-    all += added;
-    none += removed;
-  }
-  return all + none === 0 ? "" : `+${all} −${none}`;
-}
-
-function failureOf({ status, reason, content = [] }: Result): string {
-  if (status !== "failed") return "";
-  if (reason !== undefined) return reason === "interrupted" ? "cut off" : reason;
-  const text = content.find((part) => part.type === "content" && part.content.type === "text");
-  const first = text?.type === "content" && text.content.type === "text" ? text.content.text : "failed";
-  return cleanLine(first.trim().split("\n", 1)[0] ?? "").slice(0, 80);
 }
 
 function durationOf({ durationMs = 0 }: Result): string {
