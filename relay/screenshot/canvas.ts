@@ -1,8 +1,12 @@
 /** Cells → pixels. Pure. What it takes grows with the pixels alone, however the cells are coloured. */
+import { chooseFonts } from "./fonts.ts";
 import { drawGlyphs, type Glyph, glyphKey, rasterise } from "./glyphs.ts";
 import type { Cell, Grid } from "./grid.ts";
 import { DEFAULT_BACKGROUND } from "./palette.ts";
 import { BASELINE, CELL_HEIGHT, CELL_WIDTH, PADDING, TITLE_HEIGHT, titleSvg } from "./svg.ts";
+
+/** In the title for what no font has. */
+const NO_GLYPH = "□";
 
 export interface Picture {
   readonly width: number;
@@ -23,7 +27,13 @@ export function drawScreen(grid: Grid, title: string, scale: number): Picture {
   const pixels = new Uint8Array(width * height * 4);
   const canvas = new Canvas(width, pixels);
   canvas.fill(0, 0, width, height, DEFAULT_BACKGROUND);
-  if (title !== "") pixels.set(rasterise(titleSvg(title, width / scale), title, scale).pixels);
+  if (title !== "") {
+    const fonts = chooseFonts([title]);
+    const known = [...title].map((character) =>
+      fonts.findFamily(character) === undefined ? NO_GLYPH : character,
+    );
+    pixels.set(rasterise(titleSvg(known.join(""), width / scale), fonts, scale).pixels);
+  }
   const glyphs = drawGlyphs(grid, scale);
   const place = (cell: Cell, row: number): [number, number] => [
     (PADDING + cell.column * CELL_WIDTH) * scale,
@@ -48,7 +58,7 @@ export function drawScreen(grid: Grid, title: string, scale: number): Picture {
   return { width, height, pixels };
 }
 
-/** The character, or a box where there was one too many of them. */
+/** The character, or a box if no font has it or there was one too many of them. */
 function drawCell(
   canvas: Canvas,
   cell: Cell,

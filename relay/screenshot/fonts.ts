@@ -1,5 +1,10 @@
 /** The fonts of a screenshot. They come with npm: containers have none. */
+import { existsSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { lazy } from "../../shared/lazy.ts";
+import { type Font, findFont } from "./font-file.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -14,13 +19,67 @@ export const FONT_FILES: readonly string[] = [
   "@expo-google-fonts/noto-emoji/400Regular/NotoEmoji_400Regular.ttf",
 ].map((file) => resolve(file));
 
-const FOREIGN =
-  /[^\p{Script=Common}\p{Script=Inherited}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Armenian}\p{Script=Georgian}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Braille}]|[\u3000-\u33ff\uff00-\uffef]/u;
+/** Where the system's fonts lie, on Linux and on macOS. */
+const SYSTEM_FOLDERS = [
+  "/usr/share/fonts",
+  "/usr/local/share/fonts",
+  join(homedir(), ".fonts"),
+  join(homedir(), ".local/share/fonts"),
+  "/Library/Fonts",
+  "/System/Library/Fonts",
+  join(homedir(), "Library/Fonts"),
+];
+const FONT_NAME = /\.(ttf|otf|ttc|otc)$/i;
+const MAX_SYSTEM_FILES = 1_000;
+/** So many of them are used for one picture: the rasteriser reads them whole. */
+const MAX_SYSTEM_FONTS = 4;
+
+const ownFonts = lazy(() => FONT_FILES.map(findFont).filter((font) => font !== undefined));
+const systemFiles = lazy(listSystemFiles);
+/** Each file of the system's is read once, when a character is looked for that none before it has. */
+const read = new Map<string, Font | undefined>();
+
+export interface Fonts {
+  readonly files: readonly string[];
+  /**
+   * The family that draws this character; undefined if no font has it. The rasteriser must be asked for neither: it
+   * would look through all fonts for each character by itself, which takes it a second for some hundreds.
+   */
+  findFamily(character: string): string | undefined;
+}
 
 /**
- * Whether `text` is of a script that the fonts above lack (Chinese, Japanese, Korean, Thai, icons of a patched font,
- * …): then the system's fonts are looked through too, and where there is none either, an empty box is drawn.
+ * The fonts above, and those of the system's that these texts need besides (Chinese, Japanese, Korean, Thai, icons of
+ * a patched font, …).
  */
-export function needsSystemFonts(text: string): boolean {
-  return FOREIGN.test(text);
+export function chooseFonts(texts: Iterable<string>): Fonts {
+  const fonts = [...ownFonts()];
+  const isMissing = (code: number) => !fonts.some((font) => font.has(code));
+  let missing = [...new Set([...texts].flatMap((text) => [...text].map(codeOf)))].filter(isMissing);
+  for (const file of missing.length === 0 ? [] : systemFiles()) {
+    if (missing.length === 0 || fonts.length >= ownFonts().length + MAX_SYSTEM_FONTS) break;
+    const font = read.has(file) ? read.get(file) : findFont(file);
+    read.set(file, font);
+    if (!font || !missing.some((code) => font.has(code))) continue;
+    fonts.push(font);
+    missing = missing.filter(isMissing);
+  }
+  return {
+    files: fonts.map(({ file }) => file),
+    findFamily: (character) => fonts.find((font) => font.has(codeOf(character)))?.family,
+  };
+}
+
+function codeOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}
+
+function listSystemFiles(): string[] {
+  const files: string[] = [];
+  for (const folder of SYSTEM_FOLDERS.filter((one) => existsSync(one))) {
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (entry.isFile() && FONT_NAME.test(entry.name)) files.push(join(entry.parentPath, entry.name));
+    }
+  }
+  return files.sort().slice(0, MAX_SYSTEM_FILES);
 }

@@ -1,8 +1,8 @@
 /** Every character of a screen drawn once, as coverage: a screen repeats few of them, and the rasteriser is slow. */
 import { Resvg } from "@resvg/resvg-js";
-import { FONT_FILES, needsSystemFonts } from "./fonts.ts";
+import { chooseFonts, type Fonts } from "./fonts.ts";
 import type { Cell, Grid } from "./grid.ts";
-import { CELL_HEIGHT, CELL_WIDTH, drawGlyph, svgOf } from "./svg.ts";
+import { CELL_HEIGHT, CELL_WIDTH, drawGlyph, fontText, svgOf } from "./svg.ts";
 
 /** What one character adds to the background; its colour comes from the cell. */
 export interface Glyph {
@@ -35,28 +35,33 @@ export function glyphKey({ text, width, isBold, isItalic }: Cell): string | unde
     : `${width}${isBold ? "b" : ""}${isItalic ? "i" : ""}${text.slice(0, MAX_UNITS)}`;
 }
 
-/** The glyphs of all cells by their keys; those of characters beyond the limit are missing. */
+/** The glyphs of all cells by their keys; those of characters beyond the limit, and that no font has, are missing. */
 export function drawGlyphs(grid: Grid, scale: number): Map<string, Glyph> {
   const cells = new Map<string, Cell>();
   for (const row of grid.rows) {
     for (const cell of row) {
       const key = glyphKey(cell);
-      if (key !== undefined && cells.size < MAX_GLYPHS && !cells.has(key)) cells.set(key, cell);
+      if (key !== undefined && cells.size < MAX_GLYPHS && !cells.has(key))
+        cells.set(key, { ...cell, text: cell.text.slice(0, MAX_UNITS) });
     }
   }
-  if (cells.size === 0) return new Map();
-  const tiles = [...cells.values()].map((cell, index) => {
+  const fonts = chooseFonts([...cells.values()].map(({ text }) => fontText(text)));
+  const drawn = [...cells].flatMap(([key, cell]) => {
+    const svg = drawGlyph(cell, fonts.findFamily);
+    return svg === undefined ? [] : [{ key, svg }];
+  });
+  if (drawn.length === 0) return new Map();
+  const tiles = drawn.map(({ svg }, index) => {
     const x = (index % PER_ROW) * TILE_WIDTH;
     const y = Math.floor(index / PER_ROW) * TILE_HEIGHT;
-    const glyph = `<g transform="translate(${MARGIN_X} ${MARGIN_Y})">${drawGlyph({ ...cell, text: cell.text.slice(0, MAX_UNITS) })}</g>`;
+    const glyph = `<g transform="translate(${MARGIN_X} ${MARGIN_Y})">${svg}</g>`;
     // A document of its own is cut at its edges: some characters are as wide as ten others.
     return `<svg x="${x}" y="${y}" width="${TILE_WIDTH}" height="${TILE_HEIGHT}">${glyph}</svg>`;
   });
   const size = { width: PER_ROW * TILE_WIDTH, height: Math.ceil(tiles.length / PER_ROW) * TILE_HEIGHT };
-  const texts = [...cells.values()].map(({ text }) => text).join("");
-  const image = rasterise(svgOf(size, tiles.join("")), texts, scale);
+  const image = rasterise(svgOf(size, tiles.join("")), fonts, scale);
   return new Map(
-    [...cells.keys()].map((key, index) => {
+    drawn.map(({ key }, index) => {
       const left = (index % PER_ROW) * TILE_WIDTH * scale;
       const top = Math.floor(index / PER_ROW) * TILE_HEIGHT * scale;
       return [key, cutOut(image, left, top, scale)] as const;
@@ -69,13 +74,13 @@ interface Image {
   readonly pixels: Uint8Array;
 }
 
-/** An SVG's pixels. `texts` are its characters, by which the fonts are chosen. */
-export function rasterise(svg: string, texts: string, scale: number): Image {
+/** An SVG's pixels. */
+export function rasterise(svg: string, { files }: Fonts, scale: number): Image {
   const resvg = new Resvg(svg, {
     fitTo: { mode: "zoom", value: scale },
     font: {
-      fontFiles: [...FONT_FILES],
-      loadSystemFonts: needsSystemFonts(texts),
+      fontFiles: [...files],
+      loadSystemFonts: false,
       defaultFontFamily: "DejaVu Sans Mono",
     },
     logLevel: "off",

@@ -1,4 +1,5 @@
 /** Single characters → SVG, each for a cell whose left upper corner is 0,0. Pure. */
+import type { Fonts } from "./fonts.ts";
 import type { Cell } from "./grid.ts";
 import { TITLE_BACKGROUND, TITLE_FOREGROUND, toHex } from "./palette.ts";
 import { findShape } from "./shapes.ts";
@@ -19,12 +20,9 @@ const BOX_STRETCH = CELL_HEIGHT / LINE_HEIGHT;
 export const BASELINE = 14;
 const TITLE_FONT_SIZE = 13;
 
-/**
- * Emoji have a font of their own. Named, it need not be looked for: that takes the rasteriser longer than to draw
- * them.
- */
+/** Emoji have a font of their own, although others have some of them too. */
 const EMOJI = /^\p{Extended_Pictographic}/u;
-const EMOJI_FAMILY = ' font-family="Noto Emoji"';
+const EMOJI_FAMILY = "Noto Emoji";
 /** What the font has and draws exactly one column wide. */
 const MONOSPACED = /^[ -~¡-¬®-ſΑ-Ωα-ωА-яЁё–—‘’“”•…←↑→↓]$/;
 const BOX = /^[\u2500-\u257f]$/;
@@ -58,27 +56,40 @@ export function titleSvg(title: string, width: number): string {
   return svgOf({ width, height: TITLE_HEIGHT }, bar.join(""));
 }
 
-/** A cell's character in white. */
-export function drawGlyph(cell: Pick<Cell, "text" | "width" | "isBold" | "isItalic">): string {
+/** What a font must have of a cell's text: nothing if it is drawn as a shape. */
+export function fontText(text: string): string {
+  return findShape(text, 1, 1) === undefined ? (STAND_INS[text] ?? text) : "";
+}
+
+/**
+ * A cell's character in white.
+ * @param findFamily as {@link Fonts} has it. Marks that no font has are left out.
+ * @returns undefined if no font has the character.
+ */
+export function drawGlyph(
+  cell: Pick<Cell, "text" | "width" | "isBold" | "isItalic">,
+  findFamily: Fonts["findFamily"],
+): string | undefined {
   const { width } = cell;
-  const character = STAND_INS[cell.text] ?? cell.text;
+  const shape = findShape(cell.text, width * CELL_WIDTH, CELL_HEIGHT);
+  if (shape !== undefined) return `<g fill="#ffffff" color="#ffffff">${shape}</g>`;
+  const [first = "", ...marks] = fontText(cell.text);
+  const found = findFamily(first);
+  if (found === undefined) return undefined;
+  const character = [first, ...marks.filter((mark) => findFamily(mark) !== undefined)].join("");
   const look = `fill="#ffffff"${cell.isBold ? ' font-weight="bold"' : ""}${cell.isItalic ? ' font-style="oblique"' : ""}`;
   const text = escapeXml(character);
   if (width === 1 && MONOSPACED.test(character)) return `<text x="0" y="${BASELINE}" ${look}>${text}</text>`;
   if (width === 1 && BOX.test(character))
     return `<text x="0" y="${round(ASCENT)}" transform="scale(1 ${round(BOX_STRETCH)})" ${look}>${text}</text>`;
-  // A shape, or a character from whatever font has it: of unknown width, so it goes into the middle of its cells.
-  const shape = findShape(character, width * CELL_WIDTH, CELL_HEIGHT);
-  if (shape !== undefined) return `<g fill="#ffffff" color="#ffffff">${shape}</g>`;
+  // A character from whatever font has it: of unknown width, so it goes into the middle of its cells.
   const middle = (width * CELL_WIDTH) / 2;
-  const family = width === 2 && EMOJI.test(character) ? EMOJI_FAMILY : "";
-  return `<text x="${middle}" y="${BASELINE}" text-anchor="middle"${family} ${look}>${text}</text>`;
+  const family = escapeXml(width === 2 && EMOJI.test(character) ? EMOJI_FAMILY : found);
+  return `<text x="${middle}" y="${BASELINE}" text-anchor="middle" font-family="'${family}'" ${look}>${text}</text>`;
 }
 
 function escapeXml(text: string): string {
-  return text.replace(/[&<>]/g, (character) =>
-    character === "&" ? "&amp;" : character === "<" ? "&lt;" : "&gt;",
-  );
+  return text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
 function round(value: number): string {
