@@ -1,3 +1,4 @@
+import "./plain-parsing.ts";
 import { ConfigError, findNodeProblem } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
 import { runAgent } from "./run.ts";

@@ -2,6 +2,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { ConfigError, withoutBlanks } from "../shared/config.ts";
@@ -20,7 +21,17 @@ export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pan
   );
   const folder = findFolder(path);
   const config = withTimeouts(readConfig(folder), env);
-  await new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
+  const ended = new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
+  keepYoungGenerationSmall();
+  await ended;
+}
+
+/**
+ * A runner makes little garbage, and each of them would keep some MB of it for nothing. Not before Node's own modules
+ * are loaded: they come compiled, but only for the options that Node was built with.
+ */
+function keepYoungGenerationSmall(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 function findFolder(path: string): string {

@@ -86,8 +86,9 @@ build() {
   local built=$root/dist/.built changed
   if [ -f "$built" ]; then
     changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs \
-      scripts/agent-bundle.mjs package.json package-lock.json tsconfig.json tsconfig.build.json \
-      \( -path "*/bundle" -o -name main.cjs -o -name "*.bundle.mjs" \) -prune -o -newer "$built" -print -quit)
+      scripts/agent-bundle.mjs scripts/agent-loader.cjs scripts/agent-pack.cjs \
+      package.json package-lock.json tsconfig.json tsconfig.build.json \
+      \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.mjs" \) -prune -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi
   say "Building ..."

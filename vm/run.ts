@@ -14,13 +14,8 @@ import { type Care, type Common, createCare, createCommon, createOperations } fr
 
 /** Named here because the tests bundle the sidecar into one file in this folder: the path must hold there too. */
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
-/** A small young generation: a runner makes little garbage, and each of them would keep some MB of it for nothing. */
-const RUNNER_FLAGS = ["--max-semi-space-size=1"];
-const RUNNER = [
-  process.execPath,
-  ...RUNNER_FLAGS,
-  fileURLToPath(new URL("../agent/main.cjs", import.meta.url)),
-];
+/** Without options for V8: with any, Node compiles its own modules anew at each start. */
+const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
 const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.cjs", import.meta.url));
 
 /** The folder of the console's page: made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
