@@ -14,7 +14,7 @@ import { pause } from "../shared/lifecycle.ts";
 import { contentOf } from "./content.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type Action, decide, type EndReason, isIdle } from "./core/decide.ts";
-import type { Conversation, Engine, Env } from "./engine.ts";
+import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { Seat } from "./seat.ts";
@@ -194,15 +194,13 @@ export class Runner {
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
     const fold = this.#fold;
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
-    // Beside each other: both take a while. The check's process is no engine's, so it lacks the engine's marker.
-    const [problem, conversation] = await Promise.all([
-      engine.check(config, this.#options.env),
-      this.#lookAtConversation(sessionId),
-    ]);
-    if (problem) return void this.#thread.append(null, [{ type: "failure", ...problem }]);
-    if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
+    const conversation = await this.#lookAtConversation(sessionId);
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
     const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
+    // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
+    const early = launch.takesUp ? await this.#check() : undefined;
+    if (early) return this.#refuseToStart(early);
+    if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
     this.#thread.append(null, [...said, ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
@@ -212,7 +210,27 @@ export class Runner {
     if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
     const process = EngineProcess.start(folder, generation, plan, () => this.#waker.wake());
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
+    // Any other does nothing before it is told, and it is told once it is known to be good: it comes up meanwhile.
+    const problem = launch.takesUp ? undefined : await this.#check();
+    if (problem) return this.#refuseToStart(problem);
     this.#seat.send("open", engine.open(), Date.now());
+  }
+
+  /** Its process is no engine's, so it lacks the engine's marker. */
+  #check(): Promise<EngineProblem | undefined> {
+    const { engine, config, env } = this.#options;
+    return engine.check(config, env);
+  }
+
+  /** It was never our engine: what it may have printed meanwhile tells nothing. */
+  async #refuseToStart(problem: EngineProblem): Promise<void> {
+    this.#thread.append(null, [{ type: "failure", ...problem }]);
+    const seat = this.#seat;
+    if (!seat) return;
+    await seat.process.kill();
+    seat.close();
+    seat.process.removeOutput();
+    this.#seat = undefined;
   }
 
   /** The old engine is gone before its file is read. */

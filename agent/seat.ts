@@ -10,6 +10,7 @@ const MAX_HOLD_MS = 5_000;
 export class Seat implements Running {
   readonly launch: Launch;
   readonly process: EngineProcess;
+  readonly isNew: boolean;
   readonly sent = new Map<string, number>();
   readonly sinceMs: number;
   readonly #engine: Engine;
@@ -24,6 +25,7 @@ export class Seat implements Running {
     this.#engine = engine;
     this.launch = launch;
     this.process = process;
+    this.isNew = process.isOurs;
     this.#state = engine.begin(launch);
     this.#saved = engine.savedCalls(launch.sessionId, env);
     this.sinceMs = nowMs;

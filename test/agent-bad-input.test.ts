@@ -1,6 +1,7 @@
 /** What can be wrong with an agent thread's folder, engine and input: each is told in a sentence. */
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -37,6 +38,38 @@ test.each([
   expect(await thread.ended()).toBe(0);
   expect(statusOf(thread.fold())).toBe("failed");
   expect(thread.of("failure")[0]?.message).toMatch(sentence);
+  expect(thread.events().map(({ type }) => type)).toEqual(["thread_start", "user_message", "failure"]);
+  expect(readdirSync(thread.folder).filter((name) => /^(engine|stdin)\./.test(name))).toEqual([]);
+});
+
+test("a program that is too old hears nothing, and is not started if it could take up a cut-off turn", async () => {
+  const thread = open();
+  const [program, told] = [join(thread.dir, "old-agent"), join(thread.dir, "told")];
+  const whole = [DEMO.program, ...DEMO.args].join(" ");
+  const write = (body: string) => writeFileSync(program, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  const old = `if [ "$1" = --version ]; then sleep 0.3; echo 2.1.197; else echo started >> ${told}; cat >> ${told}; fi`;
+  const config = JSON.parse(readFileSync(threadPath(thread.folder, "config"), "utf8"));
+  writeFileSync(threadPath(thread.folder, "config"), JSON.stringify({ ...config, launch: { program } }));
+  write(old);
+  thread.write(says("hi", { text: "A text that is long enough to come in pieces.", pauseFor: "/nowhere" }));
+  thread.start();
+  await thread.ended();
+  expect(readFileSync(told, "utf8")).toBe("started\n");
+  rmSync(told);
+
+  write(`exec ${whole} "$@"`);
+  thread.control("resume");
+  thread.start();
+  await thread.event("delivery_update");
+  thread.killRunner();
+  await thread.runnerDied();
+  for (const { pid } of thread.engineProcesses()) process.kill(pid, "SIGKILL");
+  write(old);
+  thread.start();
+  await thread.ended();
+  expect(thread.of("turn_end")).toMatchObject([{ stopReason: "interrupted" }]);
+  expect(thread.of("failure")).toHaveLength(2);
+  expect(existsSync(told)).toBe(false);
 });
 
 test("torn and foreign lines of the inbox yield notices, and the rest counts", async () => {

@@ -84,6 +84,27 @@ test("both die between the engine's start and its first word", async () => {
 });
 
 test.each(["the engine lives", "the engine dies too"])(
+  "between a message that is sent ahead and the engine's first word; %s",
+  async (how) => {
+    const thread = open();
+    slowProgram(thread);
+    thread.write(says("hi", { text: "Hello." }));
+    thread.start();
+    await thread.event("delivery"); // before anything that the engine has said
+    expect(thread.of("engine_start")).toEqual([]);
+    await killRunner(thread);
+    if (how === "the engine dies too") killEngine(thread);
+    writeFileSync(join(thread.folder, "..", "go"), "");
+    thread.start();
+    await thread.event("turn_end");
+    await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+    expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Hello."]);
+    expect(thread.of("delivery")).toHaveLength(1);
+    expect(thread.saved().split('"text":"Hello."').length - 1).toBe(1);
+  },
+);
+
+test.each(["the engine lives", "the engine dies too"])(
   "between a delivery's note and its way to the engine; %s",
   async (how) => {
     const thread = open();

@@ -23,6 +23,7 @@ function running(fields: Partial<Running> = {}): Running {
   return {
     launch,
     state,
+    isNew: true,
     sinceMs: START,
     idleSinceMs: START,
     outputBytes: 0,
@@ -74,12 +75,30 @@ test("without work and engine the runner ends; with a message it starts the engi
   expect(kinds(decide(fold(message("m1")), undefined, config, START))).toEqual(["start"]);
 });
 
-test("nothing goes to an engine that has not opened", () => {
+test("an engine that has not opened in time is ended", () => {
   const closed = running({ state: { ...state, isOpen: false } });
-  expect(decide(fold(message("m1")), closed, config, START)).toEqual([]);
   expect(decide(fold(message("m1")), closed, config, START + 121_000)).toMatchObject([
     { do: "end", reason: "crashed" },
   ]);
+});
+
+test("a message is sent before the engine has opened, unless something is to come before it", () => {
+  const closed = (fields: Partial<Running> = {}) =>
+    running({ state: { ...state, isOpen: false }, ...fields });
+  const waiting = fold(message("m1"));
+  expect(kinds(decide(waiting, closed(), config, START))).toEqual(["note"]);
+  const noted = fold(message("m1"), delivery("d1", "m1"));
+  expect(kinds(decide(noted, closed(), config, START))).toEqual(["deliver"]);
+  expect(decide(noted, closed({ sent: new Map([["delivery d1", START]]) }), config, START)).toEqual([]);
+  const mode = fold({ type: "control", op: "mode", by: "discord:7", value: "plan" }, message("m1"));
+  for (const [given, engine] of [
+    [waiting, { launch: { ...launch, takesUp: true } }],
+    [waiting, { launch: { ...launch, reseeded: true } }],
+    [noted, { isNew: false }], // what an earlier runner has sent lies before it
+    [mode, {}],
+  ] as const) {
+    expect(decide(given, closed(engine), config, START)).toEqual([]);
+  }
 });
 
 test("messages are noted together, sent once, and the next ones wait until they are taken", () => {

@@ -11,6 +11,8 @@ import { cancelAsk, isSomethingOpen } from "./closing.ts";
 export interface Running {
   launch: Launch;
   state: EngineState;
+  /** This runner has started it, so nobody else has sent it anything. */
+  isNew: boolean;
   /** Since this runner has it. */
   sinceMs: number;
   /** Since nothing is to be done. */
@@ -59,7 +61,7 @@ export function decide(
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
-  if (!running.state.isOpen) return [];
+  if (!running.state.isOpen) return mayRunAhead(fold, running) ? deliveries(fold, running) : [];
   const actions = [
     ...answers(fold, running),
     ...controls(fold, running, nowMs),
@@ -68,6 +70,15 @@ export function decide(
   if (actions.length > 0) return actions;
   const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running, nowMs)];
   return bodies.length > 0 ? [{ do: "append", bodies }] : [];
+}
+
+/**
+ * Whether a message may be sent before the engine is open: it reads its lines in order, and is spared a wait. Not if
+ * anything is to come before the message: a turn that it takes up, what a new conversation is told, a control.
+ */
+function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
+  const isPending = Object.values(fold.pending).some((control) => control !== null);
+  return isNew && !launch.takesUp && !launch.reseeded && !isPending;
 }
 
 function decideWithout(fold: ThreadFold, nowMs: number): Action[] {

@@ -34,6 +34,8 @@ export interface ProcessPlan {
 
 export class EngineProcess {
   readonly generation: number;
+  /** This runner has started it. */
+  readonly isOurs: boolean;
   readonly output: LineFile;
   readonly #folder: string;
   /** Undefined if it was found dead. */
@@ -57,7 +59,7 @@ export class EngineProcess {
       });
       const input = EngineInput.open(fifo);
       if (!input) throw new Error(`nobody reads ${fifo}`);
-      const engine = new EngineProcess(folder, generation, input);
+      const engine = new EngineProcess(folder, generation, input, true);
       const end = (code: number | null, name: string | null) => {
         engine.#exit ??= { code, signal: name };
         onEnd();
@@ -73,12 +75,18 @@ export class EngineProcess {
 
   /** The process of another runner, alive or dead: its output is read from the start. */
   static attach(folder: string, generation: number): EngineProcess {
-    return new EngineProcess(folder, generation, EngineInput.open(engineInputPath(folder, generation)));
+    return new EngineProcess(
+      folder,
+      generation,
+      EngineInput.open(engineInputPath(folder, generation)),
+      false,
+    );
   }
 
-  private constructor(folder: string, generation: number, input: EngineInput | undefined) {
+  private constructor(folder: string, generation: number, input: EngineInput | undefined, isOurs: boolean) {
     this.#folder = folder;
     this.generation = generation;
+    this.isOurs = isOurs;
     this.#input = input;
     this.output = new LineFile(engineOutputPath(folder, generation), 0, MAX_LINE_BYTES, true);
   }
@@ -129,6 +137,12 @@ export class EngineProcess {
     } finally {
       closeSync(fd);
     }
+  }
+
+  /** To be called when it is dead, and nobody is to read what it printed. */
+  removeOutput(): void {
+    rmSync(engineOutputPath(this.#folder, this.generation), { force: true });
+    rmSync(engineErrorPath(this.#folder, this.generation), { force: true });
   }
 
   /** To be called when it is dead. */

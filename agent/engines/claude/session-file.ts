@@ -3,10 +3,13 @@
  * messages are in it. Its format is
  * private; three fields name a message's id. claude drops a message whose id it knows: that is the second guard.
  */
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
+import { statSync } from "node:fs";
 import * as z from "zod";
 import type { Conversation } from "../../engine.ts";
+import { LineFile } from "../../folder/line-file.ts";
+
+/** An image, or a file that was read, is one line. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 const entry = z.looseObject({
   type: z.string().optional(),
@@ -16,21 +19,33 @@ const entry = z.looseObject({
 });
 
 /** A file in which nobody speaks, or that lacks a line which it had, is no conversation: it was emptied, or cut. */
-export async function readConversation(
+export function readConversation(
   file: string,
   { deliveryIds, lastAt }: { deliveryIds: readonly string[]; lastAt: string | undefined },
-): Promise<Conversation> {
+): Conversation {
   const delivered = new Set<string>();
   let isSpoken = false;
   let isWhole = lastAt === undefined;
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) {
+  for (const line of linesOf(file)) {
     isSpoken ||= SPOKEN.test(line);
     isWhole ||= lastAt !== undefined && line.includes(`"uuid":"${lastAt}"`);
     if (!deliveryIds.some((id) => line.includes(id))) continue;
     for (const id of idsIn(line)) if (deliveryIds.includes(id)) delivered.add(id);
   }
   return isSpoken && isWhole ? { exists: true, delivered } : { exists: false, delivered: new Set() };
+}
+
+/** Also the last one, if only its newline is missing. Without streams: Node would load them at every start. */
+function* linesOf(file: string): Iterable<string> {
+  const reader = new LineFile(file, 0, MAX_LINE_BYTES, true);
+  try {
+    for (let lines = reader.read(); lines.length > 0; lines = reader.read()) {
+      for (const { text } of lines) yield text;
+    }
+    yield reader.textAt(reader.byte, Math.min(statSync(file).size - reader.byte, MAX_LINE_BYTES));
+  } finally {
+    reader.close();
+  }
 }
 
 const SPOKEN = /"type":"(user|assistant|attachment)"/;
