@@ -1,5 +1,6 @@
 /** Message → the model's request: with the engine warm, and cold, beside the agent's program once a message. */
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openAgent } from "../../test/support/agents.ts";
 import type { SpawnedSidecar } from "../../test/support/sidecar.ts";
 import { percentile, type Row, ratioRow } from "../measure.ts";
@@ -7,6 +8,8 @@ import { answer, type BenchAgent, naiveHome } from "./agent.ts";
 import { folderOf, lengthen, startAgents, untilAsked, untilCold, untilIdle } from "./threads.ts";
 
 const THREAD = "bench";
+/** After its answer an engine still works for a while, which would slow the next way. */
+const REST_MS = 500;
 
 export interface MessagesOptions {
   agent: BenchAgent;
@@ -28,6 +31,7 @@ export async function rowMessages({ agent, folder, messages, events }: MessagesO
     const taken: Record<string, number[]> = {};
     for (let i = 0; i < messages; i++) {
       for (const [name, { send }] of Object.entries(ways)) {
+        await sleep(REST_MS);
         const list = taken[name] ?? [];
         taken[name] = list;
         list.push(await send(`message ${i}`));
@@ -77,10 +81,12 @@ async function cold(agent: BenchAgent, events: number): Promise<Way> {
     lengthen(folderOf(sidecar, THREAD), events);
     await sidecar.start();
     await untilAsked(agent, sidecar, THREAD, "the first one reads all"); // later ones have its snapshot
+    await untilCold(sidecar, THREAD);
   }
   const send = async (text: string) => {
-    await untilCold(sidecar, THREAD);
-    return untilAsked(agent, sidecar, THREAD, text);
+    const taken = await untilAsked(agent, sidecar, THREAD, text);
+    await untilCold(sidecar, THREAD); // an engine that ends would disturb the next way's message
+    return taken;
   };
   return { send, close: sidecar.close };
 }
