@@ -23,6 +23,8 @@ export interface Page extends MessageText {
    * characters of A-Z, a-z, 0-9, `.`, `_` and `-`.
    */
   readonly key: string;
+  /** As a message's; empty if it stays as it is, and only the buttons change. Such a page is `kept`. */
+  readonly text: string;
   /** Sealed: it will not change any more. Otherwise it is live: edited in place. */
   readonly isSealed: boolean;
   /**

@@ -26,9 +26,10 @@ export class Pace {
     return SENDS - this.#sentAt.filter((sentAt) => sentAt + SENDS_PER_MS > at).length;
   }
 
-  /** When the next message may be edited or deleted. */
-  nextEditAt(): number {
-    return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + this.#editIntervalMs;
+  /** When the next message may be edited or deleted. @param isUrgent no later than Discord demands */
+  nextEditAt(isUrgent = false): number {
+    const interval = isUrgent ? Math.min(this.#editIntervalMs, MIN_EDIT_INTERVAL_MS) : this.#editIntervalMs;
+    return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + interval;
   }
 
   noteSend(at: number): void {

@@ -68,6 +68,40 @@ describe("what is to be done", () => {
     expect(plan(unwanted, messages).actions).toEqual([{ kind: "delete", key: "c", id: "3" }]);
   });
 
+  test("an edit that takes buttons away comes first; what follows stays in its order", () => {
+    const button = (id: string) => ({ id, label: id, style: "secondary" }) as const;
+    const shows = (text: string, ...ids: string[]) => shownBy({ text, buttons: ids.map(button) });
+    const pages = [
+      page("a", "new"),
+      page("b", "same", { buttons: [button("x"), button("y")] }),
+      page("c", "decided", { isAside: true, isSealed: true }),
+      page("d", "one left", { buttons: [button("x")] }),
+      page("e", "next"),
+    ];
+    const { actions } = plan(pages, {
+      a: sent("1", "old"),
+      b: { ...sent("2", ""), shows: shows("same", "x") },
+      c: { ...sent("3", ""), shows: shows("asked", "x", "y") },
+      d: { ...sent("4", ""), shows: shows("one left", "x", "y") },
+    });
+    expect(actions.map((action) => ("page" in action ? `${action.kind} ${action.page.key}` : ""))).toEqual([
+      "edit c",
+      "edit d",
+      "edit a",
+      "edit b",
+      "send e",
+    ]);
+    // Nobody knows what it shows: it has to wait for its turn.
+    const unknown = { ...sent("3", ""), shows: undefined };
+    expect(plan(pages, { a: sent("1", "old"), c: unknown }).actions[0]).toMatchObject({ id: "1" });
+  });
+
+  test("what is only changed if it is there, and is not, is delivered", () => {
+    const kept = page("a", "", { presence: "kept", isSealed: true });
+    expect(plan([kept])).toEqual({ actions: [], delivered: ["a"] });
+    expect(plan([kept], { a: sent("1", "text") }).actions).toMatchObject([{ kind: "edit", id: "1" }]);
+  });
+
   test("a live message that is too old is rolled, a sealed one only edited", () => {
     const isOld = () => true;
     const messages = { a: sent("1", "old") };

@@ -12,15 +12,15 @@ export interface SentMessage {
 
 export type PageAction =
   | { readonly kind: "send"; readonly page: Page }
-  | { readonly kind: "edit"; readonly page: Page; readonly id: string }
+  | { readonly kind: "edit"; readonly page: Page; readonly id: string; readonly takesButtons?: true }
   /** The live message has grown too old to be edited. */
   | { readonly kind: "roll"; readonly page: Page; readonly id: string }
   | { readonly kind: "delete"; readonly key: string; readonly id: string };
 
 export interface Plan {
   /**
-   * All that can be done now, in the order in which a person reads. One after the other, or the first that need not
-   * wait: they do not depend on each other.
+   * All that can be done now: first what takes buttons away that mean nothing any more, then the rest in the order in
+   * which a person reads. One after the other, or the first that need not wait: they do not depend on each other.
    */
   readonly actions: readonly PageAction[];
   /** The sealed pages whose messages are as they will stay. */
@@ -47,12 +47,17 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
         continue;
       }
       const isRolled = !page.isSealed && !page.isAside && page.presence === "wanted" && isTooOld(message.id);
-      actions.push({ kind: isRolled ? "roll" : "edit", page, id: message.id });
       // What stands below may have to make room: it is not sent meanwhile.
-      if (isRolled) return { actions, delivered };
+      if (isRolled)
+        return { actions: urgentFirst([...actions, { kind: "roll", page, id: message.id }]), delivered };
+      const edit = { kind: "edit", page, id: message.id } as const;
+      actions.push(takesButtons(message, page) ? { ...edit, takesButtons: true } : edit);
       continue;
     }
-    if (page.presence !== "wanted") continue;
+    if (page.presence !== "wanted") {
+      if (page.isSealed) delivered.push(page.key);
+      continue;
+    }
     // Messages stand in the order in which they were sent: one that is missing above another stays missing.
     const isMissed = !page.isAside && (index < newest || (message !== undefined && page.isSealed));
     if (isMissed) {
@@ -66,7 +71,12 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
   const unwanted = pages.findLast(({ key, presence }) => presence === "unwanted" && isThere(find(key)));
   const id = unwanted && find(unwanted.key)?.id;
   if (unwanted && id !== undefined) actions.push({ kind: "delete", key: unwanted.key, id });
-  return { actions, delivered };
+  return { actions: urgentFirst(actions), delivered };
+}
+
+function urgentFirst(actions: readonly PageAction[]): PageAction[] {
+  const isUrgent = (action: PageAction) => action.kind === "edit" && action.takesButtons === true;
+  return [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
 }
 
 /** A message can only be replaced if none of the pages stands below it: so the newest of those goes first. */
@@ -90,6 +100,14 @@ interface Shown {
 /** What a message shows, for comparing. What notifies is not shown. */
 export function shownBy({ text, buttons, selects = [] }: Shown): string {
   return JSON.stringify([text, ...[...selects, ...buttons].map(({ id, label }) => [id, label])]);
+}
+
+/** Whether a person could press a button that the page has no more. */
+function takesButtons({ shows }: SentMessage, { buttons, selects = [] }: Page): boolean {
+  if (shows === undefined) return false;
+  const left = [...selects, ...buttons].map(({ id }) => id);
+  const [, ...shown] = JSON.parse(shows) as [string, ...[string, string][]];
+  return shown.some(([id]) => !left.includes(id));
 }
 
 function isThere(message: SentMessage | undefined): boolean {

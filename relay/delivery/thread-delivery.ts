@@ -228,7 +228,8 @@ export class ThreadDelivery<Reply> {
         this.#pace.noteEdit(now());
         // Until there is an answer it may show either.
         this.#ledger.noteEdit(page.key, undefined);
-        const edit = { content: page.text, components: toComponents(page.buttons, page.selects) };
+        const text = page.text === "" ? {} : { content: page.text };
+        const edit = { ...text, components: toComponents(page.buttons, page.selects) };
         if (await isThere(api.edit(threadId, id, edit))) this.#ledger.noteEdit(page.key, shownBy(page));
         else await this.#noteGone(page.key);
         return;
@@ -295,7 +296,8 @@ export class ThreadDelivery<Reply> {
   }
 
   #timeOf(action: PageAction): number {
-    if (action.kind !== "send") return this.#pace.nextEditAt();
+    if (action.kind !== "send")
+      return this.#pace.nextEditAt(action.kind === "edit" && action.takesButtons === true);
     return Math.max(this.#pace.nextSendAt(), action.page.notBefore);
   }
 

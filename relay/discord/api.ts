@@ -101,12 +101,14 @@ export class DiscordApi {
     );
   }
 
+  /** @param message without `content` the text stays */
   async edit(
     channelId: string,
     messageId: string,
-    { content, components = [] }: { content: string; components?: Components },
+    { content, components = [] }: { content?: string; components?: Components },
   ): Promise<void> {
-    const body = { content, components, allowed_mentions: { parse: [] } };
+    const text = content === undefined ? {} : { content };
+    const body = { ...text, components, allowed_mentions: { parse: [] } };
     await this.#requests.call(idSchema, (signal) =>
       this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
     );
