@@ -41,6 +41,17 @@ export const DONE_BUTTON: readonly Button[] = [{ id: "done", label: "Done", styl
 /** Below the message that an agent can't go on by itself. */
 export const GO_ON_BUTTON: readonly Button[] = [{ id: "go-on", label: "Go on", style: "primary" }];
 
+/** Below the newest message of an agent's thread. */
+export const THREAD_BUTTONS: readonly Button[] = [
+  { id: "history", label: "Steps", style: "secondary" },
+  { id: "done", label: "Done", style: "secondary" },
+];
+
+/** Shows what a turn changed. @param seq the event with which it began */
+export function diffButton(seq: number): readonly Button[] {
+  return [{ id: `diff:${seq}`, label: "Diff", style: "secondary" }];
+}
+
 /** Lets a paused agent go on, with what a person wrote to it. */
 export function resumeButton(messageId: string): readonly Button[] {
   return [{ id: `resume-send:${messageId}`, label: "Resume and send", style: "primary" }];

@@ -8,10 +8,12 @@ import {
 import { AppError } from "../../shared/errors.ts";
 import { answersOf, type Choices, parseState, questionControls } from "../content/transcript/ask-controls.ts";
 import type { VmThread } from "../threads/vm.ts";
+import { turnDiff } from "./agent-details.ts";
 import { answerForm, findAsk, questionsOf, reasonForm } from "./agent-forms.ts";
 import { findWholeAsk, wholeAsk } from "./agent-whole.ts";
 import type { Pressed } from "./buttons.ts";
 import { toComponents } from "./buttons.ts";
+import { END, makePage } from "./commands/thread/history.ts";
 
 export type AgentPressed = Exclude<Pressed, { kind: "key" | "done" | "send" | "resume-send" }>;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
@@ -23,7 +25,7 @@ export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
 /** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */
 export function firstAnswer({ kind }: Pressed): "form" | "private reply" | "reply" | "update" {
   if (kind === "form" || kind === "because") return "form";
-  if (kind === "show") return "private reply";
+  if (kind === "show" || kind === "history" || kind === "diff") return "private reply";
   return kind === "done" ? "reply" : "update";
 }
 
@@ -74,6 +76,12 @@ async function press(
       return interaction.showModal(reasonForm(await findAsk(thread, pressed.requestId), pressed.optionId));
     case "show":
       await interaction.editReply(wholeAsk(await findWholeAsk(thread, pressed.requestId)));
+      return;
+    case "history":
+      await interaction.editReply(await makePage(thread, { beforeSeq: END }, Date.now()));
+      return;
+    case "diff":
+      await interaction.editReply(await turnDiff(thread, pressed.seq));
       return;
   }
 }

@@ -9,6 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import {
   askSections,
   type DetailSection,
+  diffSections,
   isTurnsEnd,
   type MessageKey,
   modelLine,
@@ -100,6 +101,12 @@ async function detailsOf(thread: VmThread, key: MessageKey, until: number): Prom
   );
 }
 
+/** What a turn changed, file by file. @param seq the event with which it began @throws AppError */
+export async function turnDiff(thread: VmThread, seq: number): Promise<DetailsReply> {
+  const turn = await readFrom(thread, seq, isEnd);
+  return reply(thread, "What this turn changed", turn, diffSections, "turn.diff");
+}
+
 function isEnd({ type }: ThreadEvent): boolean {
   return type === "turn_end";
 }
@@ -130,6 +137,7 @@ async function reply(
   what: string,
   { events, isCut }: TranscriptPart,
   toSections: (events: readonly ThreadEvent[]) => DetailSection[],
+  fileName = "details.txt",
 ): Promise<DetailsReply> {
   const sections = toSections(await wholeEvents(thread, events));
   const notes = [modelLine(events), isCut ? "-# It is very long: the first 8 MiB of it are here." : ""];
@@ -142,7 +150,7 @@ async function reply(
   const file = Buffer.from(plainSections(sections, MAX_FILE_BYTES));
   return {
     content: text,
-    files: [{ attachment: file.subarray(0, 2 * MAX_FILE_BYTES), name: "details.txt" }],
+    files: [{ attachment: file.subarray(0, 2 * MAX_FILE_BYTES), name: fileName }],
   };
 }
 

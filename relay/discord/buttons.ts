@@ -24,6 +24,10 @@ export type Pressed =
   | { kind: "picked"; requestId: string; state: string }
   /** See all of what is asked about. */
   | { kind: "show"; requestId: string }
+  /** See an agent's steps. */
+  | { kind: "history" }
+  /** See what a turn changed, by the event with which it began. */
+  | { kind: "diff"; seq: number }
   /** End the turn that the person sees. */
   | { kind: "stop"; turnId: string }
   /** Go on after a failure. */
@@ -75,7 +79,8 @@ function toRow({ id, label, options, max }: Select): object {
 export function parseButton(customId: string): Pressed | undefined {
   const [kind, value = "", detail = ""] = customId.split(":");
   if (kind === "key" && /^[A-Za-z-]+(,[A-Za-z-]+)*$/.test(value)) return { kind, keys: value.split(",") };
-  if (kind === "done") return { kind };
+  if (kind === "done" || kind === "history") return { kind };
+  if (kind === "diff" && /^\d{1,15}$/.test(value)) return { kind, seq: Number(value) };
   if ((kind === "send" || kind === "resume-send") && /^\d{17,20}$/.test(value))
     return { kind, messageId: value };
   if (kind === "go-on") return { kind };

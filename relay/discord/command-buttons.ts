@@ -41,8 +41,7 @@ export async function pressCommandButton(
   const { vm, now } = context;
   switch (pressed.kind) {
     case "steps": {
-      const thread = await vm.thread(pressed.threadId).get();
-      await interaction.editReply(await makePage(vm, thread, pressed.from, now()));
+      await interaction.editReply(await makePage(vm.thread(pressed.threadId), pressed.from, now()));
       return;
     }
     case "steps-file": {

@@ -3,21 +3,52 @@ import type { EventOf } from "./events.ts";
 
 const MAX_REASON_CHARACTERS = 80;
 
-/**
- * How many lines its edits added and removed, `+12 −3`; empty if it edited nothing, or if a text is not whole: its lines
- * can't be counted here.
- */
-export function changeOf({ content = [], blobs = {} }: EventOf<"tool_call_update">): string {
-  let added = 0;
-  let removed = 0;
+/** What edits did to files. */
+export interface Change {
+  paths: ReadonlySet<string>;
+  added: number;
+  removed: number;
+  /** False if a text is not whole: its lines can't be counted here. */
+  isCounted: boolean;
+}
+
+export const NO_CHANGE: Change = { paths: new Set(), added: 0, removed: 0, isCounted: true };
+
+/** What a call's edits did. */
+export function countChange({ content = [], blobs = {} }: EventOf<"tool_call_update">): Change {
+  let change = NO_CHANGE;
   for (const [i, part] of content.entries()) {
     if (part.type !== "diff") continue;
-    if (Object.keys(blobs).some((pointer) => pointer.startsWith(`/content/${i}/`))) return "";
+    const isCounted = !Object.keys(blobs).some((pointer) => pointer.startsWith(`/content/${i}/`));
     const [before, after] = [linesOf(part.oldText ?? ""), linesOf(part.newText)];
-    added += countMissing(after, before);
-    removed += countMissing(before, after);
+    change = addChanges(change, {
+      paths: new Set([part.path]),
+      added: isCounted ? countMissing(after, before) : 0,
+      removed: isCounted ? countMissing(before, after) : 0,
+      isCounted,
+    });
   }
-  return added + removed === 0 ? "" : `+${added} −${removed}`;
+  return change;
+}
+
+/** Both, one after the other: a file that both changed is one file. */
+export function addChanges(first: Change, second: Change): Change {
+  return {
+    paths: new Set([...first.paths, ...second.paths]),
+    added: first.added + second.added,
+    removed: first.removed + second.removed,
+    isCounted: first.isCounted && second.isCounted,
+  };
+}
+
+/** How many lines were added and removed, `+12 −3`; empty if none were, or if that is not known. */
+export function linesText({ added, removed, isCounted }: Change): string {
+  return !isCounted || added + removed === 0 ? "" : `+${added} −${removed}`;
+}
+
+/** How many lines a call's edits added and removed, as {@link linesText}. */
+export function changeOf(update: EventOf<"tool_call_update">): string {
+  return linesText(countChange(update));
 }
 
 /** Why it failed: the reason, or the first line of what it put out; empty if it did not fail. */

@@ -90,7 +90,7 @@ test("a turn: what it does in one message, its last words alone, how it went bel
   ]);
   expect(texts(pages)).toEqual([
     "Reading the auth module first.\n✓ Read src/auth.ts\n✓ Edit src/auth.ts · +2 −1\n✗ Bash npm run lint · Exit code 1 · 2.0 s",
-    "Fixed: the token was **compared** by prefix.\n-# 3 steps · 1 min 32 s · 45.2k tokens · $0.21",
+    "Fixed: the token was **compared** by prefix.\n-# 3 steps · 1 min 32 s · 45.2k tokens · $0.21 · 1 file +2 −1",
   ]);
   expect(pages.map(({ isSilent, isSealed }) => ({ isSilent, isSealed }))).toEqual([
     { isSilent: true, isSealed: true },
@@ -102,7 +102,62 @@ test("while it runs: a clock, Stop, and a message that is still edited", () => {
   const [page] = show([start, call("c1", "Bash", "Bash npm *test*", { command: "npm test" })]);
   expect(page?.text).toBe(`◌ Bash npm \\*test\\* · <t:${Date.parse(at(2)) / 1_000}:R>`);
   expect(page?.isSealed).toBe(false);
-  expect(page?.buttons).toEqual([{ id: "stop:t1", label: "Stop", style: "danger" }]);
+  expect(page?.buttons.map(({ label }) => label)).toEqual(["Stop", "Steps", "Done"]);
+  expect(page?.buttons[0]).toEqual({ id: "stop:t1", label: "Stop", style: "danger" });
+});
+
+const labels = (pages: readonly Page[]) =>
+  pages.map(({ key, buttons }) => `${key}: ${buttons.map(({ label }) => label).join(" ")}`);
+
+test("the thread's buttons stand below the newest message, but never below an ask", () => {
+  const content = new TranscriptContent({ starter: STARTER });
+  const events = numbered([
+    start,
+    call("c1", "Bash", "Bash git push", { command: "git push" }),
+    ask("q1", "c1"),
+    { type: "permission_response", requestId: "q1", outcome: "selected", optionId: "once" },
+    done("c1", { content: [{ type: "diff", path: "a", oldText: null, newText: "1\n2\n" }] }),
+    say("Done."),
+    end,
+    { ...start, turnId: "t2" } as EventBody,
+    say("Hello."),
+    { ...end, turnId: "t2" } as EventBody,
+  ]);
+  const deliver = () => {
+    const pages = content.pages();
+    content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
+    return labels(pages);
+  };
+  feed(content, events.slice(0, 3));
+  expect(deliver()).toEqual(["t2: Stop Steps Done", "a3: Allow once Deny Deny, because…"]);
+  feed(content, events.slice(3, 7));
+  expect(deliver()).toEqual(["t2: ", "a3: ", "w6.0: Diff Steps Done"]);
+  expect(content.pages()).toEqual([]);
+  feed(content, events.slice(7));
+  const [taken, next] = content.pages();
+  expect(taken).toMatchObject({ key: "w6.0", text: "", presence: "kept", isSealed: true });
+  expect(labels([taken as Page])).toEqual(["w6.0: Diff"]);
+  expect(labels([next as Page])).toEqual(["w9.0: Steps Done"]);
+  const { seq, placed } = content.mark() as TranscriptMark;
+  expect({ seq, placed }).toEqual({ seq: 8, placed: [["w6.0", 1]] });
+  deliver();
+  expect(content.mark()?.placed).toEqual([["w9.0", 0]]);
+});
+
+test("files of a turn are counted once each; without numbers if a text is not whole; not if it failed", () => {
+  const edit = (id: string, path: string, newText: string): EventBody[] => [
+    call(id, "Edit", `Edit ${path}`, {}),
+    done(id, { content: [{ type: "diff", path, oldText: "x", newText }] }),
+  ];
+  const foot = (...bodies: EventBody[]) => texts(show([start, ...bodies, say("Done."), end])).at(-1);
+  expect(foot(...edit("c1", "a", "x\ny"), ...edit("c2", "a", "y"), ...edit("c3", "b", "x\nz"))).toMatch(
+    / · 2 files \+3 −1$/,
+  );
+  const [cutCall, cutEnd] = edit("c1", "a", "y");
+  const blobs = { "/content/0/newText": { sha256: "0".repeat(64), bytes: 100_000 } };
+  expect(foot(cutCall as EventBody, { ...cutEnd, blobs } as unknown as EventBody)).toMatch(/ · 1 file$/);
+  const failed = { ...cutEnd, status: "failed", reason: "denied" } as EventBody;
+  expect(foot(cutCall as EventBody, failed)).not.toContain("file");
 });
 
 test("a quick answer shows no activity at all", () => {
@@ -342,6 +397,9 @@ function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]
   return numbered(made);
 }
 
+/** What each message shows, by its key. */
+type Shown = Map<string, { text: string; buttons: string[] }>;
+
 test("restored from a mark anywhere, it lists what it listed before, under the same keys", () => {
   fc.assert(
     fc.property(
@@ -352,13 +410,14 @@ test("restored from a mark anywhere, it lists what it listed before, under the s
         const events = toEvents(steps);
         const live = new TranscriptContent({ starter: STARTER });
         let killed = new TranscriptContent({ starter: STARTER });
-        const shown = new Map<string, string>();
-        const shownKilled = new Map<string, string>();
-        const deliver = (content: TranscriptContent, to: Map<string, string>) => {
+        const shown: Shown = new Map();
+        const shownKilled: Shown = new Map();
+        const deliver = (content: TranscriptContent, to: Shown) => {
           const pages = content.pages();
-          for (const page of pages) {
-            if (page.presence === "unwanted") to.delete(page.key);
-            else to.set(page.key, page.text);
+          for (const { key, presence, text, buttons } of pages) {
+            if (presence === "unwanted") to.delete(key);
+            else if (presence === "wanted" || to.has(key))
+              to.set(key, { text: text || (to.get(key)?.text ?? ""), buttons: buttons.map(({ id }) => id) });
           }
           content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
         };
@@ -392,6 +451,10 @@ test("restored from a mark anywhere, it lists what it listed before, under the s
         deliver(live, shown);
         deliver(killed, shownKilled);
         expect([...shownKilled]).toEqual([...shown]);
+        // The thread's buttons stand below one message at most.
+        for (const id of ["done", "history"]) {
+          expect([...shown.values()].filter(({ buttons }) => buttons.includes(id)).length).toBeLessThan(2);
+        }
       },
     ),
     { numRuns: 1_000 },

@@ -5,9 +5,11 @@ import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
+import type { Entry } from "./entries.ts";
 import { inline } from "./inline.ts";
+import { PlacedButtons, placedListSchema } from "./placed-buttons.ts";
 import { Receipts } from "./receipts.ts";
-import { renderEntry } from "./render.ts";
+import { findCarrier, ownButtons, renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
 export const transcriptMarkSchema = z.object({
@@ -17,6 +19,8 @@ export const transcriptMarkSchema = z.object({
   seq: z.int().positive(),
   /** An activity that was too old to be edited ended with each of these events. */
   breaks: z.array(z.int()).default([]),
+  /** Messages that are not told again and have the thread's buttons below them. */
+  placed: placedListSchema,
 });
 export type TranscriptMark = z.infer<typeof transcriptMarkSchema> & ContentMark;
 
@@ -42,6 +46,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   /** Keys of pages whose messages stay as they are. */
   readonly #confirmed = new Set<string>();
   readonly #receipts = new Receipts();
+  readonly #placed: PlacedButtons;
   #breaks: number[];
   #offset: number;
   #seq: number;
@@ -62,6 +67,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#offset = mark?.offset ?? 0;
     this.#seq = (mark?.seq ?? 1) - 1;
     this.#breaks = mark?.breaks ?? [];
+    this.#placed = new PlacedButtons(mark?.placed ?? []);
   }
 
   get offset(): number {
@@ -92,19 +98,26 @@ export class TranscriptContent implements Content<TranscriptReply> {
   breakPage(): void {}
 
   pages(): readonly Page[] {
-    const options = { starter: this.#starter, where: this.#where, live: this.#live };
-    return this.#story.entries
-      .flatMap((entry) => renderEntry(entry, options))
-      .filter(({ key }) => !this.#confirmed.has(key));
+    const pages = this.#openPages();
+    const carrier = this.#carrierKey();
+    if (carrier === undefined && !this.#isKilled) return pages;
+    const isListed = (key: string) => pages.some((page) => page.key === key);
+    return [...this.#placed.pages((key) => key !== carrier && !isListed(key)), ...pages];
   }
 
   begin(): void {}
 
   confirm(keys: readonly string[]): void {
-    for (const key of keys) this.#confirmed.add(key);
+    const open = new Set(this.#openPages().map(({ key }) => key));
+    const carrier = this.#carrierKey();
+    for (const key of keys) {
+      if (open.has(key)) this.#confirmed.add(key);
+      if (open.has(key) && key === carrier) this.#placed.note(key, this.#carrierTurn());
+      else this.#placed.drop(key);
+    }
     let count = 0;
     for (const entry of this.#story.entries) {
-      const pages = renderEntry(entry, { starter: this.#starter, where: this.#where, live: undefined });
+      const pages = this.#render(entry, undefined);
       if (!pages.every(({ key, isSealed }) => isSealed && this.#confirmed.has(key))) break;
       for (const { key } of pages) this.#confirmed.delete(key);
       count += 1;
@@ -150,11 +163,53 @@ export class TranscriptContent implements Content<TranscriptReply> {
     const offset = since === undefined ? this.#offset : this.#bytes.get(since);
     if (offset === undefined) return undefined;
     const seq = since ?? this.#seq + 1;
-    return { kind: "transcript", offset, seq, breaks: this.#breaks.filter((at) => at >= seq) };
+    return {
+      kind: "transcript",
+      offset,
+      seq,
+      breaks: this.#breaks.filter((at) => at >= seq),
+      placed: this.#placed.list(),
+    };
   }
 
-  isNeeded(key: string, { seq }: TranscriptMark): boolean {
+  isNeeded(key: string, { seq, placed }: TranscriptMark): boolean {
+    if (placed.some(([other]) => other === key)) return true;
     return key === KILLED.key || Number(/^[a-z](\d+)/.exec(key)?.[1]) >= seq;
+  }
+
+  /** Those that are not confirmed. */
+  #openPages(): Page[] {
+    return this.#story.entries
+      .flatMap((entry) => this.#render(entry, this.#live))
+      .filter(({ key }) => !this.#confirmed.has(key));
+  }
+
+  #render(entry: Entry, live: Live | undefined): Page[] {
+    const { turnId } = this.#story;
+    return renderEntry(entry, {
+      starter: this.#starter,
+      where: this.#where,
+      live,
+      carrier: this.#carrier(),
+      turnId,
+    });
+  }
+
+  /** A thread that was ended has no buttons any more. */
+  #carrier(): Entry | undefined {
+    return this.#isKilled ? undefined : findCarrier(this.#story.entries);
+  }
+
+  /** The message that has the thread's buttons below it. */
+  #carrierKey(): string | undefined {
+    const carrier = this.#carrier();
+    return carrier && this.#render(carrier, undefined).at(-1)?.key;
+  }
+
+  /** The turn whose change the carrier can show, by the event with which it began; 0 if it shows none. */
+  #carrierTurn(): number {
+    const carrier = this.#carrier();
+    return carrier && ownButtons(carrier).length > 0 ? carrier.since : 0;
   }
 
   /** Once for each place of the transcript at which the thread got stuck. */

@@ -58,6 +58,18 @@ export function stepSections(events: readonly ThreadEvent[], from: number, until
   return calls.map((call) => callSection(call, findResult(events, call.toolCallId), isOver));
 }
 
+/** What calls changed, a section for each edit. */
+export function diffSections(events: readonly ThreadEvent[]): DetailSection[] {
+  return events.flatMap((event) => {
+    if (event.type !== "tool_call_update" || event.status !== "completed") return [];
+    return (event.content ?? []).flatMap((part) => {
+      if (part.type !== "diff") return [];
+      const text = diffText(part.oldText ?? "", part.newText);
+      return [{ title: part.path, parts: [{ name: "", language: "diff", text }] }];
+    });
+  });
+}
+
 /** An ask, what was decided, and what came of it. */
 export function askSections(events: readonly ThreadEvent[], seq: number): DetailSection[] {
   const request = events.find((event) => event.seq === seq);

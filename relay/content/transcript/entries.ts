@@ -1,5 +1,6 @@
 /** What a transcript shows in its Discord thread, entry by entry, in the order in which people read them. */
 import type { EventOf } from "../../../shared/agent/events.ts";
+import type { Change } from "../../../shared/agent/outcome.ts";
 
 /** One line of an activity message. */
 export type ActivityLine =
@@ -51,6 +52,8 @@ export interface TurnEnd {
   tokens: number | undefined;
   costUsd: number | undefined;
   contextPercent: number | undefined;
+  /** What its edits did; `NO_CHANGE` if it edited nothing. */
+  change: Change;
 }
 
 /** The end of a turn without last words. */

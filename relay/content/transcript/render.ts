@@ -1,7 +1,8 @@
 /** Entries → pages: what each message of an agent thread says now. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
+import { type Change, linesText } from "../../../shared/agent/outcome.ts";
 import { formatDuration } from "../../texts.ts";
-import { type Button, GO_ON_BUTTON, type Select } from "../buttons.ts";
+import { type Button, diffButton, GO_ON_BUTTON, type Select, THREAD_BUTTONS } from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
@@ -22,6 +23,36 @@ export interface RenderOptions {
   where: string | undefined;
   /** What the agent is writing this moment. */
   live: Live | undefined;
+  /** The entry below which the thread's buttons stand. */
+  carrier: Entry | undefined;
+  /** The turn that goes on. */
+  turnId: string | undefined;
+}
+
+/**
+ * The newest entry that is worth the thread's buttons: below an ask stands what decides it, and nothing else. An answer
+ * or a notice is not worth the two edits.
+ */
+export function findCarrier(entries: readonly Entry[]): Entry | undefined {
+  return entries.findLast((entry) => {
+    if (entry.kind === "activity") return entry.turnId !== "";
+    if (entry.kind === "words") return entry.end !== undefined;
+    return entry.kind === "end" || (entry.kind === "remark" && entry.event.type === "failure");
+  });
+}
+
+/** What stays below an entry when the thread's buttons are gone. */
+export function ownButtons(entry: Entry): readonly Button[] {
+  if (entry.kind === "remark" && entry.event.type === "failure") return GO_ON_BUTTON;
+  const end = entry.kind === "words" || entry.kind === "end" ? entry.end : undefined;
+  return end && end.change.paths.size > 0 ? diffButton(entry.since) : [];
+}
+
+function buttonsBelow(entry: Entry, { carrier, turnId }: RenderOptions): readonly Button[] {
+  if (entry !== carrier) return ownButtons(entry);
+  const isOn = entry.kind === "activity" && entry.turnId === turnId;
+  const stop = isOn ? [{ id: `stop:${turnId}`, label: "Stop", style: "danger" } as const] : [];
+  return [...ownButtons(entry), ...stop, ...THREAD_BUTTONS];
 }
 
 /** The messages of an entry, in order. */
@@ -30,11 +61,16 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
     case "activity":
       return [activityPage(entry, options)];
     case "words":
-      return wordsPages(entry);
+      return wordsPages(entry, buttonsBelow(entry, options));
     case "ask":
       return [askPage(entry, options)];
     case "end":
-      return [page(`e${entry.seq}`, endText(entry.end), { isSilent: isQuiet(entry.end) })];
+      return [
+        page(`e${entry.seq}`, endText(entry.end), {
+          isSilent: isQuiet(entry.end),
+          buttons: buttonsBelow(entry, options),
+        }),
+      ];
     case "remark":
       return [remarkPage(entry, options)];
   }
@@ -80,7 +116,8 @@ function askPage(entry: Ask, { starter, where }: RenderOptions): Page {
   });
 }
 
-function activityPage(entry: Activity, { live }: RenderOptions): Page {
+function activityPage(entry: Activity, options: RenderOptions): Page {
+  const { live } = options;
   const { lines, isSealed, seq, turnId } = entry;
   const isRunning = !isSealed || lines.some((line) => line.kind === "step" && line.state === "running");
   const isOnlyThinking = lines.every((line) => line.kind === "step" && line.id.startsWith("step:"));
@@ -88,8 +125,8 @@ function activityPage(entry: Activity, { live }: RenderOptions): Page {
   const firstStep = lines.find((line) => line.kind === "step");
   const isEmpty = lines.length === 0 && preview.length === 0;
   return page(`t${seq}`, isEmpty ? "-# …" : activityText(lines, preview), {
-    isSealed: !isRunning,
-    buttons: isRunning && turnId !== "" ? [{ id: `stop:${turnId}`, label: "Stop", style: "danger" }] : [],
+    isSealed: !isRunning && entry !== options.carrier,
+    buttons: buttonsBelow(entry, options),
     presence: isEmpty ? "unwanted" : "wanted",
     notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
   });
@@ -134,7 +171,7 @@ function previewLines(live: Live | undefined): string[] {
   return lines.slice(-MAX_PREVIEW_LINES).map((line) => `> ${inline(line, 200)}`);
 }
 
-function wordsPages({ seq, text, isFinal, end }: Words): Page[] {
+function wordsPages({ seq, text, isFinal, end }: Words, buttons: readonly Button[]): Page[] {
   const { pages } = splitMarkdown(text);
   const foot = end ? endText(end) : "";
   const last = pages.at(-1) ?? "";
@@ -145,7 +182,10 @@ function wordsPages({ seq, text, isFinal, end }: Words): Page[] {
       : last !== "" && last.length + foot.length + 1 <= MAX_MESSAGE_UNITS + 40
         ? [...pages.slice(0, -1), `${last}\n${foot}`]
         : [...pages, foot];
-  return texts.map((each, i) => page(`w${seq}.${i}`, each, { isSilent: !isFinal || i < texts.length - 1 }));
+  const isLast = (i: number) => i === texts.length - 1;
+  return texts.map((each, i) =>
+    page(`w${seq}.${i}`, each, { isSilent: !isFinal || !isLast(i), buttons: isLast(i) ? buttons : [] }),
+  );
 }
 
 /** A turn that a person ended themselves is no news to them. */
@@ -160,11 +200,17 @@ function endText(end: TurnEnd): string {
     end.tokens === undefined ? "" : `${formatThousands(end.tokens)} tokens`,
     (end.costUsd ?? 0) < 0.005 ? "" : `$${(end.costUsd ?? 0).toFixed(2)}`,
     end.contextPercent === undefined ? "" : `${end.contextPercent} % of context`,
+    filesText(end.change),
   ];
   const figures = parts.filter((part) => part !== "").join(" · ");
   const how = HOW[end.stopReason];
   const error = end.error === undefined || isQuiet(end) ? "" : ` ${inline(end.error, 500)}`;
   return `${how === "" ? "" : `${how}${error}\n`}-# ${figures === "" ? "done" : figures}`;
+}
+
+function filesText(change: Change): string {
+  const count = change.paths.size;
+  return count === 0 ? "" : `${count} ${count === 1 ? "file" : "files"} ${linesText(change)}`.trim();
 }
 
 const HOW: Record<TurnEnd["stopReason"], string> = {
@@ -181,12 +227,14 @@ function formatThousands(count: number): string {
   return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
 }
 
-function remarkPage({ seq, event }: Remark, { starter }: RenderOptions): Page {
+function remarkPage(entry: Remark, options: RenderOptions): Page {
+  const { seq, event } = entry;
+  const { starter } = options;
   switch (event.type) {
     case "failure": {
       const whom = starter === undefined ? "" : `<@${starter}> `;
       return page(`f${seq}`, `${whom}⚠️ **The agent can't go on.** ${inline(event.message, 1_000)}`, {
-        buttons: GO_ON_BUTTON,
+        buttons: buttonsBelow(entry, options),
         isSilent: false,
         mention: starter,
       });

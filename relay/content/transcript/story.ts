@@ -1,5 +1,6 @@
 /** Transcript events → entries, one event at a time. Pure but for its own state: the same events give the same entries. */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
+import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import type { Activity, ActivityLine, Ask, Entry, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
 
@@ -11,6 +12,7 @@ interface OpenTurn {
   id: string;
   seq: number;
   steps: number;
+  change: Change;
 }
 
 type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since"> : never) : never;
@@ -26,6 +28,11 @@ export class Story {
 
   get entries(): readonly Entry[] {
     return this.#entries;
+  }
+
+  /** The turn that goes on. */
+  get turnId(): string | undefined {
+    return this.#turn?.id;
   }
 
   /** The event from which everything that may still change, or is still to be told, can be told again. */
@@ -50,7 +57,7 @@ export class Story {
   add(event: ThreadEvent): void {
     switch (event.type) {
       case "turn_start":
-        this.#turn = { id: event.turnId, seq: event.seq, steps: 0 };
+        this.#turn = { id: event.turnId, seq: event.seq, steps: 0, change: NO_CHANGE };
         if (event.cause === "resume")
           this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
         if (event.cause === "task")
@@ -121,6 +128,8 @@ export class Story {
 
   #endCall(event: EventOf<"tool_call_update">): void {
     if (event.status === "in_progress") return;
+    if (this.#turn && event.status === "completed")
+      this.#turn.change = addChanges(this.#turn.change, countChange(event));
     const line = this.#findStep(event.toolCallId);
     if (!line) return;
     line.state = event.status === "failed" ? "failed" : "done";
@@ -159,6 +168,7 @@ export class Story {
       tokens: event.usage && event.usage.inputTokens + event.usage.outputTokens,
       costUsd: event.cost?.amount,
       contextPercent: this.#contextPercent,
+      change: this.#turn?.change ?? NO_CHANGE,
     };
     const spoken = this.#spoken;
     this.#spoken = undefined;

@@ -1,7 +1,7 @@
 import type { Thread } from "../../../../shared/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { HISTORY_PAGE, historyButtons, historyFile, historyText } from "../../../content/lists/history.ts";
-import type { Vm } from "../../../threads/vm.ts";
+import type { Vm, VmThread } from "../../../threads/vm.ts";
 import { toComponents } from "../../buttons.ts";
 import { getMeant, type Part, threadOption } from "./part.ts";
 
@@ -23,25 +23,27 @@ export const history: Part = {
     const isFile = interaction.options.getBoolean("file") ?? false;
     const { vm, now } = context;
     await interaction.editReply(
-      isFile ? await makeFile(vm, thread, now()) : await makePage(vm, thread, { beforeSeq: END }, now()),
+      isFile
+        ? await makeFile(vm, thread, now())
+        : await makePage(vm.thread(thread.threadId), { beforeSeq: END }, now()),
     );
   },
 };
 
 /** Behind every event; as many digits as the sidecar takes. */
-const END = 999_999_999_999_999;
+export const END = 999_999_999_999_999;
 
 /** One page: the last steps before an event, or the first ones after it. @throws AppError */
 export async function makePage(
-  vm: Vm,
-  { threadId, number, type }: Thread,
+  thread: VmThread,
   from: { beforeSeq: number } | { afterSeq: number },
   now: number,
 ) {
+  const { threadId, number, type } = await thread.get();
   refuseTerminal(type);
   const isBackwards = "beforeSeq" in from;
   // One more than is shown tells whether there are more.
-  const found = await vm.thread(threadId).listSteps({ ...from, limit: HISTORY_PAGE + 1 });
+  const found = await thread.listSteps({ ...from, limit: HISTORY_PAGE + 1 });
   const isMore = found.length > HISTORY_PAGE;
   const steps = isBackwards ? found.slice(-HISTORY_PAGE) : found.slice(0, HISTORY_PAGE);
   const hasOlder = isBackwards ? isMore : true;
