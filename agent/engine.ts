@@ -16,7 +16,7 @@ import type { EventBody } from "../shared/agent/events.ts";
 import type { Live, RunnerState } from "../shared/agent/files.ts";
 import type { OpenAsk, RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
-import type { Block } from "../shared/agent/values.ts";
+import type { Block, Usage } from "../shared/agent/values.ts";
 import type { Brought } from "./trust/brought.ts";
 
 export type Launch = NonNullable<RunnerState["launch"]>;
@@ -72,6 +72,10 @@ export interface EngineState {
   isBusy: boolean;
   /** It takes one message a turn, and none in mid-turn. */
   takesOneAtATime?: boolean;
+  /** The request whose answer waited for the cost so far, which has come: `EngineControl` of op `cost`. */
+  costFor?: string;
+  /** What the running call of the model has used, as far as that is told. */
+  chat?: { stepId: string; usage?: Usage } | null;
   live: Pick<Live, "text" | "retry">;
 }
 
@@ -81,6 +85,8 @@ export interface OpenRequest {
   toolCallId: string;
   /** It is about a call that is to begin: it is answered when the engine has saved the call. */
   isBeforeCall: boolean;
+  /** All calls of a round have ended, and the model is not called again before the answer. */
+  isAfterCalls?: boolean;
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;
@@ -102,6 +108,8 @@ export type EngineControl =
   | { op: "model"; seq: number; value: string }
   | { op: "compact"; seq: number; value: string | undefined }
   | { op: "end_task"; seq: number; value: string }
+  /** Asks what the conversation has cost by now; `id` is the request that waits for it. */
+  | { op: "cost"; id: string }
   | { op: "end" };
 
 export interface TranslateContext {
@@ -130,6 +138,8 @@ export interface EngineProblem {
 export interface Conversation {
   exists: boolean;
   delivered: ReadonlySet<string>;
+  /** What the engine will say that the conversation has cost so far. */
+  costUsd?: number;
 }
 
 /** What a waiting call needs to be named to the model after a restart. */

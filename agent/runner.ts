@@ -13,7 +13,7 @@ import { assertNever, errorText } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
 import { contentOf } from "./content.ts";
 import { closingEvents } from "./core/closing.ts";
-import { type Action, decide, type EndReason, isIdle } from "./core/decide.ts";
+import { type Action, decide, type EndManner, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
@@ -150,7 +150,7 @@ export class Runner {
     const nowMs = Date.now();
     switch (action.do) {
       case "end":
-        return this.#end(seat, action.reason, action.isGentle);
+        return this.#end(seat, action.reason, action.how);
       case "hook":
         return seat.send(action.key, engine.letHookGoOn(action.request.requestId), nowMs);
       case "refuse":
@@ -242,10 +242,11 @@ export class Runner {
     return this.#options.engine.look(sessionId, { deliveryIds, lastAt }, this.#env);
   }
 
-  async #end(seat: Seat, reason: EndReason, isGentle: boolean): Promise<void> {
+  async #end(seat: Seat, reason: EndReason, how: EndManner): Promise<void> {
     seat.tellToEnd(reason);
-    if (isGentle) {
-      seat.process.send(this.#options.engine.control({ op: "end" }));
+    if (how !== "crash") {
+      if (how === "gentle") seat.process.send(this.#options.engine.control({ op: "end" }));
+      else seat.process.terminate();
       const deadline = Date.now() + GENTLE_END_MS;
       while (seat.process.isAlive && Date.now() < deadline) await pause(10);
     }
@@ -279,6 +280,7 @@ export class Runner {
         ...(error && { error }),
       },
       Date.now(),
+      this.#seat?.state.chat,
     );
   }
 

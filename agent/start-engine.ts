@@ -33,7 +33,7 @@ export function planGeneration(
   fold: ThreadFold,
   generation: number,
   sessionId: string | undefined,
-  { exists, delivered }: Conversation,
+  { exists, delivered, costUsd }: Conversation,
   now: Date,
 ): { launch: Launch; events: EventBody[] } {
   const events = fold.deliveries.flatMap(({ deliveryId, status }): EventBody[] => {
@@ -52,6 +52,7 @@ export function planGeneration(
     reseeded,
     takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),
     taken: [...delivered],
+    ...(costUsd !== undefined && { costUsd }),
     startedAt: now.toISOString(),
   };
   if (reseeded) {

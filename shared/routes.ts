@@ -68,6 +68,7 @@ const AGENT_CONTROLS = [
   { control: "compact", summary: "Make an agent's context shorter" },
   { control: "mode", summary: "Change an agent's permission mode" },
   { control: "model", summary: "Change an agent's model" },
+  { control: "limit", summary: "Change what an agent may use up" },
 ] as const;
 
 export const ROUTES: readonly Route[] = [

@@ -33,8 +33,6 @@ const database = () => new Sqlite(join(sidecar.stateDir, "threadmux.db"));
 describe("what is not held to is refused at creation, by the field's name", () => {
   test.each<[string, CreateRequest["agent"]]>([
     ["agent.engine", { engine: "command" }],
-    ["agent.limits.turns", { limits: { turns: 3 } }],
-    ["agent.limits.spendUsd", { limits: { spendUsd: 1 } }],
     ["agent.params.maxOutputTokens", { params: { maxOutputTokens: 100 } }],
     ["agent.params.temperature", { params: { temperature: 1 } }],
     ["agent.outputSchema", { engine: "demo", outputSchema: { type: "object" } }],

@@ -1,6 +1,7 @@
 /** What is written when the engine has ended, however it did: nothing of its work stays open. Pure. */
 import type { EventBody, EventOf } from "../../shared/agent/events.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { EngineState } from "../engine.ts";
 
 export interface EngineEnd {
   generation: number;
@@ -15,7 +16,12 @@ export interface EngineEnd {
  * Calls and steps end as interrupted; the turn too, unless a person stopped it. Asks stay open: their answer takes
  * the turn up again. Only a kill ends them.
  */
-export function closingEvents(fold: ThreadFold, end: EngineEnd, nowMs: number): EventBody[] {
+export function closingEvents(
+  fold: ThreadFold,
+  end: EngineEnd,
+  nowMs: number,
+  chat?: EngineState["chat"],
+): EventBody[] {
   const isKill = fold.isKilled;
   const isStopped = isKill || fold.pending.interrupt !== null;
   const events: EventBody[] = [
@@ -33,6 +39,8 @@ export function closingEvents(fold: ThreadFold, end: EngineEnd, nowMs: number): 
         stepId,
         status: "cancelled",
         durationMs: Math.max(0, nowMs - Date.parse(startedAt)),
+        // What a call used that nobody heard the end of is paid for too.
+        ...(chat?.usage && chat.stepId === stepId && { usage: chat.usage }),
       }),
     ),
     ...(isStopped ? fold.asks.map((ask) => cancelAsk(ask, isKill ? "killed" : "withdrawn")) : []),

@@ -163,7 +163,7 @@ test("Stop is sent again until the turn has ended", () => {
 test("idle for long enough: the engine ends, but not while something runs in the background", () => {
   expect(decide(fold(engine), running(), config, START + 119_000)).toEqual([]);
   const end = decide(fold(engine), running(), config, START + 121_000);
-  expect(end).toMatchObject([{ do: "end", reason: "idle", isGentle: true }]);
+  expect(end).toMatchObject([{ do: "end", reason: "idle", how: "gentle" }]);
   const busy = fold(engine, { type: "background_update", tasks: [{ taskId: "b", title: "server" }] });
   expect(decide(busy, running(), config, START + 121_000)).toEqual([]);
 });

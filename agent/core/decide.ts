@@ -2,10 +2,12 @@
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
+import { findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
+import { limitAsk } from "./limit-ask.ts";
 
 /** The engine's process as the runner sees it. */
 export interface Running {
@@ -29,11 +31,17 @@ export interface Running {
 
 export type EndReason = "idle" | "parked" | "paused" | "killed" | "error" | "crashed";
 
+/**
+ * `gentle`: it is told to end, at rest. `saving`: between its calls it saves what it has when it is terminated, and the
+ * turn is taken up there. `crash`: it has no time to take back its asks, or to call what runs a failure.
+ */
+export type EndManner = "gentle" | "saving" | "crash";
+
 export type Action =
   | { do: "append"; bodies: EventBody[] }
   | { do: "close" }
   | { do: "start" }
-  | { do: "end"; reason: EndReason; isGentle: boolean }
+  | { do: "end"; reason: EndReason; how: EndManner }
   | { do: "answer"; key: string; request: OpenRequest; answer: RecordedAnswer | Refusal }
   | { do: "hook"; key: string; request: OpenRequest }
   | { do: "refuse"; key: string; request: OpenRequest }
@@ -48,6 +56,9 @@ const RESEND_MS = 5_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 /** An engine that does not open in this time never will. */
 const OPEN_TIMEOUT_MS = 120_000;
+/** A turn that has used up its seconds is cut off in its work after so many more. */
+const MAX_OVERTIME_SECONDS = 30;
+const MAX_COST_MS = 3_000;
 /** A resumed conversation that is silent so long had come to its end before. */
 export const SETTLE_MS = 5_000;
 
@@ -61,11 +72,16 @@ export function decide(
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
-  if (!running.state.isOpen) return mayRunAhead(fold, running) ? deliveries(fold, running) : [];
+  const stop = stopAt(fold, running, nowMs);
+  if (!running.state.isOpen) {
+    return !stop.isHeld && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
+  }
+  if (stop.ask) return [{ do: "append", bodies: [limitAsk(fold, stop.ask)] }];
   const actions = [
-    ...answers(fold, running),
+    ...askCost(running, stop),
+    ...answers(fold, running, stop.isHeld),
     ...controls(fold, running, nowMs),
-    ...deliveries(fold, running),
+    ...(stop.isHeld ? [] : deliveries(fold, running)),
   ];
   if (actions.length > 0) return actions;
   const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running, nowMs)];
@@ -84,8 +100,10 @@ function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
 function decideWithout(fold: ThreadFold, nowMs: number): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
   switch (nextStep(fold, nowMs)) {
-    case "engine":
-      return [{ do: "start" }];
+    case "engine": {
+      const reached = findReached(fold, nowMs);
+      return reached ? [{ do: "append", bodies: [limitAsk(fold, reached)] }] : [{ do: "start" }];
+    }
     case "give_up":
       return [{ do: "append", bodies: [giveUp(fold)] }];
     case "rest":
@@ -108,24 +126,31 @@ function findEnd(
   running: Running,
   config: ThreadConfig,
   nowMs: number,
-): { reason: EndReason; isGentle: boolean } | undefined {
-  if (fold.isKilled) return { reason: "killed", isGentle: false };
-  if (fold.isPaused) return { reason: "paused", isGentle: false };
-  if (fold.failure && fold.failure.code !== "engine_refused") return { reason: "error", isGentle: false };
+): { reason: EndReason; how: EndManner } | undefined {
+  if (fold.isKilled) return { reason: "killed", how: "crash" };
+  if (fold.isPaused) return { reason: "paused", how: "crash" };
+  if (fold.failure && fold.failure.code !== "engine_refused") return { reason: "error", how: "crash" };
   if (!running.state.isOpen) {
-    return nowMs - running.sinceMs > OPEN_TIMEOUT_MS ? { reason: "crashed", isGentle: false } : undefined;
+    return nowMs - running.sinceMs > OPEN_TIMEOUT_MS ? { reason: "crashed", how: "crash" } : undefined;
+  }
+  const isWorking = fold.turn !== null || running.state.isBusy;
+  const isAtLimit = fold.stoppedAt !== null || fold.asks.some(({ limit }) => limit);
+  // What it runs in the background goes on.
+  if (isAtLimit && (isWorking || fold.backgroundTasks.length === 0)) {
+    const how = !isWorking ? "gentle" : findBetween(running) ? "saving" : "crash";
+    return { reason: "parked", how };
   }
   const { idleSeconds, askParkMinutes } = config.timeouts;
   const [oldest] = fold.asks;
   const isParkable = oldest && fold.backgroundTasks.length === 0;
   if (isParkable && nowMs - Date.parse(oldest.askedAt) > askParkMinutes * 60_000) {
-    return { reason: "parked", isGentle: false };
+    return { reason: "parked", how: "crash" };
   }
   if (!isIdle(fold, running)) return undefined;
   // The next one prints into a file of its own: so what a long conversation takes on the disk is bounded.
   const isLong = running.outputBytes > MAX_OUTPUT_BYTES;
   const isOver = isLong || nowMs - running.idleSinceMs > idleSeconds * 1_000;
-  return isOver ? { reason: "idle", isGentle: true } : undefined;
+  return isOver ? { reason: "idle", how: "gentle" } : undefined;
 }
 
 /** Nothing runs, nothing waits: the engine may go. */
@@ -143,11 +168,64 @@ export function isIdle(fold: ThreadFold, running: Pick<Running, "state">): boole
   );
 }
 
-function answers(fold: ThreadFold, { state, sent, held }: Running): Action[] {
+interface Stop {
+  /** The model is not to be called again. */
+  isHeld: boolean;
+  ask?: ReachedLimit;
+  /** The request that waits until the engine has told what it has spent. */
+  costFor?: string;
+}
+
+/**
+ * At a limit nothing new goes to the engine, and a turn that runs is held at its next boundary: after the calls of a
+ * round, before the model is called again. There the thread asks whether it may go on.
+ */
+function stopAt(fold: ThreadFold, running: Running, nowMs: number): Stop {
+  if (fold.stoppedAt !== null || fold.asks.some(({ limit }) => limit)) return { isHeld: true };
+  const between = findBetween(running);
+  if (between && fold.limits.spendUsd && isCostDue(running, between, nowMs))
+    return { isHeld: true, costFor: between };
+  const reached = findReached(fold, nowMs);
+  if (!reached) return { isHeld: false };
+  const isAtRest = fold.turn === null && !running.state.isBusy && wantsModel(fold);
+  const isOvertime = reached.name === "seconds" && reached.used > reached.allowed + MAX_OVERTIME_SECONDS;
+  const mustAsk = between !== undefined || isAtRest || (isOvertime && fold.turn !== null);
+  return { isHeld: true, ...(mustAsk && { ask: reached }) };
+}
+
+/** The request by which the engine waits before it calls the model again. */
+function findBetween({ state, sent, held }: Running): string | undefined {
+  return Object.values(state.requests).find(
+    ({ requestId, isAfterCalls }) => isAfterCalls && !held.has(requestId) && !sent.has(`answer ${requestId}`),
+  )?.requestId;
+}
+
+/** An engine that does not tell in time is taken at what its calls have used. */
+function isCostDue({ state, sent }: Running, requestId: string, nowMs: number): boolean {
+  const askedMs = sent.get(costKey(requestId));
+  return state.costFor !== requestId && (askedMs === undefined || nowMs - askedMs < MAX_COST_MS);
+}
+
+const costKey = (requestId: string) => `cost ${requestId}`;
+
+function askCost({ sent }: Running, { costFor }: Stop): Action[] {
+  if (costFor === undefined || sent.has(costKey(costFor))) return [];
+  return [{ do: "control", key: costKey(costFor), control: { op: "cost", id: costFor } }];
+}
+
+/** The engine would call the model if it were given what waits. */
+function wantsModel(fold: ThreadFold): boolean {
+  const { cutOffs, pending } = fold;
+  const isNoted = fold.deliveries.some(({ status }) => status === "noted");
+  return isNoted || cutOffs.at !== null || pending.compact !== null || nextBatch(fold).length > 0;
+}
+
+function answers(fold: ThreadFold, { state, sent, held }: Running, isHeld: boolean): Action[] {
   return Object.values(state.requests).flatMap((request): Action[] => {
     const { requestId } = request;
     const key = `answer ${requestId}`;
     if (sent.has(key) || held.has(requestId)) return [];
+    if (isHeld && request.isAfterCalls) return [];
     if (request.kind === "hook") return [{ do: "hook", key, request }];
     if (request.kind === "unknown") return [{ do: "refuse", key, request }];
     const answer = fold.recordedAnswers.find((recorded) => recorded.requestId === requestId);
@@ -195,7 +273,7 @@ function timeouts(fold: ThreadFold, { timeouts }: ThreadConfig, nowMs: number): 
   const seconds = timeouts.askTimeoutSeconds;
   if (seconds === undefined) return [];
   return fold.asks
-    .filter((ask) => nowMs - Date.parse(ask.askedAt) > seconds * 1_000)
+    .filter((ask) => !ask.limit && nowMs - Date.parse(ask.askedAt) > seconds * 1_000)
     .map((ask) => cancelAsk(ask, "timeout"));
 }
 
@@ -203,7 +281,7 @@ function timeouts(fold: ThreadFold, { timeouts }: ThreadConfig, nowMs: number): 
 function leftovers(fold: ThreadFold, { state, launch, sinceMs }: Running, nowMs: number): EventBody[] {
   if (fold.turn !== null || state.isBusy) return [];
   if (fold.cutOffs.at === null && fold.deliveries.length === 0) {
-    return fold.asks.map((ask) => cancelAsk(ask, "turn_ended"));
+    return fold.asks.filter(({ limit }) => !limit).map((ask) => cancelAsk(ask, "turn_ended"));
   }
   const isTaken = fold.deliveries.every(({ status }) => status === "started");
   if (!launch.resumed || !isTaken || nowMs - sinceMs < SETTLE_MS) return [];

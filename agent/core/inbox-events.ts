@@ -56,6 +56,8 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
       return { type: "control", op: "mode", by: line.by, value: line.modeId };
     case "model":
       return { type: "control", op: "model", by: line.by, value: line.model };
+    case "limit":
+      return { type: "control", op: "limit", by: line.by, limits: line.limits };
     case "event":
       return line.event as EventBody; // its shape is checked when it is written
     default:

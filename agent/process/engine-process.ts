@@ -117,11 +117,20 @@ export class EngineProcess {
    * failure. It goes first, so that it does not write down the end of its children.
    */
   async kill(): Promise<void> {
-    const fifo = engineInputPath(this.#folder, this.generation);
-    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, "SIGKILL");
+    this.#signal("SIGKILL");
     await killMarked(this.#folder);
     const deadline = Date.now() + END_TIMEOUT_MS;
     while (this.isAlive && Date.now() < deadline) await pause(5);
+  }
+
+  /** Tells the engine alone to end, as a shutdown of the machine would. */
+  terminate(): void {
+    this.#signal("SIGTERM");
+  }
+
+  #signal(name: "SIGKILL" | "SIGTERM"): void {
+    const fifo = engineInputPath(this.#folder, this.generation);
+    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, name);
   }
 
   /** The end of what it wrote on its standard error. */

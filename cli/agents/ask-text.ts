@@ -33,7 +33,8 @@ export function askLines(
       `  → threadmux answer${flag} ${thread} ${request.questions.map(() => "<number or text>").join(" ")}`,
     ];
   }
-  const title = request.plan === undefined ? `May it? ${writeOutLine(request.title)}` : "A plan to approve:";
+  const asked = `${request.limit ? "" : "May it? "}${writeOutLine(request.title)}`;
+  const title = request.plan === undefined ? asked : "A plan to approve:";
   const detail = clipLines(permissionDetail(request, call), maxLines);
   const always = request.options.find(({ kind }) => kind === "allow_always");
   const once = request.options.find(({ kind }) => kind === "allow_once");
@@ -45,7 +46,7 @@ export function askLines(
     ...wholeSize(call),
     ...(once ? [approve("", "")] : []),
     ...(forAlways ? [approve(request.trust ? "" : " --always", forAlways)] : []),
-    `  → threadmux deny${flag} ${thread} --because "…"`,
+    `  → threadmux deny${flag} ${thread}${request.limit ? "" : ' --because "…"'}`,
   ];
 }
 

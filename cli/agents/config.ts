@@ -2,10 +2,11 @@
 import { readFileSync } from "node:fs";
 import type { CreateRequest } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { LIMIT_OPTION_NAMES, type LimitOptions, limitChanges } from "./limits.ts";
 
 export type AgentRequest = NonNullable<CreateRequest["agent"]>;
 
-export interface AgentOptions {
+export interface AgentOptions extends LimitOptions {
   engine?: string;
   model?: string;
   mode?: string;
@@ -22,11 +23,14 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.systemPrompt": "--system-prompt",
   "agent.outputSchema": "--output-schema",
   "agent.mode": "--single",
+  "agent.limits": "--max-*",
+  ...LIMIT_OPTION_NAMES,
 };
 
 /** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
 export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   const { engine, model, mode, systemPrompt, outputSchema, single } = options;
+  const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
     ...(engine === undefined ? {} : { engine: engine as AgentRequest["engine"] }),
@@ -34,6 +38,7 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
     ...(mode === undefined ? {} : { permissionMode: mode }),
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     ...(outputSchema === undefined ? {} : { outputSchema: readSchema(outputSchema) }),
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(single ? { mode: "single" as const } : {}),
   };
   return Object.keys(request).length === 0 ? undefined : request;

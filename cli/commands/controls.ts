@@ -1,6 +1,7 @@
-/** What people do with an agent while it goes on: interrupt, pause, resume, compact, mode, model. */
+/** What people do with an agent while it goes on: interrupt, pause, resume, compact, mode, model, limit. */
 import type { Command } from "commander";
 import type { ControlRequest } from "../../shared/agent/api.ts";
+import { addLimitOptions, type LimitOptions, limitChanges } from "../agents/limits.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -55,6 +56,14 @@ export function addControls(program: Command, act: Act): void {
     .addHelpText("after", examples("threadmux model 12 haiku"))
     .action((thread: string, model: string, _: unknown, command: Command) =>
       run(command, thread, () => ({ control: "model", model, by: by() })),
+    );
+  addLimitOptions(
+    add("limit", "change what an agent may use up in all before it asks whether to go on"),
+    "none",
+  )
+    .addHelpText("after", examples("threadmux limit 12 --max-usd 5", "threadmux limit 12 --max-turns none"))
+    .action((thread: string, options: LimitOptions, command: Command) =>
+      run(command, thread, () => ({ control: "limit", limits: limitChanges(options), by: by() })),
     );
 }
 

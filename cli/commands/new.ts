@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { AGENT_OPTION_NAMES, type AgentOptions, agentRequest } from "../agents/config.ts";
+import { addLimitOptions } from "../agents/limits.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
@@ -28,7 +29,7 @@ interface NewOptions extends AgentOptions {
 }
 
 export function addNew(program: Command, act: Act): void {
-  program
+  const command = program
     .command("new")
     .summary("open a thread in a directory below REPOS_DIR and print its id")
     .description(
@@ -47,7 +48,8 @@ export function addNew(program: Command, act: Act): void {
     .option("--system-prompt <text>", "of an agent: appended to its own")
     .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
     .option("--single", "of an agent: it takes no message after its first turn")
-    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)")
+    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
+  addLimitOptions(command)
     .addHelpText(
       "after",
       examples(
@@ -55,6 +57,7 @@ export function addNew(program: Command, act: Act): void {
         "threadmux new shop --follow -- 'npm ci && npm test'",
         "threadmux new . --attach -- bash",
         'threadmux new --agent shop -- "fix the failing test"',
+        "threadmux new --agent shop --max-usd 2 --max-turns 20 -- 'tidy up'",
         "threadmux new --agent shop --model opus --mode plan --follow -- - < task.md",
         "id=$(threadmux new shop -- make)",
       ),

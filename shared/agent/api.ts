@@ -6,6 +6,7 @@ import { z } from "zod";
 import { MAX_WAIT_MS } from "../wait.ts";
 import { eventSchema } from "./events.ts";
 import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
+import { limitChangesSchema } from "./limit-schema.ts";
 import { sourceSchema } from "./values.ts";
 
 const str = z.string();
@@ -83,6 +84,8 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),
   z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),
   z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
+  /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
+  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema, by: sourceSchema }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */

@@ -1,9 +1,9 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
+import { limitsSchema } from "./limit-schema.ts";
 import { sourceSchema } from "./values.ts";
 
 const str = z.string();
-const positive = z.number().positive();
 const seconds = z
   .number()
   .int()
@@ -25,14 +25,7 @@ export const agentConfigSchema = z.object({
   parentThreadId: str.optional(),
   originThreadId: str.optional(),
   tags: z.array(str.min(1).max(50)).max(20).default([]),
-  limits: z
-    .object({
-      turns: z.number().int().positive().optional(),
-      tokens: z.number().int().positive().optional(),
-      spendUsd: positive.optional(),
-      seconds: positive.optional(),
-    })
-    .default({}),
+  limits: limitsSchema.default({}),
   params: z
     .looseObject({
       thinking: z.unknown().optional(),

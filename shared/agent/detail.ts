@@ -25,6 +25,7 @@ const MAX_DESCRIPTION_UNITS = 200;
 export function detailParts(request: Permission, call: Call | undefined): DetailPart[] {
   if (request.plan !== undefined) return [{ name: "", language: "md", text: request.plan }];
   // What a directory brings is a list: nothing in it may be skipped over.
+  if (request.limit) return [];
   if (request.trust) return [{ name: "", language: "", text: request.description ?? "" }];
   const input = call ? call.rawInput : parsed(request.input);
   if (!isRecord(input)) return [{ name: "", language: "", text: typeof input === "string" ? input : "" }];

@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { LIMIT_NAMES, limitChangesSchema } from "./limit-schema.ts";
 import {
   blockSchema,
   costSchema,
@@ -73,6 +74,7 @@ export const CONTROL_OPS = [
   "mode",
   "model",
   "end_task",
+  "limit",
 ] as const;
 
 /** By type. */
@@ -214,6 +216,8 @@ const schemas = {
     plan: str.optional(),
     /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
     trust: z.literal(true).optional(),
+    /** The runner asks: this limit is reached, may the thread go on with as much again? */
+    limit: z.object({ name: z.enum(LIMIT_NAMES), allowed: z.number(), used: z.number() }).optional(),
   })),
   permission_response: event("permission_response", () => ({
     requestId: str,
@@ -258,6 +262,8 @@ const schemas = {
     keptFrom: str.optional(),
   })),
   usage_update: event("usage_update", () => ({ used: int, size: int, cost: costSchema.optional() })),
+  /** What the turn that runs has cost by now; its end tells the sum. */
+  spend_update: event("spend_update", () => ({ cost: costSchema })),
   current_mode_update: event("current_mode_update", () => ({ modeId: str, by: sourceSchema.optional() })),
   config_update: event("config_update", () => ({ model: str.optional(), by: sourceSchema.optional() })),
   /** What runs in the background of the engine: it is kept alive for these. The list replaces the one before. */
@@ -271,6 +277,8 @@ const schemas = {
     text: str.optional(),
     turnId: str.optional(),
     value: str.optional(),
+    /** Of `limit`. */
+    limits: limitChangesSchema.optional(),
   })),
   thread_spawned: event("thread_spawned", () => ({
     threadId: str,

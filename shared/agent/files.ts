@@ -21,6 +21,8 @@ export const stateSchema = z.object({
       takesUp: z.boolean(),
       /** Deliveries that are in the conversation, and not completed. */
       taken: z.array(str),
+      /** What the engine says that the conversation had cost before: what it tells later goes on from there. */
+      costUsd: z.number().nonnegative().optional(),
       startedAt: z.iso.datetime(),
     })
     .optional(),

@@ -1,6 +1,7 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
+import { answerLimit } from "./limits.ts";
 import { TRUST_OPTION } from "./trust.ts";
 
 export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
@@ -12,6 +13,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         title: event.title,
         options: event.options,
         ...(event.trust && { trust: event.trust }),
+        ...(event.limit && { limit: event.limit }),
       });
     case "elicitation_request":
       return open(fold, event, {
@@ -21,9 +23,9 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         options: [],
       });
     case "permission_response":
-      return close(fold, event.requestId, permissionAnswer(event));
+      return close(fold, event, permissionAnswer(event));
     case "elicitation_response":
-      return close(fold, event.requestId, elicitationAnswer(event));
+      return close(fold, event, elicitationAnswer(event));
     case "tool_call_update":
       // Cut off before the engine had the answer: the call did not run, and the answer holds for the next time.
       if (event.reason === "interrupted") return fold;
@@ -53,7 +55,7 @@ export function isParked(fold: ThreadFold, ask: OpenAsk): boolean {
 function open(
   fold: ThreadFold,
   event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
-  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust">,
+  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust" | "limit">,
 ): ThreadFold {
   const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
   const ask: OpenAsk = {
@@ -71,7 +73,11 @@ function open(
   return { ...fold, asks: [...fold.asks.filter((other) => other !== replaced), ask] };
 }
 
-function close(fold: ThreadFold, requestId: string, answer: AskAnswer | undefined): ThreadFold {
+function close(
+  fold: ThreadFold,
+  { requestId, ts }: Pick<ThreadEvent & { requestId: string }, "requestId" | "ts">,
+  answer: AskAnswer | undefined,
+): ThreadFold {
   const ask = findAsk(fold, requestId);
   if (!ask) return fold;
   const asks = fold.asks.filter((other) => other !== ask);
@@ -80,6 +86,13 @@ function close(fold: ThreadFold, requestId: string, answer: AskAnswer | undefine
   const grantedRules =
     rule === undefined || fold.grantedRules.includes(rule) ? fold.grantedRules : [...fold.grantedRules, rule];
   if (!answer) return { ...fold, asks };
+  if (ask.limit)
+    return answerLimit(
+      { ...fold, asks },
+      ask,
+      answer.kind === "permission" ? answer.optionId : undefined,
+      ts,
+    );
   if (ask.trust) {
     const isTrusted = answer.kind === "permission" && answer.optionId === TRUST_OPTION;
     return { ...fold, asks, trust: { key: ask.callKey, isTrusted } };

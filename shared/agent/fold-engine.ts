@@ -1,13 +1,15 @@
 /** The part of the fold that knows the engine's process, controls and what ends a thread. */
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
+import { limitsSchema } from "./limit-schema.ts";
+import { withLimits } from "./limits.ts";
 
 const MAX_LAST_WORDS = 400;
 
 export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "thread_start":
-      return { ...fold, threadId: event.threadId };
+      return { ...fold, threadId: event.threadId, limits: withLimits({}, limitsOf(event.config)) };
     case "engine_start": {
       const { generation, engine, sessionId, version, model, modeId } = event;
       const lastAt = event.resumed ? fold.engine?.lastAt : undefined;
@@ -57,6 +59,11 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   }
 }
 
+/** As the thread was made with them; a configuration of a later version may be of another shape. */
+function limitsOf({ limits }: EventOf<"thread_start">["config"]) {
+  return limitsSchema.safeParse(limits).data ?? {};
+}
+
 /** Work that its end cut off: it may be taken up again. */
 function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   const engine = fold.engine && { ...fold.engine, isUp: false };
@@ -100,8 +107,11 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
         ...fold,
         isPaused: false,
         failure: null,
+        stoppedAt: null,
         cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
       };
+    case "limit":
+      return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}) };
     case "kill":
       return { ...fold, isKilled: true };
   }

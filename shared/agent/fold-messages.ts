@@ -9,6 +9,7 @@ export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return {
         ...fold,
         failure: null,
+        stoppedAt: null,
         cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
         messages: [
           ...fold.messages,

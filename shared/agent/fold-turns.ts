@@ -1,7 +1,11 @@
 /** The part of the fold that knows turns, steps, tool calls and what they cost. */
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { ThreadFold } from "./fold-types.ts";
+import { countTokens, openUsd, weigh } from "./limits.ts";
 import type { Usage } from "./values.ts";
+
+const NOTHING: Usage = { inputTokens: 0, outputTokens: 0 };
+export const NOTHING_OPEN = { usage: NOTHING, toldUsd: 0, unpriced: NOTHING };
 
 export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
@@ -12,6 +16,7 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         turn: { turnId, cause, deliveryIds, startedAt: event.ts, seq },
         turnCount: fold.turnCount + 1,
         cutOffs: { ...fold.cutOffs, at: null },
+        totals: { ...fold.totals, begun: fold.totals.begun + (cause === "resume" ? 0 : 1) },
       };
     }
     case "turn_end":
@@ -21,7 +26,20 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, steps: [...fold.steps, { stepId, kind, title, startedAt: event.ts }] };
     }
     case "step_end":
-      return { ...fold, steps: fold.steps.filter((step) => step.stepId !== event.stepId) };
+      return {
+        ...fold,
+        steps: fold.steps.filter((step) => step.stepId !== event.stepId),
+        open: {
+          ...fold.open,
+          usage: addUsage(fold.open.usage, event.usage),
+          unpriced: addUsage(fold.open.unpriced, event.usage),
+        },
+      };
+    case "spend_update": {
+      const { amount } = event.cost;
+      const open = { ...fold.open, toldUsd: amount, unpriced: NOTHING_OPEN.unpriced };
+      return { ...fold, open, priceUsd: priceOf(fold, amount) };
+    }
     case "tool_call": {
       const { toolCallId, name, title, kind } = event;
       const call = { toolCallId, name, title, kind, startedAt: event.ts };
@@ -61,13 +79,34 @@ function endTurn(fold: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
     failure,
     cutOffs: isCutOff ? { ...fold.cutOffs, at: event.cutOffAt ?? event.ts } : { count: 0, at: null },
     pending: { ...fold.pending, interrupt: null },
-    totals: {
-      ...fold.totals,
-      turns: fold.totals.turns + 1,
-      usage: addUsage(fold.totals.usage, event.usage),
-      spendUsd: fold.totals.spendUsd + (event.cost?.amount ?? 0),
-    },
+    ...tell(fold, event),
   };
+}
+
+/**
+ * What the turn has used up. If it was cut off, its end tells nothing: then what its steps told of counts.
+ */
+function tell(
+  fold: ThreadFold,
+  { usage, cost }: EventOf<"turn_end">,
+): Pick<ThreadFold, "totals" | "open" | "priceUsd"> {
+  const { totals, open } = fold;
+  const used = usage && countTokens(usage) >= countTokens(open.usage) ? usage : open.usage;
+  return {
+    totals: {
+      ...totals,
+      turns: totals.turns + 1,
+      usage: addUsage(totals.usage, used),
+      spendUsd: totals.spendUsd + (cost?.amount ?? openUsd(fold)),
+    },
+    open: NOTHING_OPEN,
+    priceUsd: cost ? priceOf(fold, cost.amount) : fold.priceUsd,
+  };
+}
+
+function priceOf(fold: ThreadFold, amountUsd: number): number | null {
+  const weight = weigh(fold.open.usage);
+  return amountUsd > 0 && weight > 0 ? amountUsd / weight : fold.priceUsd;
 }
 
 /** The sum of two; what only one of them counts is kept. */

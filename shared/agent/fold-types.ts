@@ -2,10 +2,11 @@
 
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
+import type { LimitName, Limits } from "./limit-schema.ts";
 import type { Block, Source, Usage } from "./values.ts";
 
 export interface ThreadFold {
-  v: 1;
+  v: 2;
   /** Of the last event; 0 if there is none. */
   seq: number;
   ts: string | null;
@@ -69,7 +70,20 @@ export interface ThreadFold {
   cutOffs: { count: number; at: string | null /** What it said when it died last. */; lastWords?: string };
   /** Rules that a person granted in this thread. */
   grantedRules: string[];
-  totals: { turns: number; toolCalls: number; usage: Usage; spendUsd: number };
+  /** `turns` have ended; `begun` are those that took up no other. */
+  totals: { turns: number; begun: number; toolCalls: number; usage: Usage; spendUsd: number };
+  /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */
+  open: { usage: Usage; toldUsd: number; unpriced: Usage };
+  /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */
+  priceUsd: number | null;
+  /**
+   * So long turns have run, without the time that they waited for people; `since` is the last sign of life of the
+   * turn that runs, null if none does.
+   */
+  clock: { ms: number; since: string | null };
+  limits: Limits;
+  /** A person has stopped the thread at this limit: it rests until somebody writes, resumes or raises it. */
+  stoppedAt: LimitName | null;
   context: { used: number; size: number } | null;
 }
 
@@ -131,6 +145,8 @@ export interface OpenAsk {
   options: EventOf<"permission_request">["options"];
   /** The trust question: no engine runs before its answer. */
   trust?: true;
+  /** The question of a thread that has reached a limit: no engine works before its answer. */
+  limit?: NonNullable<EventOf<"permission_request">["limit"]>;
 }
 
 export interface RecordedAnswer {

@@ -6,13 +6,14 @@
 import type { ThreadEvent } from "./events.ts";
 import type { Awaiting, ThreadStatus } from "./files.ts";
 import { foldAsk } from "./fold-asks.ts";
+import { foldClock } from "./fold-clock.ts";
 import { foldEngine } from "./fold-engine.ts";
 import { foldMessage } from "./fold-messages.ts";
-import { foldTurn } from "./fold-turns.ts";
+import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
 
 /** Of the fold's shape: a stored fold of another version is not used. */
-export const FOLD_VERSION = 1;
+export const FOLD_VERSION = 2;
 
 export function emptyFold(): ThreadFold {
   return {
@@ -42,7 +43,12 @@ export function emptyFold(): ThreadFold {
     failure: null,
     cutOffs: { count: 0, at: null },
     grantedRules: [],
-    totals: { turns: 0, toolCalls: 0, usage: { inputTokens: 0, outputTokens: 0 }, spendUsd: 0 },
+    totals: { turns: 0, begun: 0, toolCalls: 0, usage: { inputTokens: 0, outputTokens: 0 }, spendUsd: 0 },
+    open: NOTHING_OPEN,
+    priceUsd: null,
+    clock: { ms: 0, since: null },
+    limits: {},
+    stoppedAt: null,
     context: null,
   };
 }
@@ -50,7 +56,8 @@ export function emptyFold(): ThreadFold {
 /** The fold with one more event; `fold` itself is not changed. */
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
-  return foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+  const after = foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+  return { ...after, clock: foldClock(fold, after, event) };
 }
 
 export function foldEvents(events: Iterable<ThreadEvent>, from: ThreadFold = emptyFold()): ThreadFold {
@@ -80,6 +87,7 @@ export function doingOf({ toolCalls, steps }: ThreadFold): string | null {
 
 /** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */
 export function hasWork(fold: ThreadFold): boolean {
+  if (fold.stoppedAt !== null) return false;
   return (
     fold.turn !== null ||
     fold.messages.length > 0 ||

@@ -3,6 +3,7 @@
  * reads it. Every line becomes an event of the transcript, whose id `i<byte>.<n>` names the line's first byte.
  */
 import * as z from "zod";
+import { limitChangesSchema } from "./limit-schema.ts";
 import { blockSchema, sourceSchema } from "./values.ts";
 
 const str = z.string();
@@ -53,6 +54,7 @@ export const inboxSchema = z.discriminatedUnion("op", [
   }),
   line("mode", { modeId: str.min(1), by: sourceSchema }),
   line("model", { model: str.min(1), by: sourceSchema }),
+  line("limit", { limits: limitChangesSchema, by: sourceSchema }),
   /** An event that the sidecar knows of and the runner writes down: children that began or ended, notices. */
   line("event", { event: z.looseObject({ type: z.enum(["thread_spawned", "thread_ended", "notice"]) }) }),
 ]);

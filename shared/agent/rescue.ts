@@ -19,7 +19,7 @@ export type NextStep =
  * @param nowMs since the epoch
  */
 export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
-  if (fold.isKilled || fold.isPaused || fold.failure) return "rest";
+  if (fold.isKilled || fold.isPaused || fold.failure || fold.stoppedAt) return "rest";
   const isNew =
     fold.messages.length > 0 ||
     fold.pending.compact !== null ||
@@ -27,7 +27,8 @@ export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
     fold.deliveries.some((delivery) => delivery.status === "noted");
   const isCutOff = fold.cutOffs.at !== null || fold.turn !== null || fold.deliveries.length > 0;
   if (!isNew && !isCutOff) return "rest";
-  if (fold.asks.some(({ trust }) => trust)) return "rest"; // nothing of the directory runs before the answer
+  // Nothing of the directory runs, and nothing more is used up, before the answer.
+  if (fold.asks.some(({ trust, limit }) => trust || limit)) return "rest";
   if (fold.engine?.isUp) return "engine";
   if (fold.cutOffs.count > MAX_RESCUES) return "give_up";
   if (isNew || fold.trust) return "engine";

@@ -13,7 +13,7 @@ export type Measure =
   | { metric: "waitSeconds"; value: number; labels: { kind: WaitKind } };
 
 /** For what an agent waited: a person's answer, or a lock. */
-export type WaitKind = "permission" | "question" | "plan" | "trust" | "lock";
+export type WaitKind = "permission" | "question" | "plan" | "trust" | "limit" | "lock";
 
 type ChatLabels = {
   gen_ai_request_model: string;
@@ -96,7 +96,7 @@ export class AgentMeter {
   #endWait(fold: ThreadFold, event: EventOf<"permission_response"> | EventOf<"elicitation_response">): void {
     const ask = findAsk(fold, event.requestId);
     if (!ask || event.reason === "replaced") return;
-    const kind = ask.trust ? "trust" : ask.kind;
+    const kind = ask.trust ? "trust" : ask.limit ? "limit" : ask.kind;
     this.#record({ metric: "waitSeconds", value: secondsBetween(ask.askedAt, event.ts), labels: { kind } });
   }
 

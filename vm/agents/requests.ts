@@ -111,6 +111,8 @@ export function controlLine(request: ControlRequest, now: number): InboxLine {
       return { ts, op: "mode", modeId: request.modeId, by };
     case "model":
       return { ts, op: "model", model: request.model, by };
+    case "limit":
+      return { ts, op: "limit", limits: request.limits, by };
     case "interrupt": {
       const { turnId } = request;
       return { ts, op: "control", control: "interrupt", by, ...(turnId === undefined ? {} : { turnId }) };

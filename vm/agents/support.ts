@@ -2,6 +2,7 @@
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
+import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** What a program that answers a message and ends is not told. */
@@ -23,7 +24,8 @@ export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine
     const given = NOT_OF_COMMAND.find((field) => agent[field] !== undefined);
     if (given) refuse(given, "the engine command gives its program the message alone.");
   }
-  for (const name of definedIn(limits)) refuse(`limits.${name}`, "limits are not enforced yet.");
+  const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
+  if (told) refuse(`limits.${told}`, UNTOLD);
   for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
   if (outputSchema !== undefined && engine === "demo") {
     refuse("outputSchema", "the engine demo gives no results of a schema.");
@@ -34,12 +36,17 @@ export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine
   if (originThreadId !== undefined) refuse("originThreadId", "threads can't be branched yet.");
 }
 
+/** What an engine must tell to be held to it. */
+const isTold = (limit: string) => limit === "tokens" || limit === "spendUsd";
+const UNTOLD = "the engine command does not tell what its program uses; limit turns or seconds.";
+
 /** @throws AppError `unsupported` if the thread's engine can't do it, `invalid_request` if nobody could. */
 export function refuseControl({ engine, permissionMode }: AgentConfig, request: ControlRequest): void {
   const { control } = request;
   if (!ENGINE_CONTROLS[engine].includes(control)) {
     throw new AppError("unsupported", `The engine ${engine} can't do that: ${control}.`);
   }
+  if (request.control === "limit") refuseLimits(engine, request.limits);
   if (request.control !== "mode") return;
   if (!PERMISSION_MODES.some((mode) => mode === request.modeId)) {
     throw new AppError("invalid_request", `modeId: must be one of ${PERMISSION_MODES.join(", ")}.`);
@@ -51,6 +58,13 @@ export function refuseControl({ engine, permissionMode }: AgentConfig, request: 
       "modeId: bypassPermissions is for threads that were made with it; this one was not.",
     );
   }
+}
+
+function refuseLimits(engine: AgentConfig["engine"], limits: LimitChanges): void {
+  if (definedIn(limits).length === 0)
+    throw new AppError("invalid_request", `limits: name at least one of ${LIMIT_NAMES.join(", ")}.`);
+  const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
+  if (told) throw new AppError("unsupported", `limits.${told}: ${UNTOLD}`);
 }
 
 function definedIn(fields: object): string[] {

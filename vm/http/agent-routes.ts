@@ -14,7 +14,7 @@ import type { Agents } from "../agents/agents.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { answer, parse, threadRouter, whileOpen } from "./exchange.ts";
 
-const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model"] as const;
+const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model", "limit"] as const;
 
 export interface AgentRoutesOptions {
   agents: Agents;

@@ -5,11 +5,15 @@ import { permissionResult } from "./asks.ts";
 import { type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 
 export const OPEN_ID = "init";
+/** Before the id of the request that waits for the reply. */
+export const COST_ID = "cost-";
 
 /** Without an answer in time a hook fails closed: the longest that it is to wait. */
 const HOOK_TIMEOUT_SECONDS = 86_400;
 /** The hook before each call. */
 export const BEFORE_CALL = "pre";
+/** The hook after all calls of a round, before the model is called again. */
+export const AFTER_CALLS = "batch";
 
 export function openLine(): string {
   return controlLine(OPEN_ID, {
@@ -17,7 +21,7 @@ export function openLine(): string {
     hooks: {
       PreToolUse: [{ hookCallbackIds: [BEFORE_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolUse: [{ hookCallbackIds: ["post"], timeout: HOOK_TIMEOUT_SECONDS }],
-      PostToolBatch: [{ hookCallbackIds: ["batch"], timeout: HOOK_TIMEOUT_SECONDS }],
+      PostToolBatch: [{ hookCallbackIds: [AFTER_CALLS], timeout: HOOK_TIMEOUT_SECONDS }],
     },
   });
 }
@@ -73,6 +77,8 @@ export function engineControlLine(control: EngineControl): string {
       return controlLine(`model-${control.seq}`, { subtype: "set_model", model: control.value });
     case "end_task":
       return controlLine(`end_task-${control.seq}`, { subtype: "stop_task", task_id: control.value });
+    case "cost":
+      return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
       return deliveryLine(
         compactId(control.seq),

@@ -1,7 +1,7 @@
 /**
- * claude's own file of a conversation, read for two questions: is it whole, and which of our
- * messages are in it. Its format is
- * private; three fields name a message's id. claude drops a message whose id it knows: that is the second guard.
+ * claude's own file of a conversation, read for three questions: is it whole, which of our messages are in it, and
+ * from which sum does its cost go on. Its format is private; three fields name a
+ * message's id. claude drops a message whose id it knows: that is the second guard.
  */
 import { statSync } from "node:fs";
 import * as z from "zod";
@@ -18,6 +18,8 @@ const entry = z.looseObject({
   attachment: z.looseObject({ source_uuid: z.string().optional() }).optional(),
 });
 
+const cost = z.looseObject({ type: z.literal("cost-state"), totalCostUSD: z.number().nonnegative() });
+
 /** A file in which nobody speaks, or that lacks a line which it had, is no conversation: it was emptied, or cut. */
 export function readConversation(
   file: string,
@@ -26,13 +28,16 @@ export function readConversation(
   const delivered = new Set<string>();
   let isSpoken = false;
   let isWhole = lastAt === undefined;
+  let costUsd: number | undefined;
   for (const line of linesOf(file)) {
     isSpoken ||= SPOKEN.test(line);
     isWhole ||= lastAt !== undefined && line.includes(`"uuid":"${lastAt}"`);
+    if (COST.test(line)) costUsd = costIn(line) ?? costUsd;
     if (!deliveryIds.some((id) => line.includes(id))) continue;
     for (const id of idsIn(line)) if (deliveryIds.includes(id)) delivered.add(id);
   }
-  return isSpoken && isWhole ? { exists: true, delivered } : { exists: false, delivered: new Set() };
+  if (!isSpoken || !isWhole) return { exists: false, delivered: new Set() };
+  return { exists: true, delivered, ...(costUsd !== undefined && { costUsd }) };
 }
 
 /** Also the last one, if only its newline is missing. Without streams: Node would load them at every start. */
@@ -48,6 +53,8 @@ function* linesOf(file: string): Iterable<string> {
   }
 }
 
+/** Written when it ends in order: a process that was killed leaves the sum of an earlier one, or none. */
+const COST = /^\{"type":"cost-state"/;
 const SPOKEN = /"type":"(user|assistant|attachment)"/;
 
 function idsIn(line: string): string[] {
@@ -58,6 +65,10 @@ function idsIn(line: string): string[] {
   if (type === "user" && uuid !== undefined) ids.push(uuid);
   if (attachment?.source_uuid !== undefined) ids.push(attachment.source_uuid);
   return ids;
+}
+
+function costIn(line: string): number | undefined {
+  return cost.safeParse(parseJson(line)).data?.totalCostUSD;
 }
 
 function parseJson(text: string): unknown {

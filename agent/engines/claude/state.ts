@@ -23,8 +23,8 @@ export interface ClaudeState extends EngineState {
   modeId: string;
   /** The context's size, of the last call. */
   usedTokens: number;
-  /** The conversation's cost when the turn began: what it prints goes on over turns. */
-  costUsd: number | null;
+  /** The conversation's cost when the turn began: what it prints goes on over turns, and over orderly ends. */
+  costUsd: number;
 }
 
 export function beginClaude(launch: Launch): ClaudeState {
@@ -47,8 +47,13 @@ export function beginClaude(launch: Launch): ClaudeState {
     model: "",
     modeId: "",
     usedTokens: 0,
-    costUsd: null,
+    costUsd: launch.costUsd ?? 0,
   };
+}
+
+/** What the turn has cost. Told as a sum over the conversation; it starts again at 0 if the sum was lost. */
+export function costSince({ costUsd }: ClaudeState, total: number): number {
+  return Math.max(0, total >= costUsd ? total - costUsd : total);
 }
 
 /** What a process says of itself first. */

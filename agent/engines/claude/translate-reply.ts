@@ -2,9 +2,9 @@
 import * as z from "zod";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
-import { OPEN_ID } from "./control.ts";
+import { COST_ID, OPEN_ID } from "./control.ts";
 import type { ClaudeReply } from "./lines.ts";
-import { type ClaudeState, startEngine } from "./state.ts";
+import { type ClaudeState, costSince, startEngine } from "./state.ts";
 import type { Translated } from "./translate-turn.ts";
 
 const openReply = z.looseObject({
@@ -25,6 +25,7 @@ export function replyLine(
     if (isFailed || state.isOpen) return { state, events: [] };
     return opened(state, openReply.parse(response.response ?? {}), context);
   }
+  if (requestId.startsWith(COST_ID)) return costTold(state, requestId, response.response);
   const [op = ""] = requestId.split("-");
   if (isFailed) return { state, events: refused(op, error ?? "refused", state) };
   const { fold } = context;
@@ -52,6 +53,17 @@ function opened(state: ClaudeState, reply: z.infer<typeof openReply>, context: T
   const model = reply.models.find(({ value }) => value === wanted)?.resolvedModel ?? wanted;
   const { claude_code_version: version, current_permission_mode: modeId, capabilities } = reply;
   return startEngine(open, { version, model, modeId, capabilities }, context);
+}
+
+const usageReply = z.looseObject({ session: z.looseObject({ total_cost_usd: z.number().nonnegative() }) });
+
+/** Refused, or in other words than these: whoever waits goes on with what the calls were told to have used. */
+function costTold(state: ClaudeState, requestId: string, reply: unknown): Translated {
+  const next = { ...state, costFor: requestId.slice(COST_ID.length) };
+  const told = usageReply.safeParse(reply).data;
+  if (!told || !state.turn) return { state: next, events: [] };
+  const amount = costSince(state, told.session.total_cost_usd);
+  return { state: next, events: [{ type: "spend_update", cost: { amount, currency: "USD" } }] };
 }
 
 /** A control that the engine refused: people are told, and what it had stays. */

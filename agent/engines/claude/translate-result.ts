@@ -3,7 +3,7 @@ import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeResult } from "./lines.ts";
-import type { ClaudeState } from "./state.ts";
+import { type ClaudeState, costSince } from "./state.ts";
 import { endChat, endCompaction } from "./translate-system.ts";
 import { startTurn, type Translated } from "./translate-turn.ts";
 import { usageOf } from "./usage.ts";
@@ -35,7 +35,7 @@ function finish(
   context: TranslateContext,
   before: readonly EventBody[],
 ): Translated {
-  const costUsd = result.total_cost_usd ?? state.costUsd ?? 0;
+  const costUsd = result.total_cost_usd ?? state.costUsd;
   const rest = { ...state, costUsd, turn: null, taken: [], tools: {}, live: {} };
   if (!state.turn && state.taken.length === 0 && !result.is_error)
     return { state: rest, events: [...before] };
@@ -48,7 +48,7 @@ function finish(
     stopReason === "cancelled" ? "cancelled" : stopReason === "error" ? "failed" : "completed";
   const chat = endChat(started.state, stepStatus, context);
   const turnId = started.state.turn?.turnId ?? "";
-  const spent = costOf(state, costUsd, context);
+  const spent = costSince(state, costUsd);
   const windows = Object.values(result.modelUsage ?? {}).map((usage) => usage.contextWindow ?? 0);
   const size = Math.trunc(Math.max(0, ...windows));
   const events: EventBody[] = [
@@ -76,12 +76,6 @@ function finish(
 
 function cutOff(toolCallId: string): EventBody {
   return { type: "tool_call_update", toolCallId, status: "failed", reason: "interrupted" };
-}
-
-/** Printed as a sum over the conversation; it starts again at 0 if the sum was lost. */
-function costOf(state: ClaudeState, total: number, { fold }: TranslateContext): number {
-  const before = state.costUsd ?? (state.isResumed ? fold.totals.spendUsd : 0);
-  return Math.max(0, total >= before ? total - before : total);
 }
 
 /** Of `/context` and the like: an answer without a call of the model. */

@@ -7,7 +7,7 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
-import { BEFORE_CALL } from "./control.ts";
+import { AFTER_CALLS, BEFORE_CALL } from "./control.ts";
 import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
 import { asRecord } from "./tools.ts";
@@ -101,7 +101,9 @@ function requestLine(
   // A subagent's calls are saved elsewhere; killed, the call that began the subagent is what was cut off.
   const isSubagent = asRecord(request.input)["agent_id"] !== undefined;
   const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
-  const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, byte: line.byte, bytes: line.bytes };
+  const isAfterCalls = request.callback_id === AFTER_CALLS;
+  const place = { byte: line.byte, bytes: line.bytes };
+  const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, ...place };
   const next = { ...state, requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
   const plan = state.tools[toolCallId]?.plan;

@@ -3,29 +3,17 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type * as z from "zod";
 import { type Args, Mode } from "./args.ts";
+import type { Behaviour } from "./behaviour.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
 import { blocksOf, Input } from "./input.ts";
-import { describeEngine, describeResult, describeUsage, type Output } from "./output.ts";
+import { costOf, describeEngine, describeResult, describeUsage, type Output, type Usage } from "./output.ts";
 import { Hooks, Peer } from "./peer.ts";
 import { nextRound, parseScripts, type Round } from "./script.ts";
 import type { SessionFile } from "./session-file.ts";
 import { type Notification, Tasks } from "./tasks.ts";
 import { tour, tourIsOver } from "./tour.ts";
 import { type Cause, type Message, Turn } from "./turn.ts";
-
-/** What the environment says. */
-export interface Behaviour {
-  /** A cut-off turn goes on by itself. */
-  resumesTurn: boolean;
-  /** It goes on with the unfinished calls in it. */
-  showsCutOffCalls: boolean;
-  /** What the model is told then. */
-  resumePrompt: string | undefined;
-  /** What the model says before any script of a message; the tour, if undefined. */
-  opening: Round[] | undefined;
-  callsAgain: boolean;
-}
 
 const CUT_OFF_CALL =
   "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
@@ -48,6 +36,8 @@ export class Engine {
   /** The turn that runs. */
   #turn: AbortController | undefined;
   #results = 0;
+  /** Of the conversation. As the real one does, it is saved at an orderly end alone. */
+  #costUsd: number;
   readonly #end: (code: number) => void;
 
   constructor(
@@ -62,6 +52,7 @@ export class Engine {
     this.#end = end;
     this.#output = output;
     this.#session = session;
+    this.#costUsd = session.cost();
     this.#behaviour = behaviour;
     this.#peer = new Peer(output);
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
@@ -132,6 +123,7 @@ export class Engine {
   close(): void {
     this.#tasks.close();
     this.#turn?.abort();
+    this.#session.addCost(this.#costUsd);
     this.#session.save();
   }
 
@@ -166,6 +158,9 @@ export class Engine {
         }
         return;
       }
+      case "get_usage":
+        this.#output.reply(request_id, { session: { total_cost_usd: this.#costUsd } });
+        return;
       case "get_context_usage":
         this.#output.reply(request_id, describeUsage(this.#session.conversation(), settings.model));
         return;
@@ -244,6 +239,9 @@ export class Engine {
       signal: turn.signal,
       takeQueued: () => this.#takeQueued(),
       answer: (conversation: Parameters<typeof nextRound>[0]) => this.#answerTo(conversation),
+      onUsage: (usage: Usage) => {
+        this.#costUsd += costOf(usage);
+      },
     };
     new Turn(options).run().then(
       ({ fields, usage, absorbed }) => {
@@ -277,8 +275,7 @@ export class Engine {
   }
 
   #printResult(fields: Record<string, unknown>): void {
-    const result = describeResult(fields, this.#context.settings.model, this.#session.cost());
-    this.#session.addCost(result.total_cost_usd);
+    const result = describeResult(fields, this.#context.settings.model, this.#costUsd);
     // As the real one does, seen in its writes: who has read a turn's end finds the turn in the conversation's file.
     this.#session.save();
     const counts = { queued_turn_count: this.#queue.length, result_index: this.#results++ };
@@ -324,7 +321,9 @@ export class Engine {
   }
 
   #compact(message: Message): void {
-    this.#printResult(compact(message, this.#context));
+    const fields = compact(message, this.#context);
+    this.#costUsd += costOf(fields["usage"] as Usage);
+    this.#printResult(fields);
     this.#output.lifecycle(message.uuid, "completed");
     this.#next();
   }

@@ -115,10 +115,14 @@ export class Output {
 /** Dollars for a token: enough to see a sum grow. */
 const PRICE = { input: 4e-6, output: 2e-5 };
 
-/** A result line's fields; `total_cost_usd` goes on from what the conversation has cost before. */
-export function describeResult(fields: Record<string, unknown>, model: string, costBefore: number) {
+export function costOf(usage: Usage): number {
+  return usage.input_tokens * PRICE.input + usage.output_tokens * PRICE.output;
+}
+
+/** A result line's fields. @param total what the conversation has cost by now, earlier processes included */
+export function describeResult(fields: Record<string, unknown>, model: string, total: number) {
   const usage = fields["usage"] as Usage;
-  const costUSD = usage.input_tokens * PRICE.input + usage.output_tokens * PRICE.output;
+  const costUSD = costOf(usage);
   const modelUsage = {
     [model]: {
       inputTokens: usage.input_tokens,
@@ -131,7 +135,7 @@ export function describeResult(fields: Record<string, unknown>, model: string, c
       maxOutputTokens: 32_000,
     },
   };
-  return { ...fields, total_cost_usd: costBefore + costUSD, modelUsage };
+  return { ...fields, total_cost_usd: total, modelUsage };
 }
 
 /** The reply to `get_context_usage`. */

@@ -26,6 +26,8 @@ export interface TurnOptions {
   takeQueued: () => Message[];
   /** What the model says to this conversation. */
   answer: (conversation: ReturnType<Context["session"]["conversation"]>) => Round;
+  /** Told what each answer has used. */
+  onUsage: (usage: Usage) => void;
 }
 
 export interface TurnEnd {
@@ -139,6 +141,7 @@ export class Turn {
       },
       signal,
     );
+    this.#options.onUsage(usage);
     this.#usage.input_tokens += usage.input_tokens;
     this.#usage.output_tokens += usage.output_tokens;
     return { text, calls };

@@ -51,8 +51,12 @@ function permissionText(request: Permission, { call }: Ask, where: string | unde
   const isPlan = request.plan !== undefined;
   const head = isPlan
     ? "📋 **The agent has a plan**"
-    : `🔐 **May the agent do this?** ${inline(request.title, 220)}`;
-  const below = [circumstances(request, where), ruleLine(request)].filter((line) => line !== "").join("\n");
+    : request.limit
+      ? `⏳ **${inline(request.title, 220)}**`
+      : `🔐 **May the agent do this?** ${inline(request.title, 220)}`;
+  const below = [circumstances(request, request.limit ? undefined : where), ruleLine(request)]
+    .filter((line) => line !== "")
+    .join("\n");
   const room = max - head.length - below.length - 30;
   return { head, below, ...renderParts(detailParts(request, call), room) };
 }

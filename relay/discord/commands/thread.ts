@@ -5,6 +5,7 @@ import { compact } from "./thread/compact.ts";
 import { history } from "./thread/history.ts";
 import { kill } from "./thread/kill.ts";
 import { killAll } from "./thread/kill-all.ts";
+import { limit } from "./thread/limit.ts";
 import { list } from "./thread/list.ts";
 import { mode } from "./thread/mode.ts";
 import { model } from "./thread/model.ts";
@@ -20,6 +21,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   mode,
   model,
   compact,
+  limit,
   kill,
   "kill-all": killAll,
 };

@@ -24,12 +24,13 @@ export function drawCard({ ask, onAnswer }: CardOptions): HTMLElement[] {
 }
 
 function drawPermission({ threadId, call }: AskReply, request: Permission): HTMLElement[] {
-  const { plan, trust, description = "", title } = request;
+  const { plan, trust, limit, description = "", title } = request;
   if (plan !== undefined) return [make("h3", "", ["The agent has a plan"]), renderMarkdown(plan)];
   const head = [
-    make("h3", "", ["May the agent do this?"]),
+    make("h3", "", [limit ? "The thread is at its limit" : "May the agent do this?"]),
     make("p", "what", [writeOutHidden(title.replace(/\s+/g, " "))]),
   ];
+  if (limit) return [...head, make("p", "quiet", [description])];
   if (trust) return [...head, longText(description, { isOpen: true })];
   const said =
     description === "" || title.includes(description) ? [] : [make("p", "quiet", [cleanLine(description)])];

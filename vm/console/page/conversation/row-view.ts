@@ -188,4 +188,5 @@ const CONTROLS: Record<EventOf<"control">["op"], string> = {
   mode: "Told to change to mode",
   model: "Told to change to model",
   end_task: "Told to end a background task",
+  limit: "Told other limits",
 };

@@ -1,0 +1,26 @@
+/** The question of a thread that has reached a limit: may it go on with as much again? Pure. */
+import type { EventBody } from "../../shared/agent/events.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { describeLimit, MORE_OPTION, type ReachedLimit, STOP_OPTION } from "../../shared/agent/limits.ts";
+
+/** @param reached by this thread now; it has no open ask of a limit. */
+export function limitAsk(fold: ThreadFold, reached: ReachedLimit): EventBody<"permission_request"> {
+  const { name, allowed, used } = reached;
+  const step = fold.limits[name]?.step ?? allowed;
+  return {
+    type: "permission_request",
+    // The transcript's line that it follows: a runner that was killed before it wrote it asks the same.
+    requestId: `limit-${name}-${fold.seq}`,
+    toolCallId: "",
+    toolName: "Limit",
+    callKey: `limit ${name} ${allowed}`,
+    input: "{}",
+    options: [
+      { optionId: MORE_OPTION, name: `Continue with ${describeLimit(name, step)} more`, kind: "allow_once" },
+      { optionId: STOP_OPTION, name: "Stop here", kind: "reject_always" },
+    ],
+    title: `The thread has reached its limit of ${describeLimit(name, allowed)}. Continue with as much again?`,
+    description: `Used so far: ${describeLimit(name, used)}.`,
+    limit: { name, allowed, used },
+  };
+}

@@ -1,0 +1,48 @@
+/** What people may limit a thread to. */
+import * as z from "zod";
+
+export const LIMIT_NAMES = ["turns", "tokens", "spendUsd", "seconds"] as const;
+export type LimitName = (typeof LIMIT_NAMES)[number];
+
+/** `allowed` in all; a person who lets the thread go on raises it by `step`. */
+export interface Limit {
+  allowed: number;
+  step: number;
+}
+export type Limits = Partial<Record<LimitName, Limit>>;
+
+const whole = (max: number) =>
+  z
+    .number("must be a number")
+    .int("must be a whole number")
+    .positive("must be more than 0")
+    .max(max, `must be at most ${max}`);
+
+/** Of a thread; whichever is reached first makes it ask whether it may go on. */
+const shape = {
+  turns: whole(1_000_000),
+  /** Of the model: input, output, and what it writes to its cache. */
+  tokens: whole(1_000_000_000_000),
+  spendUsd: z
+    .number("must be a number")
+    .min(0.0001, "must be at least 0.0001")
+    .max(1_000_000, "must be at most 1000000"),
+  /** That turns run, without the time that they wait for people. */
+  seconds: whole(365 * 86_400),
+};
+
+export const limitsSchema = z.object({
+  turns: shape.turns.optional(),
+  tokens: shape.tokens.optional(),
+  spendUsd: shape.spendUsd.optional(),
+  seconds: shape.seconds.optional(),
+});
+
+/** Other limits for a thread that goes on: null takes one away, what is not named stays. */
+export const limitChangesSchema = z.strictObject({
+  turns: shape.turns.nullable().optional(),
+  tokens: shape.tokens.nullable().optional(),
+  spendUsd: shape.spendUsd.nullable().optional(),
+  seconds: shape.seconds.nullable().optional(),
+});
+export type LimitChanges = z.infer<typeof limitChangesSchema>;

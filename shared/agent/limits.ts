@@ -1,0 +1,130 @@
+/**
+ * What a thread may use up: turns, tokens, dollars, seconds. Used and allowed are both of the transcript, so they are
+ * the same for runner, sidecar and people, and no restart loses them. Pure.
+ */
+import type { OpenAsk, ThreadFold } from "./fold-types.ts";
+import { LIMIT_NAMES, type LimitChanges, type LimitName, type Limits } from "./limit-schema.ts";
+import type { Usage } from "./values.ts";
+
+export interface ReachedLimit {
+  name: LimitName;
+  allowed: number;
+  used: number;
+}
+
+/** The answer to a limit's ask that lets the thread go on; any other stops it there. */
+export const MORE_OPTION = "more";
+export const STOP_OPTION = "stop";
+
+/**
+ * Dollars for a token of input, while the engine has told no price: only for calls of the model whose cost it took to
+ * its grave. One of the dearer models, so that too much is counted and not too little.
+ */
+const PRICE_USD = 5e-6;
+/** What the other kinds of tokens cost, in tokens of input: so they are priced by those who sell them. */
+const WEIGHTS = { outputTokens: 5, cachedWriteTokens: 1.25, cachedReadTokens: 0.1 };
+
+/** Of a limit, and of what people are shown: what is read from the model's cache again does not count again. */
+export function countTokens({ inputTokens, outputTokens, cachedWriteTokens = 0 }: Usage): number {
+  return inputTokens + outputTokens + cachedWriteTokens;
+}
+
+/** In tokens of input. */
+export function weigh({
+  inputTokens,
+  outputTokens,
+  cachedReadTokens = 0,
+  cachedWriteTokens = 0,
+}: Usage): number {
+  return (
+    inputTokens +
+    WEIGHTS.outputTokens * outputTokens +
+    WEIGHTS.cachedWriteTokens * cachedWriteTokens +
+    WEIGHTS.cachedReadTokens * cachedReadTokens
+  );
+}
+
+/** What the turn has cost that has not ended: what the engine has told of it, and its calls of the model since. */
+export function openUsd({ open, priceUsd }: Pick<ThreadFold, "open" | "priceUsd">): number {
+  return open.toldUsd + weigh(open.unpriced) * (priceUsd ?? PRICE_USD);
+}
+
+/** So much is used up by now. @param nowMs since the epoch: a turn that runs uses up seconds */
+export function usedOf(fold: ThreadFold, nowMs: number): Record<LimitName, number> {
+  const { totals, open, clock } = fold;
+  const runningMs = clock.since === null ? 0 : Math.max(0, nowMs - Date.parse(clock.since));
+  return {
+    turns: totals.begun,
+    tokens: countTokens(totals.usage) + countTokens(open.usage),
+    spendUsd: totals.spendUsd + openUsd(fold),
+    seconds: (clock.ms + runningMs) / 1_000,
+  };
+}
+
+/**
+ * The first limit that keeps the thread from going on. A turn that has begun may end, however many are allowed: only
+ * one that began beyond them may not.
+ */
+export function findReached(fold: ThreadFold, nowMs: number): ReachedLimit | undefined {
+  const used = usedOf(fold, nowMs);
+  for (const name of LIMIT_NAMES) {
+    const allowed = fold.limits[name]?.allowed;
+    if (allowed === undefined) continue;
+    const isReached = name === "turns" && goesOn(fold) ? used[name] > allowed : used[name] >= allowed;
+    if (isReached) return { name, allowed, used: used[name] };
+  }
+  return undefined;
+}
+
+/** The engine would take up a turn, not begin one. */
+function goesOn({ turn, cutOffs, deliveries }: ThreadFold): boolean {
+  return turn !== null || cutOffs.at !== null || deliveries.some(({ status }) => status === "started");
+}
+
+/** Limits as a person or a configuration gives them; null takes one away. */
+export function withLimits(limits: Limits, given: LimitChanges): Limits {
+  const next = { ...limits };
+  for (const name of LIMIT_NAMES) {
+    const value = given[name];
+    if (value === null) delete next[name];
+    else if (value !== undefined) next[name] = { allowed: value, step: value };
+  }
+  return next;
+}
+
+/** What an answer to a limit's ask changes: as much again, and what was stopped is taken up; or it ends there. */
+export function answerLimit(
+  fold: ThreadFold,
+  { limit }: OpenAsk,
+  optionId: string | undefined,
+  ts: string,
+): ThreadFold {
+  if (limit && optionId === MORE_OPTION) {
+    const { step, allowed } = fold.limits[limit.name] ?? { step: limit.allowed, allowed: limit.allowed };
+    const raised = { step, allowed: Math.max(allowed, limit.allowed) + step };
+    const cutOffs = { count: 0, at: fold.cutOffs.at && ts };
+    return { ...fold, limits: { ...fold.limits, [limit.name]: raised }, cutOffs };
+  }
+  return {
+    ...fold,
+    stoppedAt: limit?.name ?? null,
+    cutOffs: { count: 0, at: null },
+    deliveries: fold.deliveries.filter(({ status }) => status !== "started"),
+  };
+}
+
+const UNITS: Record<LimitName, (value: number) => string> = {
+  turns: (value) => plural(value, "turn"),
+  tokens: (value) => plural(value, "token"),
+  spendUsd: (value) => `$${value.toFixed(value < 0.1 ? 4 : 2)}`,
+  seconds: (value) => plural(Math.round(value), "second"),
+};
+
+/** `10 turns`, `$2.00`. */
+export function describeLimit(name: LimitName, value: number): string {
+  return UNITS[name](value);
+}
+
+function plural(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
