@@ -114,7 +114,10 @@ describe("every text, with the longest of every field", () => {
         openingText("terminal", text, text, "12345678901234567890"),
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
         ...listsOf(text),
-        killedText({ killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply),
+        killedText(
+          { killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply,
+          "terminal",
+        ),
         `⚠️ ${errorSentence(new AppError("invalid_request", text))}`,
         ...listNotices(
           {
@@ -161,7 +164,7 @@ describe("every text, with the longest of every field", () => {
         openingText("terminal", text, text, "12345678901234567890"),
         ...listsOf(text),
         threadChoice(agentOf(text)).name,
-        killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply),
+        killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply, "terminal"),
         errorSentence(new AppError("invalid_request", text)),
         describeEnd(threadOf(text, "exited"))?.text ?? "",
       ];

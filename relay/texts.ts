@@ -47,8 +47,10 @@ export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "si
   return name === undefined ? `exit code ${exitCode}` : `exit code ${exitCode} (${name})`;
 }
 
-export function killedText(reply: KillReply): string {
-  const lines = [`⏹ Ended${reply.exitCode === null ? "" : ` with exit code ${reply.exitCode}`}.`];
+/** The exit code of an agent's runner says nothing of the agent. */
+export function killedText(reply: KillReply, type: ThreadType): string {
+  const hasCode = type === "terminal" && reply.exitCode !== null;
+  const lines = [`⏹ Ended${hasCode ? ` with exit code ${reply.exitCode}` : ""}.`];
   if (reply.survivors > 0) {
     lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);
   }

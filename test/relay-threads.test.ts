@@ -1,7 +1,10 @@
 /** What a person sees in a thread: input, output that can do no harm, ends, restarts. */
 import { rmSync } from "node:fs";
+import { request as ask, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
@@ -96,6 +99,56 @@ test("a thread whose end can't be told to whoever ended it is archived all the s
   );
   expect(await statusOf(threadId)).toBe("killed");
 });
+
+test("an end that is read of before the kill has answered is told once", async () => {
+  const other = await startEverything({ vm: STAND_IN_CONFIG, isWithoutRelay: true });
+  const line = await delayKills(other.sidecar.url, 1_500);
+  try {
+    other.relayConfig.vmUrl = line.url;
+    await other.startRelay();
+    const { driver, channelId } = other.discord;
+    const asked = driver.command(other.you, channelId, "agent", {
+      dir: ".",
+      prompt: script("Hi", { text: "Done." }),
+    });
+    const agent = await until("the agent", () => /<#(\d+)>/.exec(asked.find()?.content ?? "")?.[1]);
+    const terminal = await other.openTerminal("cat");
+    await untilStatus(other.sidecar, agent, "idle");
+    for (const threadId of [agent, terminal]) {
+      driver.command(other.you, threadId, "done");
+      await until("the thread to be archived", () => driver.findThread(threadId)?.isArchived === true);
+      const ends = driver.messages(threadId).filter(({ content }) => content.startsWith("⏹"));
+      expect(ends).toHaveLength(1);
+      expect(ends[0]?.content).toMatch(threadId === agent ? /^⏹ Ended\.\n/ : /^⏹ Ended with exit code 143\./);
+    }
+  } finally {
+    await other.close();
+    await line.close();
+  }
+});
+
+/** A way to the sidecar on which the answer to a kill takes longer than any other. */
+async function delayKills(target: string, ms: number): Promise<{ url: string; close: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    const { method = "GET", url = "/", headers } = request;
+    const forward = ask(`${target}${url}`, { method, headers }, (reply) => {
+      const answer = () => reply.pipe(response.writeHead(reply.statusCode ?? 500, reply.headers));
+      if (url.endsWith("/kill")) setTimeout(answer, ms);
+      else answer();
+    });
+    forward.on("error", () => response.destroy());
+    response.on("close", () => forward.destroy());
+    request.pipe(forward);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${port}`, close };
+}
 
 test("a live message that is deleted by hand is replaced", async () => {
   const threadId = await all.openTerminal("echo before; read x; echo after $x; cat");

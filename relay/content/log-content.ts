@@ -105,9 +105,9 @@ export class LogContent implements Content<OutputReply> {
     this.#dropsSurplus = true;
   }
 
-  /** Whoever ends the thread tells it themselves. */
-  silenceEnd(): void {
-    this.#process.silenceEnd();
+  /** True while somebody ends the thread, who tells it themselves. */
+  setEndSilent(isSilent: boolean): void {
+    this.#process.setEndSilent(isSilent);
   }
 
   /** While a flood goes on, or may begin, pages wait that would soon give way to a gap. */

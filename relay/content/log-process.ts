@@ -50,9 +50,9 @@ export class LogProcess {
     this.#small = thread;
   }
 
-  /** Whoever ends the thread tells it themselves. */
-  silenceEnd(): void {
-    this.#isEndSilent = true;
+  /** True while somebody ends the thread, who tells it themselves. */
+  setEndSilent(isSilent: boolean): void {
+    this.#isEndSilent = isSilent;
   }
 
   notices(bells: number, now: number): Notice[] {

@@ -13,7 +13,6 @@ import {
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import { killedText } from "../texts.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { VmThread } from "../threads/vm.ts";
 import {
@@ -215,7 +214,7 @@ async function pressButton(
       case "done": {
         if (!context.threads.has(threadId))
           throw new AppError("thread_ended", "This thread is over already.");
-        await context.endings.kill(threadId, (reply) => interaction.editReply(killedText(reply)));
+        await context.endings.kill(threadId, (text) => interaction.editReply(text));
         return;
       }
       case "send":

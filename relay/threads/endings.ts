@@ -1,7 +1,7 @@
 /** How threads end: killed by a person, gone with their Discord thread, or ended without us. */
 import type { KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { pause } from "../../shared/lifecycle.ts";
+import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
@@ -26,6 +26,7 @@ export interface EndingsOptions {
 
 export class Endings {
   readonly #options: EndingsOptions;
+  readonly #queue = new KeyedQueue();
 
   constructor(options: EndingsOptions) {
     this.#options = options;
@@ -33,21 +34,33 @@ export class Endings {
   }
 
   /**
-   * Kills a thread, shows what it printed last, and archives it.
-   * @param tell answers whoever asked for it. It comes before the thread is archived, because Discord takes no answer
-   * there after that. The thread is archived whether or not the answer gets through: it is over.
+   * Kills a thread, shows what it printed last, and archives it. Of two who kill the same thread the second is told
+   * that it is over.
+   * @param tell gives the text of the end to whoever asked for it. It comes before the thread is archived, because
+   * Discord takes no answer there after that. The thread is archived whether or not the answer gets through.
    * @throws AppError, or what `tell` rejects with
    */
-  async kill(threadId: string, tell: (reply: KillReply) => Promise<unknown>): Promise<KillReply> {
+  kill(threadId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
+    return this.#queue.run(threadId, () => this.#kill(threadId, tell));
+  }
+
+  async #kill(threadId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
     const { vm, threads } = this.#options;
+    const thread = threads.find(threadId);
     threads.setBusy(threadId, true);
+    // Before the sidecar kills it: the poller may read of the end sooner than the answer is here.
+    thread?.setEndSilent(true);
     try {
-      const reply = await vm.thread(threadId).kill();
-      const thread = threads.find(threadId);
-      thread?.silenceEnd();
+      const reply = await vm
+        .thread(threadId)
+        .kill()
+        .catch((error: unknown) => {
+          thread?.setEndSilent(false);
+          throw error;
+        });
       if (thread) await this.#finish(thread);
       try {
-        await tell(reply);
+        await tell(killedText(reply, thread?.type ?? "terminal"));
       } finally {
         await this.#dropAndArchive(threadId);
       }
@@ -60,8 +73,8 @@ export class Endings {
   /** As {@link kill}, told in the thread itself. */
   killAndTell(threadId: string): Promise<KillReply> {
     const delivery = this.#options.threads.find(threadId)?.delivery;
-    return this.kill(threadId, async (reply) => {
-      const told = delivery?.say("killed", { text: killedText(reply), buttons: [] }) ?? Promise.resolve();
+    return this.kill(threadId, async (text) => {
+      const told = delivery?.say("killed", { text, buttons: [] }) ?? Promise.resolve();
       await this.#whereAllowed(threadId, "tell a thread its end", told);
     });
   }

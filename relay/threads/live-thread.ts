@@ -48,8 +48,8 @@ export interface LiveThread {
    * @returns whether it was taken.
    */
   accept(replies: OutputsReply, offset: number): Promise<boolean>;
-  /** Whoever ends the thread tells it themselves. */
-  silenceEnd(): void;
+  /** True while somebody ends the thread, who tells it themselves. */
+  setEndSilent(isSilent: boolean): void;
   /** The name that the sidecar has. */
   title: string;
   /** The status that the sidecar told last. */
@@ -96,7 +96,7 @@ function openTerminal(options: LiveThreadOptions): LiveThread {
     source: "since",
     find: ({ threads }) => threads[threadId],
     accept: ({ threads }, offset) => accept(delivery, threads[threadId], offset),
-    silenceEnd: () => content.silenceEnd(),
+    setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };
 }
 
@@ -119,7 +119,7 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     source: "transcripts",
     find: ({ transcripts }) => transcripts[threadId],
     accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
-    silenceEnd: () => content.silenceEnd(),
+    setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };
 }
 

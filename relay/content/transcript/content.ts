@@ -3,10 +3,9 @@ import { z } from "zod";
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
 import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
-import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
+import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
-import { inline } from "./inline.ts";
 import { PlacedButtons, placedListSchema } from "./placed-buttons.ts";
 import { Receipts } from "./receipts.ts";
 import { findCarrier, ownButtons, renderEntry } from "./render.ts";
@@ -23,13 +22,6 @@ export const transcriptMarkSchema = z.object({
   placed: placedListSchema,
 });
 export type TranscriptMark = z.infer<typeof transcriptMarkSchema> & ContentMark;
-
-const KILLED: Notice = {
-  key: "killed",
-  text: "⏹ This thread was ended.",
-  buttons: DONE_BUTTON,
-  isSilent: true,
-};
 
 export interface TranscriptContentOptions {
   starter: string | undefined;
@@ -52,10 +44,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #seq: number;
   #eventCount = 0;
   #live: Live | undefined;
-  #isKilled = false;
-  #problem: string | null = null;
-  /** Keys of what was told once. */
-  readonly #told = new Set<string>();
+  readonly #ends: EndNotices;
 
   /**
    * @param starter the Discord user who started the thread.
@@ -63,6 +52,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
    */
   constructor({ starter, where, mark }: TranscriptContentOptions) {
     this.#starter = starter;
+    this.#ends = new EndNotices(starter);
     this.#where = where;
     this.#offset = mark?.offset ?? 0;
     this.#seq = (mark?.seq ?? 1) - 1;
@@ -88,8 +78,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
     }
     this.#offset = offset;
     this.#live = live ?? undefined;
-    this.#isKilled = status === "killed";
-    this.#problem = problem;
+    this.#ends.accept({ status, problem });
     this.#forgetOldBytes();
     return Promise.resolve();
   }
@@ -100,7 +89,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   pages(): readonly Page[] {
     const pages = this.#openPages();
     const carrier = this.#carrierKey();
-    if (carrier === undefined && !this.#isKilled) return pages;
+    if (carrier === undefined && !this.#ends.isKilled) return pages;
     const isListed = (key: string) => pages.some((page) => page.key === key);
     return [...this.#placed.pages((key) => key !== carrier && !isListed(key)), ...pages];
   }
@@ -144,18 +133,17 @@ export class TranscriptContent implements Content<TranscriptReply> {
     this.#receipts.given(messageId);
   }
 
-  /** Whoever ends the thread tells it themselves. */
-  silenceEnd(): void {
-    this.#told.add(KILLED.key);
+  /** True while somebody ends the thread, who tells it themselves. */
+  setEndSilent(isSilent: boolean): void {
+    this.#ends.setSilent(isSilent);
   }
 
   notices(): readonly Notice[] {
-    const notices = this.#isKilled ? [KILLED] : this.#problemNotice();
-    return notices.filter(({ key }) => !this.#told.has(key));
+    return this.#ends.list(this.#seq + 1);
   }
 
-  told({ key }: Notice): void {
-    this.#told.add(key);
+  told(notice: Notice): void {
+    this.#ends.told(notice);
   }
 
   mark(): TranscriptMark | undefined {
@@ -197,7 +185,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   /** A thread that was ended has no buttons any more. */
   #carrier(): Entry | undefined {
-    return this.#isKilled ? undefined : findCarrier(this.#story.entries);
+    return this.#ends.isKilled ? undefined : findCarrier(this.#story.entries);
   }
 
   /** The message that has the thread's buttons below it. */
@@ -210,15 +198,6 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #carrierTurn(): number {
     const carrier = this.#carrier();
     return carrier && ownButtons(carrier).length > 0 ? carrier.since : 0;
-  }
-
-  /** Once for each place of the transcript at which the thread got stuck. */
-  #problemNotice(): Notice[] {
-    if (this.#problem === null) return [];
-    const whom = this.#starter === undefined ? "" : `<@${this.#starter}> `;
-    const text = `${whom}⚠️ **The agent can't go on.** ${inline(this.#problem, 1_000)}`;
-    const notice: Notice = { key: `p${this.#seq + 1}`, text, buttons: GO_ON_BUTTON, isSilent: false };
-    return [this.#starter === undefined ? notice : { ...notice, mention: this.#starter }];
   }
 
   #acceptLine(line: string, byte: number, now: number): void {

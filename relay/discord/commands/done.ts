@@ -1,5 +1,4 @@
 import { SlashCommandBuilder } from "discord.js";
-import { killedText } from "../../texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 export const done: Command = {
@@ -10,6 +9,6 @@ export const done: Command = {
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {
     const { threadId } = threadHere(interaction, threads);
-    await endings.kill(threadId, (reply) => interaction.editReply(killedText(reply)));
+    await endings.kill(threadId, (text) => interaction.editReply(text));
   },
 };
