@@ -24,13 +24,23 @@ export async function rowRebuild(folder: string, events: number): Promise<Row[]>
     const projection = new Projection(store);
     const log = createLog("vm", "silent");
     const agent = { threadId: "x", folder: path, fold: emptyFold(), transcriptBytes: 0, projection, log };
-    const startedAt = performance.now();
-    new AgentThread(agent).refresh();
-    const seconds = (performance.now() - startedAt) / 1_000;
+    const built = new AgentThread(agent);
+    const slices: number[] = [];
+    for (let isMore = true; isMore; ) {
+      const startedAt = performance.now();
+      ({ isMore } = built.refresh());
+      slices.push(performance.now() - startedAt);
+    }
+    const seconds = slices.reduce((sum, ms) => sum + ms, 0) / 1_000;
+    const longest = Math.max(...slices);
     const isWhole = store.agents.find("x")?.transcriptBytes === statSync(threadPath(path, "transcript")).size;
     if (!isWhole) throw new Error("not all of the transcript was read");
     const name = `steps rebuilt from ${events} events (s)`;
-    return [{ name, ours: seconds, baseline: undefined, isMet: seconds <= 2, bar: "≤ 2 s" }];
+    return [
+      { name, ours: seconds, baseline: undefined, isMet: seconds <= 2, bar: "≤ 2 s" },
+      // In between others are served.
+      { name: "the longest piece of it (ms)", ours: longest, baseline: undefined, isMet: true, bar: "" },
+    ];
   } finally {
     store.close();
   }

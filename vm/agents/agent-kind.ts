@@ -160,7 +160,7 @@ export class AgentKind implements Kind {
     const { threadId } = thread;
     await runners.endSession(threadId);
     if (isOld(this.#options, thread)) upgrade(this.#options, thread);
-    agents.unwatch(threadId);
+    await agents.unwatch(threadId);
     store.threads.update(threadId, { status: "idle" });
     const agent = store.agents.find(threadId);
     if (agent && agent.transcriptBytes === agent.startedAtBytes && agent.run > 0) {
@@ -193,7 +193,7 @@ export class AgentKind implements Kind {
     if (isOld(this.#options, thread)) {
       upgrade(this.#options, thread);
     } else if (status === "running") {
-      agents.unwatch(threadId);
+      await agents.unwatch(threadId);
       store.threads.update(threadId, { status: "idle" });
     }
     await this.#startIfNeeded(threadId);
@@ -244,7 +244,7 @@ export class AgentKind implements Kind {
       await runners.endAll(threadId); // an engine whose runner died is in no pane's tree
       agents.get(threadId).append([killLine(now())]);
       await runners.runToClose(threadId);
-      agents.refresh(threadId);
+      await agents.catchUp(threadId);
     } catch (error) {
       log.error({ threadId, err: error }, "could not write down a thread's end");
     }

@@ -26,6 +26,8 @@ export class AgentThread {
   readonly #inbox: Inbox;
   #fold: ThreadFold;
   #end: number;
+  /** How far the rows are made anew; what was shown before is shown until they are. */
+  #anew: { fold: ThreadFold; end: number } | undefined;
 
   constructor(options: AgentThreadOptions) {
     this.threadId = options.threadId;
@@ -83,36 +85,40 @@ export class AgentThread {
   }
 
   /**
-   * Reads and stores what the runner has written since; all of it anew if the rows do not fit the transcript.
-   * @returns whether there was anything.
+   * Reads and stores the next of what the runner has written: some milliseconds' work. All of it is read anew if the
+   * rows do not fit the transcript.
+   * @returns whether there is anything new to show, and whether more may be left to read.
    */
-  refresh(): boolean {
+  refresh(): { isNew: boolean; isMore: boolean } {
     const { projection, log } = this.#options;
     const size = transcriptSize(this.folder);
-    const told = this.#end;
-    if (size < this.#end || !projection.fits(this.threadId, this.#fold)) {
+    if (!this.#anew && (size < this.#end || !projection.fits(this.threadId, this.#fold, this.#end))) {
       log.warn(
         { threadId: this.threadId },
         "the rows of an agent thread do not fit its transcript; making them anew",
       );
-      this.#fold = projection.reset(this.threadId);
-      this.#end = 0;
+      this.#anew = { fold: projection.reset(this.threadId), end: 0 };
     }
-    if (size <= this.#end) return false;
-    projection.recall(this.threadId, this.#fold, (ids) => findCalls(this.folder, this.#end, ids));
-    const before = this.#end;
+    if (this.#anew?.end === 0 && projection.removeSome(this.threadId)) return { isNew: false, isMore: true };
+    const from = this.#anew ?? { fold: this.#fold, end: this.#end };
+    projection.recall(this.threadId, from.fold, (ids) => findCalls(this.folder, from.end, ids));
     const onForeign = (byte: number, error: unknown) =>
       log.warn({ threadId: this.threadId, byte, err: error }, "a line of a transcript is no event");
-    for (const { events, end } of readEvents(this.folder, this.#end, onForeign)) {
-      this.#fold = projection.apply(this.threadId, {
-        fold: this.#fold,
-        events,
-        transcriptBytes: end,
-        isNew: end > told,
-      });
-      this.#end = end;
-    }
-    return this.#end > before;
+    const read = readEvents(this.folder, from.end, onForeign);
+    if (!read && !this.#anew) return { isNew: false, isMore: false };
+    const { events, end } = read ?? { events: [], end: from.end };
+    const isWhole = !read || end >= this.#end;
+    const fold = projection.apply(this.threadId, {
+      fold: from.fold,
+      events,
+      isNew: end > this.#end,
+      ...(isWhole && { transcriptBytes: end }),
+    });
+    this.#anew = isWhole ? undefined : { fold, end };
+    if (!isWhole) return { isNew: false, isMore: true };
+    this.#fold = fold;
+    this.#end = end;
+    return { isNew: true, isMore: end < size };
   }
 
   /** Whether a runner has something to do, without anybody doing anything further. */

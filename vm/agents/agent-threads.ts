@@ -1,4 +1,5 @@
 /** The agent threads that are open: loaded when they are needed, read as their transcripts grow. */
+import { setImmediate } from "node:timers/promises";
 import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -10,6 +11,7 @@ import { type OnEvent, Projection } from "./projection.ts";
 
 /** A transcript that is written is read so often, whatever the file system's notifications do. */
 const FALLBACK_INTERVAL_MS = 1_000;
+const NOTHING = { isNew: false, isMore: false };
 
 export interface AgentThreadsOptions {
   store: Store;
@@ -31,10 +33,13 @@ export class AgentThreads {
   readonly #watches = new Map<string, FolderWatch>();
   /** Whose transcript could not be read or stored to its end: they are looked at until it is. */
   readonly #late = new Set<string>();
+  /** Whose transcripts are read on as soon as others were served. */
+  readonly #behind = new Set<string>();
   /** The state that a thread's status file says. */
   readonly #statuses = new Map<string, string>();
   /** Runs while a runner does, or something is late. */
   #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: AgentThreadsOptions) {
     this.#options = options;
@@ -42,7 +47,9 @@ export class AgentThreads {
   }
 
   close(): void {
-    for (const threadId of [...this.#watches.keys()]) this.unwatch(threadId);
+    this.#isClosed = true;
+    for (const threadId of [...this.#watches.keys()]) this.#endWatch(threadId);
+    this.#behind.clear();
     this.#late.clear();
     this.#endTimer();
   }
@@ -93,29 +100,50 @@ export class AgentThreads {
     return this.#watches.has(threadId);
   }
 
-  unwatch(threadId: string): void {
+  /** Resolves when all that the runner has written is stored, unless that fails. */
+  async unwatch(threadId: string): Promise<void> {
     this.#endWatch(threadId);
-    this.refresh(threadId);
+    await this.catchUp(threadId);
   }
 
-  /** Stores what a transcript says that was not read yet. What fails is tried again with the next look. */
+  /** Resolves when all that a transcript says is stored, unless that fails. Others are served meanwhile. */
+  async catchUp(threadId: string): Promise<void> {
+    while (this.#readSome(threadId)) await setImmediate();
+  }
+
+  /**
+   * Stores what a transcript says that was not read yet: some of it at once, the rest when others were served. What
+   * fails is tried again with the next look.
+   */
   refresh(threadId: string): void {
+    if (!this.#readSome(threadId) || this.#behind.has(threadId)) return;
+    this.#behind.add(threadId);
+    void setImmediate().then(() => {
+      if (this.#behind.delete(threadId)) this.refresh(threadId);
+    });
+  }
+
+  /** @returns whether there is more */
+  #readSome(threadId: string): boolean {
+    if (this.#isClosed) return false;
     const { store, folders, log, onChange, onCaughtUp } = this.#options;
     try {
-      const isNew =
-        folders.exists(threadId) && store.agents.find(threadId) !== undefined && this.get(threadId).refresh();
+      const isThere = folders.exists(threadId) && store.agents.find(threadId) !== undefined;
+      const { isNew, isMore } = isThere ? this.get(threadId).refresh() : NOTHING;
       if (isNew) {
         this.#writeStatus(threadId);
         onChange(threadId);
       }
+      if (isMore) return true;
     } catch (error) {
       log.error({ threadId, err: error }, "could not read a transcript; trying again");
       this.#late.add(threadId);
       this.#startTimer();
-      return;
+      return false;
     }
     if (this.#late.delete(threadId) && !this.isWatched(threadId)) onCaughtUp(threadId);
     this.#endTimer();
+    return false;
   }
 
   #writeStatus(threadId: string): void {
@@ -134,6 +162,7 @@ export class AgentThreads {
     this.#endWatch(threadId);
     this.#threads.delete(threadId);
     this.#late.delete(threadId);
+    this.#behind.delete(threadId);
     this.#statuses.delete(threadId);
     this.#projection.forget(threadId);
   }

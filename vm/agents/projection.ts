@@ -28,7 +28,8 @@ export class Projection {
   /**
    * Stores what the events say, all of it or nothing.
    * @param isNew false if the rows are made again from what was stored before.
-   * @param transcriptBytes where the next event begins.
+   * @param transcriptBytes where the next event begins. Without it nothing but the rows is stored: what the thread
+   * came to before is shown until all of them are made.
    * @returns what the transcript comes to now.
    */
   apply(
@@ -38,7 +39,7 @@ export class Projection {
       events,
       transcriptBytes,
       isNew = true,
-    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes: number; isNew?: boolean },
+    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes?: number; isNew?: boolean },
   ): ThreadFold {
     const { agents, steps } = this.#store;
     const seen: [ThreadFold, ThreadEvent][] = [];
@@ -51,6 +52,7 @@ export class Projection {
         if (isNew) seen.push([fold, event]);
         fold = foldEvent(fold, event);
       }
+      if (transcriptBytes === undefined) return fold;
       const status = statusOf(fold);
       const progress = { status, awaiting: awaitingOf(fold), turnCount: fold.turnCount, transcriptBytes };
       agents.setProgress({ threadId, ...progress, fold });
@@ -60,12 +62,17 @@ export class Projection {
     return after;
   }
 
-  /** Whether the rows are those of the transcript that comes to `fold`: an older version's, or lost ones, are not. */
-  fits(threadId: string, fold: ThreadFold): boolean {
+  /**
+   * Whether the rows are those of the transcript that comes to `fold` at `transcriptBytes`: an older version's, lost
+   * ones, or those that were being made anew when a sidecar died, are not.
+   */
+  fits(threadId: string, fold: ThreadFold, transcriptBytes: number): boolean {
     if (this.#fitting.has(threadId)) return true;
     const { steps, asks } = this.#store;
+    const isCutOff = transcriptBytes > 0 && fold.seq === 0;
     const hasSteps = fold.turnCount === 0 || steps.list(threadId, { afterSeq: 0, limit: 1 }).length > 0;
     const fits =
+      !isCutOff &&
       fold.v === FOLD_VERSION &&
       hasSteps &&
       fold.asks.every(({ requestId }) => asks.find(threadId, requestId) !== undefined);
@@ -73,25 +80,22 @@ export class Projection {
     return fits;
   }
 
-  /** Takes back everything that a transcript came to. @returns what an empty one comes to. */
+  /** Begins to make the rows anew. @returns what an empty transcript comes to. */
   reset(threadId: string): ThreadFold {
-    const { agents, steps, asks } = this.#store;
+    const { agents, asks } = this.#store;
     const fold = emptyFold();
     this.forget(threadId);
     this.#store.transaction(() => {
-      steps.removeAll(threadId);
+      agents.setFold(threadId, fold); // a sidecar that finds it with a transcript begins once more
       asks.removeAll(threadId);
-      agents.setProgress({
-        threadId,
-        status: statusOf(fold),
-        awaiting: null,
-        turnCount: 0,
-        transcriptBytes: 0,
-        fold,
-      });
     });
     this.#fitting.add(threadId);
     return fold;
+  }
+
+  /** Removes some of the steps. @returns whether there were any */
+  removeSome(threadId: string): boolean {
+    return this.#store.steps.removeSome(threadId);
   }
 
   /**

@@ -7,15 +7,17 @@ import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 
 const NEWLINE = 0x0a;
+/** Some milliseconds' work: what is read at once is also stored at once, while nobody else is served. */
+const SLICE_BYTES = 64 * 1024;
 
-/** New events in groups, each with the position behind it. */
-export function* readEvents(
+/** The next events, as many as one slice holds, with the position behind them; undefined if there is nothing new. */
+export function readEvents(
   folder: string,
   from: number,
   onForeign: (byte: number, error: unknown) => void,
-): Generator<{ events: ThreadEvent[]; end: number }> {
+): { events: ThreadEvent[]; end: number } | undefined {
   const file = threadPath(folder, "transcript");
-  for (const lines of readLines(file, from)) {
+  for (const lines of readLines(file, from, SLICE_BYTES)) {
     syncData(file);
     const events: ThreadEvent[] = [];
     for (const { text, byte } of lines) {
@@ -27,8 +29,9 @@ export function* readEvents(
       }
     }
     const last = lines.at(-1);
-    yield { events, end: last ? last.byte + last.bytes : from };
+    return { events, end: last ? last.byte + last.bytes : from };
   }
+  return undefined;
 }
 
 /** These tool calls, as they stand in the transcript before `end`. */

@@ -51,6 +51,7 @@ export class AgentTable {
   readonly #number;
   readonly #insert;
   readonly #progress;
+  readonly #fold;
   readonly #runners;
   readonly #takeRun;
   readonly #noteStart;
@@ -68,6 +69,7 @@ export class AgentTable {
          transcript_bytes = @transcriptBytes, fold = @fold, starts_in_vain = 0, problem = NULL
        WHERE thread_id = @threadId`,
     );
+    this.#fold = db.prepare("UPDATE agents SET fold = ? WHERE thread_id = ?");
     this.#takeRun = db.prepare("UPDATE agents SET run = run + 1 WHERE thread_id = ? RETURNING run");
     this.#noteStart = db.prepare("UPDATE agents SET started_at_bytes = transcript_bytes WHERE thread_id = ?");
     this.#setStatus = db.prepare("UPDATE agents SET status = ?, awaiting = NULL WHERE thread_id = ?");
@@ -97,6 +99,11 @@ export class AgentTable {
   /** The transcript has grown: what it comes to now. Whatever stopped runners from starting is over. */
   setProgress(progress: AgentProgress): void {
     this.#progress.run({ ...progress, fold: JSON.stringify(progress.fold) });
+  }
+
+  /** What the transcript comes to so far, if that is not to be shown. */
+  setFold(threadId: string, fold: AgentRow["fold"]): void {
+    this.#fold.run(JSON.stringify(fold), threadId);
   }
 
   /** The number of the runner that is about to be started. */

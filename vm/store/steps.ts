@@ -45,7 +45,7 @@ export class StepTable {
   readonly #list;
   readonly #listBefore;
   readonly #lastTurn;
-  readonly #removeAll;
+  readonly #removeSome;
 
   constructor(db: Database) {
     this.#set = db.prepare(
@@ -68,7 +68,9 @@ export class StepTable {
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT 1`,
     );
-    this.#removeAll = db.prepare("DELETE FROM steps WHERE thread_id = ?");
+    this.#removeSome = db.prepare(
+      "DELETE FROM steps WHERE rowid IN (SELECT rowid FROM steps WHERE thread_id = ? LIMIT 1000)",
+    );
   }
 
   /** Begins a step or changes it. @param seq of the event that says so. */
@@ -90,9 +92,9 @@ export class StepTable {
     });
   }
 
-  /** Before they are made again. */
-  removeAll(threadId: string): void {
-    this.#removeAll.run(threadId);
+  /** Before they are made again; not all at once, since there may be many. @returns whether there were any */
+  removeSome(threadId: string): boolean {
+    return this.#removeSome.run(threadId).changes > 0;
   }
 
   findLastTurn(threadId: string): StepRow | undefined {

@@ -5,11 +5,11 @@ import { type Line, splitLines } from "../../shared/agent/jsonl.ts";
 const READ_BYTES = 256 * 1024;
 
 /** The whole lines from byte `from` on, in groups of what one read gave; nothing if there is no file. */
-export function* readLines(file: string, from: number): Generator<Line[]> {
+export function* readLines(file: string, from: number, readBytes = READ_BYTES): Generator<Line[]> {
   const fd = openIfThere(file);
   if (fd === undefined) return;
   try {
-    const chunk = Buffer.alloc(READ_BYTES);
+    const chunk = Buffer.alloc(readBytes);
     let pending = Buffer.alloc(0);
     for (let start = from; ; ) {
       const length = readSync(fd, chunk, 0, chunk.length, start + pending.length);

@@ -1,0 +1,114 @@
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { emptyFold } from "../../shared/agent/fold.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
+import { makeFolder } from "../../test/support/folders.ts";
+import { until } from "../../test/support/wait.ts";
+import { openStore, type Store } from "../store/store.ts";
+import { AgentThreads } from "./agent-threads.ts";
+import { AgentFolders } from "./folders.ts";
+import { transcriptSize } from "./transcript.ts";
+
+const TURNS = 8_000;
+
+let root: ReturnType<typeof makeFolder>;
+let store: Store;
+let folders: AgentFolders;
+let threads: AgentThreads;
+
+beforeEach(() => {
+  root = makeFolder();
+  store = openStore(":memory:");
+  folders = new AgentFolders(root.path);
+  const command = { dir: ".", path: "/r", command: "go", title: "t", cols: 80, rows: 24, marker: "M=1" };
+  const made = { createdBy: "1", createdAt: 5, agentSession: null };
+  store.threads.insert({ threadId: "a", type: "agent", ...made, ...command });
+  store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });
+  mkdirSync(folders.of("a"));
+  writeFileSync(threadPath(folders.of("a"), "config"), "{}");
+  threads = open();
+});
+
+afterEach(() => {
+  threads.close();
+  store.close();
+  root.remove();
+});
+
+/** As a sidecar that has just started has them. */
+function open(): AgentThreads {
+  const log = pino({ level: "silent" });
+  const [onChange, onCaughtUp, onEvent] = [() => {}, () => {}, () => {}];
+  return new AgentThreads({ store, folders, onChange, onCaughtUp, onEvent, log });
+}
+
+function write(turns: number): void {
+  const ts = new Date(0).toISOString();
+  const lines = Array.from({ length: turns }, (_, i) => {
+    const turnId = `t${i}`;
+    const start = { type: "turn_start", turnId, cause: "task", deliveryIds: [] };
+    const end = { type: "turn_end", turnId, stopReason: "end_turn", durationMs: 1 };
+    return [start, end].map((event, n) => {
+      const seq = 2 * i + n + 1;
+      return `${JSON.stringify({ seq, id: `r${seq}.0`, ts, ...event })}\n`;
+    });
+  });
+  appendFileSync(threadPath(folders.of("a"), "transcript"), lines.flat().join(""));
+}
+
+const stored = () => store.agents.find("a")?.transcriptBytes ?? 0;
+const turns = () => store.steps.list("a", { afterSeq: 0, limit: 100_000 }).length;
+
+test("others are answered while a long transcript is read", async () => {
+  write(TURNS);
+  const server = createServer((_, response) => response.end("here")).listen(0, "127.0.0.1");
+  try {
+    await until("the server", () => server.listening);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    threads.refresh("a");
+    let answers = 0;
+    while (stored() < transcriptSize(folders.of("a"))) {
+      expect(await (await fetch(url)).text()).toBe("here");
+      answers++;
+    }
+    expect(answers).toBeGreaterThan(3);
+    expect(turns()).toBe(TURNS);
+  } finally {
+    server.close();
+  }
+});
+
+test("while lost rows are made anew what was known is shown; a sidecar that dies meanwhile does it again", async () => {
+  write(TURNS);
+  await threads.catchUp("a");
+  const before = store.agents.find("a");
+  while (store.steps.removeSome("a")) {}
+  threads.close();
+
+  threads = open();
+  threads.refresh("a"); // begins, and is cut off
+  threads.close();
+  const { status, turnCount, transcriptBytes } = store.agents.find("a") ?? {};
+  expect({ status, turnCount, transcriptBytes }).toEqual({
+    status: before?.status,
+    turnCount: TURNS,
+    transcriptBytes: transcriptSize(folders.of("a")),
+  });
+  expect(turns()).toBeLessThan(TURNS);
+
+  threads = open();
+  await threads.catchUp("a");
+  expect(turns()).toBe(TURNS);
+  expect(store.agents.find("a")).toEqual(before);
+});
+
+test("half a line at the end is waited for without haste", async () => {
+  write(3);
+  appendFileSync(threadPath(folders.of("a"), "transcript"), '{"seq":7,"id":"r7.0"');
+  await threads.catchUp("a");
+  expect(turns()).toBe(3);
+  expect(stored()).toBeLessThan(transcriptSize(folders.of("a")));
+});
