@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleAgents } from "./agent-bundle.mjs";
 import { bundlePages } from "./page-bundle.mjs";
+import { bundleRelay } from "./relay-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const assets = ["vm/tmux/wrap.sh"];
@@ -45,6 +46,7 @@ try {
 for (const asset of assets) cpSync(join(root, asset), join(fresh, asset), { recursive: true });
 await bundlePages(fresh);
 await bundleAgents(fresh);
+await bundleRelay(fresh);
 chmodSync(join(fresh, "cli/main.js"), 0o755); // package.json's bin
 // As old as the start: what changed during the build is newer, and built the next time.
 writeFileSync(join(fresh, ".built"), "");

@@ -110,7 +110,17 @@ test("a flood takes at most seven messages until its end is shown", async ({ onT
   expect(driver.stats.rateLimited).toBe(0);
 });
 
-test("a restart looks nothing up for threads where nothing has happened, also if none has printed anything", async ({
+/** How many marks the sidecar was given. */
+async function countMarks({ sidecar }: Everything): Promise<number> {
+  const headers = { authorization: `Bearer ${sidecar.token}` };
+  const text = await (await fetch(`${sidecar.url}/metrics`, { headers })).text();
+  const counts = text.matchAll(
+    /_http_request_seconds_count\{method="PUT",route="[^"]*\/delivery".*\} (\d+)$/gm,
+  );
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+test("a restart looks nothing up and keeps nothing for threads where nothing has happened, also if none has printed anything", async ({
   onTestFinished,
 }) => {
   const count = inFull(100, 30);
@@ -123,6 +133,7 @@ test("a restart looks nothing up for threads where nothing has happened, also if
   }
   for (let start = 0; start < 2; start++) {
     driver.stats.reset();
+    const marksBefore = await countMarks(all);
     await all.startRelay();
     // It streams: so it has looked for whatever it wanted to know.
     const [first] = await all.sidecar.client.listThreads();
@@ -131,6 +142,12 @@ test("a restart looks nothing up for threads where nothing has happened, also if
     const lookUps = driver.stats.requests.filter(({ method }) => method === "GET");
     expect(lookUps.map(({ route }) => route)).toHaveLength(lookUps.length);
     expect(lookUps.length, JSON.stringify(driver.stats.byRoute())).toBeLessThanOrEqual(20);
+    // Once this thread's mark is kept, the others' would have been.
+    await until("the mark", async () => {
+      const { delivery, offset } = await all.sidecar.client.getThread(first?.threadId ?? "");
+      return delivery?.offset === offset;
+    });
+    expect((await countMarks(all)) - marksBefore).toBeLessThanOrEqual(3);
     await all.stopRelay();
   }
 }, 120_000);

@@ -7,7 +7,7 @@ import { cpuSeconds } from "../measure.ts";
 import { atMost, type Figure, told } from "./figures.ts";
 import type { Row } from "./load.ts";
 
-const WORKER = fileURLToPath(new URL("../../dist/relay/screenshot/worker.js", import.meta.url));
+const WORKER = fileURLToPath(new URL("../../dist/relay/worker.js", import.meta.url));
 
 export const pictures: Row = async ({ pick }) => {
   const row = "/screenshot of 500 × 200";

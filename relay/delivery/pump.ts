@@ -17,8 +17,8 @@ export interface PumpOptions {
   prepare: () => Promise<void>;
   /** What is to be done next, as it is now. Undefined if all is done. */
   next: () => Step | undefined;
-  /** All is done. */
-  onIdle: () => void;
+  /** All is done. @param hasStepped whether anything was done since the last time. */
+  onIdle: (hasStepped: boolean) => void;
   /** Discord takes nothing: nothing more is tried before {@link Pump.wake}. */
   onRefused: (refusal: Refusal, error: unknown) => void;
   /** The Discord thread is archived. @returns whether it is not any more. */
@@ -71,13 +71,18 @@ export class Pump {
   async #run(): Promise<void> {
     const { log, onIdle } = this.#options;
     const { signal } = this.#stop;
+    let hasStepped = false;
     for (let backoffMs = 0; !signal.aborted; ) {
       this.#isDirty = false;
       try {
         const isAllDone = await this.#step();
         backoffMs = 0;
-        if (!isAllDone) continue;
-        onIdle();
+        if (!isAllDone) {
+          hasStepped = true;
+          continue;
+        }
+        onIdle(hasStepped);
+        hasStepped = false;
         if (!this.#isDirty) return;
       } catch (error) {
         if (signal.aborted) return;

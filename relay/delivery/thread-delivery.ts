@@ -61,6 +61,11 @@ export class ThreadDelivery<Reply> {
   readonly #posts = new Posts();
   #seen: string;
   #isAccepting = false;
+  /**
+   * The mark may say something new. After a start it does not: hundreds of threads that keep at once what the sidecar
+   * has already would hold up all streams.
+   */
+  #hasNews = false;
   /** So many events the mark knows that the sidecar has. */
   #keptEvents: number;
 
@@ -90,7 +95,10 @@ export class ThreadDelivery<Reply> {
     this.#pump = new Pump({
       prepare: () => this.#ledger.settle(),
       next: () => this.#next(),
-      onIdle: () => this.#keeper.soon(),
+      onIdle: (hasStepped) => {
+        if (hasStepped || this.#hasNews) this.#keeper.soon();
+        this.#hasNews = false;
+      },
       onRefused: (refusal, error) => this.#onRefused(refusal, error),
       comeBack: () => this.#comeBack(),
       budget,
@@ -122,6 +130,7 @@ export class ThreadDelivery<Reply> {
     } finally {
       this.#isAccepting = false;
     }
+    this.#hasNews = true;
     this.#pump.wake();
   }
 
