@@ -18,6 +18,7 @@ import { memory } from "./relay/memory.ts";
 import { restart } from "./relay/restart.ts";
 import { pictures } from "./relay/screenshots.ts";
 import { sixtyThreads, tenThreads } from "./relay/steady.ts";
+import { oneTurn, tenTurns } from "./relay/turns.ts";
 
 const isSmoke = process.argv.includes("--smoke");
 const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : undefined;
@@ -36,6 +37,8 @@ const rows: Record<string, Row> = {
   faults,
   restart,
   memory,
+  turn: oneTurn,
+  "ten-turns": tenTurns,
 };
 /** Not in the short form, which takes under a minute: they have short forms of their own among the tests. */
 const LONG = ["closed", "kills", "faults"];

@@ -18,7 +18,7 @@ async function smoke(bench: string): Promise<string> {
 
 test.concurrent.each([
   ["sidecar", 12],
-  ["relay", 24],
+  ["relay", 38],
   ["agents", 8],
 ])("%s: every figure of its short form is there", { timeout: TIMEOUT_MS }, async (bench, figures) => {
   const stdout = await smoke(bench);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type LocalDiscord, runLocalDiscord } from "../../local-discord/run.ts";
+import { STAND_IN } from "../../test/support/agents.ts";
 import { makeRelayProcess, type RelayProcess } from "../../test/support/relay-process.ts";
 import { spawnSidecar } from "../../test/support/sidecar.ts";
 import { findDifference, rowsOfLog, rowsShown } from "../../test/support/streaming.ts";
@@ -44,8 +45,14 @@ export function printer(i: number, intervalMs = 100): string {
   ].join("\n");
 }
 
-export async function withLoad<T>(commands: readonly string[], work: (load: Load) => Promise<T>): Promise<T> {
-  const sidecar = await spawnSidecar({ MAX_THREADS: "200", LOG_LEVEL: "info" });
+/** @param agents the commands are prompts, for the stand-in as the agent. */
+export async function withLoad<T>(
+  commands: readonly string[],
+  work: (load: Load) => Promise<T>,
+  { agents = false }: { agents?: boolean } = {},
+): Promise<T> {
+  const agent = agents ? { AGENT_PROGRAM: STAND_IN } : {};
+  const sidecar = await spawnSidecar({ MAX_THREADS: "200", LOG_LEVEL: "info", ...agent });
   // Only the time between two logins is not Discord's: the relay is restarted again and again.
   const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
   const you = discord.you.id;
@@ -71,7 +78,7 @@ export async function withLoad<T>(commands: readonly string[], work: (load: Load
       const { id } = discord.driver.createThread(you, `thread ${i}`);
       await sidecar.client.createThread({
         threadId: id,
-        type: "terminal",
+        type: agents ? "agent" : "terminal",
         dir: ".",
         command,
         createdBy: you,
