@@ -237,6 +237,30 @@ test("several questions are lists whose choices are kept in the message", async 
   expect(await heard(threadId)).toContain("Auth, Jobs");
 });
 
+test("several questions over a restart of the relay: what was chosen before counts", async () => {
+  const threadId = await open(
+    "Ask",
+    asks(
+      question("Which base?", [option("SQLite"), option("Postgres")]),
+      question("Which place?", [option("Here"), option("There")]),
+    ),
+    { text: "Thanks." },
+  );
+  const ask = await untilMessage(threadId, "Which base?");
+  choose(ask, "Which base?", 1);
+  await until("the choice to be kept", () => labels(ask)[0] === "Send answers");
+  await all.stopRelay();
+  await all.startRelay();
+  choose(ask, "Which place?", 0);
+  const chosen = () => JSON.stringify(now(ask).components).match(/"default":true/g)?.length;
+  await until("both choices", () => chosen() === 2);
+  press(ask, "Send answers");
+  await untilMessage(threadId, /✓ Answered by <@\d+>: Postgres · Here/);
+  await untilMessage(threadId, "Thanks.");
+  expect(await heard(threadId)).toContain("Postgres");
+  expect(messages(threadId).filter(({ content }) => content.includes("Which base?"))).toHaveLength(1);
+});
+
 test("a plan is sent back with words, and approved", async () => {
   const plan = { name: "ExitPlanMode", input: { plan: "# Plan\n1. one" } };
   const threadId = await open("Plan", { tools: [plan] }, { tools: [plan] }, { text: "Go." });

@@ -1,7 +1,10 @@
 /** What needs people: /inbox and the one message a person in the channel, also while the relay is killed. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
-import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
+import { STAND_IN, STAND_IN_CONFIG, script, standIn, untilStatus } from "./support/agents.ts";
+import { makeFolder } from "./support/folders.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { bundleRelay, makeRelayProcess } from "./support/relay-process.ts";
 import { until } from "./support/wait.ts";
@@ -72,6 +75,35 @@ test("an ask stands in the person's message until it is answered, then the end, 
   await all.discord.driver.command(all.you, threadId, "done").reply();
   await until("the message to go", () => needs(all.you).length === 0, { timeoutMs: 60_000 });
   expect(await inboxOf(all.you)).toBe("📭 Nothing needs you.");
+}, 120_000);
+
+test("an agent that can't go on stands in the person's message and in /inbox until it goes on", async () => {
+  const box = makeFolder();
+  closers.push(() => box.remove());
+  const program = join(box.path, "agent");
+  const install = () => writeFileSync(program, `#!/bin/sh\nexec ${STAND_IN} "$@"\n`, { mode: 0o755 });
+  install();
+  await start({ vm: { ...STAND_IN_CONFIG, agent: { ...standIn({ idleSeconds: 1 }), program } } });
+  const threadId = await openAgent(all.you, "Hi", { text: "Hello." });
+  const isAtRest = async () => !(await all.sidecar.client.getThread(threadId)).processRunning;
+  await until("the runner to be gone", isAtRest, { timeoutMs: 30_000 });
+  rmSync(program);
+  all.discord.driver.post(all.you, threadId, script("More", { text: "More done." }));
+  const { number } = await all.sidecar.client.getThread(threadId);
+  const line = `⚠️ **#${number}** <#${threadId}> can't go on: `;
+  const message = await untilNeeds(all.you, line);
+  expect(message).toMatchObject({ isSilent: true, notified: [] });
+  expect(await inboxOf(all.you)).toContain(line);
+  const failure = await until("the failure", () =>
+    all.discord.driver.messages(threadId).find(({ content }) => content.includes("The agent can't go on.")),
+  );
+  expect(failure.buttons.map(({ label }) => label)).toEqual(["Go on", "Steps", "Done"]);
+  install();
+  all.discord.driver.press(all.you, failure.id, "go-on");
+  const later = await untilNeeds(all.you, `✅ **#${number}** <#${threadId}> has finished`);
+  expect(later.id).toBe(message.id);
+  expect(later.content).not.toContain("can't go on");
+  expect(await inboxOf(all.you)).not.toContain("can't go on");
 }, 120_000);
 
 test("two people: each has their own; a stranger has none, and a deleted message comes back with the next change", async () => {
