@@ -4,9 +4,10 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Repo } from "../../shared/api.ts";
+import { findRepository } from "../../shared/git/repository.ts";
 import { Slots, withTimeout } from "../../shared/lifecycle.ts";
 import { isInside } from "./directory.ts";
-import { findDirty, findRepository } from "./git-repository.ts";
+import { findDirty } from "./git-dirty.ts";
 
 const MAX_REPOS = 25;
 const SKIPPED = new Set(["node_modules", ".git"]);

@@ -1,0 +1,71 @@
+/** Finds a directory's git repository by reading its few small files: no process is spawned. */
+import { constants } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+
+export interface Repository {
+  /** The directory where its files are. */
+  path: string;
+  /** Of this worktree: HEAD and index. */
+  gitDir: string;
+  /** Of all its worktrees: objects and refs. */
+  commonDir: string;
+  /** The text of HEAD. */
+  head: string;
+  /** The branch, or the first digits of the commit. */
+  branch: string;
+}
+
+/** The longest path that Linux takes: more is in no file that git wrote. */
+const MAX_POINTER_BYTES = 4_096;
+/** Reads .git itself, no process is spawned; a worktree's .git is a file that names the real folder. */
+export async function findRepository(path: string): Promise<Repository | undefined> {
+  try {
+    let gitDir = join(path, ".git");
+    if ((await stat(gitDir)).isFile()) {
+      gitDir = resolve(path, (await readPointer(gitDir)).replace(/^gitdir: /, ""));
+    }
+    const head = await readPointer(join(gitDir, "HEAD"));
+    const commit = /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 8);
+    const branch = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? commit;
+    // `.invalid` stands in HEAD where refs are kept in a format that is not files.
+    if (branch === undefined || branch === ".invalid") return undefined;
+    return { path, gitDir, commonDir: await findCommonDir(gitDir), head, branch };
+  } catch {
+    return undefined; // not a git directory
+  }
+}
+
+/** The repository whose files `path` is among: its own, or that of the nearest folder above it. */
+export async function findRepositoryOf(path: string): Promise<Repository | undefined> {
+  for (let at = path; ; at = dirname(at)) {
+    const found = await findRepository(at);
+    if (found) return found;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+async function findCommonDir(gitDir: string): Promise<string> {
+  try {
+    return resolve(gitDir, await readPointer(join(gitDir, "commondir")));
+  } catch {
+    return gitDir; // only a linked worktree has that file
+  }
+}
+
+/**
+ * One of git's one-line files. Anybody may have made it: a FIFO would hold the thread that opens it for ever, and
+ * four of them all work on files; a device would never end.
+ */
+export async function readPointer(file: string, maxBytes = MAX_POINTER_BYTES): Promise<string> {
+  if (!(await stat(file)).isFile()) throw new Error(`${file} is not a file`);
+  // It may have become a FIFO since.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error(`${file} is not a file`);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+    return buffer.toString("utf8", 0, bytesRead).trim();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,123 @@
+/** Runs git on a git directory of our own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+
+export interface GitPlace {
+  /** The git directory of our own. */
+  dir: string;
+  worktree: string;
+  /** `PATH` and `HOME` of it are used. */
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface GitCall {
+  input?: Buffer | string;
+  maxBytes?: number;
+  timeoutMs?: number;
+  /** In place of the git directory's own. */
+  indexFile?: string;
+  /** What is longer is cut, not refused. */
+  isCut?: boolean;
+}
+
+/** Git could not do it. `message` is part of a sentence for a person. */
+export class GitError extends Error {
+  readonly reason: "missing" | "slow" | "large" | "failed";
+
+  constructor(reason: GitError["reason"], message: string) {
+    super(message);
+    this.name = "GitError";
+    this.reason = reason;
+  }
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const TIMEOUT_MS = 20_000;
+const MAX_WORDS = 300;
+
+/** In a process group of its own. Its standard error is for the caller to read, its input to end. */
+export function spawnGit({ dir, worktree, env }: GitPlace, args: readonly string[], indexFile?: string) {
+  const home = env["HOME"] ?? "/";
+  return spawn(
+    "git",
+    [
+      ...["-c", `core.excludesFile=${join(home, ".config/git/ignore")}`],
+      ...["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"],
+      ...["--no-optional-locks", "--no-replace-objects", "--no-pager", ...args],
+    ],
+    {
+      // A relative entry of PATH must not lead into the repository, and git lists what is below here if that is in it.
+      cwd: "/",
+      env: {
+        PATH: env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+        HOME: dir,
+        LC_ALL: "C",
+        GIT_DIR: dir,
+        GIT_WORK_TREE: worktree,
+        GIT_CONFIG_NOSYSTEM: "1",
+        GIT_CONFIG_GLOBAL: "/dev/null",
+        GIT_ATTR_NOSYSTEM: "1",
+        GIT_TERMINAL_PROMPT: "0",
+        ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
+      },
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe"],
+    },
+  );
+}
+
+/** Ends git and what it started. */
+export function killGit(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error; // it has just ended
+  }
+}
+
+/** What git puts out. @throws GitError */
+export function runGit(place: GitPlace, args: readonly string[], call: GitCall = {}): Promise<Buffer> {
+  const { input, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, indexFile, isCut = false } = call;
+  const child = spawnGit(place, args, indexFile);
+  return new Promise((resolve, reject) => {
+    let problem: GitError | undefined;
+    const stop = (error?: GitError) => {
+      problem ??= error;
+      killGit(child);
+    };
+    const timer = setTimeout(
+      () => stop(new GitError("slow", `git needs more than ${timeoutMs / 1_000} s`)),
+      timeoutMs,
+    );
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let words = "";
+    let isFull = false;
+    child.stdout.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= maxBytes) return;
+      isFull = true;
+      stop(isCut ? undefined : new GitError("large", `git lists more than ${maxBytes} bytes`));
+    });
+    child.stderr.setEncoding("utf8");
+    child.stderr.on("data", (text: string) => {
+      words = (words + text).slice(0, MAX_WORDS);
+    });
+    child.stdin.on("error", () => undefined); // it has ended before it read everything: `close` says how
+    child.stdin.end(input);
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      problem ??=
+        error.code === "ENOENT"
+          ? new GitError("missing", "git is not installed")
+          : new GitError("failed", error.message);
+    });
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      if (problem) return reject(problem);
+      if (code === 0 || (isCut && isFull)) return resolve(Buffer.concat(chunks).subarray(0, maxBytes));
+      reject(new GitError("failed", `git ${args[0]}: ${words.trim() || `it ended with ${code}`}`));
+    });
+  });
+}

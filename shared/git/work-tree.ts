@@ -1,0 +1,212 @@
+/**
+ * States of a work tree's files, kept as trees in its repository: branch, index, stash and hooks have no part in it.
+ * What git would not add (ignored and untracked), nested repositories and very large files are in no state.
+ */
+import { access, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { checkIndex, makeOwnDir } from "./own-dir.ts";
+import { type BytePath, Folders, joinList, look, splitList, textOf } from "./paths.ts";
+import { findRepositoryOf, type Repository } from "./repository.ts";
+import { GitError, type GitPlace, runGit } from "./run-git.ts";
+
+/** A larger file is in no state. */
+export const MAX_FILE_BYTES = 32 * 1024 * 1024;
+/** Of what is new or changed since the last state. */
+const MAX_NEW_FILES = 50_000;
+const MAX_NEW_BYTES = 512 * 1024 * 1024;
+
+export interface State {
+  /** Git's name of it. */
+  tree: string;
+  /** The text of HEAD. */
+  head: string;
+  /** What is in no state, and why; the first of them. */
+  left: LeftOut[];
+}
+
+export interface LeftOut {
+  path: string;
+  reason: string;
+}
+
+export interface Change {
+  path: BytePath;
+  /** null: the file was not there. */
+  before: Version | null;
+  after: Version | null;
+}
+
+export interface Version {
+  mode: string;
+  object: string;
+}
+
+const MAX_LEFT_OUT = 20;
+
+export class WorkTree {
+  readonly repository: Repository;
+  readonly place: GitPlace;
+
+  private constructor(repository: Repository, place: GitPlace) {
+    this.repository = repository;
+    this.place = place;
+  }
+
+  /**
+   * The work tree that a directory is in.
+   * @param own the git directory of our own, kept over calls
+   * @throws GitError if it is in none, or in one that can't hold states
+   */
+  static async open(directory: string, own: string, env: GitPlace["env"]): Promise<WorkTree> {
+    const repository = await findRepositoryOf(directory);
+    if (!repository) throw new GitError("missing", `${directory} is in no git work tree`);
+    try {
+      await makeOwnDir(repository, own);
+    } catch (error) {
+      throw new GitError("failed", (error as Error).message);
+    }
+    const tree = new WorkTree(repository, { dir: own, worktree: repository.path, env });
+    if (repository.path !== directory && (await tree.#isIgnored(directory)))
+      throw new GitError("missing", `the git work tree ${repository.path} ignores ${directory}`);
+    return tree;
+  }
+
+  /** The files as they are now. @param isFirst looks for files that are ignored, and in the repository all the same */
+  async keep(isFirst = false): Promise<State> {
+    const isForced = isFirst ? await this.#forced() : [];
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#keep(isForced);
+      } catch (error) {
+        // Somebody is writing: a file of the list has gone since.
+        const isOver = tries === 3 || !(error instanceof GitError) || error.reason !== "failed";
+        if (isOver) throw error;
+        await rm(join(this.place.dir, "index.lock"), { force: true });
+      }
+    }
+  }
+
+  async #keep(forced: readonly BytePath[]): Promise<State> {
+    const args = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
+    const listed = new Set([...splitList(await runGit(this.place, args)), ...forced]);
+    const { add, remove, left } = this.#sort(listed);
+    if (add.length > 0) {
+      const input = joinList(add);
+      await runGit(this.place, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], {
+        input,
+      });
+    }
+    if (remove.length > 0) {
+      const input = joinList(remove);
+      await runGit(this.place, ["update-index", "-z", "--force-remove", "--stdin"], { input });
+    }
+    const tree = (await runGit(this.place, ["write-tree"])).toString().trim();
+    const { head } = (await findRepositoryOf(this.repository.path)) ?? this.repository;
+    return { tree, head, left: left.slice(0, MAX_LEFT_OUT) };
+  }
+
+  /** What goes into the state, and what is to be in none. */
+  #sort(listed: Iterable<BytePath>): { add: BytePath[]; remove: BytePath[]; left: LeftOut[] } {
+    const folders = new Folders(this.repository.path);
+    const add: BytePath[] = [];
+    const remove: BytePath[] = [];
+    const left: LeftOut[] = [];
+    let bytes = 0;
+    for (const path of listed) {
+      if (path.endsWith("/")) {
+        left.push({ path: textOf(path), reason: "a repository of its own" });
+        continue;
+      }
+      const found = folders.hasLink(path) ? undefined : look(this.repository.path, path);
+      const isLarge = found?.isFile() && found.size > MAX_FILE_BYTES;
+      if (isLarge) left.push({ path: textOf(path), reason: "larger than 32 MiB" });
+      if (!found || isLarge || !(found.isFile() || found.isSymbolicLink())) remove.push(path);
+      else {
+        add.push(path);
+        bytes += found.size;
+      }
+    }
+    if (add.length > MAX_NEW_FILES || bytes > MAX_NEW_BYTES) {
+      const limit = `${MAX_NEW_FILES} files or ${MAX_NEW_BYTES / 1024 / 1024} MiB`;
+      throw new GitError("large", `more than ${limit} are new or changed at once`);
+    }
+    return { add, remove, left };
+  }
+
+  /** What differs between two states. */
+  async changes(before: string, after: string): Promise<Change[]> {
+    if (before === after) return [];
+    const args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after];
+    const fields = splitList(await runGit(this.place, args));
+    const changes: Change[] = [];
+    for (let i = 0; i + 1 < fields.length; i += 2) {
+      const [oldMode = "", newMode = "", old = "", now = ""] = (fields[i] ?? "").slice(1).split(" ");
+      changes.push({
+        path: fields[i + 1] ?? "",
+        before: versionOf(oldMode, old),
+        after: versionOf(newMode, now),
+      });
+    }
+    return changes;
+  }
+
+  /** Lines that were added and removed between two states; a binary file counts for none. */
+  async count(before: string, after: string): Promise<{ added: number; removed: number }> {
+    if (before === after) return { added: 0, removed: 0 };
+    const args = ["diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv"];
+    const lines = splitList(await runGit(this.place, [...args, before, after]));
+    const sum = (field: number) =>
+      lines.reduce((total, line) => total + (Number(line.split("\t")[field]) || 0), 0);
+    return { added: sum(0), removed: sum(1) };
+  }
+
+  /** What differs between two states, as a patch of at most so many bytes. */
+  async patch(before: string, after: string, maxBytes: number): Promise<Buffer> {
+    const args = ["diff-tree", "-r", "-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv"];
+    const call = { maxBytes, isCut: true };
+    return runGit(this.place, [...args, before, after], call);
+  }
+
+  /** The state `tree` with these files as they are `after`. */
+  async apply(tree: string, changes: readonly Change[]): Promise<string> {
+    const indexFile = join(this.place.dir, "index.apply");
+    await rm(`${indexFile}.lock`, { force: true });
+    await runGit(this.place, ["read-tree", tree], { indexFile });
+    const lines = changes.map(({ path, after }) =>
+      after === null ? `0 ${"0".repeat(tree.length)}\t${path}\0` : `${after.mode} ${after.object}\t${path}\0`,
+    );
+    // What goes first makes room: a folder may have become a file.
+    const input = Buffer.from(lines.sort().join(""), "latin1");
+    const args = ["update-index", "-z", "--add", "--replace", "--index-info"];
+    await runGit(this.place, args, { input, indexFile });
+    return (await runGit(this.place, ["write-tree"], { indexFile })).toString().trim();
+  }
+
+  /** Files that are in the repository though they are ignored. */
+  async #forced(): Promise<BytePath[]> {
+    const { gitDir } = this.repository;
+    const indexFile = join(gitDir, "index");
+    try {
+      await access(indexFile);
+      await checkIndex(gitDir);
+    } catch {
+      return []; // nothing was ever added, or the index is none
+    }
+    const args = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
+    return splitList(await runGit(this.place, args, { indexFile }));
+  }
+
+  async #isIgnored(directory: string): Promise<boolean> {
+    try {
+      await runGit(this.place, ["check-ignore", "-q", "--no-index", directory]);
+      return true;
+    } catch (error) {
+      if (error instanceof GitError && error.reason === "failed") return false;
+      throw error;
+    }
+  }
+}
+
+function versionOf(mode: string, object: string): Version | null {
+  return mode === "000000" ? null : { mode, object };
+}
