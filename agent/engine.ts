@@ -16,7 +16,7 @@ import type { EventBody } from "../shared/agent/events.ts";
 import type { Live, RunnerState } from "../shared/agent/files.ts";
 import type { OpenAsk, RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
-import type { Block, Usage } from "../shared/agent/values.ts";
+import type { Block, ToolKind, Usage } from "../shared/agent/values.ts";
 import type { Brought } from "./trust/brought.ts";
 
 export type Launch = NonNullable<RunnerState["launch"]>;
@@ -24,6 +24,8 @@ export type Launch = NonNullable<RunnerState["launch"]>;
 /** One engine. `State` is plain JSON: what its translation remembers from line to line. */
 export interface Engine<State extends EngineState = EngineState> {
   readonly name: string;
+  /** Whether it asks before and after each call; if not, its whole turn counts as one. */
+  readonly tellsCalls: boolean;
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
   /** What it would load of the thread's directory; undefined if that is nothing. */
@@ -87,6 +89,8 @@ export interface OpenRequest {
   isBeforeCall: boolean;
   /** All calls of a round have ended, and the model is not called again before the answer. */
   isAfterCalls?: boolean;
+  /** Of an ask, and of a hook around a call: what the call is. */
+  call?: { side: "before" | "after" | "ask"; kind: ToolKind; path?: string };
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;

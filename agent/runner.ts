@@ -22,6 +22,8 @@ import { seedText } from "./seed.ts";
 import { engineEnv, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
+import { TurnWatch } from "./turn-watch.ts";
+import { undo } from "./undo/undo.ts";
 import { Waker } from "./waker.ts";
 
 export interface RunnerOptions {
@@ -43,6 +45,7 @@ export class Runner {
   readonly #thread: ThreadFiles;
   readonly #waker: Waker;
   readonly #trust: TrustGate;
+  readonly #turns: TurnWatch;
   #seat: Seat | undefined;
   #diskMs = 0;
 
@@ -53,6 +56,7 @@ export class Runner {
     this.#thread = new ThreadFiles(folder, config, pane);
     this.#waker = new Waker(folder);
     this.#trust = new TrustGate(options);
+    this.#turns = new TurnWatch(options, this.#thread);
   }
 
   get #fold(): ThreadFold {
@@ -74,7 +78,7 @@ export class Runner {
   async #loop(): Promise<void> {
     await this.#attach();
     for (;;) {
-      const isNew = this.#thread.readInbox() || this.#readEngine();
+      const isNew = this.#thread.readInbox() || (await this.#readEngine());
       if (this.#seat && !this.#seat.process.isAlive) await this.#closeSeat(this.#seat.end ?? "crashed");
       this.#checkDisk();
       this.#seat?.lookAtCalls(Date.now());
@@ -102,11 +106,11 @@ export class Runner {
       return;
     }
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
-    while (this.#readEngine()) this.#writeNotes();
+    while (await this.#readEngine()) this.#writeNotes();
     if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
   }
 
-  #readEngine(): boolean {
+  async #readEngine(): Promise<boolean> {
     const seat = this.#seat;
     if (!seat) return false;
     seat.process.flush();
@@ -124,7 +128,7 @@ export class Runner {
       } catch (error) {
         bodies = this.#unreadable(line.text, error, seat);
       }
-      this.#thread.append({ from: "engine", generation, byte: line.byte }, bodies);
+      await this.#turns.append({ from: "engine", generation, byte: line.byte }, bodies);
     }
     if (!isIdle(this.#fold, seat)) seat.idleSinceMs = Date.now();
     return lines.length > 0;
@@ -142,20 +146,25 @@ export class Runner {
   async #act(action: Exclude<Action, { do: "exit" }>): Promise<void> {
     const { engine } = this.#options;
     const seat = this.#seat;
-    if (action.do === "append") return void this.#thread.append(null, action.bodies);
+    if (action.do === "append") return this.#turns.append(null, action.bodies);
     if (action.do === "start") return this.#start();
     if (action.do === "close")
-      return void this.#thread.append(null, this.#closing(this.#fold.isKilled ? "killed" : "crashed"));
+      return this.#turns.append(null, this.#closing(this.#fold.isKilled ? "killed" : "crashed"));
+    if (action.do === "undo") {
+      return void this.#thread.append(null, [await undo(action.control, this.#fold, this.#options)]);
+    }
     if (!seat) return;
     const nowMs = Date.now();
     switch (action.do) {
       case "end":
         return this.#end(seat, action.reason, action.how);
       case "hook":
+        await this.#turns.hook(action.request);
         return seat.send(action.key, engine.letHookGoOn(action.request.requestId), nowMs);
       case "refuse":
         return seat.send(action.key, engine.refuse(action.request.requestId), nowMs);
       case "answer": {
+        await this.#turns.answer(action.request, action.answer);
         const asked = seat.process.output.textAt(action.request.byte, action.request.bytes);
         return seat.send(action.key, engine.answer(action.answer, action.request, asked), nowMs);
       }
@@ -174,14 +183,20 @@ export class Runner {
   }
 
   /** The delivery is on the disk before the engine has it. */
-  #deliver(seat: Seat, { key, deliveryId, messages }: Extract<Action, { do: "deliver" }>): void {
+  async #deliver(
+    seat: Seat,
+    { key, deliveryId, messages }: Extract<Action, { do: "deliver" }>,
+  ): Promise<void> {
     const { folder, engine } = this.#options;
     const { parts, problems } = contentOf(messages, folder, (sha256) => this.#thread.readBlob(sha256));
     if (seat.launch.reseeded && this.#fold.engine?.takenCount === 0) {
       const seed = seedText(this.#thread.said());
       if (seed !== "") parts.unshift({ type: "text", text: seed });
     }
+    const { undone = [] } = this.#fold.deliveries.find((open) => open.deliveryId === deliveryId) ?? {};
+    parts.unshift(...undone.map((text) => ({ type: "text" as const, text })));
     for (const title of problems) this.#thread.append(null, [{ type: "notice", severity: "warning", title }]);
+    if (!seat.state.isBusy) await this.#turns.begin();
     this.#thread.sync();
     const isPlain = messages.some(({ plain }) => plain);
     seat.send(key, engine.deliver(deliveryId, parts, isPlain), Date.now());
@@ -260,8 +275,8 @@ export class Runner {
     if (!seat) return;
     seat.tellToEnd(reason);
     await killMarked(this.#options.folder);
-    while (this.#readEngine()) this.#writeNotes();
-    this.#thread.append(null, this.#closing(reason));
+    while (await this.#readEngine()) this.#writeNotes();
+    await this.#turns.append(null, this.#closing(reason));
     seat.close();
     this.#seat = undefined;
     this.#thread.noteEnd();

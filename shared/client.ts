@@ -8,6 +8,9 @@ import {
   blobReplySchema,
   type ControlRequest,
   controlReplySchema,
+  type DiffQuery,
+  type DiffReply,
+  diffReplySchema,
   type InboxItem,
   type InboxQuery,
   inboxReplySchema,
@@ -159,6 +162,11 @@ export class SidecarClient {
     query: { afterSeq?: number; beforeSeq?: number; limit?: number } = {},
   ): Promise<Step[]> {
     return (await this.#call("GET", `${threadPath(threadId)}/steps`, stepsReplySchema, { query })).steps;
+  }
+
+  /** What an agent's turn changed. */
+  async getDiff(threadId: string, query: DiffQuery = {}): Promise<DiffReply> {
+    return this.#call("GET", `${threadPath(threadId)}/diff`, diffReplySchema, { query });
   }
 
   /**

@@ -9,6 +9,8 @@ import {
   blobReplySchema,
   controlBodySchemas,
   controlReplySchema,
+  diffQuerySchema,
+  diffReplySchema,
   inboxQuerySchema,
   inboxReplySchema,
   stepsQuerySchema,
@@ -69,6 +71,7 @@ const AGENT_CONTROLS = [
   { control: "mode", summary: "Change an agent's permission mode" },
   { control: "model", summary: "Change an agent's model" },
   { control: "limit", summary: "Change what an agent may use up" },
+  { control: "undo", summary: "Put the files back that an agent's turn changed" },
 ] as const;
 
 export const ROUTES: readonly Route[] = [
@@ -240,6 +243,15 @@ export const ROUTES: readonly Route[] = [
   },
   {
     method: "get",
+    path: "/thread/:id/diff",
+    summary: "What an agent's turn changed in its git work tree",
+    query: diffQuerySchema,
+    status: 200,
+    reply: diffReplySchema,
+    errors: ["not_found"],
+  },
+  {
+    method: "get",
     path: "/asks",
     summary: "What agents wait for people to decide, the oldest first",
     status: 200,
@@ -271,7 +283,12 @@ export const ROUTES: readonly Route[] = [
       ...(controlBodySchemas[control] && { body: controlBodySchemas[control] }),
       status: 200,
       reply: controlReplySchema,
-      errors: ["not_found", "unsupported", "thread_ended"],
+      errors: [
+        "not_found",
+        "unsupported",
+        ...(control === "undo" ? (["turn_running"] as const) : []),
+        "thread_ended",
+      ],
     }),
   ),
   {

@@ -1,4 +1,5 @@
 /** Which waiting messages go to the engine together. Pure. */
+import { isCommand } from "../../shared/agent/fold-messages.ts";
 import type { ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
 
 /** One message of the engine's holds so many of ours. */
@@ -19,7 +20,6 @@ export function nextBatch(fold: ThreadFold): WaitingMessage[] {
   return ready.slice(0, Math.min(end < 0 ? ready.length : end, MAX_BATCH));
 }
 
-function isAlone({ plain, content }: WaitingMessage): boolean {
-  const [block] = content;
-  return plain || (block?.type === "text" && block.text.startsWith("/"));
+function isAlone(message: WaitingMessage): boolean {
+  return message.plain || isCommand(message);
 }

@@ -1,7 +1,12 @@
 /** What the runner does next, given what is true now. Pure: the runner acts, reads, and asks again. */
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
-import type { RecordedAnswer, ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
+import type {
+  PendingControl,
+  RecordedAnswer,
+  ThreadFold,
+  WaitingMessage,
+} from "../../shared/agent/fold-types.ts";
 import { findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
@@ -39,6 +44,7 @@ export type EndManner = "gentle" | "saving" | "crash";
 
 export type Action =
   | { do: "append"; bodies: EventBody[] }
+  | { do: "undo"; control: PendingControl }
   | { do: "close" }
   | { do: "start" }
   | { do: "end"; reason: EndReason; how: EndManner }
@@ -68,6 +74,7 @@ export function decide(
   config: ThreadConfig,
   nowMs: number,
 ): Action[] {
+  if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
   if (!running) return decideWithout(fold, nowMs);
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);

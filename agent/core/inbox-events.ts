@@ -42,13 +42,13 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
       return elicitationEvent(line, fold);
     case "control": {
       const { control: op, by, text, turnId, taskId } = line;
-      const value = op === "end_task" ? taskId : undefined;
+      const value = op === "end_task" ? taskId : op === "undo" ? turnId : undefined;
       return {
         type: "control",
         op,
         by,
         ...(text !== undefined && { text }),
-        ...(turnId !== undefined && { turnId }),
+        ...(turnId !== undefined && op !== "undo" && { turnId }),
         ...(value !== undefined && { value }),
       };
     }

@@ -67,6 +67,9 @@ export const answerRequestSchema = z.union([
 export type AnswerRequest = z.infer<typeof answerRequestSchema>;
 export const answerReplySchema = z.object({ answered: z.literal(true) });
 
+/** Of a turn, or of an undo. */
+export const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn, or of an undo");
+
 /** What a person does with a thread while it goes on. */
 export const controlRequestSchema = z.discriminatedUnion("control", [
   /** Ends the turn; `turnId` makes sure that it is the one that the person saw. */
@@ -86,6 +89,8 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
   /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
   z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema, by: sourceSchema }),
+  /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
+  z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional(), by: sourceSchema }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */
@@ -151,6 +156,26 @@ export const blobReplySchema = z.object({
 });
 export type BlobReply = z.infer<typeof blobReplySchema>;
 export const blobNameSchema = str.regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in lower-case hex");
+export const diffQuerySchema = z.strictObject({
+  /** Of a turn, or of an undo; without it the newest turn that changed files. */
+  turnId: turnIdSchema.optional(),
+  /** Bytes of the patch; a longer one is cut. */
+  limit: whole(4 * 1024 * 1024, 1024 * 1024),
+});
+export type DiffQuery = Partial<z.infer<typeof diffQuerySchema>>;
+/** What a turn changed in the work tree, but for what others may have changed. */
+export const diffReplySchema = z.object({
+  turnId: str,
+  fileCount: z.int(),
+  added: z.int(),
+  removed: z.int(),
+  /** The first 1,000. */
+  files: z.array(z.object({ path: str, change: z.enum(["added", "deleted", "changed"]) })),
+  /** As git writes it. */
+  patch: str,
+  isCut: z.boolean(),
+});
+export type DiffReply = z.infer<typeof diffReplySchema>;
 export const inboxQuerySchema = z.strictObject({
   /** Turns that ended in the last so many hours: whoever has not looked by then looks for them. */
   hours: whole(9_999, 24),

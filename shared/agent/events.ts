@@ -10,6 +10,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { LIMIT_NAMES, limitChangesSchema } from "./limit-schema.ts";
+import { turnChangesFields, undoFields } from "./change-fields.ts";
 import {
   blockSchema,
   costSchema,
@@ -75,6 +76,7 @@ export const CONTROL_OPS = [
   "model",
   "end_task",
   "limit",
+  "undo",
 ] as const;
 
 /** By type. */
@@ -149,6 +151,13 @@ const schemas = {
     /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
     cutOffAt: z.iso.datetime().optional(),
   })),
+  /**
+   * What a turn changed in the work tree, written before its end; none if it changed nothing. States of the files
+   * before and after it are kept in the repository, for *Diff* and *Undo*.
+   */
+  turn_changes: event("turn_changes", turnChangesFields),
+  /** What came of undoing a turn's changes, or an earlier undo. Its own id can be undone. */
+  undo: event("undo", undoFields),
   step_start: event("step_start", () => ({
     stepId: str,
     kind: z.enum(["chat", "lock", "compact"]),

@@ -3,8 +3,10 @@ import type { EventOf, ThreadEvent } from "./events.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { withLimits } from "./limits.ts";
+import { undoneText } from "./undone.ts";
 
 const MAX_LAST_WORDS = 400;
+const MAX_UNDONE = 10;
 
 export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
@@ -52,6 +54,8 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return event.status === "in_progress" ? fold : { ...fold, pending: { ...fold.pending, compact: null } };
     case "control":
       return foldControl(fold, event);
+    case "undo":
+      return foldUndo(fold, event);
     case "failure":
       return { ...fold, failure: { code: event.code, message: event.message } };
     default:
@@ -100,6 +104,8 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
       return pend("compact");
     case "end_task":
       return pend("endTask");
+    case "undo":
+      return pend("undo");
     case "pause":
       return { ...fold, isPaused: true };
     case "resume":
@@ -115,6 +121,12 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     case "kill":
       return { ...fold, isKilled: true };
   }
+}
+
+function foldUndo(fold: ThreadFold, event: EventOf<"undo">): ThreadFold {
+  const { undo: _, ...pending } = fold.pending;
+  if (event.status === "refused" || event.files === 0) return { ...fold, pending };
+  return { ...fold, pending, undone: [...(fold.undone ?? []), undoneText(event)].slice(-MAX_UNDONE) };
 }
 
 /** Without a turn's id the interrupt means what runs or is about to. */

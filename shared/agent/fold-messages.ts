@@ -48,17 +48,22 @@ export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
 
 function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly string[]): ThreadFold {
   const isIn = (message: WaitingMessage) => messageIds.includes(message.messageId);
-  const delivery: OpenDelivery = {
-    deliveryId,
-    status: "noted",
-    messages: fold.messages.filter(isIn),
-  };
+  const messages = fold.messages.filter(isIn);
+  const { undone, ...rest } = fold;
+  // Before a command nothing may stand: it would be none any more.
+  const isTold = undone !== undefined && !messages.some(isCommand);
+  const delivery: OpenDelivery = { deliveryId, status: "noted", messages, ...(isTold && { undone }) };
   return {
-    ...fold,
+    ...(isTold ? rest : fold),
     messages: fold.messages.filter((message) => !isIn(message)),
     deliveries: [...fold.deliveries, delivery],
     deliveryIds: [...fold.deliveryIds, deliveryId].slice(-100),
   };
+}
+
+/** Whether the engine reads a message as a command. */
+export function isCommand({ content: [block] }: WaitingMessage): boolean {
+  return block?.type === "text" && block.text.startsWith("/");
 }
 
 function foldUpdate(

@@ -21,6 +21,10 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     }
     case "turn_end":
       return endTurn(fold, event);
+    case "turn_changes": {
+      const turn = fold.turn && { ...fold.turn, hasChanges: true as const };
+      return event.files === 0 ? { ...fold, turn } : { ...fold, turn, lastChanges: event.turnId };
+    }
     case "step_start": {
       const { stepId, kind, title } = event;
       return { ...fold, steps: [...fold.steps, { stepId, kind, title, startedAt: event.ts }] };

@@ -60,7 +60,12 @@ export interface ThreadFold {
     model: PendingControl | null;
     compact: PendingControl | null;
     endTask: PendingControl | null;
+    undo?: PendingControl;
   };
+  /** The newest turn that changed files, and what is undone of it: what *Undo* means if it is given no turn. */
+  lastChanges?: string;
+  /** What was undone since the agent was told last: it is told with the next delivery. */
+  undone?: string[];
   /** What people chose in mid-thread: it holds over restarts of the engine. */
   chosen: { modeId: string | null; model: string | null };
   isPaused: boolean;
@@ -101,6 +106,8 @@ export interface OpenDelivery {
   deliveryId: string;
   status: "noted" | "started";
   messages: WaitingMessage[];
+  /** What stands before the messages: files that were put back. */
+  undone?: string[];
 }
 
 export interface OpenTurn {
@@ -109,6 +116,8 @@ export interface OpenTurn {
   deliveryIds: string[];
   startedAt: string;
   seq: number;
+  /** What it changed is written down. */
+  hasChanges?: true;
 }
 
 export interface OpenStep {

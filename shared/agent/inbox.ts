@@ -43,11 +43,11 @@ export const inboxSchema = z.discriminatedUnion("op", [
     by: sourceSchema,
   }),
   line("control", {
-    control: z.enum(["interrupt", "pause", "resume", "compact", "kill", "end_task"]),
+    control: z.enum(["interrupt", "pause", "resume", "compact", "kill", "end_task", "undo"]),
     by: sourceSchema,
     /** Of compact: what to keep. Of pause and kill: why. */
     text: str.optional(),
-    /** Of interrupt: the turn that is meant; another turn is left alone. */
+    /** Of interrupt: the turn that is meant; another turn is left alone. Of undo: the turn, or the undo. */
     turnId: str.optional(),
     /** Of end_task: the background task. */
     taskId: str.optional(),

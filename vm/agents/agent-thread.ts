@@ -123,7 +123,8 @@ export class AgentThread {
 
   /** Whether a runner has something to do, without anybody doing anything further. */
   needsRunner(nowMs: number): boolean {
-    const { lastInboxId, engine } = this.#fold;
+    const { lastInboxId, engine, pending } = this.#fold;
+    if (pending.undo) return true; // a runner that was killed has not put all files back
     if (this.#inbox.hasLineAfter(lastInboxId?.byte)) return true;
     if (engine?.isUp) return true; // it ends an engine that has nothing to do, and notices one that died
     return nextStep(this.#fold, nowMs) !== "rest";

@@ -4,6 +4,7 @@ import type {
   AskReply,
   BlobReply,
   ControlRequest,
+  DiffReply,
   InboxItem,
   InboxQuery,
   TranscriptReply,
@@ -11,17 +12,18 @@ import type {
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import type { AgentThreads } from "./agent-threads.ts";
+import { readDiff } from "./diff.ts";
 import type { AgentFolders } from "./folders.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
-import { refuseControl } from "./support.ts";
+import { nothingChanged, refuseControl, withTarget } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
 
 export interface AgentsOptions {
@@ -31,14 +33,20 @@ export interface AgentsOptions {
   agents: AgentThreads;
   kind: AgentKind;
   queue: KeyedQueue;
+  /** For git. */
+  threadEnv: Record<string, string>;
   now: () => number;
 }
+
+/** All callers together. */
+const MAX_GITS = 2;
 
 const isTrustAsk = ({ request }: AskReply) => request.type === "permission_request" && request.trust === true;
 const callKeyOf = ({ request }: AskReply) => request.callKey;
 
 export class Agents {
   readonly #options: AgentsOptions;
+  readonly #gits = new Slots(MAX_GITS);
 
   constructor(options: AgentsOptions) {
     this.#options = options;
@@ -73,6 +81,24 @@ export class Agents {
     const blob = await readBlob(this.#options.folders.of(threadId), sha256, { since, limit });
     if (!blob) throw new AppError("not_found", `Thread ${threadId} has no text ${sha256}.`);
     return blob;
+  }
+
+  /** What a turn changed. @throws AppError `not_found` */
+  async readDiff(
+    threadId: string,
+    { turnId, limit }: { turnId?: string | undefined; limit: number },
+  ): Promise<DiffReply> {
+    const { store, threads, threadEnv: env } = this.#options;
+    const { path } = threads.getStored(threadId);
+    const newest = turnId ?? store.agents.find(threadId)?.fold.lastChanges;
+    if (newest === undefined) throw nothingChanged();
+    const { signal } = new AbortController();
+    const diff = await this.#gits.run(
+      () => readDiff({ threadId, path, turnId: newest, maxBytes: limit, env }),
+      signal,
+    );
+    if (!diff) throw new Error("nobody ends the wait for a diff");
+    return diff;
   }
 
   /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */
@@ -166,13 +192,13 @@ export class Agents {
 
   /** @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with */
   async control(threadId: string, request: ControlRequest): Promise<void> {
-    const { queue, kind, folders, now } = this.#options;
+    const { queue, kind, folders, agents, now } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
       const agent = folders.findConfig(threadId)?.agent;
       if (agent) refuseControl(agent, request);
-      const line = controlLine(request, now());
+      const line = controlLine(withTarget(request, agents.get(threadId).fold), now());
       const input = request.control === "resume" ? request.input : undefined;
       if (!input) return kind.append(thread, [line]);
       const { inputId } = input;

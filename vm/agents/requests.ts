@@ -121,6 +121,10 @@ export function controlLine(request: ControlRequest, now: number): InboxLine {
       const { text } = request;
       return { ts, op: "control", control: "compact", by, ...(text === undefined ? {} : { text }) };
     }
+    case "undo": {
+      const { turnId } = request;
+      return { ts, op: "control", control: "undo", by, ...(turnId === undefined ? {} : { turnId }) };
+    }
     case "pause":
     case "resume":
       return { ts, op: "control", control: request.control, by };

@@ -3,6 +3,7 @@ import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** What a program that answers a message and ends is not told. */
@@ -65,6 +66,24 @@ function refuseLimits(engine: AgentConfig["engine"], limits: LimitChanges): void
     throw new AppError("invalid_request", `limits: name at least one of ${LIMIT_NAMES.join(", ")}.`);
   const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
   if (told) throw new AppError("unsupported", `limits.${told}: ${UNTOLD}`);
+}
+
+/**
+ * The request with the turn that it is about: *Undo* without one means the newest that changed files.
+ * @throws AppError `turn_running`, `not_found`
+ */
+export function withTarget(request: ControlRequest, fold: ThreadFold): ControlRequest {
+  if (request.control !== "undo") return request;
+  if (fold.turn !== null) {
+    throw new AppError("turn_running", "The agent is at work: stop it, or wait until its turn has ended.");
+  }
+  const turnId = request.turnId ?? fold.lastChanges;
+  if (turnId === undefined) throw nothingChanged();
+  return { ...request, turnId };
+}
+
+export function nothingChanged(): AppError {
+  return new AppError("not_found", "No turn of this thread has changed a file whose earlier state is kept.");
 }
 
 function definedIn(fields: object): string[] {

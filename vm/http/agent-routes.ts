@@ -6,15 +6,15 @@ import {
   blobNameSchema,
   blobQuerySchema,
   controlRequestSchema,
+  diffQuerySchema,
   inboxQuerySchema,
   stepsQuerySchema,
   transcriptQuerySchema,
 } from "../../shared/agent/api.ts";
+import { CONTROLS } from "../../shared/agent/controls.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { answer, parse, threadRouter, whileOpen } from "./exchange.ts";
-
-const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model", "limit"] as const;
 
 export interface AgentRoutesOptions {
   agents: Agents;
@@ -33,6 +33,9 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   });
   router.get("/thread/:id/steps", (req, res) => {
     answer(res, { steps: agents.listSteps(req.params.id, parse(stepsQuerySchema, req.query)) });
+  });
+  router.get("/thread/:id/diff", async (req, res) => {
+    answer(res, await agents.readDiff(req.params.id, parse(diffQuerySchema, req.query)));
   });
   router.get("/inbox", (req, res) => {
     answer(res, { items: agents.listInbox(parse(inboxQuerySchema, req.query)) });

@@ -52,7 +52,12 @@ export interface Operations {
 
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
   const { threads, agentKind, agentThreads, config } = common;
-  const agents = new Agents({ ...common, agents: agentThreads, kind: agentKind });
+  const agents = new Agents({
+    ...common,
+    agents: agentThreads,
+    kind: agentKind,
+    threadEnv: config.threadEnv,
+  });
   return {
     threads,
     creation: new Creation({ ...common, maxThreads: config.maxThreads }),

@@ -26,6 +26,7 @@ const VERSION_TIMEOUT_MS = 20_000;
 export function claudeEngine(name: string): Engine<ClaudeState> {
   return {
     name,
+    tellsCalls: true,
     check: checkProgram,
     lookAround: ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
     look: async (sessionId, wanted, env) => {

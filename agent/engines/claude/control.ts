@@ -14,13 +14,15 @@ const HOOK_TIMEOUT_SECONDS = 86_400;
 export const BEFORE_CALL = "pre";
 /** The hook after all calls of a round, before the model is called again. */
 export const AFTER_CALLS = "batch";
+/** The hook after each call. */
+export const AFTER_CALL = "post";
 
 export function openLine(): string {
   return controlLine(OPEN_ID, {
     subtype: "initialize",
     hooks: {
       PreToolUse: [{ hookCallbackIds: [BEFORE_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
-      PostToolUse: [{ hookCallbackIds: ["post"], timeout: HOOK_TIMEOUT_SECONDS }],
+      PostToolUse: [{ hookCallbackIds: [AFTER_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolBatch: [{ hookCallbackIds: [AFTER_CALLS], timeout: HOOK_TIMEOUT_SECONDS }],
     },
   });

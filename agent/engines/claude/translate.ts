@@ -7,10 +7,10 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
-import { AFTER_CALLS, BEFORE_CALL } from "./control.ts";
+import { AFTER_CALL, AFTER_CALLS, BEFORE_CALL } from "./control.ts";
 import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
-import { asRecord } from "./tools.ts";
+import { asRecord, kindOf } from "./tools.ts";
 import { assistantLine, streamLine } from "./translate-answer.ts";
 import { replyLine } from "./translate-reply.ts";
 import { resultLine } from "./translate-result.ts";
@@ -102,12 +102,26 @@ function requestLine(
   const isSubagent = asRecord(request.input)["agent_id"] !== undefined;
   const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
   const isAfterCalls = request.callback_id === AFTER_CALLS;
-  const place = { byte: line.byte, bytes: line.bytes };
+  const call = callOf(request);
+  const place = { byte: line.byte, bytes: line.bytes, ...(call && { call }) };
   const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, ...place };
   const next = { ...state, requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
   const plan = state.tools[toolCallId]?.plan;
   return { state: next, events: askEvents(parsed, fold, state.generation, config.dir, plan) };
+}
+
+/** What an ask, and the hooks around a call, say of it. */
+function callOf({ subtype, callback_id, tool_name, input }: ClaudeRequest["request"]): OpenRequest["call"] {
+  const isAsk = subtype === "can_use_tool";
+  if (!isAsk && callback_id !== BEFORE_CALL && callback_id !== AFTER_CALL) return undefined;
+  const side = isAsk ? "ask" : callback_id === BEFORE_CALL ? "before" : "after";
+  const hook = asRecord(input);
+  const name = isAsk ? tool_name : hook["tool_name"];
+  const { file_path, notebook_path } = isAsk ? hook : asRecord(hook["tool_input"]);
+  const path = [file_path, notebook_path].find((value) => typeof value === "string");
+  const kind = kindOf(typeof name === "string" ? name : "");
+  return { side, kind, ...(typeof path === "string" && { path }) };
 }
 
 const KINDS: Record<string, "ask" | "hook"> = { can_use_tool: "ask", hook_callback: "hook" };

@@ -1,0 +1,78 @@
+/** Tells the keeper of turns what happens to calls and turns, before it is written down or goes on. */
+import type { ThreadConfig } from "../shared/agent/config.ts";
+import type { EventBody } from "../shared/agent/events.ts";
+import type { RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
+import type { Engine, Env, OpenRequest, Refusal } from "./engine.ts";
+import type { EventSource } from "./folder/transcript.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import { TurnKeeper } from "./undo/turn-keeper.ts";
+
+export class TurnWatch {
+  readonly #keeper: TurnKeeper;
+  readonly #thread: ThreadFiles;
+  readonly #engine: Engine;
+
+  constructor(
+    options: { folder: string; config: ThreadConfig; engine: Engine; env: Env },
+    thread: ThreadFiles,
+  ) {
+    this.#engine = options.engine;
+    this.#thread = thread;
+    this.#keeper = new TurnKeeper(options, this.#ended);
+  }
+
+  /** A message is about to go in while no turn runs. */
+  async begin(): Promise<void> {
+    if (this.#fold.turn === null) await this.#keeper.begin(this.#ended, !this.#engine.tellsCalls);
+  }
+
+  /** A hook is about to be let go on: the call runs when this resolves, or has run. */
+  async hook({ call, toolCallId }: OpenRequest): Promise<void> {
+    if (call?.side === "before") await this.#keeper.beforeCall({ ...call, toolCallId }, this.#ended);
+    if (call?.side === "after") await this.#keeper.afterCall(toolCallId);
+  }
+
+  /** A person's answer is about to go to the engine. */
+  async answer({ call, toolCallId }: OpenRequest, answer: RecordedAnswer | Refusal): Promise<void> {
+    if (!call || "refusal" in answer || answer.response.kind !== "permission") return;
+    if (answer.response.optionId !== "no") {
+      await this.#keeper.beforeCall({ ...call, toolCallId }, this.#ended);
+    }
+  }
+
+  /** Appends to the transcript; what a turn changed stands before its end. */
+  async append(source: EventSource, bodies: readonly EventBody[]): Promise<void> {
+    if (this.#isOld(source)) return void this.#thread.append(source, bodies);
+    for (const body of bodies) {
+      // What waits for a person does not run.
+      const isAsk = body.type === "permission_request" || body.type === "elicitation_request";
+      const isEnd = body.type === "tool_call_update" && body.status !== "in_progress";
+      if (isAsk || isEnd) await this.#keeper.afterCall(body.toolCallId);
+    }
+    const end = bodies.find((body) => body.type === "turn_end");
+    if (end && !this.#fold.turn?.hasChanges) {
+      const changes = await this.#keeper.end(end.turnId);
+      if (changes) this.#thread.append(null, [changes]);
+    }
+    this.#thread.append(source, bodies);
+    if (end) this.#keeper.close();
+  }
+
+  get #fold(): ThreadFold {
+    return this.#thread.fold;
+  }
+
+  get #ended(): number {
+    return this.#fold.turnCount - (this.#fold.turn ? 1 : 0);
+  }
+
+  /** A runner that attaches reads the engine's output from its begin. */
+  #isOld(source: EventSource): boolean {
+    const last = this.#fold.lastEngineId;
+    if (source?.from !== "engine" || !last) return false;
+    return (
+      source.generation < last.generation ||
+      (source.generation === last.generation && source.byte <= last.byte)
+    );
+  }
+}

@@ -1,0 +1,60 @@
+/** Undoes what a turn changed, or what an earlier undo put back. */
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import type { EventBody } from "../../shared/agent/events.ts";
+import type { PendingControl, ThreadFold } from "../../shared/agent/fold-types.ts";
+import { textOf } from "../../shared/git/paths.ts";
+import { findTurn, forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
+import { restore } from "../../shared/git/restore.ts";
+import { GitError } from "../../shared/git/run-git.ts";
+import { WorkTree } from "../../shared/git/work-tree.ts";
+import type { Env } from "../engine.ts";
+import { ownDir } from "./notes.ts";
+
+const MAX_NAMED = 20;
+
+export interface UndoOptions {
+  folder: string;
+  config: ThreadConfig;
+  env: Env;
+}
+
+/**
+ * Does what a person asked for, and says what came of it. Killed at any moment, it is done again: files that are
+ * back already count as put back, and come to the same end.
+ */
+export async function undo(
+  { seq, by, value: target = "" }: PendingControl,
+  fold: ThreadFold,
+  options: UndoOptions,
+): Promise<EventBody<"undo">> {
+  const base = { type: "undo" as const, undoId: `u${seq}`, target, by };
+  try {
+    if (fold.turn || fold.deliveries.length > 0) throw new GitError("failed", "the agent is at work");
+    return { ...base, status: "completed", ...(await putBack(target, base.undoId, options)) };
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    const nothing = { files: 0, restored: [], left: [], leftCount: 0 };
+    return { ...base, status: "refused", ...nothing, message: error.message };
+  }
+}
+
+async function putBack(target: string, undoId: string, { folder, config, env }: UndoOptions) {
+  const { threadId, dir } = config;
+  const tree = await WorkTree.open(dir, ownDir(folder), env);
+  const kept = await findTurn(tree, threadId, target);
+  if (!kept) throw new GitError("missing", "what the files were before it is not kept any more");
+  const { changes, left } = await restore(tree, await tree.changes(kept.before, kept.after), undoId);
+  if (changes.length > 0) {
+    // What can be undone of the undo are the files that it put back, and no others.
+    const earlier = changes.map(({ path, before }) => ({ path, before: null, after: before }));
+    const before = left.length === 0 ? kept.after : await tree.apply(kept.before, earlier);
+    await keepTurn(tree, threadId, undoId, { before, after: kept.before });
+    await forgetOldTurns(tree, threadId);
+  }
+  return {
+    files: changes.length,
+    restored: changes.slice(0, MAX_NAMED).map(({ path }) => textOf(path)),
+    left: left.slice(0, MAX_NAMED),
+    leftCount: left.length,
+  };
+}
