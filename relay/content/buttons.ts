@@ -52,6 +52,14 @@ export function diffButton(seq: number): readonly Button[] {
   return [{ id: `diff:${seq}`, label: "Diff", style: "secondary" }];
 }
 
+/** Below the end of a turn whose changes git keeps, and below what was undone. @param turnId of the turn, or of the undo */
+export function changesButtons(turnId: string, undo = "Undo"): readonly Button[] {
+  return [
+    { id: `changes:${turnId}`, label: "Diff", style: "secondary" },
+    { id: `undo:${turnId}`, label: undo, style: "secondary" },
+  ];
+}
+
 /** Lets a paused agent go on, with what a person wrote to it. */
 export function resumeButton(messageId: string): readonly Button[] {
   return [{ id: `resume-send:${messageId}`, label: "Resume and send", style: "primary" }];

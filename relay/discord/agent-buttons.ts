@@ -10,7 +10,7 @@ import { answersOf, type Choices, parseState, questionControls } from "../conten
 import type { VmThread } from "../threads/vm.ts";
 import { turnDiff } from "./agent-details.ts";
 import { answerForm, findAsk, questionsOf, reasonForm } from "./agent-forms.ts";
-import { findWholeAsk, wholeAsk } from "./agent-whole.ts";
+import { findWholeAsk, MAX_DIFF_BYTES, wholeAsk, wholeDiff } from "./agent-whole.ts";
 import type { Pressed } from "./buttons.ts";
 import { toComponents } from "./buttons.ts";
 import { END, makePage } from "./commands/thread/history.ts";
@@ -25,7 +25,7 @@ export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
 /** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */
 export function firstAnswer({ kind }: Pressed): "form" | "private reply" | "reply" | "update" {
   if (kind === "form" || kind === "because") return "form";
-  if (kind === "show" || kind === "history" || kind === "diff") return "private reply";
+  if (kind === "show" || kind === "history" || kind === "diff" || kind === "changes") return "private reply";
   return kind === "done" ? "reply" : "update";
 }
 
@@ -42,7 +42,8 @@ export async function pressAgentButton(
     await press(interaction, pressed, thread);
   } catch (error) {
     // Last month's ask: the sidecar has forgotten it, or the whole thread.
-    if (!(error instanceof AppError && error.code === "not_found")) throw error;
+    const isOfAsk = pressed.kind !== "changes" && pressed.kind !== "undo";
+    if (!(isOfAsk && error instanceof AppError && error.code === "not_found")) throw error;
     throw new AppError("ask_ended", "This is of a session that is over, and not asked any more.", {
       cause: error,
     });
@@ -68,6 +69,13 @@ async function press(
       return thread.answerAsk(pressed.requestId, { action: "decline", by });
     case "stop":
       return thread.control({ control: "interrupt", turnId: pressed.turnId, by });
+    case "undo":
+      return thread.control({ control: "undo", turnId: pressed.turnId, by });
+    case "changes":
+      await interaction.editReply(
+        wholeDiff(await thread.getDiff({ turnId: pressed.turnId, limit: MAX_DIFF_BYTES })),
+      );
+      return;
     case "go-on":
       return thread.control({ control: "resume", by });
     case "form":

@@ -1,6 +1,6 @@
 /** What did not fit a message: the whole of it for one person, as text if that is short, as a file if not. */
 
-import type { AskReply } from "../../shared/agent/api.ts";
+import type { AskReply, DiffReply } from "../../shared/agent/api.ts";
 import { detailParts } from "../../shared/agent/detail.ts";
 import { writeOutHidden } from "../../shared/clean-text.ts";
 import { plainParts, renderParts } from "../content/transcript/ask-detail.ts";
@@ -43,6 +43,17 @@ export function wholeAsk({ request, call }: AskReply): WholeReply {
   const isDiff = parts.some(({ language }) => language === "diff");
   const name = request.plan === undefined ? (isDiff ? "ask.diff" : "ask.txt") : "plan.md";
   return whole(inline(request.title, 400), name, plainParts(parts), renderParts(parts, MAX_UNITS));
+}
+
+/** More of a diff is not asked for. */
+export const MAX_DIFF_BYTES = MAX_FILE_BYTES;
+
+/** What a turn changed: in the message if it is short, else as a file. */
+export function wholeDiff({ patch, fileCount, added, removed, isCut }: DiffReply): WholeReply {
+  const count = `${fileCount} ${fileCount === 1 ? "file" : "files"} +${added} −${removed}`;
+  const head = `**${count}**${isCut ? `\nThese are the first ${MAX_DIFF_BYTES} bytes of it.` : ""}`;
+  const part = { name: "", language: "diff", text: patch };
+  return whole(head, "turn.diff", writeOutHidden(patch), renderParts([part], MAX_UNITS));
 }
 
 /** @param shown the same as markdown, if there is a form of it. */

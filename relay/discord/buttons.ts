@@ -30,6 +30,10 @@ export type Pressed =
   | { kind: "diff"; seq: number }
   /** End the turn that the person sees. */
   | { kind: "stop"; turnId: string }
+  /** See what a turn changed. */
+  | { kind: "changes"; turnId: string }
+  /** Put back what it changed. */
+  | { kind: "undo"; turnId: string }
   /** Go on after a failure. */
   | { kind: "go-on" };
 
@@ -85,7 +89,7 @@ export function parseButton(customId: string): Pressed | undefined {
     return { kind, messageId: value };
   if (kind === "go-on") return { kind };
   if (!/^[\w.-]{1,80}$/.test(value)) return undefined;
-  if (kind === "stop") return { kind, turnId: value };
+  if (kind === "stop" || kind === "changes" || kind === "undo") return { kind, turnId: value };
   if (kind === "form" || kind === "decline" || kind === "show") return { kind, requestId: value };
   if (kind === "ask" && detail !== "") return { kind: "permission", requestId: value, optionId: detail };
   if (kind === "because" && detail !== "") return { kind, requestId: value, optionId: detail };

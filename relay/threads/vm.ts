@@ -3,6 +3,8 @@ import type {
   AnswerRequest,
   AskReply,
   ControlRequest,
+  DiffQuery,
+  DiffReply,
   InboxItem,
   Step,
   TranscriptReply,
@@ -162,6 +164,11 @@ export class VmThread {
 
   control(request: ControlRequest): Promise<void> {
     return this.#client.controlAgent(this.threadId, request);
+  }
+
+  /** What a turn of an agent changed. */
+  getDiff(query: DiffQuery): Promise<DiffReply> {
+    return this.#client.getDiff(this.threadId, query);
   }
 
   /** An agent's steps, as the sidecar's client gives them. */

@@ -6,9 +6,9 @@ import type { Live } from "../../../shared/agent/files.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
 import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
-import { PlacedButtons, placedListSchema } from "./placed-buttons.ts";
+import { PlacedButtons, type PlacedTurn, placedListSchema } from "./placed-buttons.ts";
 import { Receipts } from "./receipts.ts";
-import { findCarrier, ownButtons, renderEntry } from "./render.ts";
+import { findCarrier, keptTurn, ownButtons, renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
 export const transcriptMarkSchema = z.object({
@@ -194,10 +194,11 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return carrier && this.#render(carrier, undefined).at(-1)?.key;
   }
 
-  /** The turn whose change the carrier can show, by the event with which it began; 0 if it shows none. */
-  #carrierTurn(): number {
+  /** The turn whose change the carrier can show, as the mark names it. */
+  #carrierTurn(): PlacedTurn {
     const carrier = this.#carrier();
-    return carrier && ownButtons(carrier).length > 0 ? carrier.since : 0;
+    if (!carrier || ownButtons(carrier).length === 0) return 0;
+    return keptTurn(carrier) ?? carrier.since;
   }
 
   #acceptLine(line: string, byte: number, now: number): void {

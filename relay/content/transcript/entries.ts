@@ -54,6 +54,8 @@ export interface TurnEnd {
   contextPercent: number | undefined;
   /** What its edits did; `NO_CHANGE` if it edited nothing. */
   change: Change;
+  /** What it changed in the work tree; undefined if it changed nothing. */
+  changes: EventOf<"turn_changes"> | undefined;
 }
 
 /** The end of a turn without last words. */
@@ -76,6 +78,7 @@ export interface Remark extends EntryBase {
   kind: "remark";
   event:
     | EventOf<"failure">
+    | EventOf<"undo">
     | EventOf<"notice">
     | EventOf<"user_message">
     | EventOf<"message_edit">

@@ -1,18 +1,19 @@
 /** Messages that are done but for the thread's buttons below them: these go when a newer message takes them over. */
 import { z } from "zod";
-import { type Button, diffButton, GO_ON_BUTTON } from "../buttons.ts";
+import { type Button, changesButtons, diffButton, GO_ON_BUTTON } from "../buttons.ts";
 import type { Page } from "../content.ts";
 
-/** A message's key, and the event with which the turn began whose change it can show; 0 if it shows none. */
-const placedSchema = z.tuple([z.string(), z.int().nonnegative()]);
+/** A message's key, and the turn whose change it can show: its id if git keeps it, else the event with which it began; 0 if it shows none. */
+const placedSchema = z.tuple([z.string(), z.int().nonnegative().or(z.string())]);
 export const placedListSchema = z.array(placedSchema).default([]);
 export type PlacedList = z.infer<typeof placedListSchema>;
+export type PlacedTurn = PlacedList[number][1];
 
 /** Two or three at most if all goes well; a mark has room for these. */
 const MAX_PLACED = 20;
 
 export class PlacedButtons {
-  readonly #placed: Map<string, number>;
+  readonly #placed: Map<string, PlacedTurn>;
 
   constructor(placed: PlacedList) {
     this.#placed = new Map(placed);
@@ -23,7 +24,7 @@ export class PlacedButtons {
   }
 
   /** The thread's buttons stand below this message, which is not listed any more. @param turn as in the mark */
-  note(key: string, turn: number): void {
+  note(key: string, turn: PlacedTurn): void {
     this.#placed.set(key, turn);
     for (const oldest of [...this.#placed.keys()].slice(0, -MAX_PLACED)) this.#placed.delete(oldest);
   }
@@ -54,7 +55,8 @@ export class PlacedButtons {
 }
 
 /** As `ownButtons` has them. */
-function buttonsLeft(key: string, turn: number): readonly Button[] {
+function buttonsLeft(key: string, turn: PlacedTurn): readonly Button[] {
   if (key.startsWith("f")) return GO_ON_BUTTON;
+  if (typeof turn === "string") return changesButtons(turn);
   return turn === 0 ? [] : diffButton(turn);
 }

@@ -1,8 +1,16 @@
 /** Entries → pages: what each message of an agent thread says now. Pure. */
+import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { type Change, linesText } from "../../../shared/agent/outcome.ts";
 import { formatDuration } from "../../texts.ts";
-import { type Button, diffButton, GO_ON_BUTTON, type Select, THREAD_BUTTONS } from "../buttons.ts";
+import {
+  type Button,
+  changesButtons,
+  diffButton,
+  GO_ON_BUTTON,
+  type Select,
+  THREAD_BUTTONS,
+} from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
@@ -45,7 +53,17 @@ export function findCarrier(entries: readonly Entry[]): Entry | undefined {
 export function ownButtons(entry: Entry): readonly Button[] {
   if (entry.kind === "remark" && entry.event.type === "failure") return GO_ON_BUTTON;
   const end = entry.kind === "words" || entry.kind === "end" ? entry.end : undefined;
-  return end && end.change.paths.size > 0 ? diffButton(entry.since) : [];
+  if (!end) return [];
+  const kept = keptTurn(entry);
+  if (kept !== undefined) return changesButtons(kept);
+  const isKnown = end.changes !== undefined && end.changes.problem === undefined;
+  return end.change.paths.size > 0 && !isKnown ? diffButton(entry.since) : []; // its edits at least
+}
+
+/** The turn that ended with this entry, if git keeps what it changed. */
+export function keptTurn(entry: Entry): string | undefined {
+  const changes = entry.kind === "words" || entry.kind === "end" ? entry.end?.changes : undefined;
+  return changes && changes.files > 0 ? changes.turnId : undefined;
 }
 
 function buttonsBelow(entry: Entry, { carrier, turnId }: RenderOptions): readonly Button[] {
@@ -54,6 +72,8 @@ function buttonsBelow(entry: Entry, { carrier, turnId }: RenderOptions): readonl
   const stop = isOn ? [{ id: `stop:${turnId}`, label: "Stop", style: "danger" } as const] : [];
   return [...ownButtons(entry), ...stop, ...THREAD_BUTTONS];
 }
+
+type TurnChanges = NonNullable<TurnEnd["changes"]>;
 
 /** The messages of an entry, in order. */
 export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
@@ -200,7 +220,8 @@ function endText(end: TurnEnd): string {
     end.tokens === undefined ? "" : `${formatThousands(end.tokens)} tokens`,
     (end.costUsd ?? 0) < 0.005 ? "" : `$${(end.costUsd ?? 0).toFixed(2)}`,
     end.contextPercent === undefined ? "" : `${end.contextPercent} % of context`,
-    filesText(end.change),
+    end.changes?.problem === undefined && end.changes ? changesText(end.changes) : filesText(end.change),
+    end.changes?.problem === undefined ? "" : `no undo: ${inline(end.changes.problem, 150)}`,
   ];
   const figures = parts.filter((part) => part !== "").join(" · ");
   const how = HOW[end.stopReason];
@@ -210,7 +231,17 @@ function endText(end: TurnEnd): string {
 
 function filesText(change: Change): string {
   const count = change.paths.size;
-  return count === 0 ? "" : `${count} ${count === 1 ? "file" : "files"} ${linesText(change)}`.trim();
+  return count === 0 ? "" : `${countOf(count)} ${linesText(change)}`.trim();
+}
+
+function changesText({ files, added, removed, othersCount = 0 }: TurnChanges): string {
+  const own = files === 0 ? "" : `${countOf(files)} +${added} −${removed}`;
+  const others = othersCount === 0 ? "" : `${countOf(othersCount)} changed by others too`;
+  return [own, others].filter((part) => part !== "").join(" · ");
+}
+
+function countOf(files: number): string {
+  return `${files} ${files === 1 ? "file" : "files"}`;
 }
 
 const HOW: Record<TurnEnd["stopReason"], string> = {
@@ -222,6 +253,38 @@ const HOW: Record<TurnEnd["stopReason"], string> = {
   max_tokens: "⚠️ The answer reached its longest length.",
   max_turn_requests: "⚠️ The turn reached its limit of calls.",
 };
+
+/** Whoever pressed is told: it stands where they look, and can be taken back. */
+function undoPage(event: EventOf<"undo">): Page {
+  const { seq, status, by, files, restored, left, leftCount, message = "", undoId } = event;
+  const key = `z${seq}`;
+  if (status === "refused") return page(key, `⚠️ Nothing was undone: ${inline(message, 500)}.`);
+  const head =
+    files === 0
+      ? "↩ Nothing was undone"
+      : `↩ Undone by ${who(by)}: ${countOf(files)} as before · ${pathList(restored, files)}`;
+  const stay =
+    leftCount === 0
+      ? ""
+      : `\nLeft as they are: ${left
+          .slice(0, MAX_NAMED)
+          .map(({ path, reason }) => `${inline(path, 80)} (${inline(reason, 60)})`)
+          .join(", ")}${moreOf(leftCount)}`;
+  return page(key, head + stay, {
+    buttons: files === 0 ? [] : changesButtons(undoId, "Undo the undo"),
+  });
+}
+
+const MAX_NAMED = 8;
+
+function pathList(paths: readonly string[], count: number): string {
+  const named = paths.slice(0, MAX_NAMED).map((path) => inline(path, 80));
+  return named.join(", ") + moreOf(count);
+}
+
+function moreOf(count: number): string {
+  return count > MAX_NAMED ? ` and ${count - MAX_NAMED} more` : "";
+}
 
 function formatThousands(count: number): string {
   return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
@@ -239,6 +302,8 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
         mention: starter,
       });
     }
+    case "undo":
+      return undoPage(event);
     case "notice": {
       const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
       return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);

@@ -13,6 +13,7 @@ interface OpenTurn {
   seq: number;
   steps: number;
   change: Change;
+  changes?: EventOf<"turn_changes">;
 }
 
 type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since"> : never) : never;
@@ -100,14 +101,28 @@ export class Story {
       case "usage_update":
         this.#contextPercent = event.size > 0 ? Math.round((100 * event.used) / event.size) : undefined;
         return;
+      case "turn_changes":
+        if (this.#turn) this.#turn.changes = event;
+        return;
       case "turn_end":
         this.#endTurn(event);
         return;
+      default:
+        this.#remark(event);
+    }
+  }
+
+  /** What is told outside of turns' steps and words. */
+  #remark(event: ThreadEvent): void {
+    switch (event.type) {
+      case "undo":
       case "failure":
+        this.#push({ kind: "remark", seq: event.seq, event });
+        return;
       case "message_edit":
       case "message_withdraw":
         // Changed in time: the message itself shows it.
-        if (event.type === "failure" || !event.applied) this.#push({ kind: "remark", seq: event.seq, event });
+        if (!event.applied) this.#push({ kind: "remark", seq: event.seq, event });
         return;
       case "notice":
         if (event.severity === "info") this.#line(event.seq, { kind: "remark", text: event.title });
@@ -169,6 +184,7 @@ export class Story {
       costUsd: event.cost?.amount,
       contextPercent: this.#contextPercent,
       change: this.#turn?.change ?? NO_CHANGE,
+      changes: this.#turn?.changes,
     };
     const spoken = this.#spoken;
     this.#spoken = undefined;
