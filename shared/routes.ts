@@ -18,6 +18,7 @@ import {
   transcriptQuerySchema,
   transcriptReplySchema,
 } from "./agent/api.ts";
+import { CONTROL_SUMMARIES, CONTROLS } from "./agent/controls.ts";
 import {
   channelLedgerReplySchema,
   createReplySchema,
@@ -62,17 +63,6 @@ export interface Route {
   errors: readonly ErrorCode[];
   isPublic?: boolean;
 }
-
-const AGENT_CONTROLS = [
-  { control: "interrupt", summary: "End an agent's turn" },
-  { control: "pause", summary: "Hold an agent until it is resumed" },
-  { control: "resume", summary: "Go on after a pause or a failure" },
-  { control: "compact", summary: "Make an agent's context shorter" },
-  { control: "mode", summary: "Change an agent's permission mode" },
-  { control: "model", summary: "Change an agent's model" },
-  { control: "limit", summary: "Change what an agent may use up" },
-  { control: "undo", summary: "Put the files back that an agent's turn changed" },
-] as const;
 
 export const ROUTES: readonly Route[] = [
   {
@@ -275,11 +265,11 @@ export const ROUTES: readonly Route[] = [
     reply: answerReplySchema,
     errors: ["not_found", "already_answered", "ask_ended", "thread_ended"],
   },
-  ...AGENT_CONTROLS.map(
-    ({ control, summary }): Route => ({
+  ...CONTROLS.map(
+    (control): Route => ({
       method: "post",
       path: `/thread/:id/${control}`,
-      summary,
+      summary: CONTROL_SUMMARIES[control],
       ...(controlBodySchemas[control] && { body: controlBodySchemas[control] }),
       status: 200,
       reply: controlReplySchema,

@@ -1,5 +1,6 @@
 /** The command line and agents, against a real sidecar, real tmux and the stand-in engine. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -126,6 +127,25 @@ describe.concurrent("what an agent does", () => {
     follower.stdout?.once("data", () => follower.kill("SIGINT"));
     expect(await new Promise((resolve) => follower.once("close", resolve))).toBe(130);
     expect((await sidecar.client.getThread("left")).status).toBe("waiting");
+  });
+
+  test("diff and undo: what the newest turn changed, put back, and taken back", async () => {
+    const id = "undo";
+    mkdirSync(join(sidecar.reposDir, id));
+    execFileSync("git", ["init", "-q"], { cwd: join(sidecar.reposDir, id) });
+    const number = await openAsking(id, bash("echo one > made"));
+    await cli.ok("approve", number);
+    await untilStatus(sidecar, id, "idle");
+    expect(await cli.ok("tail", id)).toContain(" · 1 file changed +1 −0\n");
+    expect(await cli.ok("diff", number)).toContain("+++ b/made\n@@ -0,0 +1 @@\n+one\n");
+    const { undoId } = (await cli.json("undo", number)) as { undoId: string };
+    expect(existsSync(fileOf(id, "made"))).toBe(false);
+    expect(await cli.ok("undo", "--turn", undoId, number)).toMatch(
+      /^undone: 1 file as before, made \(u\d+\)\n$/,
+    );
+    expect(readFileSync(fileOf(id, "made"), "utf8")).toBe("one\n");
+    const wrong = await cli.run(["diff", "--turn", "e9-9", number]);
+    expect(wrong.stderr).toContain("There is no diff of e9-9");
   });
 
   test("steps: turns, calls and asks, the last so many", async () => {

@@ -1,4 +1,5 @@
 /** A thread's events for people: lines of the pane and of transcript.md. Pure. */
+import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import type { Block, ToolContent } from "../../shared/agent/values.ts";
 
@@ -31,6 +32,10 @@ export function markdownOf(event: ThreadEvent): string {
       return `\n**${event.message}**\n${event.questions.flatMap(({ options }) => options.map(({ label }) => `- ${label}\n`)).join("")}`;
     case "elicitation_response":
       return `\n*${event.action === "accept" ? Object.values(event.content ?? {}).join("; ") : event.action}*\n`;
+    case "turn_changes":
+      return event.problem === undefined ? `\n*${changesText(event)}*\n` : "";
+    case "undo":
+      return `\n*↩ ${undoText(event)}*\n`;
     case "turn_end":
       return turnEnd(event);
     case "compaction_update":

@@ -1,4 +1,5 @@
 /** A transcript's events as lines for a terminal: each is written once and never changed. */
+import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { changeOf, failureOf } from "../../shared/agent/outcome.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
@@ -20,6 +21,7 @@ export class TranscriptText {
   #last: string | undefined;
   /** Of this turn; undefined if its beginning was not read. */
   #steps: number | undefined;
+  #changes = "";
 
   /** @param thread what names it in a command, fit for a shell. */
   constructor(thread: string) {
@@ -70,7 +72,7 @@ export class TranscriptText {
         return [this.#endAsk(event)];
       case "turn_end":
         this.#calls.clear();
-        return endLines(event, this.#steps);
+        return endLines(event, this.#steps, this.#takeChanges());
       case "compaction_update":
         return event.status === "in_progress" ? [] : [`· compaction ${event.status}`];
       case "current_mode_update":
@@ -81,6 +83,11 @@ export class TranscriptText {
         return [
           `· ${event.op}${event.value === undefined ? "" : ` ${cleanLine(event.value)}`} by ${cleanLine(event.by)}`,
         ];
+      case "turn_changes":
+        this.#changes = changesText(event);
+        return [];
+      case "undo":
+        return [`↩ ${undoText(event)} (${cleanLine(event.undoId)}) by ${cleanLine(event.by)}`];
       case "failure":
         return [`! failed: ${cleanLine(event.message)}`];
       case "notice": {
@@ -90,6 +97,13 @@ export class TranscriptText {
       default:
         return []; // says nothing to people
     }
+  }
+
+  /** What the turn changed, for its end. */
+  #takeChanges(): string {
+    const changes = this.#changes;
+    this.#changes = "";
+    return changes;
   }
 
   #endCall(event: EventOf<"tool_call_update">): string[] {
@@ -138,6 +152,7 @@ function closed(reason: string | undefined): string {
 function endLines(
   { stopReason, error, durationMs, usage, cost }: EventOf<"turn_end">,
   steps: number | undefined,
+  changes: string,
 ): string[] {
   const parts = [
     stopReason === "end_turn" ? "" : stopReason.replaceAll("_", " "),
@@ -145,6 +160,7 @@ function endLines(
     durationMs === undefined ? "" : formatDuration(durationMs),
     usage === undefined ? "" : `${usage.inputTokens + usage.outputTokens} tokens`,
     (cost?.amount ?? 0) < 0.005 ? "" : `$${(cost?.amount ?? 0).toFixed(2)}`,
+    changes,
   ].filter((part) => part !== "");
   const failed = error === undefined ? [] : [`! ${cleanLine(error)}`];
   return [...failed, `— ${parts.join(" · ")}`.trimEnd(), ""];

@@ -1,8 +1,28 @@
 /** Which controls an engine knows, and the values that they take. */
 import type { EngineName } from "./config.ts";
 
-export const CONTROLS = ["interrupt", "pause", "resume", "compact", "mode", "model", "limit", "undo"] as const;
+export const CONTROLS = [
+  "interrupt",
+  "pause",
+  "resume",
+  "compact",
+  "mode",
+  "model",
+  "limit",
+  "undo",
+] as const;
 export type Control = (typeof CONTROLS)[number];
+
+export const CONTROL_SUMMARIES: Record<Control, string> = {
+  interrupt: "End an agent's turn",
+  pause: "Hold an agent until it is resumed",
+  resume: "Go on after a pause or a failure",
+  compact: "Make an agent's context shorter",
+  mode: "Change an agent's permission mode",
+  model: "Change an agent's model",
+  limit: "Change what an agent may use up",
+  undo: "Put the files back that an agent's turn changed",
+};
 
 /** A program that answers a message and ends has no mode, no model and no context to speak of. */
 export const ENGINE_CONTROLS: Record<EngineName, readonly Control[]> = {

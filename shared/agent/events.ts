@@ -9,8 +9,8 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { LIMIT_NAMES, limitChangesSchema } from "./limit-schema.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
+import { LIMIT_NAMES, limitChangesSchema } from "./limit-schema.ts";
 import {
   blockSchema,
   costSchema,

@@ -1,4 +1,5 @@
 /** A row of the transcript as an element. Everything foreign becomes text, with nothing hidden in it. */
+import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
@@ -170,6 +171,10 @@ function describe(event: ThreadEvent): string {
       return `Mode ${cleanLine(event.modeId)}${by}`;
     case "config_update":
       return `Model ${cleanLine(event.model ?? "")}${by}`;
+    case "turn_changes":
+      return changesText(event);
+    case "undo":
+      return `${undoText(event)}${by}`;
     case "thread_spawned":
       return `Began thread ${cleanLine(event.title)}`;
     case "thread_ended":
@@ -189,4 +194,5 @@ const CONTROLS: Record<EventOf<"control">["op"], string> = {
   model: "Told to change to model",
   end_task: "Told to end a background task",
   limit: "Told other limits",
+  undo: "Told to undo",
 };

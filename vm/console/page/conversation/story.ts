@@ -147,6 +147,7 @@ export function isTold(event: ThreadEvent): boolean {
     case "elicitation_response":
     case "plan":
     case "turn_end":
+    case "undo":
     case "control":
     case "thread_spawned":
     case "thread_ended":
@@ -159,6 +160,8 @@ export function isTold(event: ThreadEvent): boolean {
     case "tool_call_update":
     case "compaction_update":
       return event.status !== "in_progress";
+    case "turn_changes":
+      return event.problem === undefined;
     case "turn_start":
       return event.cause !== "message";
     case "engine_end":
