@@ -2,8 +2,8 @@
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
-import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** What a program that answers a message and ends is not told. */
