@@ -131,7 +131,7 @@ describe("readLog", () => {
       chunk: { text: "" },
       end: 0,
     });
-    expect(sizeOfLog(none)).toEqual({ end: 0, diskBytes: 0, inode: 0, isFile: false });
+    expect(sizeOfLog(none)).toEqual({ end: 0, diskBytes: 0, inode: 0, isFile: false, modifiedAt: 0 });
     expect(readLogTail(none, 5)).toBe("");
   });
 

@@ -41,14 +41,22 @@ export interface LogSize {
   /** 0 if there is nothing. */
   inode: number;
   isFile: boolean;
+  /** When it was written last, in milliseconds since 1970; 0 if it is no file. */
+  modifiedAt: number;
 }
 
 /** Its length and what it takes on disk; a log that is not there, or is no file, is empty. */
 export function sizeOfLog(file: string): LogSize {
   const stat = statSync(file, { throwIfNoEntry: false });
-  if (!stat) return { end: 0, diskBytes: 0, inode: 0, isFile: false };
-  if (!stat.isFile()) return { end: 0, diskBytes: 0, inode: stat.ino, isFile: false };
-  return { end: stat.size, diskBytes: stat.blocks * 512, inode: stat.ino, isFile: true };
+  if (!stat) return { end: 0, diskBytes: 0, inode: 0, isFile: false, modifiedAt: 0 };
+  if (!stat.isFile()) return { end: 0, diskBytes: 0, inode: stat.ino, isFile: false, modifiedAt: 0 };
+  return {
+    end: stat.size,
+    diskBytes: stat.blocks * 512,
+    inode: stat.ino,
+    isFile: true,
+    modifiedAt: stat.mtimeMs,
+  };
 }
 
 /** @throws AppError `unavailable` if something else is in the log's place. */

@@ -13,18 +13,23 @@ import type { Threads } from "./threads.ts";
 const BUSY_SHARE = 0.1;
 /**
  * An answer that took the server so much CPU time was held up. A flood of lines, a full-screen program that redraws
- * 500 × 200 cells without end, or a loop of `clear` hold it for at most 10 ms.
+ * 500 × 200 cells without end, or a loop of `clear` hold it for at most 10 ms; a terminal that is held small still can
+ * for 110 ms, and no large one must be blamed for that.
  */
-const LONG_HOLD_MS = 80;
-/** So long it must have been held by one answer after the other. */
-const ENOUGH_HOLD_MS = 500;
+const LONG_HOLD_MS = 250;
+/** So long it must have been held, by one answer or by one after the other. */
+const ENOUGH_HOLD_MS = 300;
 /**
  * Many small floods hold up an answer too, each for a moment. They print much meanwhile: the dearest costs 0.4 µs a
  * byte, a loop of `clear` 4 µs, a program that does nothing but fill 500 × 200 cells 180 µs.
  */
 const DEAR_US_PER_BYTE = 15;
+/** While tmux is held up, what a program prints reaches its log seconds later. */
+const LATELY_MS = 5_000;
 /** Of a log's end, to see what a program prints. */
 const LOOK_BYTES = 4_096;
+/** What is dear is short: so many escapes are in it at the least. */
+const MIN_ESCAPES = LOOK_BYTES / 20;
 const ESC = 0x1b;
 
 export interface WatchdogOptions {
@@ -33,6 +38,7 @@ export interface WatchdogOptions {
   files: ThreadFiles;
   threads: Threads;
   log: Log;
+  now: () => number;
 }
 
 /**
@@ -48,7 +54,7 @@ export class Watchdog {
     this.#options = options;
   }
 
-  /** To be called about twice a second. @throws AppError `unavailable` */
+  /** To be called some times a second. @throws AppError `unavailable` */
   async look(): Promise<void> {
     const { store, tmux, threads, log } = this.#options;
     const running = store.threads.list("open").filter(({ status }) => status === "running");
@@ -56,12 +62,12 @@ export class Watchdog {
     const before = this.#endsOf(running);
     const heldMs = await this.#measureHold();
     if (heldMs === undefined) return;
-    const after = this.#endsOf(running);
-    const grown = running.map((thread, i) => ({ thread, bytes: (after[i] ?? 0) - (before[i] ?? 0) }));
-    const bytes = grown.reduce((sum, one) => sum + Math.max(0, one.bytes), 0);
+    const bytes = this.#endsOf(running).reduce(
+      (sum, end, i) => sum + Math.max(0, end - (before[i] ?? end)),
+      0,
+    );
     if (heldMs * 1_000 < bytes * DEAR_US_PER_BYTE) return;
-    const printing = grown.filter((one) => one.bytes > 0 && isLarge(one.thread)).map(({ thread }) => thread);
-    const dearest = await this.#findDearest(printing);
+    const dearest = await this.#findDearest(running.filter(isLarge));
     if (!dearest) return;
     const { threadId, cols, rows } = dearest;
     await threads.holdSmall(threadId);
@@ -78,15 +84,14 @@ export class Watchdog {
     return this.#last.cpuMs - cpuMs > (this.#last.at - at) * BUSY_SHARE;
   }
 
-  /** Undefined as soon as an answer was not held up. At least two: one alone may have met a single long thing. */
+  /** Undefined as soon as an answer was not held up. */
   async #measureHold(): Promise<number | undefined> {
-    let heldMs = 0;
-    for (let answers = 0; answers < 2 || heldMs < ENOUGH_HOLD_MS; answers++) {
-      const answerMs = await this.#options.tmux.measureHold();
-      if (answerMs < LONG_HOLD_MS) return undefined;
+    for (let heldMs = 0; ; ) {
+      const answerMs = await this.#options.tmux.measureHold(ENOUGH_HOLD_MS - heldMs);
       heldMs += answerMs;
+      if (heldMs >= ENOUGH_HOLD_MS) return heldMs;
+      if (answerMs < LONG_HOLD_MS) return undefined;
     }
-    return heldMs;
   }
 
   #endsOf(threads: readonly StoredThread[]): number[] {
@@ -94,20 +99,19 @@ export class Watchdog {
     return threads.map(({ threadId, logBase }) => logBase + sizeOfLog(logs.path(threadId)).end);
   }
 
-  /**
-   * Of several, one at a time, since each of them may be innocent: the one with the most cells to draw for what it
-   * prints. What is dear is short, and so comes with many escapes.
-   */
+  /** Of those that printed lately, one at a time: the one with the most cells to draw for what it prints. */
   async #findDearest(threads: readonly StoredThread[]): Promise<StoredThread | undefined> {
-    const { logs } = this.#options.files;
+    const { files, now } = this.#options;
+    const { logs } = files;
     const rated = [];
     for (const thread of threads) {
       const file = logs.path(thread.threadId);
-      const { end } = sizeOfLog(file);
+      const { end, modifiedAt } = sizeOfLog(file);
+      if (modifiedAt < now() - LATELY_MS) continue;
       const position = Math.max(0, end - LOOK_BYTES);
       const printed = await readBytes(file, { position, length: LOOK_BYTES, end });
       const escapes = printed.filter((byte) => byte === ESC).length;
-      rated.push({ thread, cost: (1 + escapes) * thread.cols * thread.rows });
+      if (escapes >= MIN_ESCAPES) rated.push({ thread, cost: escapes * thread.cols * thread.rows });
     }
     return rated.sort((one, other) => other.cost - one.cost)[0]?.thread;
   }

@@ -26,7 +26,7 @@ const CHANGE_INTERVAL_MS = 200;
 /** What failed is tried again after this time, without anybody's doing. */
 const TROUBLE_INTERVAL_MS = 1_000;
 const KEEPER_INTERVAL_MS = 1_000;
-const WATCHDOG_INTERVAL_MS = 500;
+const WATCHDOG_INTERVAL_MS = 250;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
 const TOTAL_INTERVAL_MS = 10_000;
 

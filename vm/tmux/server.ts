@@ -1,4 +1,5 @@
 /** Our tmux server, as the threads use it: sessions and their panes are made, found, changed and ended here. */
+import { pause } from "../../shared/lifecycle.ts";
 import { findCpuMs } from "../processes/processes.ts";
 import { type ConnectionListeners, type ConnectionOptions, TmuxConnection } from "./connection.ts";
 import { TmuxError } from "./control-client.ts";
@@ -14,6 +15,7 @@ export type TmuxListeners = Omit<ConnectionListeners, "onConnected"> & { onConne
 const NEEDS_A_LOOK = "#{||:#{pane_dead},#{==:#{pane_pipe},0}}";
 
 const PING = "display-message -p x";
+const HOLD_LOOK_MS = 50;
 
 export class TmuxServer {
   readonly #connection: TmuxConnection;
@@ -167,14 +169,22 @@ export class TmuxServer {
   }
 
   /**
-   * How long the server was busy with other things before it answered, in its own CPU time, which other processes of
-   * the machine do not lengthen.
+   * How long the server is busy with other things before it answers, in its own CPU time, which other processes of the
+   * machine do not lengthen. Its answer is not waited for any longer than `enoughMs` of that.
    * @throws AppError `unavailable` if it does not answer for seconds.
    */
-  async measureHold(): Promise<number> {
+  async measureHold(enoughMs: number): Promise<number> {
     const before = this.findCpuMs() ?? 0;
-    await this.#connection.runPatiently([PING]);
-    return (this.findCpuMs() ?? 0) - before;
+    let isAnswered = false;
+    const answer = this.#connection.runPatiently([PING]).finally(() => {
+      isAnswered = true;
+    });
+    answer.catch(() => undefined); // if nobody waits for it any more
+    for (;;) {
+      await Promise.race([answer, pause(HOLD_LOOK_MS)]);
+      const heldMs = (this.findCpuMs() ?? 0) - before;
+      if (isAnswered || heldMs >= enoughMs) return heldMs;
+    }
   }
 
   /** A round trip: the server has gone through its event loop when this returns. */
