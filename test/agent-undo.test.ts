@@ -155,3 +155,22 @@ test("in the middle of a rebase, and after the folder is gone, an undo is refuse
   expect(await undo(thread, turnId)).toMatchObject({ status: "refused" });
   expect(read(thread, "a")).toBe("2\n");
 });
+
+test("an undo whose runner is killed in the middle is finished by the next one", async () => {
+  const count = 400;
+  const names = Array.from({ length: count }, (_, i) => `f${i}`);
+  const thread = repository(Object.fromEntries(names.map((name) => [name, "1\n"])));
+  const { turnId } = await turn(thread, "for f in f*; do echo 2 > $f; done");
+  const countBack = () => names.filter((name) => read(thread, name) === "1\n").length;
+  thread.control("undo", { turnId });
+  if (!thread.runner) thread.start();
+  await until("some files to be back", () => countBack() > 10);
+  thread.killRunner();
+  await thread.runnerDied();
+  expect(thread.of("undo")).toEqual([]);
+  expect(countBack()).toBeLessThan(count);
+  thread.start();
+  expect(await thread.event("undo")).toMatchObject({ status: "completed", files: count, left: [] });
+  expect(countBack()).toBe(count);
+  expect(git(thread, "status", "--porcelain")).toBe("");
+});

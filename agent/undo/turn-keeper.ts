@@ -66,7 +66,7 @@ export class TurnKeeper {
     try {
       if (this.#lasting !== undefined) throw new GitError("failed", this.#lasting);
       const tree = await this.#open();
-      const { tree: before, left } = await tree.keep(true);
+      const { tree: before, left } = await tree.keep();
       const { path: root } = tree.repository;
       this.#write({ ...base, root, before, last: before, leftOut: left });
     } catch (error) {

@@ -56,7 +56,7 @@ function standing(): string {
 
 async function turn(change: () => void): Promise<{ tree: WorkTree; before: string; after: string }> {
   const tree = await open();
-  const before = await tree.keep(true);
+  const before = await tree.keep();
   change();
   const after = await tree.keep();
   return { tree, before: before.tree, after: after.tree };
@@ -187,7 +187,7 @@ test("a sub-folder's repository is left alone and named; so are very large files
   git("sparse-checkout", "set", "--no-cone", "/kept/", "/huge", "/inner/");
   execFileSync("truncate", ["-s", "40M", join(root, "huge")]);
   const tree = await open();
-  const { tree: before, left } = await tree.keep(true);
+  const { tree: before, left } = await tree.keep();
   expect(left).toEqual([
     { path: "huge", reason: "larger than 32 MiB" },
     { path: "inner/", reason: "a repository of its own" },

@@ -46,6 +46,8 @@ const MAX_LEFT_OUT = 20;
 export class WorkTree {
   readonly repository: Repository;
   readonly place: GitPlace;
+  /** Files that are in the repository though they are ignored: they may go, and come again. */
+  #forced: BytePath[] | undefined;
 
   private constructor(repository: Repository, place: GitPlace) {
     this.repository = repository;
@@ -71,12 +73,14 @@ export class WorkTree {
     return tree;
   }
 
-  /** The files as they are now. @param isFirst looks for files that are ignored, and in the repository all the same */
-  async keep(isFirst = false): Promise<State> {
-    const isForced = isFirst ? await this.#forced() : [];
+  /** The files as they are now. */
+  async keep(): Promise<State> {
+    this.#forced ??= await this.#findForced();
+    const { path: root } = this.repository;
+    const forced = this.#forced.filter((path) => look(root, path)); // of one that is gone the index tells
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#keep(isForced);
+        return await this.#keep(forced);
       } catch (error) {
         // Somebody is writing: a file of the list has gone since.
         const isOver = tries === 3 || !(error instanceof GitError) || error.reason !== "failed";
@@ -182,8 +186,7 @@ export class WorkTree {
     return (await runGit(this.place, ["write-tree"], { indexFile })).toString().trim();
   }
 
-  /** Files that are in the repository though they are ignored. */
-  async #forced(): Promise<BytePath[]> {
+  async #findForced(): Promise<BytePath[]> {
     const { gitDir } = this.repository;
     const indexFile = join(gitDir, "index");
     try {
