@@ -53,12 +53,12 @@ test("steps, an ask, last words and a text in between: each with what stands beh
   await all.startRelay();
 
   const first = await details(await untilMessage(threadId, "✓ Read note.md"));
-  expect(first.content).toMatch(/^🔎 \*\*The steps of this message\*\*\n✓ Read note\.md\n/);
+  expect(first.content).toMatch(/^🔎 \*\*The steps of this message\*\*\n\*\*✓ Read note\.md\*\*\n/);
   expect(first.content).toContain("two");
   expect(first.content).not.toContain("Edit");
   const edit = await details(await untilMessage(threadId, /May the agent do this.*Edit/));
   expect(edit.content).toContain("Asked: Edit note.md");
-  expect(edit.content).toContain(`Allow once by <@${all.you}>`);
+  expect(edit.content).toContain(`**Allow once** by <@${all.you}>`);
   expect(edit.content).toContain("```diff\n-two\n+2\n```");
   const failed = await details(await untilMessage(threadId, /May the agent do this.*echo out/));
   expect(failed.content).toMatch(/✗ Bash echo out; echo err \\>&2; exit 3 · Exit code 3/);
@@ -66,7 +66,7 @@ test("steps, an ask, last words and a text in between: each with what stands beh
   expect(failed.content).toMatch(/Output\n```\n[^`]*out\nerr/);
   const question = await details(await untilMessage(threadId, "Go on?"));
   expect(question.content).toContain("1. Yes\n2. No");
-  expect(question.content).toContain(`Answered: Yes by <@${all.you}>`);
+  expect(question.content).toContain(`**Answered: Yes** by <@${all.you}>`);
   expect((await details(await untilMessage(threadId, "narration narration"))).content).toContain(
     `\`\`\`md\n${long}\n\`\`\``,
   );

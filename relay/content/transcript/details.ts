@@ -170,7 +170,7 @@ function beginning(part: DetailPart): DetailPart {
 const MAX_TITLE = 140;
 
 function titleLine({ title, by }: DetailSection): string {
-  return `${inline(title, MAX_TITLE)}${by === undefined ? "" : ` by ${who(by)}`}`;
+  return `**${inline(title, MAX_TITLE)}**${by === undefined ? "" : ` by ${who(by)}`}`;
 }
 
 /**
