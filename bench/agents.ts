@@ -8,6 +8,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { bundlePrograms } from "../test/support/programs.ts";
 import { type BenchAgent, startAgent } from "./agents/agent.ts";
+import { rowDiscord } from "./agents/discord.ts";
 import { rowIdle, rowRunner } from "./agents/idle.ts";
 import { rowMessages } from "./agents/messages.ts";
 import { rowRebuild } from "./agents/rebuild.ts";
@@ -21,6 +22,13 @@ const events = pick(100_000, 5_000);
 
 const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
   messages: (agent) => rowMessages({ agent, folder, messages: pick(20, 3), events }),
+  discord: (agent) =>
+    rowDiscord(agent, {
+      agents: pick(10, 2),
+      terminals: pick(10, 2),
+      events: pick(60, 30),
+      asks: pick(20, 2),
+    }),
   rebuild: () => rowRebuild(folder, events),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),
