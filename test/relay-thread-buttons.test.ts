@@ -36,7 +36,7 @@ test("the newest message has them, what it was before keeps its words and its Di
   expect(written.content).toMatch(/\n-# 1 step · .* · 1 file \+2 −0 · no undo: .* is in no git work tree$/);
   const diff = await press(written, "Diff").reply();
   expect(diff).toMatchObject({ isEphemeral: true });
-  expect(diff.content).toContain("made.md\n```diff\n+one\n+two\n```");
+  expect(diff.content).toContain("**made.md**\n```diff\n+one\n+two\n```");
   const steps = await press(written, "Steps").reply();
   expect(steps).toMatchObject({ isEphemeral: true });
   expect(steps.content).toMatch(/Steps of \*\*#\d+\*\*.*\n✓ \*\*Turn\*\*/);
