@@ -19,6 +19,7 @@ import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
+import { type DaySpend, findDaySpend } from "./spend/day-spend.ts";
 import { engineEnv, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
@@ -46,6 +47,7 @@ export class Runner {
   readonly #waker: Waker;
   readonly #trust: TrustGate;
   readonly #turns: TurnWatch;
+  readonly #daySpend: DaySpend | undefined;
   #seat: Seat | undefined;
   #diskMs = 0;
 
@@ -57,6 +59,7 @@ export class Runner {
     this.#waker = new Waker(folder);
     this.#trust = new TrustGate(options);
     this.#turns = new TurnWatch(options, this.#thread);
+    this.#daySpend = findDaySpend(env, config.threadId);
   }
 
   get #fold(): ThreadFold {
@@ -82,7 +85,13 @@ export class Runner {
       if (this.#seat && !this.#seat.process.isAlive) await this.#closeSeat(this.#seat.end ?? "crashed");
       this.#checkDisk();
       this.#seat?.lookAtCalls(Date.now());
-      const actions = decide(this.#fold, this.#seat, this.#options.config, Date.now());
+      const actions = decide(
+        this.#fold,
+        this.#seat,
+        this.#options.config,
+        Date.now(),
+        this.#daySpend?.settle(this.#fold, new Date()),
+      );
       for (const action of actions) {
         if (action.do !== "exit") await this.#act(action);
         else if (!isNew) return await this.#close(); // there may be more lines than one look gives

@@ -5,14 +5,22 @@ import { join } from "node:path";
 import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
-import { ENGINE_FOLDER_MARKER, ENGINE_MARKER, RUNNER_MARKER, TRUST_FOLDER } from "../shared/agent/markers.ts";
+import {
+  ENGINE_FOLDER_MARKER,
+  ENGINE_MARKER,
+  RUNNER_MARKER,
+  SPEND_CAP,
+  SPEND_FOLDER,
+  TRUST_FOLDER,
+} from "../shared/agent/markers.ts";
 import type { Conversation, Engine, Env, Launch } from "./engine.ts";
 import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
 
 /** The engine's environment: the runner's, with the engine's marker in place of its own. */
 export function engineEnv(env: Env, threadId: string, folder: string): Env {
-  const { [RUNNER_MARKER]: _, [TRUST_FOLDER]: __, ...rest } = env;
+  const rest = { ...env };
+  for (const own of [RUNNER_MARKER, TRUST_FOLDER, SPEND_FOLDER, SPEND_CAP]) delete rest[own];
   return { ...rest, [ENGINE_MARKER]: threadId, [ENGINE_FOLDER_MARKER]: folder };
 }
 

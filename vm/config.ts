@@ -34,6 +34,11 @@ const schema = z.object({
   AGENT_IDLE_SECONDS: whole(1, 86_400).default(120),
   ASK_PARK_MINUTES: whole(1, 43_200).default(60),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
+  SPEND_LIMIT_USD_PER_DAY: z.coerce
+    .number("must be a number of dollars, such as 10 or 2.50")
+    .min(0.01, "must be at least 0.01")
+    .max(1_000_000, "must be at most 1000000")
+    .optional(),
   THREAD_ENV: z
     .string()
     .default("")
@@ -60,6 +65,8 @@ export interface VmConfig {
   logRetentionHours: number;
   /** The agent's program and how long it waits, for every agent thread. */
   agent: LaunchOptions;
+  /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
+  spendLimitUsdPerDay?: number;
   /** The environment of every program in every thread. */
   threadEnv: Record<string, string>;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -120,6 +127,9 @@ export function parseVmConfig(
           : { askTimeoutSeconds: values.ASK_TIMEOUT_SECONDS }),
       },
     },
+    ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
+      ? {}
+      : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",

@@ -7,7 +7,7 @@ import type {
   ThreadFold,
   WaitingMessage,
 } from "../../shared/agent/fold-types.ts";
-import { findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
+import { type DayLimit, findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
@@ -73,13 +73,14 @@ export function decide(
   running: Running | undefined,
   config: ThreadConfig,
   nowMs: number,
+  day?: DayLimit,
 ): Action[] {
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
-  if (!running) return decideWithout(fold, nowMs);
+  if (!running) return decideWithout(fold, nowMs, day);
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
-  const stop = stopAt(fold, running, nowMs);
+  const stop = stopAt(fold, running, nowMs, day);
   if (!running.state.isOpen) {
     return !stop.isHeld && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
   }
@@ -104,11 +105,11 @@ function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
   return isNew && !launch.takesUp && !launch.reseeded && !isPending;
 }
 
-function decideWithout(fold: ThreadFold, nowMs: number): Action[] {
+function decideWithout(fold: ThreadFold, nowMs: number, day: DayLimit | undefined): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
   switch (nextStep(fold, nowMs)) {
     case "engine": {
-      const reached = findReached(fold, nowMs);
+      const reached = findReached(fold, nowMs, day);
       return reached ? [{ do: "append", bodies: [limitAsk(fold, reached)] }] : [{ do: "start" }];
     }
     case "give_up":
@@ -187,12 +188,12 @@ interface Stop {
  * At a limit nothing new goes to the engine, and a turn that runs is held at its next boundary: after the calls of a
  * round, before the model is called again. There the thread asks whether it may go on.
  */
-function stopAt(fold: ThreadFold, running: Running, nowMs: number): Stop {
+function stopAt(fold: ThreadFold, running: Running, nowMs: number, day: DayLimit | undefined): Stop {
   if (fold.stoppedAt !== null || fold.asks.some(({ limit }) => limit)) return { isHeld: true };
   const between = findBetween(running);
-  if (between && fold.limits.spendUsd && isCostDue(running, between, nowMs))
+  if (between && (fold.limits.spendUsd || day) && isCostDue(running, between, nowMs))
     return { isHeld: true, costFor: between };
-  const reached = findReached(fold, nowMs);
+  const reached = findReached(fold, nowMs, day);
   if (!reached) return { isHeld: false };
   const isAtRest = fold.turn === null && !running.state.isBusy && wantsModel(fold);
   const isOvertime = reached.name === "seconds" && reached.used > reached.allowed + MAX_OVERTIME_SECONDS;

@@ -5,22 +5,25 @@ import { describeLimit, MORE_OPTION, type ReachedLimit, STOP_OPTION } from "../.
 
 /** @param reached by this thread now; it has no open ask of a limit. */
 export function limitAsk(fold: ThreadFold, reached: ReachedLimit): EventBody<"permission_request"> {
-  const { name, allowed, used } = reached;
-  const step = fold.limits[name]?.step ?? allowed;
+  const { name, allowed, used, step, day } = reached;
+  const title =
+    name === "dayUsd"
+      ? `All agents together have reached today's limit of ${describeLimit(name, allowed)}. Continue with as much again, for all?`
+      : `The thread has reached its limit of ${describeLimit(name, allowed)}. Continue with as much again?`;
   return {
     type: "permission_request",
     // The transcript's line that it follows: a runner that was killed before it wrote it asks the same.
     requestId: `limit-${name}-${fold.seq}`,
     toolCallId: "",
     toolName: "Limit",
-    callKey: `limit ${name} ${allowed}`,
+    callKey: `limit ${name} ${day ?? ""} ${allowed}`,
     input: "{}",
     options: [
       { optionId: MORE_OPTION, name: `Continue with ${describeLimit(name, step)} more`, kind: "allow_once" },
       { optionId: STOP_OPTION, name: "Stop here", kind: "reject_always" },
     ],
-    title: `The thread has reached its limit of ${describeLimit(name, allowed)}. Continue with as much again?`,
+    title,
     description: `Used so far: ${describeLimit(name, used)}.`,
-    limit: { name, allowed, used },
+    limit: { name, allowed, used, ...(day !== undefined && { day }) },
   };
 }

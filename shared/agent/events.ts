@@ -10,7 +10,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
-import { LIMIT_NAMES, limitChangesSchema } from "./limit-schema.ts";
+import { ASKED_LIMITS, limitChangesSchema } from "./limit-schema.ts";
 import {
   blockSchema,
   costSchema,
@@ -226,7 +226,15 @@ const schemas = {
     /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
     trust: z.literal(true).optional(),
     /** The runner asks: this limit is reached, may the thread go on with as much again? */
-    limit: z.object({ name: z.enum(LIMIT_NAMES), allowed: z.number(), used: z.number() }).optional(),
+    limit: z
+      .object({
+        name: z.enum(ASKED_LIMITS),
+        allowed: z.number(),
+        used: z.number(),
+        /** Of `dayUsd`. */
+        day: str.optional(),
+      })
+      .optional(),
   })),
   permission_response: event("permission_response", () => ({
     requestId: str,

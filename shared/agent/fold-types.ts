@@ -2,7 +2,7 @@
 
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
-import type { LimitName, Limits } from "./limit-schema.ts";
+import type { AskedLimit, Limits } from "./limit-schema.ts";
 import type { Block, Source, Usage } from "./values.ts";
 
 export interface ThreadFold {
@@ -88,7 +88,9 @@ export interface ThreadFold {
   clock: { ms: number; since: string | null };
   limits: Limits;
   /** A person has stopped the thread at this limit: it rests until somebody writes, resumes or raises it. */
-  stoppedAt: LimitName | null;
+  stoppedAt: AskedLimit | null;
+  /** The last time that a person let all threads go on beyond a day's limit, here. */
+  dayRaised: { day: string; allowedUsd: number } | null;
   context: { used: number; size: number } | null;
 }
 

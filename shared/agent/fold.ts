@@ -49,6 +49,7 @@ export function emptyFold(): ThreadFold {
     clock: { ms: 0, since: null },
     limits: {},
     stoppedAt: null,
+    dayRaised: null,
     context: null,
   };
 }

@@ -3,6 +3,9 @@ import * as z from "zod";
 
 export const LIMIT_NAMES = ["turns", "tokens", "spendUsd", "seconds"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
+/** Of an ask: also the limit of dollars a day over all threads. */
+export const ASKED_LIMITS = [...LIMIT_NAMES, "dayUsd"] as const;
+export type AskedLimit = (typeof ASKED_LIMITS)[number];
 
 /** `allowed` in all; a person who lets the thread go on raises it by `step`. */
 export interface Limit {

@@ -3,13 +3,30 @@
  * the same for runner, sidecar and people, and no restart loses them. Pure.
  */
 import type { OpenAsk, ThreadFold } from "./fold-types.ts";
-import { LIMIT_NAMES, type LimitChanges, type LimitName, type Limits } from "./limit-schema.ts";
+import {
+  type AskedLimit,
+  LIMIT_NAMES,
+  type LimitChanges,
+  type LimitName,
+  type Limits,
+} from "./limit-schema.ts";
 import type { Usage } from "./values.ts";
 
+/** Of all threads together, on one local day of the machine. */
+export interface DayLimit {
+  day: string;
+  allowedUsd: number;
+  usedUsd: number;
+  /** So much is added when a person lets them go on. */
+  stepUsd: number;
+}
+
 export interface ReachedLimit {
-  name: LimitName;
+  name: AskedLimit;
   allowed: number;
   used: number;
+  day?: string;
+  step: number;
 }
 
 /** The answer to a limit's ask that lets the thread go on; any other stops it there. */
@@ -65,15 +82,17 @@ export function usedOf(fold: ThreadFold, nowMs: number): Record<LimitName, numbe
  * The first limit that keeps the thread from going on. A turn that has begun may end, however many are allowed: only
  * one that began beyond them may not.
  */
-export function findReached(fold: ThreadFold, nowMs: number): ReachedLimit | undefined {
+export function findReached(fold: ThreadFold, nowMs: number, day?: DayLimit): ReachedLimit | undefined {
   const used = usedOf(fold, nowMs);
   for (const name of LIMIT_NAMES) {
-    const allowed = fold.limits[name]?.allowed;
-    if (allowed === undefined) continue;
+    const limit = fold.limits[name];
+    if (limit === undefined) continue;
+    const { allowed, step } = limit;
     const isReached = name === "turns" && goesOn(fold) ? used[name] > allowed : used[name] >= allowed;
-    if (isReached) return { name, allowed, used: used[name] };
+    if (isReached) return { name, allowed, used: used[name], step };
   }
-  return undefined;
+  if (!day || day.usedUsd < day.allowedUsd) return undefined;
+  return { name: "dayUsd", allowed: day.allowedUsd, used: day.usedUsd, day: day.day, step: day.stepUsd };
 }
 
 /** The engine would take up a turn, not begin one. */
@@ -100,6 +119,10 @@ export function answerLimit(
   ts: string,
 ): ThreadFold {
   if (limit && optionId === MORE_OPTION) {
+    if (limit.name === "dayUsd") {
+      const dayRaised = { day: limit.day ?? "", allowedUsd: limit.allowed };
+      return { ...fold, dayRaised, cutOffs: { count: 0, at: fold.cutOffs.at && ts } };
+    }
     const { step, allowed } = fold.limits[limit.name] ?? { step: limit.allowed, allowed: limit.allowed };
     const raised = { step, allowed: Math.max(allowed, limit.allowed) + step };
     const cutOffs = { count: 0, at: fold.cutOffs.at && ts };
@@ -113,15 +136,16 @@ export function answerLimit(
   };
 }
 
-const UNITS: Record<LimitName, (value: number) => string> = {
+const UNITS: Record<AskedLimit, (value: number) => string> = {
   turns: (value) => plural(value, "turn"),
   tokens: (value) => plural(value, "token"),
   spendUsd: (value) => `$${value.toFixed(value < 0.1 ? 4 : 2)}`,
   seconds: (value) => plural(Math.round(value), "second"),
+  dayUsd: (value) => UNITS.spendUsd(value),
 };
 
 /** `10 turns`, `$2.00`. */
-export function describeLimit(name: LimitName, value: number): string {
+export function describeLimit(name: AskedLimit, value: number): string {
   return UNITS[name](value);
 }
 

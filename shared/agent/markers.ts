@@ -2,6 +2,10 @@
 
 /** In the runner's environment alone: the engine does not inherit it. Its value is the thread's id. */
 export const RUNNER_MARKER = "THREADMUX_RUNNER";
+/** In the runner's environment alone: the folder that knows what all threads spend a day. */
+export const SPEND_FOLDER = "THREADMUX_SPEND";
+/** In the runner's environment alone: the dollars that all threads may spend a day; the folder before counts them. */
+export const SPEND_CAP = "THREADMUX_SPEND_CAP";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the environment of the engine and of all that it starts: the thread's id, */

@@ -10,6 +10,7 @@ import type {
   TranscriptReply,
 } from "../../shared/agent/api.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
+import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
@@ -41,7 +42,10 @@ export interface AgentsOptions {
 /** All callers together. */
 const MAX_GITS = 2;
 
-const isTrustAsk = ({ request }: AskReply) => request.type === "permission_request" && request.trust === true;
+/** A directory is trusted, and a day's limit raised, for all threads at once. */
+const isForAll = ({ request }: AskReply) =>
+  request.type === "permission_request" &&
+  (request.trust === true || (request.limit?.name === "dayUsd" && request.limit.day !== undefined));
 const callKeyOf = ({ request }: AskReply) => request.callKey;
 
 export class Agents {
@@ -173,12 +177,14 @@ export class Agents {
     });
   }
 
-  /** A directory is asked about once: other threads that ask about the very same get the same answer. */
+  /** Asked once for all: other threads that ask about the very same directory, or day, get the same answer. */
   async #answerAlike(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
     const { store, queue, kind, folders, now } = this.#options;
     const answered = store.asks.find(threadId, requestId)?.ask;
-    if (!answered || !isTrustAsk(answered)) return;
-    const isAlike = (ask: AskReply) => isTrustAsk(ask) && callKeyOf(ask) === callKeyOf(answered);
+    if (!answered || !isForAll(answered)) return;
+    // Whoever stops one thread at the day's limit does not stop the others.
+    if ("optionId" in answer && answer.optionId === STOP_OPTION) return;
+    const isAlike = (ask: AskReply) => isForAll(ask) && callKeyOf(ask) === callKeyOf(answered);
     for (const ask of store.asks.listOpen().filter(isAlike)) {
       await queue.run(ask.threadId, async () => {
         const thread = store.threads.find(ask.threadId);

@@ -12,9 +12,13 @@ export class AgentFolders {
   /** Where runners keep what people decided about directories, for all threads. */
   readonly trust: string;
 
+  /** Where runners count what all threads spend a day. */
+  readonly spend: string;
+
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
     this.trust = join(stateDir, "trust");
+    this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
   }
 

@@ -1,6 +1,12 @@
 /** Runners of agent threads: started in the thread's pane, never two of one thread. */
 import { spawn } from "node:child_process";
-import { ENGINE_FOLDER_MARKER, RUNNER_MARKER, TRUST_FOLDER } from "../../shared/agent/markers.ts";
+import {
+  ENGINE_FOLDER_MARKER,
+  RUNNER_MARKER,
+  SPEND_CAP,
+  SPEND_FOLDER,
+  TRUST_FOLDER,
+} from "../../shared/agent/markers.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { Store } from "../store/store.ts";
@@ -22,6 +28,8 @@ export interface RunnersOptions {
   /** The runner's program with its arguments, but for the folder. */
   runner: readonly string[];
   threadEnv: Record<string, string>;
+  /** Undefined: nobody limits it. */
+  spendLimitUsdPerDay: number | undefined;
 }
 
 /** The callers hold the thread's queue. */
@@ -45,7 +53,7 @@ export class Runners {
     return programs.open(thread, run, {
       argv: [...runner, folders.of(threadId)],
       input: "",
-      env: { ...this.#marker(threadId), [TRUST_FOLDER]: folders.trust },
+      env: { ...this.#marker(threadId), [TRUST_FOLDER]: folders.trust, ...this.#spendEnv() },
     });
   }
 
@@ -80,6 +88,12 @@ export class Runners {
   /** Ends the session of a runner that has ended. */
   async endSession(threadId: string): Promise<void> {
     await unlessAway(this.#options.tmux.killSession(sessionName(threadId)));
+  }
+
+  #spendEnv(): Record<string, string> {
+    const { folders, spendLimitUsdPerDay } = this.#options;
+    if (spendLimitUsdPerDay === undefined) return {};
+    return { [SPEND_FOLDER]: folders.spend, [SPEND_CAP]: String(spendLimitUsdPerDay) };
   }
 
   #marker(threadId: string): Record<string, string> {

@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { DaySpend } from "./day-spend.ts";
+
+const CAP = 10;
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "spend-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (threadId: string) => new DaySpend({ folder, capUsd: CAP, threadId });
+const at = (day: number, hour = 12, second = 0) => new Date(2026, 10, day, hour, 0, second);
+
+test("what a thread spent before today does not count, what others spent today does; a next runner goes on", () => {
+  const a = open("a");
+  a.note(100, at(22));
+  a.note(103, at(22));
+  const b = open("b");
+  b.note(0, at(22));
+  b.note(4, at(22));
+  expect(a.look(at(22, 13))).toEqual({ day: "2026-11-22", allowedUsd: CAP, usedUsd: 7, stepUsd: CAP });
+  const next = open("a");
+  next.note(105, at(22));
+  expect(next.look(at(22, 14)).usedUsd).toBe(9);
+});
+
+test("local midnight begins anew, and older days go", () => {
+  const a = open("a");
+  for (const [day, total] of [
+    [20, 1],
+    [21, 2],
+    [22, 3],
+  ] as const)
+    a.note(total, at(day));
+  a.note(5, at(22, 23));
+  expect(a.look(at(22, 23)).usedUsd).toBe(2);
+  a.note(5, at(23, 0));
+  expect(a.look(at(23, 0))).toMatchObject({ day: "2026-11-23", usedUsd: 0 });
+  expect(readdirSync(folder)).toEqual(["2026-11-22", "2026-11-23"]);
+});
+
+test("raised twice by the same answer, or for another day, it counts once or not", () => {
+  const a = open("a");
+  a.note(0, at(22));
+  for (const each of [a, a]) each.raise({ day: "2026-11-22", allowedUsd: CAP });
+  a.raise({ day: "2026-11-21", allowedUsd: 500 });
+  expect(a.look(at(22)).allowedUsd).toBe(2 * CAP);
+  const b = open("b");
+  b.note(0, at(22));
+  b.raise({ day: "2026-11-22", allowedUsd: 2 * CAP });
+  expect(b.look(at(22)).allowedUsd).toBe(3 * CAP);
+});
+
+test("a file that is no such file is worth nothing, and stops nobody", () => {
+  const a = open("a");
+  a.note(0, at(22));
+  for (const [name, text] of Object.entries({
+    "thread-x.json": "{",
+    "thread-y.json": "[]",
+    "raise-9.json": "3",
+  }))
+    writeFileSync(join(folder, "2026-11-22", name), text);
+  a.note(1, at(22));
+  expect(a.look(at(22))).toMatchObject({ usedUsd: 1, allowedUsd: CAP });
+});

@@ -1,0 +1,114 @@
+/**
+ * What all threads together have spent today: a folder for each day, a file in it for each thread, which its runner
+ * alone writes. So the limit over all holds while the sidecar is down, and no kill forgets what was spent.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { type DayLimit, usedOf } from "../../shared/agent/limits.ts";
+import { SPEND_CAP, SPEND_FOLDER } from "../../shared/agent/markers.ts";
+import { findJson, replaceJson } from "../folder/json-file.ts";
+
+const spentSchema = z.object({ baseUsd: z.number(), spentUsd: z.number().nonnegative() });
+const raiseSchema = z.object({ allowedUsd: z.number().positive() });
+
+const RAISE = "raise-";
+/** Others' files are read anew so often at most, while nothing of this thread changes. */
+const LOOK_INTERVAL_MS = 1_000;
+
+export interface DaySpendOptions {
+  /** Of all threads. */
+  folder: string;
+  capUsd: number;
+  threadId: string;
+}
+
+/** Undefined if nobody limits what is spent a day. @param env of the runner */
+export function findDaySpend(env: Record<string, string>, threadId: string): DaySpend | undefined {
+  const { [SPEND_FOLDER]: folder, [SPEND_CAP]: cap } = env;
+  return folder && cap ? new DaySpend({ folder, capUsd: Number(cap), threadId }) : undefined;
+}
+
+export class DaySpend {
+  readonly #options: DaySpendOptions;
+  #day = "";
+  #own = { baseUsd: 0, spentUsd: 0 };
+  #known: { limit: DayLimit; atMs: number } | undefined;
+
+  constructor(options: DaySpendOptions) {
+    this.#options = options;
+  }
+
+  /** Writes down what this thread has spent, and tells what is left of the day for all. */
+  settle(fold: ThreadFold, now: Date): DayLimit {
+    this.note(usedOf(fold, now.getTime()).spendUsd, now);
+    if (fold.dayRaised) this.raise(fold.dayRaised);
+    return this.look(now);
+  }
+
+  /** @param totalUsd what the thread has spent since its beginning */
+  note(totalUsd: number, now: Date): void {
+    const day = dayOf(now);
+    if (day !== this.#day) this.#begin(day, totalUsd);
+    const spentUsd = Math.max(this.#own.spentUsd, totalUsd - this.#own.baseUsd);
+    if (spentUsd === this.#own.spentUsd) return;
+    this.#own = { ...this.#own, spentUsd };
+    this.#known = undefined;
+    replaceJson(this.#ownPath(), this.#own);
+  }
+
+  /** A person has let all go on beyond so much on that day; said twice, it counts once. */
+  raise({ day, allowedUsd }: { day: string; allowedUsd: number }): void {
+    if (day !== this.#day) return;
+    const raised = allowedUsd + this.#options.capUsd;
+    const path = join(this.#folder(), `${RAISE}${raised.toFixed(6)}.json`);
+    if (findJson(path) !== undefined) return;
+    replaceJson(path, { allowedUsd: raised }, true);
+    this.#known = undefined;
+  }
+
+  /** What is allowed and spent today, over all. */
+  look(now: Date): DayLimit {
+    if (this.#known && now.getTime() - this.#known.atMs < LOOK_INTERVAL_MS) return this.#known.limit;
+    let usedUsd = 0;
+    let allowedUsd = this.#options.capUsd;
+    for (const name of readdirSync(this.#folder())) {
+      if (!name.endsWith(".json")) continue; // one that is just being replaced
+      const value = findJson(join(this.#folder(), name));
+      if (name.startsWith(RAISE))
+        allowedUsd = Math.max(allowedUsd, raiseSchema.safeParse(value).data?.allowedUsd ?? 0);
+      else usedUsd += spentSchema.safeParse(value).data?.spentUsd ?? 0;
+    }
+    const limit = { day: this.#day, allowedUsd, usedUsd, stepUsd: this.#options.capUsd };
+    this.#known = { limit, atMs: now.getTime() };
+    return limit;
+  }
+
+  #begin(day: string, totalUsd: number): void {
+    this.#day = day;
+    this.#known = undefined;
+    mkdirSync(this.#folder(), { recursive: true, mode: 0o700 });
+    for (const old of readdirSync(this.#options.folder).sort().slice(0, -2)) {
+      rmSync(join(this.#options.folder, old), { recursive: true, force: true });
+    }
+    const kept = spentSchema.safeParse(findJson(this.#ownPath())).data;
+    this.#own = kept ?? { baseUsd: totalUsd, spentUsd: 0 };
+    // What is spent from here on is of this day: the next runner must find where the day began.
+    if (!kept) replaceJson(this.#ownPath(), this.#own);
+  }
+
+  #folder(): string {
+    return join(this.#options.folder, this.#day);
+  }
+
+  #ownPath(): string {
+    return join(this.#folder(), `thread-${this.#options.threadId}.json`);
+  }
+}
+
+/** The machine's local day, as people there have it. */
+function dayOf(now: Date): string {
+  const part = (value: number) => String(value).padStart(2, "0");
+  return `${now.getFullYear()}-${part(now.getMonth() + 1)}-${part(now.getDate())}`;
+}
