@@ -12,6 +12,7 @@ import { rowDiscord } from "./agents/discord.ts";
 import { rowIdle, rowRunner } from "./agents/idle.ts";
 import { rowMessages } from "./agents/messages.ts";
 import { rowRebuild } from "./agents/rebuild.ts";
+import { rowUndo } from "./agents/undo.ts";
 import { formatRow, type Row } from "./measure.ts";
 
 const isSmoke = process.argv.includes("--smoke");
@@ -30,6 +31,7 @@ const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
       asks: pick(20, 2),
     }),
   rebuild: () => rowRebuild(folder, events),
+  undo: () => rowUndo(folder, pick(10_000, 500)),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),
 };

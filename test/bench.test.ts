@@ -19,7 +19,7 @@ async function smoke(bench: string): Promise<string> {
 test.concurrent.each([
   ["sidecar", 12],
   ["relay", 38],
-  ["agents", 8],
+  ["agents", 10],
 ])("%s: every figure of its short form is there", { timeout: TIMEOUT_MS }, async (bench, figures) => {
   const stdout = await smoke(bench);
   const rows = stdout.split("\n").filter((line) => / {2,}\d+(\.\d+)? /.test(line));
