@@ -6,6 +6,7 @@ import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { TOOL_KINDS } from "../../shared/agent/values.ts";
+import type { BytePath } from "../../shared/git/paths.ts";
 import { findJson, replaceJson } from "../folder/json-file.ts";
 
 const callSchema = z.object({
@@ -54,6 +55,19 @@ export function findNotes(folder: string): TurnNotes | undefined {
 
 export function writeNotes(folder: string, notes: TurnNotes): void {
   replaceJson(notesPath(folder), notes);
+}
+
+const meantSchema = z.object({ undoId: z.string(), paths: z.array(z.string()) });
+const meantPath = (folder: string) => join(folder, "undo.json");
+
+/** What the undo that runs meant to put back before its runner was killed. */
+export function findMeant(folder: string, undoId: string): readonly BytePath[] {
+  const parsed = meantSchema.safeParse(findJson(meantPath(folder)));
+  return parsed.success && parsed.data.undoId === undoId ? parsed.data.paths : [];
+}
+
+export function noteMeant(folder: string, undoId: string, paths: readonly BytePath[]): void {
+  replaceJson(meantPath(folder), { undoId, paths }, true);
 }
 
 /** Whether another thread had a turn in the work tree at any time since then. */

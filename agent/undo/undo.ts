@@ -8,7 +8,7 @@ import { restore } from "../../shared/git/restore.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import { WorkTree } from "../../shared/git/work-tree.ts";
 import type { Env } from "../engine.ts";
-import { ownDir } from "./notes.ts";
+import { findMeant, noteMeant, ownDir } from "./notes.ts";
 
 const MAX_NAMED = 20;
 
@@ -19,8 +19,8 @@ export interface UndoOptions {
 }
 
 /**
- * Does what a person asked for, and says what came of it. Killed at any moment, it is done again: files that are
- * back already count as put back, and come to the same end.
+ * Does what a person asked for, and says what came of it. Killed at any moment, it is done again: files that it has
+ * put back already count as put back, and come to the same end.
  */
 export async function undo(
   { seq, by, value: target = "" }: PendingControl,
@@ -43,11 +43,16 @@ async function putBack(target: string, undoId: string, { folder, config, env }: 
   const tree = await WorkTree.open(dir, ownDir(folder), env);
   const kept = await findTurn(tree, threadId, target);
   if (!kept) throw new GitError("missing", "what the files were before it is not kept any more");
-  const { changes, left } = await restore(tree, await tree.changes(kept.before, kept.after), undoId);
+  const all = await tree.changes(kept.before, kept.after);
+  const { changes, left } = await restore(tree, all, {
+    id: undoId,
+    findMeant: () => findMeant(folder, undoId),
+    noteMeant: (paths) => noteMeant(folder, undoId, paths),
+  });
   if (changes.length > 0) {
     // What can be undone of the undo are the files that it put back, and no others.
     const earlier = changes.map(({ path, before }) => ({ path, before: null, after: before }));
-    const before = left.length === 0 ? kept.after : await tree.apply(kept.before, earlier);
+    const before = changes.length === all.length ? kept.after : await tree.apply(kept.before, earlier);
     await keepTurn(tree, threadId, undoId, { before, after: kept.before });
     await forgetOldTurns(tree, threadId);
   }

@@ -1,6 +1,6 @@
 /**
  * Puts files back to an earlier state, each as a whole or not at all. It may be done twice, and go on after it was
- * killed: a file that is back already is left as it is.
+ * killed: a file that an earlier try has put back is left as it is, and counts as put back.
  */
 import { createHash } from "node:crypto";
 import {
@@ -25,6 +25,18 @@ import { type BytePath, bytesOf, Folders, look, splitList, textOf } from "./path
 import { GitError, runGit } from "./run-git.ts";
 import { type Change, type LeftOut, MAX_FILE_BYTES, type Version, type WorkTree } from "./work-tree.ts";
 
+/** One undoing, over all its tries. */
+export interface Undoing {
+  id: string;
+  /** What an earlier try meant to put back; empty if there was none. */
+  findMeant(): readonly BytePath[];
+  /**
+   * What is put back from here on, on the disk before the first file is touched. A file that somebody else had made
+   * what it was is not among them: undoing the undo must leave it alone.
+   */
+  noteMeant(paths: readonly BytePath[]): void;
+}
+
 export interface Restored {
   /** What was put back, now or in an earlier try: as it was before, where `before` is what it is now. */
   changes: Change[];
@@ -37,10 +49,13 @@ const FILE = "100644";
 
 /**
  * Undoes changes: each file that still is what it was `after` becomes what it was `before`.
- * @param id of this undoing: the same when it is tried again
  * @throws GitError if git is in the middle of something, or does not have what the files were
  */
-export async function restore(tree: WorkTree, changes: readonly Change[], id: string): Promise<Restored> {
+export async function restore(
+  tree: WorkTree,
+  changes: readonly Change[],
+  undoing: Undoing,
+): Promise<Restored> {
   const operation = await findOperation(tree.repository);
   if (operation) throw new GitError("failed", `${operation} is going on in the repository`);
   const sparse = await findSparse(tree);
@@ -49,16 +64,18 @@ export async function restore(tree: WorkTree, changes: readonly Change[], id: st
   const back: Change[] = [];
   const left: LeftOut[] = [];
   const due: Change[] = [];
+  const meant = new Set(undoing.findMeant());
   for (const change of changes) {
     const reason = sparse.has(change.path)
       ? "outside of the sparse checkout"
       : findReason(root, folders, change);
     if (reason === undefined) due.push(change);
-    else if (reason === "back") back.push(change);
-    else left.push({ path: textOf(change.path), reason });
+    else if (reason !== "back") left.push({ path: textOf(change.path), reason });
+    else if (meant.has(change.path)) back.push(change);
   }
   // Everything is there before the first file is touched.
   await checkObjects(tree, due);
+  undoing.noteMeant([...due, ...back].map(({ path }) => path));
   for (const change of due.filter(({ before }) => before === null)) {
     if (isStill(root, change, change.after)) {
       unlinkSync(bytesOf(root, change.path));
@@ -70,7 +87,7 @@ export async function restore(tree: WorkTree, changes: readonly Change[], id: st
     if (change.before === null) continue;
     const content = await runGit(tree.place, ["cat-file", "blob", change.before.object]);
     const isDone =
-      isStill(root, change, change.after) && putBack(root, change.path, change.before, content, id);
+      isStill(root, change, change.after) && putBack(root, change.path, change.before, content, undoing.id);
     if (isDone) back.push(change);
     else left.push({ path: textOf(change.path), reason: CHANGED });
   }

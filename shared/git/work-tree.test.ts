@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findTurn, forgetThread, keepTurn } from "./refs.ts";
-import { restore } from "./restore.ts";
+import { restore, type Undoing } from "./restore.ts";
 import { WorkTree } from "./work-tree.ts";
 
 let folder: string;
@@ -63,7 +63,17 @@ async function turn(change: () => void): Promise<{ tree: WorkTree; before: strin
 }
 
 async function undo({ tree, before, after }: Awaited<ReturnType<typeof turn>>) {
-  return restore(tree, await tree.changes(before, after), "u1");
+  return restore(tree, await tree.changes(before, after), undoing("u1"));
+}
+
+/** What an undoing has noted is what its next try finds. */
+function undoing(id: string): Undoing {
+  const file = join(folder, `${id}.json`);
+  return {
+    id,
+    findMeant: () => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : []),
+    noteMeant: (paths) => writeFileSync(file, JSON.stringify(paths)),
+  };
 }
 
 test("edits, new, deleted, renamed, binary and executable files and links go back, byte by byte", async () => {
@@ -124,9 +134,24 @@ test("a file that was changed since is left and named, and an undo is undone", a
   expect([read("mine"), read("theirs"), existsSync(join(root, "new"))]).toEqual(["1", "3", false]);
   // Tried again after a kill it comes to the same.
   expect((await undo(done)).changes).toHaveLength(undone.changes.length);
-  const redone = await restore(done.tree, undone.changes, "u2");
+  const redone = await restore(done.tree, undone.changes, undoing("u2"));
   expect(redone.left).toEqual([]);
   expect([read("mine"), read("theirs"), read("new")]).toEqual(["2", "3", "2"]);
+});
+
+test("what somebody else had put back is not undone with the undo", async () => {
+  write("edited", "1");
+  const done = await turn(() => {
+    write("edited", "2");
+    write("new", "2");
+    write("other", "2");
+  });
+  rmSync(join(root, "new"));
+  const undone = await undo(done);
+  expect(undone.changes.map(({ path }) => path)).toEqual(["edited", "other"]);
+  expect(undone.left).toEqual([]);
+  await restore(done.tree, undone.changes, undoing("u2"));
+  expect([read("edited"), existsSync(join(root, "new")), read("other")]).toEqual(["2", false, "2"]);
 });
 
 test("a folder that became a file, and a file that became a folder", async () => {
@@ -196,7 +221,7 @@ test("a sub-folder's repository is left alone and named; so are very large files
   write("away/b", "2");
   write("kept/a", "2");
   const after = await tree.keep();
-  const { left: leftBack } = await restore(tree, await tree.changes(before, after.tree), "u1");
+  const { left: leftBack } = await restore(tree, await tree.changes(before, after.tree), undoing("u1"));
   expect(leftBack).toEqual([{ path: "away/b", reason: "outside of the sparse checkout" }]);
   expect([read("inner/f"), read("kept/a"), read("away/b")]).toEqual(["2", "1", "2"]);
 });
