@@ -223,7 +223,7 @@ export class Runner {
     const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
-    if (early) return this.#refuseToStart(early);
+    if (early) return this.#discard(early);
     if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
     this.#thread.append(null, [...said, ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
@@ -236,7 +236,8 @@ export class Runner {
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     // Any other does nothing before it is told, and it is told once it is known to be good: it comes up meanwhile.
     const problem = launch.takesUp ? undefined : await this.#check();
-    if (problem) return this.#refuseToStart(problem);
+    // What it has loaded may be what nobody has looked at: it is told nothing.
+    if (problem || !this.#trust.isUnchanged(leave)) return this.#discard(problem);
     this.#seat.send("open", engine.open(), Date.now());
   }
 
@@ -247,8 +248,8 @@ export class Runner {
   }
 
   /** It was never our engine: what it may have printed meanwhile tells nothing. */
-  async #refuseToStart(problem: EngineProblem): Promise<void> {
-    this.#thread.append(null, [{ type: "failure", ...problem }]);
+  async #discard(problem: EngineProblem | undefined): Promise<void> {
+    if (problem) this.#thread.append(null, [{ type: "failure", ...problem }]);
     const seat = this.#seat;
     if (!seat) return;
     await seat.process.kill();
