@@ -142,12 +142,14 @@ test("a restart looks nothing up and keeps nothing for threads where nothing has
     const lookUps = driver.stats.requests.filter(({ method }) => method === "GET");
     expect(lookUps.map(({ route }) => route)).toHaveLength(lookUps.length);
     expect(lookUps.length, JSON.stringify(driver.stats.byRoute())).toBeLessThanOrEqual(20);
-    // Once this thread's mark is kept, the others' would have been.
+    // An edit, whose mark waits as the others' would: once it is kept, theirs would have been.
+    await all.sidecar.client.sendInput(first?.threadId ?? "", { text: "more" });
+    await all.untilShown(first?.threadId ?? "", "more\nmore");
     await until("the mark", async () => {
       const { delivery, offset } = await all.sidecar.client.getThread(first?.threadId ?? "");
       return delivery?.offset === offset;
     });
-    expect((await countMarks(all)) - marksBefore).toBeLessThanOrEqual(3);
+    expect((await countMarks(all)) - marksBefore).toBeLessThanOrEqual(4);
     await all.stopRelay();
   }
 }, 120_000);

@@ -124,13 +124,16 @@ export class ThreadDelivery<Reply> {
 
   /** Takes what was read from {@link offset} on. One call at a time: look at {@link isAccepting}. */
   async accept(reply: Reply): Promise<void> {
+    const { content, now } = this.#options;
+    const { offset, eventCount } = content;
     this.#isAccepting = true;
     try {
-      await this.#options.content.accept(reply, this.#options.now(), this.#stop.signal);
+      await content.accept(reply, now(), this.#stop.signal);
     } finally {
       this.#isAccepting = false;
     }
-    this.#hasNews = true;
+    // A reply that tells of another thread's news has an empty part for this one.
+    this.#hasNews ||= content.offset !== offset || content.eventCount !== eventCount;
     this.#pump.wake();
   }
 
