@@ -18,7 +18,8 @@ test("the top tells all commands, settings and exit codes; each command has exam
   for (const name of ["VM_URL", "VM_TOKEN", "STATE_DIR", "NO_COLOR"]) expect(stdout).toContain(`  ${name} `);
   const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<)/gm)].map(([, name = ""]) => name);
   const ofAll = "ls new send tail screen attach kill log resize status";
-  const ofAgents = "inbox asks approve deny answer steps interrupt pause resume compact mode model limit diff undo";
+  const ofAgents =
+    "inbox asks approve deny answer steps interrupt pause resume compact mode model limit diff undo";
   expect(names).toEqual([...ofAll.split(" "), ...ofAgents.split(" "), "help"]);
   for (const name of names.filter((each) => each !== "help")) {
     const help = await run(name, "--help");
