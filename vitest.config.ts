@@ -20,6 +20,8 @@ export default defineConfig({
     include: ["{shared,vm,relay,local-discord,cli,agent,test}/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // As long as the tests' own waits: a second, which is vitest's, is short on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     // Most of the end-to-end tests wait (for tmux, for Discord's pace) rather than work: one more than two cores.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
