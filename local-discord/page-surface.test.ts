@@ -147,8 +147,10 @@ describe.each([
 
   it("completes sub-commands by their full names", async () => {
     const leaf = (name: string) => ({ type: 1, name, description: `${name} them`, options: [] });
-    await register({ name: "agent", description: "d", options: [leaf("list"), leaf("stop")] });
     await page.getByRole("combobox", { name: /^Message/ }).fill("/agent s");
+    await page.getByText("There is no such command").waitFor();
+    // A relay that starts: its commands come while somebody types.
+    await register({ name: "agent", description: "d", options: [leaf("list"), leaf("stop")] });
     await expect.poll(() => page.getByRole("option").allTextContents()).toEqual(["/agent stopstop them"]);
     await page.getByRole("option").click();
     await page.getByRole("button", { name: "Send" }).click();

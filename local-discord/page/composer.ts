@@ -84,6 +84,11 @@ export class Composer {
     this.#suggest();
   }
 
+  /** There are other commands than before: what is typed may be the beginning of one now. */
+  commandsChanged(): void {
+    if (document.activeElement === this.#parts.input) this.#suggest();
+  }
+
   #grow(): void {
     const { input } = this.#parts;
     input.style.height = "auto";

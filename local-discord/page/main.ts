@@ -91,6 +91,7 @@ function handle(event: PageEvent): void {
       break;
     case "commands":
       state.commands = event.commands;
+      composer.commandsChanged();
       break;
     case "presence":
       frame.setBotOnline(event.isBotOnline);
