@@ -47,10 +47,12 @@ test("a program that is too old hears nothing, and is not started if it could ta
   const [program, told] = [join(thread.dir, "old-agent"), join(thread.dir, "told")];
   const whole = [DEMO.program, ...DEMO.args].join(" ");
   const write = (body: string) => writeFileSync(program, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
-  const old = `if [ "$1" = --version ]; then sleep 0.3; echo 2.1.197; else echo started >> ${told}; cat >> ${told}; fi`;
+  const old = (first: string) =>
+    `if [ "$1" = --version ]; then ${first}; echo 2.1.197; else echo started >> ${told}; cat >> ${told}; fi`;
   const config = JSON.parse(readFileSync(threadPath(thread.folder, "config"), "utf8"));
   writeFileSync(threadPath(thread.folder, "config"), JSON.stringify({ ...config, launch: { program } }));
-  write(old);
+  // It tells its version when it has come up beside the check, so it could hear something.
+  write(old(`until [ -s ${told} ]; do sleep 0.05; done`));
   thread.write(says("hi", { text: "A text that is long enough to come in pieces.", pauseFor: "/nowhere" }));
   thread.start();
   await thread.ended();
@@ -64,7 +66,7 @@ test("a program that is too old hears nothing, and is not started if it could ta
   thread.killRunner();
   await thread.runnerDied();
   for (const { pid } of thread.engineProcesses()) process.kill(pid, "SIGKILL");
-  write(old);
+  write(old("sleep 0.3"));
   thread.start();
   await thread.ended();
   expect(thread.of("turn_end")).toMatchObject([{ stopReason: "interrupted" }]);
