@@ -9,13 +9,17 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import {
+  elicitationRequestFields,
+  elicitationResponseFields,
+  permissionRequestFields,
+  permissionResponseFields,
+} from "./ask-fields.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
-import { ASKED_LIMITS, limitChangesSchema } from "./limit-schema.ts";
+import { limitChangesSchema } from "./limit-schema.ts";
 import {
   blockSchema,
   costSchema,
-  optionSchema,
-  questionSchema,
   sourceSchema,
   TOOL_KINDS,
   toolContentSchema,
@@ -51,9 +55,6 @@ export const STOP_REASONS = [
   "error",
   "interrupted",
 ] as const;
-
-/** Why an ask was closed without an answer of a person. */
-export const ASK_END_REASONS = ["withdrawn", "turn_ended", "timeout", "killed", "replaced"] as const;
 
 /** Why a thread does not go on by itself. `resume` or a new message clears it. */
 export const FAILURE_CODES = [
@@ -204,62 +205,10 @@ const schemas = {
       .array(z.object({ path: str, before: str.nullable().optional(), after: str.nullable().optional() }))
       .optional(),
   })),
-  permission_request: event("permission_request", () => ({
-    requestId: str,
-    toolCallId: str,
-    toolName: str,
-    /** Of the tool's name and input: the same call asked again after a restart has the same. */
-    callKey: str,
-    /** The call's input as JSON, at most 2,000 characters; the whole of it is in the `tool_call`. */
-    input: str,
-    options: z.array(optionSchema),
-    title: str,
-    /** What the call is for, in the model's words. */
-    description: str.optional(),
-    /** Why the engine asks, if it says so: such as a path outside of the directory. */
-    reason: str.optional(),
-    agentId: str.optional(),
-    /** The parked request that this one stands for: an answer to either counts, once. */
-    replaces: str.optional(),
-    /** A plan to approve (ExitPlanMode), in Markdown. */
-    plan: str.optional(),
-    /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
-    trust: z.literal(true).optional(),
-    /** The runner asks: this limit is reached, may the thread go on with as much again? */
-    limit: z
-      .object({
-        name: z.enum(ASKED_LIMITS),
-        allowed: z.number(),
-        used: z.number(),
-        /** Of `dayUsd`. */
-        day: str.optional(),
-      })
-      .optional(),
-  })),
-  permission_response: event("permission_response", () => ({
-    requestId: str,
-    outcome: z.enum(["selected", "cancelled"]),
-    optionId: str.optional(),
-    by: sourceSchema.optional(),
-    message: str.optional(),
-    reason: z.enum(ASK_END_REASONS).optional(),
-  })),
-  elicitation_request: event("elicitation_request", () => ({
-    requestId: str,
-    toolCallId: str,
-    callKey: str,
-    input: str,
-    message: str,
-    questions: z.array(questionSchema),
-    replaces: str.optional(),
-  })),
-  elicitation_response: event("elicitation_response", () => ({
-    requestId: str,
-    action: z.enum(["accept", "decline", "cancel"]),
-    content: z.record(str, str).optional(),
-    by: sourceSchema.optional(),
-    reason: z.enum(ASK_END_REASONS).optional(),
-  })),
+  permission_request: event("permission_request", permissionRequestFields),
+  permission_response: event("permission_response", permissionResponseFields),
+  elicitation_request: event("elicitation_request", elicitationRequestFields),
+  elicitation_response: event("elicitation_response", elicitationResponseFields),
   plan: event("plan", () => ({
     entries: z.array(
       z.object({

@@ -1,0 +1,216 @@
+/** The engine's life under this runner: taken over or started, read, ended. It stands in at most one {@link Seat}. */
+
+import { readdirSync } from "node:fs";
+import type { ThreadConfig } from "../shared/agent/config.ts";
+import type { EventBody } from "../shared/agent/events.ts";
+import type { ThreadFold } from "../shared/agent/fold-types.ts";
+import { errorText } from "../shared/errors.ts";
+import { pause } from "../shared/lifecycle.ts";
+import { closingEvents } from "./core/closing.ts";
+import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
+import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
+import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
+import { killMarked } from "./process/orphans.ts";
+import { Seat } from "./seat.ts";
+import { engineEnv, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
+import type { ThreadFiles } from "./thread-files.ts";
+import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
+import type { TurnWatch } from "./turn-watch.ts";
+
+const GENTLE_END_MS = 3_000;
+
+export interface EngineLifeOptions {
+  folder: string;
+  config: ThreadConfig;
+  engine: Engine;
+  env: Env;
+  thread: ThreadFiles;
+  turns: TurnWatch;
+  /** The engine wrote something, or ended. */
+  onChange: () => void;
+}
+
+export class EngineLife {
+  readonly #options: EngineLifeOptions;
+  readonly #env: Env;
+  readonly #thread: ThreadFiles;
+  readonly #turns: TurnWatch;
+  readonly #trust: TrustGate;
+  #seat: Seat | undefined;
+
+  constructor(options: EngineLifeOptions) {
+    this.#options = options;
+    this.#env = engineEnv(options.env, options.config.threadId, options.folder);
+    this.#thread = options.thread;
+    this.#turns = options.turns;
+    this.#trust = new TrustGate(options);
+  }
+
+  /** Undefined while no engine runs. */
+  get seat(): Seat | undefined {
+    return this.#seat;
+  }
+
+  get #fold(): ThreadFold {
+    return this.#thread.fold;
+  }
+
+  /** Takes over the engine that another runner started, alive or dead, and reads all that it wrote. */
+  async attach(): Promise<void> {
+    const { folder, engine } = this.#options;
+    const generation = newestGeneration(folder);
+    if (generation <= this.#fold.endedGeneration) return;
+    const process = EngineProcess.attach(folder, generation);
+    const launch = this.#thread.lastLaunch;
+    if (launch?.generation !== generation) {
+      // Nothing says what it was started for: it ends, and a new one does its work.
+      await process.kill();
+      process.close();
+      return;
+    }
+    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
+    while (await this.read()) this.#thread.writeNotes(this.#seat);
+    if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
+  }
+
+  /** @returns whether there was anything to read */
+  async read(): Promise<boolean> {
+    const seat = this.#seat;
+    if (!seat) return false;
+    seat.process.flush();
+    const { generation } = seat.launch;
+    const lines = seat.process.output.read();
+    for (const line of lines) {
+      let bodies: EventBody[];
+      try {
+        bodies = seat.translate(line, {
+          fold: this.#fold,
+          launch: seat.launch,
+          config: this.#options.config,
+          nowMs: Date.now(),
+        });
+      } catch (error) {
+        bodies = this.#unreadable(line.text, error, seat);
+      }
+      await this.#turns.append({ from: "engine", generation, byte: line.byte }, bodies);
+    }
+    if (!isIdle(this.#fold, seat)) seat.idleSinceMs = Date.now();
+    return lines.length > 0;
+  }
+
+  /** A living engine that says what we can't read is ended; of a dead one the rest is read. */
+  #unreadable(text: string, error: unknown, seat: Seat): EventBody[] {
+    const description = `${errorText(error).slice(0, 500)}: ${text.slice(0, 500)}`;
+    const title = "A line of the engine's output can't be read";
+    const notice: EventBody = { type: "notice", severity: "error", title, description };
+    if (seat.isEnding || !seat.process.isAlive) return [notice];
+    return [notice, { type: "failure", code: "engine_output", message: `${title}.` }];
+  }
+
+  async start(): Promise<void> {
+    const { folder, config, engine } = this.#options;
+    const leave = this.#trust.look(this.#fold);
+    const said = eventsOfLeave(leave, this.#fold);
+    if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
+    const fold = this.#fold;
+    const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
+    const conversation = await this.#lookAtConversation(sessionId);
+    const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
+    const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
+    // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
+    const early = launch.takesUp ? await this.#check() : undefined;
+    if (early) return this.#discard(early);
+    if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
+    this.#thread.append(null, [...said, ...events]);
+    // Noted before it runs: a runner that finds the process must know what it was started for.
+    this.#thread.noteLaunch(launch);
+    const trusted = configOfLeave(config, leave);
+    const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
+    // While a delivery is open, an older output may tell that it was taken.
+    if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
+    const process = EngineProcess.start(folder, generation, plan, this.#options.onChange);
+    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
+    // Any other does nothing before it is told, and it is told once it is known to be good: it comes up meanwhile.
+    const problem = launch.takesUp ? undefined : await this.#check();
+    // What it has loaded may be what nobody has looked at: it is told nothing.
+    if (problem || !this.#trust.isUnchanged(leave)) return this.#discard(problem);
+    this.#seat.send("open", engine.open(), Date.now());
+  }
+
+  /** Its process is no engine's, so it lacks the engine's marker. */
+  #check(): Promise<EngineProblem | undefined> {
+    const { engine, config, env } = this.#options;
+    return engine.check(config, env);
+  }
+
+  /** It was never our engine: what it may have printed meanwhile tells nothing. */
+  async #discard(problem: EngineProblem | undefined): Promise<void> {
+    if (problem) this.#thread.append(null, [{ type: "failure", ...problem }]);
+    const seat = this.#seat;
+    if (!seat) return;
+    await seat.process.kill();
+    seat.close();
+    seat.process.removeOutput();
+    this.#seat = undefined;
+  }
+
+  /** The old engine is gone before its file is read. */
+  async #lookAtConversation(sessionId: string | undefined): Promise<Conversation> {
+    await killMarked(this.#options.folder);
+    if (sessionId === undefined) return { exists: false, delivered: new Set() };
+    const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
+    const lastAt = this.#fold.engine?.lastAt;
+    return this.#options.engine.look(sessionId, { deliveryIds, lastAt }, this.#env);
+  }
+
+  async end(reason: EndReason, how: EndManner): Promise<void> {
+    const seat = this.#seat;
+    if (!seat) return;
+    seat.tellToEnd(reason);
+    if (how !== "crash") {
+      if (how === "gentle") seat.process.send(this.#options.engine.control({ op: "end" }));
+      else seat.process.terminate();
+      const deadline = Date.now() + GENTLE_END_MS;
+      while (seat.process.isAlive && Date.now() < deadline) await pause(10);
+    }
+    await seat.process.kill();
+    await this.close(reason);
+  }
+
+  /** The engine is dead: what it wrote is read to the end, and nothing of its work stays open. */
+  async close(reason: EndReason): Promise<void> {
+    const seat = this.#seat;
+    if (!seat) return;
+    seat.tellToEnd(reason);
+    await killMarked(this.#options.folder);
+    while (await this.read()) this.#thread.writeNotes(this.#seat);
+    await this.#turns.append(null, this.closing(reason));
+    seat.close();
+    this.#seat = undefined;
+    this.#thread.noteEnd();
+  }
+
+  /** What is written when it has ended for this reason. */
+  closing(reason: EndReason): EventBody[] {
+    const process = this.#seat?.process;
+    const generation = process?.generation ?? this.#fold.engine?.generation ?? 0;
+    const error = reason === "crashed" || reason === "error" ? process?.lastWords() : undefined;
+    return closingEvents(
+      this.#fold,
+      {
+        generation,
+        reason,
+        ...(process?.exit && { exitCode: process.exit.code, signal: process.exit.signal }),
+        ...(error && { error }),
+      },
+      Date.now(),
+      this.#seat?.state.chat,
+    );
+  }
+}
+
+/** Of the newest FIFO or output; 0 if the engine was never started. */
+function newestGeneration(folder: string): number {
+  const found = readdirSync(folder).map((name) => /^(?:stdin\.(\d+)|engine\.(\d+)\.jsonl)$/.exec(name));
+  return Math.max(0, ...found.map((match) => Number(match?.[1] ?? match?.[2] ?? 0)));
+}

@@ -1,0 +1,69 @@
+/** The fields of the events that ask a person something, and of those that answer. */
+import * as z from "zod";
+import { ASKED_LIMITS } from "./limit-schema.ts";
+import { optionSchema, questionSchema, sourceSchema } from "./values.ts";
+
+/** Why an ask was closed without an answer of a person. */
+export const ASK_END_REASONS = ["withdrawn", "turn_ended", "timeout", "killed", "replaced"] as const;
+
+const str = z.string();
+
+export const permissionRequestFields = () => ({
+  requestId: str,
+  toolCallId: str,
+  toolName: str,
+  /** Of the tool's name and input: the same call asked again after a restart has the same. */
+  callKey: str,
+  /** The call's input as JSON, at most 2,000 characters; the whole of it is in the `tool_call`. */
+  input: str,
+  options: z.array(optionSchema),
+  title: str,
+  /** What the call is for, in the model's words. */
+  description: str.optional(),
+  /** Why the engine asks, if it says so: such as a path outside of the directory. */
+  reason: str.optional(),
+  agentId: str.optional(),
+  /** The parked request that this one stands for: an answer to either counts, once. */
+  replaces: str.optional(),
+  /** A plan to approve (ExitPlanMode), in Markdown. */
+  plan: str.optional(),
+  /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
+  trust: z.literal(true).optional(),
+  /** The runner asks: this limit is reached, may the thread go on with as much again? */
+  limit: z
+    .object({
+      name: z.enum(ASKED_LIMITS),
+      allowed: z.number(),
+      used: z.number(),
+      /** Of `dayUsd`. */
+      day: str.optional(),
+    })
+    .optional(),
+});
+
+export const permissionResponseFields = () => ({
+  requestId: str,
+  outcome: z.enum(["selected", "cancelled"]),
+  optionId: str.optional(),
+  by: sourceSchema.optional(),
+  message: str.optional(),
+  reason: z.enum(ASK_END_REASONS).optional(),
+});
+
+export const elicitationRequestFields = () => ({
+  requestId: str,
+  toolCallId: str,
+  callKey: str,
+  input: str,
+  message: str,
+  questions: z.array(questionSchema),
+  replaces: str.optional(),
+});
+
+export const elicitationResponseFields = () => ({
+  requestId: str,
+  action: z.enum(["accept", "decline", "cancel"]),
+  content: z.record(str, str).optional(),
+  by: sourceSchema.optional(),
+  reason: z.enum(ASK_END_REASONS).optional(),
+});
