@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => all?.close());
 
-const use = async (name: string, options: Record<string, number>, channel: string) =>
+const use = async (name: string, options: Record<string, string | number>, channel: string) =>
   (await all.discord.driver.command(all.you, channel, name, options).reply()).content;
 const labels = (message: Parameters<typeof now>[0]) => now(message).buttons.map(({ label }) => label);
 
@@ -77,6 +77,18 @@ test("limits of a new thread hold from its first turn; stopped at one, it rests"
   expect(await wordsOf(all.sidecar, "new")).toEqual([]);
   const calls = (await transcriptOf(all.sidecar, "new")).filter(({ type }) => type === "step_end");
   expect(calls).toHaveLength(2);
+});
+
+test("/agent takes limits, and none that is no limit", async () => {
+  const options = { dir: "new", prompt: script("Work", { ...bash("true") }, { text: "Too far." }) };
+  const { channelId } = all.discord;
+  expect(await use("agent", { ...options, turns: 0 }, channelId)).toContain(
+    "agent.limits.turns: must be more than 0",
+  );
+  const reply = await use("agent", { ...options, turns: 2, usd: 0.5 }, channelId);
+  const threadId = /<#(\d+)>/.exec(reply)?.[1] ?? "";
+  const start = await until("its start", async () => (await transcriptOf(all.sidecar, threadId))[0]);
+  expect(start).toMatchObject({ type: "thread_start", config: { limits: { turns: 2, spendUsd: 0.5 } } });
 });
 
 test("limits that are none are refused by name", async () => {

@@ -24,6 +24,8 @@ export interface NewThread {
   dir: string;
   command: string;
   userId: string;
+  /** How an agent is to work. */
+  agent?: NonNullable<CreateRequest["agent"]>;
 }
 
 export class Beginnings {
@@ -40,13 +42,21 @@ export class Beginnings {
    */
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<string> {
     const { vm, threads, endings, threadMaker, api, log } = this.#options;
-    const { type, dir, command, userId } = asked;
+    const { type, dir, command, userId, agent } = asked;
     const title = threadName(type, dir, command);
     const threadId = await threadMaker.make(title, onWait);
     threads.setBusy(threadId, true);
     let isCreated = false;
     try {
-      const request: CreateRequest = { threadId, type, dir, command, title, createdBy: userId };
+      const request: CreateRequest = {
+        threadId,
+        type,
+        dir,
+        command,
+        title,
+        createdBy: userId,
+        ...(agent && { agent }),
+      };
       const handle = await vm.create(request);
       isCreated = true;
       const { delivery } = threads.add(await handle.get(), []);
