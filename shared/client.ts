@@ -22,7 +22,6 @@ import {
   channelLedgerReplySchema,
   createReplySchema,
   type Delivery,
-  errorReplySchema,
   type HealthReply,
   healthReplySchema,
   type InputReply,
@@ -54,8 +53,7 @@ import {
   type Thread,
   threadSchema,
 } from "./api.ts";
-import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
-import { withTimeout } from "./lifecycle.ts";
+import { type CallOptions, HttpCall } from "./http-call.ts";
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -70,13 +68,11 @@ export interface ClientOptions {
  * no sidecar answered.
  */
 export class SidecarClient {
-  readonly #base: string;
-  readonly #token: string;
+  readonly #http: HttpCall;
   readonly #timeoutMs: number;
 
   constructor({ url, token, timeoutMs = 15_000 }: ClientOptions) {
-    this.#base = url.replace(/\/+$/, "");
-    this.#token = token;
+    this.#http = new HttpCall({ url, token, timeoutMs });
     this.#timeoutMs = timeoutMs;
   }
 
@@ -173,28 +169,12 @@ export class SidecarClient {
    * The whole log as it comes, raw or as plain text. Nothing of it is kept, so it may be of any size; a reader that
    * is slow, or stops, slows or ends the download. `signal` ends it too, also while nothing comes.
    */
-  async *downloadLog(
+  downloadLog(
     threadId: string,
     query: LogQuery = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const path = `${threadPath(threadId)}/log`;
-    const headers = { authorization: `Bearer ${this.#token}` };
-    const controller = new AbortController();
-    // The time for the answer to begin: how long the download takes is the reader's affair.
-    const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
-    const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
-    try {
-      const response = await fetch(this.#url(path, query), { headers, signal: ended });
-      clearTimeout(timer);
-      if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
-      if (response.body) yield* response.body;
-    } catch (error) {
-      throw error instanceof AppError ? error : this.#unreachable(error);
-    } finally {
-      clearTimeout(timer);
-      controller.abort();
-    }
+    return this.#http.download(`${threadPath(threadId)}/log`, query, signal);
   }
 
   /** What the terminal shows now. */
@@ -265,80 +245,16 @@ export class SidecarClient {
     return this.#call("GET", "/healthz", healthReplySchema);
   }
 
-  async #call<S extends z.ZodType>(
+  #call<S extends z.ZodType>(
     method: string,
     path: string,
     schema: S,
-    options: {
-      body?: unknown;
-      query?: Record<string, unknown>;
-      timeoutMs?: number;
-      signal?: AbortSignal | undefined;
-    } = {},
+    options: CallOptions = {},
   ): Promise<z.infer<S>> {
-    const url = this.#url(path, options.query);
-    const init = {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#token}`,
-        ...(options.body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-    };
-    let response: Response;
-    let text: string;
-    try {
-      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-      [response, text] = await withTimeout(timeoutMs, [options.signal], async (signal) => {
-        const response = await fetch(url, { ...init, signal });
-        return [response, await response.text()];
-      });
-    } catch (cause) {
-      throw this.#unreachable(cause);
-    }
-    const json = parseJson(text);
-    const reply = schema.safeParse(json);
-    // A health reply comes with 503 too.
-    if (reply.success && (response.ok || response.status === ERROR_STATUS.unavailable)) return reply.data;
-    if (response.ok) {
-      throw new AppError(
-        "unavailable",
-        `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,
-        { cause: reply.error },
-      );
-    }
-    throw this.#refusal(response.status, json);
-  }
-
-  #url(path: string, query: Record<string, unknown> = {}): string {
-    const params = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) params.set(name, String(value));
-    }
-    return `${this.#base}${path}${params.size > 0 ? `?${params}` : ""}`;
-  }
-
-  #unreachable(cause: unknown): AppError {
-    const reason =
-      cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
-    return new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
-  }
-
-  #refusal(status: number, json: unknown): AppError {
-    const error = errorReplySchema.safeParse(json);
-    if (error.success) return new AppError(error.data.code, error.data.error);
-    return new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${status}.`);
+    return this.#http.json(method, path, schema, options);
   }
 }
 
 function threadPath(threadId: string): string {
   return `/thread/${encodeURIComponent(threadId)}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // not JSON: the schemas say what is wrong with it
-  }
 }

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { errorReplySchema } from "./api.ts";
 import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
-import { ROUTES, type Route } from "./routes.ts";
+import type { Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
 import { VERSION } from "./version.ts";
 
 const COMMON_ERRORS: readonly ErrorCode[] = ["invalid_request", "too_large", "unauthorized", "internal"];

@@ -1,24 +1,5 @@
 /** Every route of the API with its schemas: what `GET /openapi.json` is made from. */
-import type { z } from "zod";
-import {
-  amendRequestSchema,
-  answerReplySchema,
-  answerRequestSchema,
-  asksReplySchema,
-  blobQuerySchema,
-  blobReplySchema,
-  controlBodySchemas,
-  controlReplySchema,
-  diffQuerySchema,
-  diffReplySchema,
-  inboxQuerySchema,
-  inboxReplySchema,
-  stepsQuerySchema,
-  stepsReplySchema,
-  transcriptQuerySchema,
-  transcriptReplySchema,
-} from "./agent/api.ts";
-import { CONTROL_SUMMARIES, CONTROLS } from "./agent/controls.ts";
+import { AGENT_ROUTES } from "./agent/routes.ts";
 import {
   channelLedgerReplySchema,
   createReplySchema,
@@ -47,22 +28,7 @@ import {
   threadSchema,
   titleRequestSchema,
 } from "./api.ts";
-import type { ErrorCode } from "./errors.ts";
-
-export interface Route {
-  method: "get" | "post" | "put";
-  /** As Express writes it. */
-  path: string;
-  summary: string;
-  query?: z.ZodType;
-  body?: z.ZodType;
-  status: number;
-  /** JSON; a content type where it is something else; undefined where there is no body. */
-  reply?: z.ZodType | string;
-  /** Besides `unauthorized`, `invalid_request`, `too_large` and `internal`, which every route can answer. */
-  errors: readonly ErrorCode[];
-  isPublic?: boolean;
-}
+import type { Route } from "./route.ts";
 
 export const ROUTES: readonly Route[] = [
   {
@@ -82,15 +48,6 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     reply: inputReplySchema,
     errors: ["not_found", "thread_paused", "thread_ended", "rate_limited", "unavailable"],
-  },
-  {
-    method: "put",
-    path: "/thread/:id/input/:inputId",
-    summary: "Change an agent's message, or take it back, as long as the agent has not read it",
-    body: amendRequestSchema,
-    status: 200,
-    reply: controlReplySchema,
-    errors: ["not_found", "thread_ended", "unavailable"],
   },
   {
     method: "get",
@@ -194,93 +151,7 @@ export const ROUTES: readonly Route[] = [
     reply: channelLedgerReplySchema,
     errors: [],
   },
-  {
-    method: "get",
-    path: "/inbox",
-    summary:
-      "What needs people, over all agents: open asks, failures, and turns that ended in the last hours",
-    query: inboxQuerySchema,
-    status: 200,
-    reply: inboxReplySchema,
-    errors: [],
-  },
-  {
-    method: "get",
-    path: "/thread/:id/transcript",
-    summary: "Read whole lines of an agent's transcript from a position",
-    query: transcriptQuerySchema,
-    status: 200,
-    reply: transcriptReplySchema,
-    errors: ["not_found", "range"],
-  },
-  {
-    method: "get",
-    path: "/thread/:id/blobs/:sha256",
-    summary: "Read a part of a long text that a line of the transcript was cut of",
-    query: blobQuerySchema,
-    status: 200,
-    reply: blobReplySchema,
-    errors: ["not_found"],
-  },
-  {
-    method: "get",
-    path: "/thread/:id/steps",
-    summary: "An agent's steps: turns, calls of the model and of tools, waits for people",
-    query: stepsQuerySchema,
-    status: 200,
-    reply: stepsReplySchema,
-    errors: ["not_found"],
-  },
-  {
-    method: "get",
-    path: "/thread/:id/diff",
-    summary: "What an agent's turn changed in its git work tree",
-    query: diffQuerySchema,
-    status: 200,
-    reply: diffReplySchema,
-    errors: ["not_found"],
-  },
-  {
-    method: "get",
-    path: "/asks",
-    summary: "What agents wait for people to decide, the oldest first",
-    status: 200,
-    reply: asksReplySchema,
-    errors: [],
-  },
-  {
-    method: "get",
-    path: "/thread/:id/asks",
-    summary: "What one agent waits for people to decide",
-    status: 200,
-    reply: asksReplySchema,
-    errors: ["not_found"],
-  },
-  {
-    method: "post",
-    path: "/thread/:id/asks/:requestId",
-    summary: "Answer an ask; the first answer counts",
-    body: answerRequestSchema,
-    status: 200,
-    reply: answerReplySchema,
-    errors: ["not_found", "already_answered", "ask_ended", "thread_ended"],
-  },
-  ...CONTROLS.map(
-    (control): Route => ({
-      method: "post",
-      path: `/thread/:id/${control}`,
-      summary: CONTROL_SUMMARIES[control],
-      ...(controlBodySchemas[control] && { body: controlBodySchemas[control] }),
-      status: 200,
-      reply: controlReplySchema,
-      errors: [
-        "not_found",
-        "unsupported",
-        ...(control === "undo" ? (["turn_running"] as const) : []),
-        "thread_ended",
-      ],
-    }),
-  ),
+  ...AGENT_ROUTES,
   {
     method: "post",
     path: "/thread/:id/kill",

@@ -1,0 +1,132 @@
+/** One request to the sidecar: its deadline, its token, and its answer, checked. */
+import type { z } from "zod";
+import { errorReplySchema } from "./api.ts";
+import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
+import { withTimeout } from "./lifecycle.ts";
+
+export interface HttpCallOptions {
+  /** Base address, such as `http://127.0.0.1:3001`. */
+  url: string;
+  token: string;
+  /** For each request as a whole. */
+  timeoutMs: number;
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  bytes?: Uint8Array<ArrayBuffer>;
+  query?: Record<string, unknown>;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Every method rejects with an {@link AppError}: the sidecar's own, or `unavailable` if no sidecar answered. */
+export class HttpCall {
+  readonly #base: string;
+  readonly #token: string;
+  readonly #timeoutMs: number;
+
+  constructor({ url, token, timeoutMs }: HttpCallOptions) {
+    this.#base = url.replace(/\/+$/, "");
+    this.#token = token;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** @returns the answer, as the schema reads it. */
+  async json<S extends z.ZodType>(
+    method: string,
+    path: string,
+    schema: S,
+    options: CallOptions = {},
+  ): Promise<z.infer<S>> {
+    const url = this.#url(path, options.query);
+    const init = { method, ...this.#sent(options) };
+    let response: Response;
+    let text: string;
+    try {
+      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+      [response, text] = await withTimeout(timeoutMs, [options.signal], async (signal) => {
+        const response = await fetch(url, { ...init, signal });
+        return [response, await response.text()];
+      });
+    } catch (cause) {
+      throw this.#unreachable(cause);
+    }
+    const json = parseJson(text);
+    const reply = schema.safeParse(json);
+    // A health reply comes with 503 too.
+    if (reply.success && (response.ok || response.status === ERROR_STATUS.unavailable)) return reply.data;
+    if (response.ok) {
+      throw new AppError(
+        "unavailable",
+        `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,
+        { cause: reply.error },
+      );
+    }
+    throw this.#refusal(response.status, json);
+  }
+
+  /**
+   * The answer's bytes as they come. Nothing of them is kept, so they may be any number; a reader that is slow, or
+   * stops, slows or ends the download. `signal` ends it too, also while nothing comes.
+   */
+  async *download(
+    path: string,
+    query: Record<string, unknown> = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const headers = { authorization: `Bearer ${this.#token}` };
+    const controller = new AbortController();
+    // The time for the answer to begin: how long the download takes is the reader's affair.
+    const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
+    const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
+    try {
+      const response = await fetch(this.#url(path, query), { headers, signal: ended });
+      clearTimeout(timer);
+      if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
+      if (response.body) yield* response.body;
+    } catch (error) {
+      throw error instanceof AppError ? error : this.#unreachable(error);
+    } finally {
+      clearTimeout(timer);
+      controller.abort();
+    }
+  }
+
+  #sent({ body, bytes }: CallOptions): { headers: Record<string, string>; body?: string | Uint8Array<ArrayBuffer> } {
+    const headers = { authorization: `Bearer ${this.#token}` };
+    if (bytes) return { headers: { ...headers, "content-type": "application/octet-stream" }, body: bytes };
+    if (body === undefined) return { headers };
+    return { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+  }
+
+  #url(path: string, query: Record<string, unknown> = {}): string {
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) params.set(name, String(value));
+    }
+    return `${this.#base}${path}${params.size > 0 ? `?${params}` : ""}`;
+  }
+
+  #unreachable(cause: unknown): AppError {
+    const reason =
+      cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
+    return new AppError("unavailable", `The sidecar at ${this.#base} does not answer: ${reason}.`, { cause });
+  }
+
+  #refusal(status: number, json: unknown): AppError {
+    const error = errorReplySchema.safeParse(json);
+    if (error.success) return new AppError(error.data.code, error.data.error);
+    return new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${status}.`);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // not JSON: the schemas say what is wrong with it
+  }
+}
