@@ -95,7 +95,10 @@ export class HttpCall {
     }
   }
 
-  #sent({ body, bytes }: CallOptions): { headers: Record<string, string>; body?: string | Uint8Array<ArrayBuffer> } {
+  #sent({ body, bytes }: CallOptions): {
+    headers: Record<string, string>;
+    body?: string | Uint8Array<ArrayBuffer>;
+  } {
     const headers = { authorization: `Bearer ${this.#token}` };
     if (bytes) return { headers: { ...headers, "content-type": "application/octet-stream" }, body: bytes };
     if (body === undefined) return { headers };
