@@ -1,8 +1,10 @@
 /** Agent threads in Discord: how soon what happens is seen, asks and presses, and a relay that starts anew. */
+
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { runLocalDiscord } from "../../local-discord/run.ts";
 import { script, transcriptOf } from "../../test/support/agents.ts";
+import { relayConfigFor } from "../../test/support/relay-config.ts";
 import { bundleRelay, makeRelayProcess } from "../../test/support/relay-process.ts";
 import { until } from "../../test/support/wait.ts";
 import { percentile, type Row } from "../measure.ts";
@@ -28,22 +30,7 @@ export async function rowDiscord(agent: BenchAgent, options: DiscordOptions): Pr
   const program = await bundleRelay();
   const sidecar = await startAgents(agent, 600);
   const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
-  const relay = makeRelayProcess(
-    program,
-    {
-      vmUrl: sidecar.url,
-      vmToken: sidecar.token,
-      discordToken: discord.botToken,
-      discordApiUrl: discord.apiUrl,
-      channelId: discord.channelId,
-      allowedUserIds: new Set([discord.you.id]),
-      pollIntervalMs: 1_000,
-      listMinutes: 10,
-      isAnsi: false,
-      logLevel: "info",
-    },
-    sidecar.folders.home,
-  );
+  const relay = makeRelayProcess(program, relayConfigFor(sidecar, discord), sidecar.folders.home);
   try {
     const sides = { sidecar, discord, relay };
     const [asking = "", ...threads] = await makeThreads(sides, { ...options, agents: options.agents + 1 });

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type LocalDiscord, runLocalDiscord } from "../../local-discord/run.ts";
 import { STAND_IN } from "../../test/support/agents.ts";
+import { relayConfigFor } from "../../test/support/relay-config.ts";
 import { makeRelayProcess, type RelayProcess } from "../../test/support/relay-process.ts";
 import { spawnSidecar } from "../../test/support/sidecar.ts";
 import { findDifference, rowsOfLog, rowsShown } from "../../test/support/streaming.ts";
@@ -56,22 +57,7 @@ export async function withLoad<T>(
   // Only the time between two logins is not Discord's: the relay is restarted again and again.
   const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
   const you = discord.you.id;
-  const relay = makeRelayProcess(
-    PROGRAM,
-    {
-      vmUrl: sidecar.url,
-      vmToken: sidecar.token,
-      discordToken: discord.botToken,
-      discordApiUrl: discord.apiUrl,
-      channelId: discord.channelId,
-      allowedUserIds: new Set([you]),
-      pollIntervalMs: 1_000,
-      listMinutes: 10,
-      isAnsi: false,
-      logLevel: "info",
-    },
-    sidecar.folders.home,
-  );
+  const relay = makeRelayProcess(PROGRAM, relayConfigFor(sidecar, discord), sidecar.folders.home);
   try {
     const threadIds: string[] = [];
     for (const [i, command] of commands.entries()) {

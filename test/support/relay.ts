@@ -6,6 +6,7 @@ import { joinPages } from "../../relay/content/pages.ts";
 import { type Relay, runRelay } from "../../relay/run.ts";
 import { createLog } from "../../shared/log.ts";
 import type { VmConfig } from "../../vm/config.ts";
+import { relayConfigFor } from "./relay-config.ts";
 import { type SidecarFolders, startSidecar, type TestSidecar } from "./sidecar.ts";
 
 export interface Everything {
@@ -60,15 +61,8 @@ export async function startEverything(
   const you = discord.you.id;
   const stranger = discord.users.find((user) => user.name === "Mallory")?.id ?? "";
   const relayConfig: RelayConfig = {
-    vmUrl: sidecar.url,
-    vmToken: sidecar.token,
-    discordToken: discord.botToken,
-    discordApiUrl: discord.apiUrl,
-    channelId: discord.channelId,
-    allowedUserIds: new Set([you]),
+    ...relayConfigFor(sidecar, discord),
     pollIntervalMs: 250,
-    listMinutes: 10,
-    isAnsi: false,
     logLevel: "silent",
     ...options.relay,
   };

@@ -1,0 +1,22 @@
+/** A relay between this sidecar and this local Discord, for tests and benches. */
+import type { LocalDiscord } from "../../local-discord/run.ts";
+import type { RelayConfig } from "../../relay/config.ts";
+
+/** Its settings as the README's first step has them. */
+export function relayConfigFor(
+  sidecar: { url: string; token: string },
+  discord: Pick<LocalDiscord, "botToken" | "apiUrl" | "channelId" | "you">,
+): RelayConfig {
+  return {
+    vmUrl: sidecar.url,
+    vmToken: sidecar.token,
+    discordToken: discord.botToken,
+    discordApiUrl: discord.apiUrl,
+    channelId: discord.channelId,
+    allowedUserIds: new Set([discord.you.id]),
+    pollIntervalMs: 1_000,
+    listMinutes: 10,
+    isAnsi: false,
+    logLevel: "info",
+  };
+}
