@@ -54,6 +54,8 @@ export interface Engine<State extends EngineState = EngineState> {
   answer(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string;
   /** The answer to a hook: go on. */
   letHookGoOn(requestId: string): string;
+  /** The answer to a hook before a call: it is not to run, and the model is told why. */
+  stopCall(requestId: string, reason: string): string;
   /** The answer to a request of a kind that we don't know. */
   refuse(requestId: string): string;
   control(control: EngineControl): string;

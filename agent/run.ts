@@ -64,6 +64,7 @@ function withTimeouts(config: ThreadConfig, env: Env): ThreadConfig {
     idleSeconds: number("AGENT_IDLE_SECONDS"),
     askParkMinutes: number("ASK_PARK_MINUTES"),
     askTimeoutSeconds: number("ASK_TIMEOUT_SECONDS"),
+    lockSeconds: number("LOCK_TIMEOUT_SECONDS"),
   };
   const parsed = timeoutsSchema.safeParse({ ...config.timeouts, ...withoutUndefined(chosen) });
   if (parsed.success) return { ...config, timeouts: parsed.data };
@@ -76,6 +77,7 @@ const VARIABLES: Record<string, string> = {
   idleSeconds: "AGENT_IDLE_SECONDS",
   askParkMinutes: "ASK_PARK_MINUTES",
   askTimeoutSeconds: "ASK_TIMEOUT_SECONDS",
+  lockSeconds: "LOCK_TIMEOUT_SECONDS",
 };
 
 function withoutUndefined(record: Record<string, number | undefined>): Record<string, number> {

@@ -13,6 +13,7 @@ import { contentOf } from "./content.ts";
 import { type Action, decide } from "./core/decide.ts";
 import type { Engine, Env } from "./engine.ts";
 import { EngineLife } from "./engine-life.ts";
+import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -41,6 +42,7 @@ export class Runner {
   readonly #turns: TurnWatch;
   readonly #life: EngineLife;
   readonly #daySpend: DaySpend | undefined;
+  readonly #locks: LockKeeper;
   #diskMs = 0;
 
   constructor(options: RunnerOptions) {
@@ -51,6 +53,7 @@ export class Runner {
     this.#turns = new TurnWatch(options, this.#thread);
     const [thread, turns, onChange] = [this.#thread, this.#turns, () => this.#waker.wake()];
     this.#life = new EngineLife({ ...options, thread, turns, onChange });
+    this.#locks = new LockKeeper(options, this.#thread);
     this.#daySpend = findDaySpend(env, config.threadId);
   }
 
@@ -78,6 +81,7 @@ export class Runner {
       if (seat && !seat.process.isAlive) await this.#life.close(seat.end ?? "crashed");
       this.#checkDisk();
       this.#life.seat?.lookAtCalls(Date.now());
+      this.#locks.look(this.#life.seat, Date.now());
       const actions = decide(
         this.#fold,
         this.#life.seat,
@@ -112,6 +116,8 @@ export class Runner {
       case "hook":
         await this.#turns.hook(action.request);
         return seat.send(action.key, engine.letHookGoOn(action.request.requestId), nowMs);
+      case "stop":
+        return seat.send(action.key, engine.stopCall(action.request.requestId, action.reason), nowMs);
       case "refuse":
         return seat.send(action.key, engine.refuse(action.request.requestId), nowMs);
       case "answer": {
@@ -176,13 +182,15 @@ export class Runner {
 
   #waitMs(isLate: boolean): number {
     if (this.#life.seat?.process.isBlocked) return 5;
-    if (this.#life.seat && this.#life.seat.held.size > 0) return 10;
+    if (this.#life.seat && this.#life.seat.held.size > this.#locks.waitingCount) return 10;
+    if (this.#locks.waitingCount > 0) return LOOK_INTERVAL_MS;
     if (isLate) return 100;
     return this.#life.seat?.state.isBusy ? 200 : 1_000;
   }
 
   async #close(): Promise<void> {
     if (this.#fold.isKilled) await killMarked(this.#options.folder);
+    this.#locks.close();
     this.#waker.close();
     this.#thread.close();
   }

@@ -18,6 +18,7 @@ export class Seat implements Running {
   #end: EndReason | undefined;
   idleSinceMs: number;
   readonly held = new Set<string>();
+  readonly refused = new Map<string, string>();
   readonly #saved: ReturnType<Engine["savedCalls"]>;
   readonly #seenMs = new Map<string, number>();
 

@@ -8,6 +8,7 @@ import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import {
   ENGINE_FOLDER_MARKER,
   ENGINE_MARKER,
+  LOCK_FOLDER,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
@@ -20,7 +21,7 @@ import type { ProcessPlan } from "./process/engine-process.ts";
 /** The engine's environment: the runner's, with the engine's marker in place of its own. */
 export function engineEnv(env: Env, threadId: string, folder: string): Env {
   const rest = { ...env };
-  for (const own of [RUNNER_MARKER, TRUST_FOLDER, SPEND_FOLDER, SPEND_CAP]) delete rest[own];
+  for (const own of [RUNNER_MARKER, LOCK_FOLDER, TRUST_FOLDER, SPEND_FOLDER, SPEND_CAP]) delete rest[own];
   return { ...rest, [ENGINE_MARKER]: threadId, [ENGINE_FOLDER_MARKER]: folder };
 }
 

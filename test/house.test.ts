@@ -52,6 +52,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/folder/"],
     ["agent/core/"],
     ["agent/process/"],
+    ["agent/locks/"],
     ["agent/undo/"],
     ["agent/show/"],
     ["agent/engines/"],

@@ -33,6 +33,7 @@ const schema = z.object({
   AGENT_ENGINE: z.enum(["claude", "command"], { error: "must be claude or command" }).default("claude"),
   AGENT_IDLE_SECONDS: whole(1, 86_400).default(120),
   ASK_PARK_MINUTES: whole(1, 43_200).default(60),
+  LOCK_TIMEOUT_SECONDS: whole(1, 86_400).default(30),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
@@ -122,6 +123,7 @@ export function parseVmConfig(
       timeouts: {
         idleSeconds: values.AGENT_IDLE_SECONDS,
         askParkMinutes: values.ASK_PARK_MINUTES,
+        lockSeconds: values.LOCK_TIMEOUT_SECONDS,
         ...(values.ASK_TIMEOUT_SECONDS === undefined
           ? {}
           : { askTimeoutSeconds: values.ASK_TIMEOUT_SECONDS }),

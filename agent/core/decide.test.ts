@@ -29,6 +29,7 @@ function running(fields: Partial<Running> = {}): Running {
     outputBytes: 0,
     sent: new Map(),
     held: new Set(),
+    refused: new Map(),
     isEnding: false,
     ...fields,
   };

@@ -28,8 +28,10 @@ export interface Running {
   outputBytes: number;
   /** What this runner has sent, by key, and when. A control is sent again if nothing comes of it. */
   sent: ReadonlyMap<string, number>;
-  /** Requests before calls that the engine has not saved yet. */
+  /** Requests of calls that the engine has not saved yet, or that wait for a file. */
   held: ReadonlySet<string>;
+  /** Requests of calls that may not run, and why: what the model is told. */
+  refused: ReadonlyMap<string, string>;
   /** It was told to end. */
   isEnding: boolean;
 }
@@ -50,6 +52,7 @@ export type Action =
   | { do: "end"; reason: EndReason; how: EndManner }
   | { do: "answer"; key: string; request: OpenRequest; answer: RecordedAnswer | Refusal }
   | { do: "hook"; key: string; request: OpenRequest }
+  | { do: "stop"; key: string; request: OpenRequest; reason: string }
   | { do: "refuse"; key: string; request: OpenRequest }
   | { do: "control"; key: string; control: EngineControl }
   | { do: "note"; messages: WaitingMessage[] }
@@ -228,14 +231,17 @@ function wantsModel(fold: ThreadFold): boolean {
   return isNoted || cutOffs.at !== null || pending.compact !== null || nextBatch(fold).length > 0;
 }
 
-function answers(fold: ThreadFold, { state, sent, held }: Running, isHeld: boolean): Action[] {
+function answers(fold: ThreadFold, { state, sent, held, refused }: Running, isHeld: boolean): Action[] {
   return Object.values(state.requests).flatMap((request): Action[] => {
     const { requestId } = request;
     const key = `answer ${requestId}`;
     if (sent.has(key) || held.has(requestId)) return [];
     if (isHeld && request.isAfterCalls) return [];
+    const reason = refused.get(requestId);
+    if (request.kind === "hook" && reason !== undefined) return [{ do: "stop", key, request, reason }];
     if (request.kind === "hook") return [{ do: "hook", key, request }];
     if (request.kind === "unknown") return [{ do: "refuse", key, request }];
+    if (reason !== undefined) return [{ do: "answer", key, request, answer: { requestId, refusal: reason } }];
     const answer = fold.recordedAnswers.find((recorded) => recorded.requestId === requestId);
     if (answer) return [{ do: "answer", key, request, answer }];
     if (fold.asks.some((ask) => ask.requestId === requestId)) return [];

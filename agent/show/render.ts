@@ -20,6 +20,8 @@ export function markdownOf(event: ThreadEvent): string {
       return `\n${event.text}\n`;
     case "tool_call":
       return `\n- ${event.title}\n`;
+    case "step_start":
+      return event.kind === "lock" ? `\n- ${event.title}\n` : "";
     case "tool_call_update":
       return toolUpdate(event);
     case "permission_request":

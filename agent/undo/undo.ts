@@ -9,6 +9,7 @@ import { GitError } from "../../shared/git/run-git.ts";
 import { WorkTree } from "../../shared/git/work-tree.ts";
 import type { Env } from "../engine.ts";
 import { findMeant, noteMeant, ownDir } from "./notes.ts";
+import { withLocks } from "./undo-locks.ts";
 
 const MAX_NAMED = 20;
 
@@ -44,10 +45,14 @@ async function putBack(target: string, undoId: string, { folder, config, env }: 
   const kept = await findTurn(tree, threadId, target);
   if (!kept) throw new GitError("missing", "what the files were before it is not kept any more");
   const all = await tree.changes(kept.before, kept.after);
-  const { changes, left } = await restore(tree, all, {
-    id: undoId,
-    findMeant: () => findMeant(folder, undoId),
-    noteMeant: (paths) => noteMeant(folder, undoId, paths),
+  const { path: root } = tree.repository;
+  const { changes, left } = await withLocks(all, { undoId, root, config, env }, async (free, taken) => {
+    const done = await restore(tree, free, {
+      id: undoId,
+      findMeant: () => findMeant(folder, undoId),
+      noteMeant: (paths) => noteMeant(folder, undoId, paths),
+    });
+    return { changes: done.changes, left: [...done.left, ...taken] };
   });
   if (changes.length > 0) {
     // What can be undone of the undo are the files that it put back, and no others.

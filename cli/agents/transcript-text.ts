@@ -57,6 +57,8 @@ export class TranscriptText {
         if (this.#steps !== undefined) this.#steps += 1;
         this.#calls.set(event.toolCallId, event);
         return [`▸ ${cleanLine(event.title)}`];
+      case "step_start":
+        return event.kind === "lock" ? [`◌ ${cleanLine(event.title)}`] : [];
       case "tool_call_update":
         return this.#endCall(event);
       case "permission_request":

@@ -59,6 +59,8 @@ export const timeoutsSchema = z.object({
   askParkMinutes: z.number().positive().max(43_200).default(60),
   /** So long open, and an ask is refused; not set: never. */
   askTimeoutSeconds: seconds.optional(),
+  /** So long a call waits for a file that another one writes; then the model is told. */
+  lockSeconds: seconds.default(30),
 });
 
 export const threadConfigSchema = z.object({

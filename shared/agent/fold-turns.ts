@@ -4,6 +4,9 @@ import type { ThreadFold } from "./fold-types.ts";
 import { countTokens, openUsd, weigh } from "./limits.ts";
 import type { Usage } from "./values.ts";
 
+/** Before the call's id, in the id of the step in which it waits for a file. */
+export const LOCK_STEP = "lock-";
+
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0 };
 export const NOTHING_OPEN = { usage: NOTHING, toldUsd: 0, unpriced: NOTHING };
 
@@ -32,6 +35,7 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "step_end":
       return {
         ...fold,
+        ...lockOut(fold, event),
         steps: fold.steps.filter((step) => step.stepId !== event.stepId),
         open: {
           ...fold.open,
@@ -52,7 +56,11 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     }
     case "tool_call_update":
       if (event.status === "in_progress") return fold;
-      return { ...fold, toolCalls: fold.toolCalls.filter((call) => call.toolCallId !== event.toolCallId) };
+      return {
+        ...fold,
+        toolCalls: fold.toolCalls.filter((call) => call.toolCallId !== event.toolCallId),
+        ...(fold.lockedOut && { lockedOut: fold.lockedOut.filter((id) => id !== event.toolCallId) }),
+      };
     case "usage_update":
       return { ...fold, context: { used: event.used, size: event.size } };
     case "background_update":
@@ -71,7 +79,14 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   }
 }
 
-function endTurn(fold: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
+/** A call that has waited for a file in vain is refused, by whichever runner comes to it. */
+function lockOut(fold: ThreadFold, { stepId, status }: EventOf<"step_end">): Pick<ThreadFold, "lockedOut"> {
+  const isLock = fold.steps.some((step) => step.stepId === stepId && step.kind === "lock");
+  if (!isLock || status !== "failed") return {};
+  return { lockedOut: [...(fold.lockedOut ?? []), stepId.slice(LOCK_STEP.length)] };
+}
+
+function endTurn({ lockedOut: _, ...fold }: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
   const isCutOff = event.stopReason === "interrupted";
   const failure =
     event.stopReason === "error"

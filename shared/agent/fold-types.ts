@@ -43,6 +43,8 @@ export interface ThreadFold {
   turnCount: number;
   steps: OpenStep[];
   toolCalls: OpenToolCall[];
+  /** Calls that have waited for a file in vain. */
+  lockedOut?: string[];
   asks: OpenAsk[];
   /**
    * Answers that the engine has not echoed. If it dies before it does, the call did not run, and the same call is

@@ -81,9 +81,10 @@ export function awaitingOf(fold: ThreadFold): Awaiting | null {
   return fold.asks[0]?.kind ?? null;
 }
 
-/** What it does this moment: the newest call of a tool, or of the model; null if neither runs. */
+/** What it does this moment: waits for a file, or the newest call of a tool, or of the model; null if none runs. */
 export function doingOf({ toolCalls, steps }: ThreadFold): string | null {
-  return toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
+  const lock = steps.find(({ kind }) => kind === "lock");
+  return lock?.title ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }
 
 /** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */

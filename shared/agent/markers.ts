@@ -6,6 +6,8 @@ export const RUNNER_MARKER = "THREADMUX_RUNNER";
 export const SPEND_FOLDER = "THREADMUX_SPEND";
 /** In the runner's environment alone: the dollars that all threads may spend a day; the folder before counts them. */
 export const SPEND_CAP = "THREADMUX_SPEND_CAP";
+/** In the runner's environment alone: the folder that knows which call of which thread may write which file. */
+export const LOCK_FOLDER = "THREADMUX_LOCKS";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the environment of the engine and of all that it starts: the thread's id, */

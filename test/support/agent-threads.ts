@@ -52,6 +52,10 @@ export interface ThreadOptions {
   timeouts?: object;
   program?: AgentProgram;
   env?: Record<string, string>;
+  /** What people call it. */
+  number?: number;
+  /** A directory that several threads work in; not set: one of its own. */
+  dir?: string;
 }
 
 export class AgentThread {
@@ -64,16 +68,17 @@ export class AgentThread {
   readonly runners: ChildProcess[] = [];
   pane = "";
 
-  constructor({ agent = {}, timeouts = {}, program = DEMO, env = {} }: ThreadOptions = {}) {
+  constructor({ agent = {}, timeouts = {}, program = DEMO, env = {}, number, dir }: ThreadOptions = {}) {
     const root = makeFolder();
     this.#remove = root.remove;
     this.folder = join(root.path, "thread");
-    this.dir = join(root.path, "work");
+    this.dir = dir ?? join(root.path, "work");
     this.home = join(root.path, "home");
-    for (const path of [this.folder, this.dir, this.home]) mkdirSync(path);
+    for (const path of [this.folder, this.dir, this.home]) mkdirSync(path, { recursive: true });
     const config = {
       v: 1,
       threadId: this.id,
+      ...(number !== undefined && { number }),
       createdBy: "discord:7",
       createdAt: new Date().toISOString(),
       dir: this.dir,

@@ -15,7 +15,11 @@ export const STAND_IN = programFile("agent/engines/demo");
 export const STAND_IN_CONFIG: Partial<VmConfig> = { maxThreads: 100, agent: standIn() };
 
 export function standIn(timeouts: Partial<VmConfig["agent"]["timeouts"]> = {}): VmConfig["agent"] {
-  return { program: STAND_IN, args: [], timeouts: { idleSeconds: 120, askParkMinutes: 60, ...timeouts } };
+  return {
+    program: STAND_IN,
+    args: [],
+    timeouts: { idleSeconds: 120, askParkMinutes: 60, lockSeconds: 30, ...timeouts },
+  };
 }
 
 /** A message that tells the stand-in what to do: one round after the other. */

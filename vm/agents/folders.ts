@@ -12,12 +12,16 @@ export class AgentFolders {
   /** Where runners keep what people decided about directories, for all threads. */
   readonly trust: string;
 
+  /** Where runners keep which call of which thread may write which file. */
+  readonly locks: string;
+
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
     this.trust = join(stateDir, "trust");
+    this.locks = join(stateDir, "locks");
     this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
   }

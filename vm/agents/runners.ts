@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import {
   ENGINE_FOLDER_MARKER,
+  LOCK_FOLDER,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
@@ -53,7 +54,12 @@ export class Runners {
     return programs.open(thread, run, {
       argv: [...runner, folders.of(threadId)],
       input: "",
-      env: { ...this.#marker(threadId), [TRUST_FOLDER]: folders.trust, ...this.#spendEnv() },
+      env: {
+        ...this.#marker(threadId),
+        [TRUST_FOLDER]: folders.trust,
+        [LOCK_FOLDER]: folders.locks,
+        ...this.#spendEnv(),
+      },
     });
   }
 
@@ -72,7 +78,7 @@ export class Runners {
   async runToClose(threadId: string): Promise<void> {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
-    const env = { ...threadEnv, ...this.#marker(threadId) };
+    const env = { ...threadEnv, ...this.#marker(threadId), [LOCK_FOLDER]: folders.locks };
     const child = spawn(program, args, { env, stdio: "ignore" });
     const ended = new Promise<void>((resolve, reject) => {
       child.once("error", reject);

@@ -12,6 +12,7 @@ import {
   openLine,
   refusalLine,
   responseLine,
+  stopCallLine,
 } from "./control.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
@@ -41,6 +42,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     deliver: deliveryLine,
     answer: answerLine,
     letHookGoOn: (requestId) => responseLine(requestId, {}),
+    stopCall: stopCallLine,
     refuse: refusalLine,
     control: engineControlLine,
   };

@@ -59,6 +59,17 @@ export function responseLine(requestId: string, response: object): string {
   });
 }
 
+/** The answer to the hook before a call. */
+export function stopCallLine(requestId: string, reason: string): string {
+  return responseLine(requestId, {
+    hookSpecificOutput: {
+      hookEventName: "PreToolUse",
+      permissionDecision: "deny",
+      permissionDecisionReason: reason,
+    },
+  });
+}
+
 export function refusalLine(requestId: string): string {
   const response = {
     subtype: "error",

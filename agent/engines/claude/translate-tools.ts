@@ -1,5 +1,5 @@
 /** What became of tool calls: claude prints it as messages of the user. */
-import type { EventBody } from "../../../shared/agent/events.ts";
+import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
@@ -9,7 +9,7 @@ import type { Translated } from "./translate-turn.ts";
 export function toolResults(
   state: ClaudeState,
   parsed: Extract<ClaudeLine, { type: "user" }>,
-  { config, nowMs }: TranslateContext,
+  { config, fold, nowMs }: TranslateContext,
 ): Translated {
   const { content } = parsed.message;
   if (typeof content === "string") return { state, events: [] };
@@ -29,10 +29,13 @@ export function toolResults(
       status: block.is_error ? "failed" : "completed",
       ...(call && { durationMs: Math.max(0, nowMs - call.startedMs) }),
       ...(shown.length > 0 && { content: shown }),
-      ...(kind !== undefined && {
-        reason: kind === "user-rejected" ? ("interrupted" as const) : ("denied" as const),
-      }),
+      ...(kind !== undefined && { reason: reasonOf(kind, fold.lockedOut?.includes(toolCallId) ?? false) }),
     });
   }
   return { state: { ...state, tools }, events };
+}
+
+function reasonOf(kind: string, isLockedOut: boolean): EventOf<"tool_call_update">["reason"] {
+  if (kind === "user-rejected") return "interrupted";
+  return isLockedOut ? "locked" : "denied";
 }

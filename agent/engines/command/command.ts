@@ -33,6 +33,7 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
     deliver: (id, content) => lineOf({ op: "deliver", id, text: content.map(textOf).join("\n\n") }),
     answer: nothing,
     letHookGoOn: nothing,
+    stopCall: nothing,
     refuse: nothing,
     control: controlLine,
   };

@@ -11,4 +11,6 @@ export interface Behaviour {
   /** What the model says before any script of a message; the tour, if undefined. */
   opening: Round[] | undefined;
   callsAgain: boolean;
+  /** An edit of a file takes so long between its reading and its writing. */
+  writeMs: number;
 }

@@ -26,6 +26,8 @@ export interface Context {
   settings: Settings;
   cwd: string;
   setMode: (mode: string) => void;
+  /** How long an edit takes. */
+  writeMs: number;
 }
 
 export interface Denial {
@@ -218,7 +220,7 @@ export class Calls {
       this.#context.setMode("default");
     const unwatch = call.name === "Bash" ? this.#context.tasks.watch(call, block.id ?? "") : () => undefined;
     try {
-      return await runTool(call, this.#context.cwd, this.#signal);
+      return await runTool(call, this.#context, this.#signal);
     } finally {
       unwatch();
     }

@@ -60,7 +60,8 @@ export class Engine {
     const { mode, model, allowed, disallowed } = args;
     const settings: Settings = { mode, model, rules: [...allowed], disallowed: [...disallowed] };
     const setMode = (name: string) => this.#setMode(name);
-    this.#context = { output, peer: this.#peer, session, tasks: this.#tasks, settings, cwd, setMode };
+    const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
+    this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs };
   }
 
   /** Takes up the turn that a kill cut off, if the environment says so. */

@@ -4,7 +4,7 @@
  * on the same flags as Claude Code does (`-p --input-format stream-json …`), and keeps its conversations as that does.
  *
  * THREADMUX_DEMO_SCRIPT names a JSON file of rounds (script.ts) that are said first; THREADMUX_DEMO_CALLS_AGAIN=0
- * makes a model that does not repeat the calls that a restart asks for.
+ * makes a model that does not repeat the calls that a restart asks for; THREADMUX_DEMO_WRITE_MS makes edits slow.
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -54,6 +54,7 @@ function run(): void {
     resumePrompt: env["CLAUDE_CODE_RESUME_PROMPT"],
     opening: script === undefined ? undefined : readScript(script),
     callsAgain: env["THREADMUX_DEMO_CALLS_AGAIN"] !== "0",
+    writeMs: Number(env["THREADMUX_DEMO_WRITE_MS"] ?? 0),
   };
   const engine = new Engine(args, session, output, behaviour, (code) => {
     engine.close();

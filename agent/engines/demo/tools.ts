@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Call } from "./script.ts";
 
 export interface Outcome {
@@ -27,15 +28,28 @@ export interface Outcome {
 /** Longer output is clipped in its middle. */
 const MAX_OUTPUT = 30_000;
 
-export async function runTool(call: Call, cwd: string, signal: AbortSignal): Promise<Outcome> {
+export interface ToolContext {
+  cwd: string;
+  /** How long an edit takes between its reading and its writing. */
+  writeMs: number;
+}
+
+export async function runTool(
+  call: Call,
+  { cwd, writeMs }: ToolContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
     switch (call.name) {
       case "Bash":
         return await runCommand(String(call.input["command"]), cwd, signal);
       case "Write":
-        return write(resolve(cwd, String(call.input["file_path"])), String(call.input["content"]));
+        return await write(resolve(cwd, String(call.input["file_path"])), String(call.input["content"]), {
+          ms: writeMs,
+          signal,
+        });
       case "Edit":
-        return edit(resolve(cwd, String(call.input["file_path"])), call.input);
+        return await edit(resolve(cwd, String(call.input["file_path"])), call.input, { ms: writeMs, signal });
       case "Read":
         return read(resolve(cwd, String(call.input["file_path"])));
       case "AskUserQuestion":
@@ -117,8 +131,15 @@ function clip(text: string): string {
   return `${text.slice(0, MAX_OUTPUT / 2)}\n… clipped …\n${text.slice(-MAX_OUTPUT / 2)}`;
 }
 
-function write(path: string, content: string): Outcome {
+/** Between the reading and the writing. */
+interface Pause {
+  ms: number;
+  signal: AbortSignal;
+}
+
+async function write(path: string, content: string, pause: Pause): Promise<Outcome> {
   const originalFile = existsSync(path) ? readFileSync(path, "utf8") : null;
+  if (pause.ms > 0) await sleep(pause.ms, undefined, { signal: pause.signal });
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
   const isNew = originalFile === null;
@@ -139,7 +160,7 @@ function write(path: string, content: string): Outcome {
   };
 }
 
-function edit(path: string, input: Call["input"]): Outcome {
+async function edit(path: string, input: Call["input"], pause: Pause): Promise<Outcome> {
   const oldString = String(input["old_string"]);
   const newString = String(input["new_string"]);
   if (!existsSync(path)) return fault(`<tool_use_error>File does not exist: ${path}</tool_use_error>`);
@@ -153,6 +174,7 @@ function edit(path: string, input: Call["input"]): Outcome {
   const changed = originalFile.split(oldString);
   const [first = "", ...rest] = changed;
   const text = replaceAll ? changed.join(newString) : first + newString + rest.join(oldString);
+  if (pause.ms > 0) await sleep(pause.ms, undefined, { signal: pause.signal });
   writeFileSync(path, text);
   return {
     content: `The file ${path} has been updated successfully.`,

@@ -159,6 +159,8 @@ function describe(event: ThreadEvent): string {
       return `${CONTROLS[event.op] ?? event.op}${event.value === undefined ? "" : ` ${cleanLine(event.value)}`}${by}`;
     case "turn_start":
       return event.cause === "resume" ? "↻ Goes on where it was cut off" : "↻ A background task has news";
+    case "step_start":
+      return `◌ ${cleanLine(event.title)}`;
     case "engine_end":
       return event.reason === "crashed"
         ? "The agent's program ended unexpectedly"

@@ -162,6 +162,8 @@ export function isTold(event: ThreadEvent): boolean {
       return event.status !== "in_progress";
     case "turn_changes":
       return event.problem === undefined;
+    case "step_start":
+      return event.kind === "lock";
     case "turn_start":
       return event.cause !== "message";
     case "engine_end":
