@@ -12,7 +12,7 @@ import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { Seat } from "./seat.ts";
-import { engineEnv, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
+import { engineEnv, forkPoint, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
 import type { TurnWatch } from "./turn-watch.ts";
@@ -116,7 +116,8 @@ export class EngineLife {
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
     const conversation = await this.#lookAtConversation(sessionId);
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
-    const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date());
+    const branch = config.origin && { threadId: config.origin.threadId, fork: await this.#lookAtFork() };
+    const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);
@@ -161,6 +162,13 @@ export class EngineLife {
     const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
     const lastAt = this.#fold.engine?.lastAt;
     return this.#options.engine.look(sessionId, { deliveryIds, lastAt }, this.#env);
+  }
+
+  /** Whether the conversation that a branch leaves has the line that it is left at. */
+  async #lookAtFork(): Promise<Conversation | undefined> {
+    const { engine, config } = this.#options;
+    const fork = forkPoint(this.#fold, config);
+    return fork && engine.look(fork.sessionId, { deliveryIds: [], lastAt: fork.at }, this.#env);
   }
 
   async end(reason: EndReason, how: EndManner): Promise<void> {

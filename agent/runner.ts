@@ -18,6 +18,7 @@ import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
 import { type DaySpend, findDaySpend } from "./spend/day-spend.ts";
+import { isFresh } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { TurnWatch } from "./turn-watch.ts";
 import { undo } from "./undo/undo.ts";
@@ -147,7 +148,7 @@ export class Runner {
     const { folder, engine } = this.#options;
     const { parts, problems } = contentOf(messages, folder, (sha256) => this.#thread.readBlob(sha256));
     if (seat.launch.reseeded && this.#fold.engine?.takenCount === 0) {
-      const seed = seedText(this.#thread.said());
+      const seed = seedText(this.#thread.history(), isFresh(this.#fold) ? "origin" : "lost");
       if (seed !== "") parts.unshift({ type: "text", text: seed });
     }
     const { undone = [] } = this.#fold.deliveries.find((open) => open.deliveryId === deliveryId) ?? {};

@@ -1,18 +1,20 @@
-/** What a new conversation is told of the old one, when the engine has lost it: the transcript is the truth. Pure. */
+/** What a new conversation is told of an old one, if the engine can't go on with it: the transcript is the truth. Pure. */
 import type { ThreadEvent } from "../shared/agent/events.ts";
+import { conversationOf } from "./core/conversation.ts";
 
 const MAX_CHARACTERS = 60_000;
-const HEAD =
-  "This conversation was begun before and is gone from your memory. What was said, as the transcript has it:\n\n";
+const HEADS = {
+  /** It was this thread's. */
+  lost: "This conversation was begun before and is gone from your memory. What was said, as the transcript has it:\n\n",
+  /** It is another thread's, up to where this one begins. */
+  origin:
+    "You go on from a conversation that was begun in another thread. What was said there, as its transcript has it:\n\n",
+};
 const TAIL = "\n\nGo on from there. Files may have changed since; look before you rely on them.";
 
 /** The end of the conversation in its speakers' words, with what was run; empty if nothing was said. */
-export function seedText(events: Iterable<ThreadEvent>): string {
-  const lines: string[] = [];
-  for (const event of events) {
-    const line = lineOf(event);
-    if (line) lines.push(line);
-  }
+export function seedText(events: Iterable<ThreadEvent>, why: keyof typeof HEADS): string {
+  const lines = conversationOf(events).map(({ line }) => line);
   if (lines.length === 0) return "";
   let text = "";
   for (const line of lines.reverse()) {
@@ -22,20 +24,5 @@ export function seedText(events: Iterable<ThreadEvent>): string {
     }
     text = `${line}\n${text}`;
   }
-  return HEAD + text.trimEnd() + TAIL;
-}
-
-function lineOf(event: ThreadEvent): string | undefined {
-  switch (event.type) {
-    case "user_message":
-      return `Person: ${event.content.map((block) => (block.type === "text" ? block.text : `[${block.uri}]`)).join("\n")}`;
-    case "agent_message":
-      return `You: ${event.text}`;
-    case "tool_call":
-      return `You called: ${event.title}`;
-    case "compaction_update":
-      return event.summary === undefined ? undefined : `Summary of what came before: ${event.summary}`;
-    default:
-      return undefined;
-  }
+  return HEADS[why] + text.trimEnd() + TAIL;
 }

@@ -34,9 +34,28 @@ export function lastSessionId(
   return last?.sessionId ?? fold.engine?.sessionId ?? config.sessionId;
 }
 
+/** No message of this thread has been done. */
+export function isFresh({ deliveryIds, deliveries }: ThreadFold): boolean {
+  return deliveryIds.every((id) => deliveries.some(({ deliveryId }) => deliveryId === id));
+}
+
+/** So often a branch's first process may die in its work before the branch begins from the transcript. */
+const MAX_FORKS = 2;
+
+/** Of a branch that is to begin: where it leaves its parent's conversation; undefined if it begins in no such way. */
+export function forkPoint(
+  fold: ThreadFold,
+  { origin }: ThreadConfig,
+): { sessionId: string; at: string } | undefined {
+  const { sessionId, at } = origin ?? {};
+  if (!isFresh(fold) || fold.cutOffs.count >= MAX_FORKS) return undefined;
+  return sessionId !== undefined && at !== undefined ? { sessionId, at } : undefined;
+}
+
 /**
  * How the next process begins, and what its look at the conversation says about deliveries: what is in it is not
  * sent again, what is not goes again under the same id. Pure but for the new conversation's id.
+ * @param branch of a branch: its origin, and the look at the conversation that is to be forked
  */
 export function planGeneration(
   fold: ThreadFold,
@@ -44,15 +63,17 @@ export function planGeneration(
   sessionId: string | undefined,
   { exists, delivered, costUsd }: Conversation,
   now: Date,
+  branch?: { threadId: string; fork: Conversation | undefined },
 ): { launch: Launch; events: EventBody[] } {
   const events = fold.deliveries.flatMap(({ deliveryId, status }): EventBody[] => {
     const isIn = delivered.has(deliveryId);
     if (isIn === (status === "started")) return [];
     return [{ type: "delivery_update", deliveryId, status: isIn ? "started" : "queued" }];
   });
-  const isOpen = (id: string) => fold.deliveries.some(({ deliveryId }) => deliveryId === id);
-  const hasHistory = fold.deliveryIds.some((id) => !isOpen(id));
-  const reseeded = !exists && hasHistory;
+  const hasHistory = !isFresh(fold);
+  const isForked = !exists && !hasHistory && branch?.fork?.exists === true;
+  const reseeded = !exists && !isForked && (hasHistory || branch !== undefined);
+  const baseUsd = isForked ? branch?.fork?.costUsd : costUsd;
   const launch: Launch = {
     generation,
     // What is left of a conversation that is gone may still hold its id.
@@ -61,10 +82,14 @@ export function planGeneration(
     reseeded,
     takesUp: exists && (fold.cutOffs.at !== null || delivered.size > 0),
     taken: [...delivered],
-    ...(costUsd !== undefined && { costUsd }),
+    ...(baseUsd !== undefined && { costUsd: baseUsd }),
     startedAt: now.toISOString(),
   };
-  if (reseeded) {
+  if (reseeded && !hasHistory) {
+    const title = "The conversation goes on from a transcript";
+    const description = `The engine is told what was said in ${branch?.threadId}.`;
+    if (fold.cutOffs.count === 0) events.push({ type: "notice", severity: "info", title, description });
+  } else if (reseeded) {
     const description = "The engine's own record of it is gone; it is told the transcript.";
     events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });
   }

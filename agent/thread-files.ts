@@ -1,4 +1,5 @@
 /** A thread's folder as the runner has it: the inbox that it reads, the transcript that it writes, and its notes. */
+import { existsSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { type BlobMap, unboundLine } from "../shared/agent/bound.ts";
 import type { ThreadConfig } from "../shared/agent/config.ts";
@@ -61,18 +62,20 @@ export class ThreadFiles {
     return lines.length > 0;
   }
 
-  /** What was said before the messages that go in now. */
-  *said(): Iterable<ThreadEvent> {
-    const messages = this.fold.deliveries.flatMap((delivery) => delivery.messages);
-    const open = new Set(messages.map(({ messageId }) => messageId));
-    const file = new LineFile(threadPath(this.#folder, "transcript"), 0, MAX_LINE, true);
-    for (let lines = file.read(); lines.length > 0; lines = file.read()) {
-      for (const { text } of lines) {
-        const event = findEvent(text);
-        if (event && !(event.type === "user_message" && open.has(event.messageId))) yield event;
+  /** All events, those of a branch's origin first. */
+  *history(): Iterable<ThreadEvent> {
+    for (const name of ["origin", "transcript"] as const) {
+      const path = threadPath(this.#folder, name);
+      if (!existsSync(path)) continue;
+      const file = new LineFile(path, 0, MAX_LINE, true);
+      for (let lines = file.read(); lines.length > 0; lines = file.read()) {
+        for (const { text } of lines) {
+          const event = findEvent(text);
+          if (event) yield event;
+        }
       }
+      file.close();
     }
-    file.close();
   }
 
   readBlob(sha256: string): string | undefined {

@@ -3,7 +3,7 @@
  * `uuid` of a user line, `attachment.source_uuid` of a message in mid-turn, `mergedSendUuids` of several taken as one.
  */
 import { randomUUID } from "node:crypto";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Args } from "./args.ts";
 import type { Spoken } from "./script.ts";
@@ -36,10 +36,13 @@ export class SessionFile {
   readonly path: string;
   readonly #common: Record<string, unknown>;
   readonly #entries: Entry[] = [];
+  /** So many entries are another conversation's. */
+  readonly #copied: number;
   #unsaved = "";
   #timer: NodeJS.Timeout | undefined;
 
-  private constructor(path: string, sessionId: string, cwd: string, version: string) {
+  /** @param copy what a fork begins with: written with what is said first, as the real one does. */
+  private constructor(path: string, { sessionId, cwd, version }: Place, copy = "") {
     this.path = path;
     this.#common = {
       isSidechain: false,
@@ -49,11 +52,12 @@ export class SessionFile {
       sessionId,
       version,
     };
-    if (!existsSync(path)) return;
-    const text = readFileSync(path, "utf8");
+    this.#unsaved = copy;
+    const text = existsSync(path) ? readFileSync(path, "utf8") : copy;
     for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
       if (line !== "") this.#entries.push(JSON.parse(line) as Entry);
     }
+    this.#copied = copy === "" ? 0 : this.#entries.length;
     // A line that a kill cut off would swallow the next one.
     if (text !== "" && !text.endsWith("\n")) appendFileSync(path, "\n");
   }
@@ -65,8 +69,7 @@ export class SessionFile {
     const found = findIn(projects, `${place.sessionId}.jsonl`);
     if ((found !== undefined) !== place.isResumed) return undefined;
     mkdirSync(dirname(own), { recursive: true });
-    if (place.forkOf) writeFileSync(own, copyOf(projects, place.forkOf));
-    return new SessionFile(found ?? own, place.sessionId, place.cwd, place.version);
+    return new SessionFile(found ?? own, place, place.forkOf && copyOf(projects, place.forkOf));
   }
 
   add(entry: Record<string, unknown>): string {
@@ -83,6 +86,7 @@ export class SessionFile {
   save(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    if (this.#isSilent) return;
     if (this.#unsaved !== "") appendFileSync(this.path, this.#unsaved);
     this.#unsaved = "";
   }
@@ -117,7 +121,13 @@ export class SessionFile {
     this.add({ type: "attachment", attachment: { type: "hook_additional_context", text } });
   }
 
+  /** A fork in which nobody has said anything yet. */
+  get #isSilent(): boolean {
+    return this.#entries.length === this.#copied && !existsSync(this.path);
+  }
+
   addCost(totalCostUSD: number): void {
+    if (this.#isSilent) return;
     this.#entries.push({ type: "cost-state", totalCostUSD });
     this.#append({ type: "cost-state", totalCostUSD });
   }

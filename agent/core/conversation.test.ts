@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { conversationOf } from "./conversation.ts";
+
+const event = (type: string, fields: object) => ({ seq: 1, id: "r1.0", type, ...fields }) as ThreadEvent;
+const text = (words: string) => [{ type: "text", text: words }];
+const message = (messageId: string) => event("user_message", { messageId, content: text(messageId) });
+const delivery = (deliveryId: string, ...messageIds: string[]) =>
+  event("delivery", { deliveryId, messageIds });
+const is = (deliveryId: string, status: string) => event("delivery_update", { deliveryId, status });
+const says = (words: string) => event("agent_message", { messageId: "m", at: "x", text: words });
+const start = (origin?: object) => event("thread_start", { threadId: "t", origin });
+const linesOf = (...events: ThreadEvent[]) => conversationOf(events).map(({ line }) => line);
+
+test("a message stands where it was read, with its last words, once", () => {
+  const lines = linesOf(
+    start(),
+    message("a"),
+    message("b"),
+    message("never read"),
+    event("message_edit", { messageId: "a", content: text("A"), applied: true }),
+    event("message_edit", { messageId: "b", content: text("too late"), applied: false }),
+    delivery("D", "a", "b"),
+    says("before"),
+    is("D", "started"),
+    is("D", "queued"),
+    says("between"),
+    is("D", "started"),
+    says("after"),
+  );
+  expect(lines).toEqual(["You: before", "You: between", "Person: A", "Person: b", "You: after"]);
+});
+
+test("of a branch's origin: what it left, not what came at once with its last message, nor what waited", () => {
+  const lines = linesOf(
+    start(),
+    message("a"),
+    message("b"),
+    delivery("D", "a", "b"),
+    is("D", "started"),
+    message("waits"),
+    start({ threadId: "t", seq: 2, messageId: "a" }),
+    delivery("E", "waits"),
+    is("E", "started"),
+    says("in the branch"),
+  );
+  expect(lines).toEqual(["Person: a", "You: in the branch"]);
+});

@@ -1,0 +1,83 @@
+/** What the model has heard and said, in its order, as transcripts tell: a message stands where it was read. Pure. */
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import type { Block } from "../../shared/agent/values.ts";
+
+export interface Said {
+  line: string;
+  /** Of a person's message. */
+  messageId?: string;
+  deliveryId?: string;
+}
+
+/**
+ * @param events of a transcript; of a branch, its `origin.jsonl` first. Messages that were not read are left out.
+ */
+export function conversationOf(events: Iterable<ThreadEvent>): Said[] {
+  const conversation = new Conversation();
+  for (const event of events) conversation.take(event);
+  return conversation.said;
+}
+
+class Conversation {
+  said: Said[] = [];
+  readonly #waiting = new Map<string, Block[]>();
+  readonly #deliveries = new Map<string, readonly string[]>();
+
+  take(event: ThreadEvent): void {
+    switch (event.type) {
+      case "thread_start":
+        this.#begin(event.origin?.messageId);
+        return;
+      case "user_message":
+        this.#waiting.set(event.messageId, event.content);
+        return;
+      case "message_edit":
+        if (event.applied) this.#waiting.set(event.messageId, event.content);
+        return;
+      case "message_withdraw":
+        if (event.applied) this.#waiting.delete(event.messageId);
+        return;
+      case "delivery":
+        this.#deliveries.set(event.deliveryId, event.messageIds);
+        return;
+      case "delivery_update":
+        this.#takeDelivery(event);
+        return;
+      case "agent_message":
+        if (event.parentToolCallId === undefined) this.said.push({ line: `You: ${event.text}` });
+        return;
+      case "tool_call":
+        if (event.parentToolCallId === undefined) this.said.push({ line: `You called: ${event.title}` });
+        return;
+      case "compaction_update":
+        if (event.summary !== undefined)
+          this.said.push({ line: `Summary of what came before: ${event.summary}` });
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** @param lastMessageId where a branch left its origin, if that was a person's message. */
+  #begin(lastMessageId: string | undefined): void {
+    const at = this.said.findIndex(
+      ({ messageId }) => lastMessageId !== undefined && messageId === lastMessageId,
+    );
+    if (at >= 0) this.said.length = at + 1;
+    this.#waiting.clear();
+    this.#deliveries.clear();
+  }
+
+  #takeDelivery({ deliveryId, status }: Extract<ThreadEvent, { type: "delivery_update" }>): void {
+    if (status === "queued") this.said = this.said.filter((said) => said.deliveryId !== deliveryId);
+    if (status !== "started") return;
+    for (const messageId of this.#deliveries.get(deliveryId) ?? []) {
+      const content = this.#waiting.get(messageId);
+      if (content) this.said.push({ line: `Person: ${textOf(content)}`, messageId, deliveryId });
+    }
+  }
+}
+
+function textOf(content: readonly Block[]): string {
+  return content.map((block) => (block.type === "text" ? block.text : `[${block.uri}]`)).join("\n");
+}
