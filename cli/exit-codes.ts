@@ -40,6 +40,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "thread_exists":
     case "already_answered":
     case "thread_paused":
+    case "thread_locked":
     case "turn_running":
     case "ask_ended":
     case "thread_ended":

@@ -6,6 +6,7 @@ import { VERSION } from "../shared/version.ts";
 import type { Act } from "./command.ts";
 import { addAnswer, addApprove, addAsks, addDeny } from "./commands/asks.ts";
 import { addAttach } from "./commands/attach.ts";
+import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
 import { addInbox } from "./commands/inbox.ts";
@@ -105,6 +106,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addDeny(program, act);
   addAnswer(program, act);
   addSteps(program, act);
+  addBranch(program, act);
   addControls(program, act);
   addChanges(program, act);
   return program;

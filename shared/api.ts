@@ -281,6 +281,8 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
+  /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */
+  origin: z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() }).nullable(),
   /** When an agent last did something; null for terminals, and before it did anything. */
   activeAt: z.iso.datetime().nullable(),
   /** Why an agent can't go on although its transcript does not say so, a sentence for a person; null if it can. */

@@ -53,6 +53,7 @@ import {
   type Thread,
   threadSchema,
 } from "./api.ts";
+import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
 
 export interface ClientOptions {
@@ -78,6 +79,11 @@ export class SidecarClient {
 
   async createThread(request: CreateRequest): Promise<{ tmuxSession: string }> {
     return this.#call("POST", "/thread/create", createReplySchema, { body: request });
+  }
+
+  /** Makes an agent that goes on from a point of another one's conversation. */
+  async branchThread(parentId: string, request: z.input<typeof branchRequestSchema>): Promise<BranchReply> {
+    return this.#call("POST", `${threadPath(parentId)}/branch`, branchReplySchema, { body: request });
   }
 
   async sendInput(threadId: string, input: InputRequest): Promise<InputReply> {

@@ -11,6 +11,7 @@ export const ERROR_STATUS = {
   thread_exists: 409,
   already_answered: 409,
   thread_paused: 409,
+  thread_locked: 409,
   turn_running: 409,
   ask_ended: 410,
   thread_ended: 410,

@@ -38,7 +38,7 @@ export const ROUTES: readonly Route[] = [
     body: createRequestSchema,
     status: 201,
     reply: createReplySchema,
-    errors: ["invalid_directory", "unsupported", "thread_exists", "max_threads", "unavailable"],
+    errors: ["invalid_directory", "unsupported", "not_found", "thread_exists", "max_threads", "unavailable"],
   },
   {
     method: "post",
@@ -47,7 +47,7 @@ export const ROUTES: readonly Route[] = [
     body: inputRequestSchema,
     status: 200,
     reply: inputReplySchema,
-    errors: ["not_found", "thread_paused", "thread_ended", "rate_limited", "unavailable"],
+    errors: ["not_found", "thread_paused", "thread_locked", "thread_ended", "rate_limited", "unavailable"],
   },
   {
     method: "get",

@@ -38,7 +38,6 @@ describe("what is not held to is refused at creation, by the field's name", () =
     ["agent.outputSchema", { engine: "demo", outputSchema: { type: "object" } }],
     ["agent.workspace", { workspace: "worktree" }],
     ["agent.parentThreadId", { parentThreadId: "1" }],
-    ["agent.originThreadId", { originThreadId: "1" }],
   ])("%s", async (field, agent) => {
     const request = {
       threadId: "x",

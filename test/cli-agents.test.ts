@@ -445,3 +445,31 @@ describe("which agent, and what needs me", () => {
     }
   });
 });
+
+test("branch goes on from a point in a thread of its own, whose id it prints; the branched one is locked", async () => {
+  await openAgent(sidecar, "stem", script("one", { text: "Stem." }));
+  await untilStatus(sidecar, "stem", "idle");
+  const said = (await transcriptOf(sidecar, "stem")).find(({ type }) => type === "agent_message");
+  const made = await cli.run([
+    "branch",
+    "stem",
+    "--at",
+    String(said?.seq),
+    "--id",
+    "twig",
+    "--title",
+    "a twig",
+  ]);
+  expect(made).toMatchObject({ code: 0, stdout: "twig\n", stderr: "" });
+  expect(await sidecar.client.getThread("twig")).toMatchObject({
+    title: "a twig",
+    status: "idle",
+    origin: { threadId: "stem", seq: said?.seq },
+  });
+  expect(await sidecar.client.getThread("stem")).toMatchObject({ status: "locked" });
+  expect((await cli.run(["ls", "--json"])).stdout).toContain('"origin":{"threadId":"stem"');
+  const refused = await cli.run(["send", "stem", "more"]);
+  expect(refused).toMatchObject({ code: 4, stderr: expect.stringContaining("was branched and is locked") });
+  const wrong = await cli.run(["branch", "stem", "--at", "nobody"]);
+  expect(wrong).toMatchObject({ code: 3, stderr: expect.stringContaining("nobody has said") });
+});

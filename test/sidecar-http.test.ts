@@ -240,6 +240,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     cols: 100,
     rows: 30,
     heldSmallUntil: null,
+    origin: null,
     waiting: 0,
     number: null,
     awaiting: null,

@@ -4,6 +4,7 @@ import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
+import { nameOf } from "../find-thread.ts";
 import { formatDuration, formatTable } from "../table.ts";
 
 const STATUS = new Option("-s, --status <which>", "which threads")
@@ -68,8 +69,9 @@ async function ls({ client, out, note, isJson }: Context, status: "open" | "ende
 function fields(thread: Thread, now: number): string[] {
   const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
-  const { threadId, number, type, dir, command } = thread;
-  const title = number === null ? thread.title : `#${number} ${thread.title}`;
+  const { threadId, number, type, dir, command, origin } = thread;
+  const from = origin && ` (from ${nameOf(origin)})`;
+  const title = number === null ? thread.title : `#${number} ${thread.title}${from ?? ""}`;
   const shown = [threadId, title, type, describeStatus(thread), dir, uptime, command];
   return shown.map((field) => cleanLine(field).trim());
 }

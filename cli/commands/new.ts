@@ -1,5 +1,3 @@
-import { randomInt } from "node:crypto";
-import { basename } from "node:path";
 import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -9,15 +7,13 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
+import { makeId, refuseDiscordId } from "../new-id.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
 import { readMessage } from "../stdin.ts";
 import { userName } from "../user.ts";
 import { attach, checkTerminal } from "./attach.ts";
 import { tail } from "./tail.ts";
-
-/** The relay takes a thread of such an id for one of its own, and ends it where Discord has none like it. */
-const DISCORD_ID = /^\d{17,20}$/;
 
 interface NewOptions extends AgentOptions {
   agent?: boolean;
@@ -115,9 +111,7 @@ function sizeOf({ out }: Context, options: NewOptions): { cols?: number; rows?: 
 }
 
 function checkRequest(request: CreateRequest): CreateRequest {
-  if (DISCORD_ID.test(request.threadId)) {
-    throw new AppError("invalid_request", "--id: must not be 17 to 20 digits; such ids are Discord's own");
-  }
+  refuseDiscordId(request.threadId);
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
   const names: Record<string, string> = { ...AGENT_OPTION_NAMES, threadId: "--id", title: "--title" };
@@ -126,15 +120,4 @@ function checkRequest(request: CreateRequest): CreateRequest {
     return `${names[field] ?? field}: ${issue.message}`;
   });
   throw new AppError("invalid_request", [...new Set(problems)].join("; "));
-}
-
-/** The directory's name and five characters that nobody confuses: an id that can be typed by its start. */
-function makeId(dir: string): string {
-  const name = basename(dir)
-    .replace(/[^A-Za-z0-9_-]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 20);
-  const alphabet = "23456789abcdefghjkmnpqrstvwxyz";
-  const suffix = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join("");
-  return `${name === "" ? "t" : name}-${suffix}`;
 }

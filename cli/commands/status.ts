@@ -4,7 +4,7 @@ import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { findThread } from "../find-thread.ts";
+import { findThread, nameOf } from "../find-thread.ts";
 import { formatDuration } from "../table.ts";
 
 export function addStatus(program: Command, act: Act): void {
@@ -53,6 +53,7 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
       thread.awaiting === null ? thread.status : `${thread.status} for an answer: ${thread.awaiting}`,
     ],
     ...(thread.problem === null ? [] : [["problem", thread.problem] as const]),
+    ...(thread.origin === null ? [] : [["origin", originOf(thread.origin)] as const]),
     ["dir", thread.dir],
     ["command", thread.command],
     ["created", `${thread.createdAt} by ${thread.createdBy}`],
@@ -64,6 +65,10 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     ...(thread.waiting === 0 ? [] : [["waiting", String(thread.waiting)] as const]),
   ]);
   return EXIT.ok;
+}
+
+function originOf(origin: NonNullable<Thread["origin"]>): string {
+  return `${nameOf(origin)} at event ${origin.seq}`;
 }
 
 function heldSmall({ heldSmallUntil }: Thread): string {

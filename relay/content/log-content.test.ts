@@ -29,6 +29,7 @@ const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
   cols: 80,
   rows: 24,
   heldSmallUntil: null,
+  origin: null,
   waiting: 0,
   delivery: null,
   ...more,

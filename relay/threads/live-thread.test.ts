@@ -38,6 +38,7 @@ function open(type: "terminal" | "agent") {
       cols: 80,
       rows: 24,
       heldSmallUntil: null,
+      origin: null,
       delivery: null,
     }),
     rows: [],

@@ -1,4 +1,5 @@
 /** The routes that only agent threads have. */
+import { branchReplySchema, branchRequestSchema } from "../branch-api.ts";
 import type { Route } from "../route.ts";
 import {
   amendRequestSchema,
@@ -21,6 +22,23 @@ import {
 import { CONTROL_SUMMARIES, CONTROLS } from "./controls.ts";
 
 export const AGENT_ROUTES: readonly Route[] = [
+  {
+    method: "post",
+    path: "/thread/:id/branch",
+    summary: "Make an agent that goes on from a point of another one's conversation",
+    body: branchRequestSchema,
+    status: 201,
+    reply: branchReplySchema,
+    errors: [
+      "not_found",
+      "invalid_directory",
+      "unsupported",
+      "thread_exists",
+      "thread_ended",
+      "max_threads",
+      "unavailable",
+    ],
+  },
   {
     method: "put",
     path: "/thread/:id/input/:inputId",

@@ -71,9 +71,18 @@ export class AgentKind implements Kind {
     const { store, folders, agents, launch, now } = this.#options;
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
-    folders.make(threadConfig(thread, { number, agent, launch }));
+    const { config, folder } = request.origin ?? {};
+    folders.make(threadConfig(thread, { number, agent, launch, origin: config }), folder);
     store.threads.insert({ ...thread, agentSession: null });
-    store.agents.insert({ threadId: thread.threadId, number, status: "running", fold: emptyFold() });
+    const origin = config && {
+      threadId: config.threadId,
+      number: store.agents.find(config.threadId)?.number ?? null,
+      seq: config.seq,
+    };
+    const status = thread.command === "" ? "idle" : "running";
+    const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
+    store.agents.insert({ ...row, origin: origin ?? null });
+    if (thread.command === "") return; // a branch waits for its first message
     const source = sourceOf(thread.createdBy);
     agents
       .get(thread.threadId)
@@ -81,8 +90,10 @@ export class AgentKind implements Kind {
   }
 
   async open(thread: StoredThread): Promise<void> {
-    await this.#start(thread);
-    this.#options.store.threads.update(thread.threadId, { isMade: true });
+    const { store } = this.#options;
+    if (thread.command !== "") await this.#start(thread);
+    else store.threads.update(thread.threadId, { status: "idle" });
+    store.threads.update(thread.threadId, { isMade: true });
   }
 
   async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {
@@ -101,7 +112,21 @@ export class AgentKind implements Kind {
         "This thread is paused: it takes messages again once it is resumed.",
       );
     }
+    this.#refuseLocked(thread.threadId, input.when);
     await this.takeMessage(thread, input);
+  }
+
+  /** A turn that still runs hears what is said in it. */
+  #refuseLocked(threadId: string, when: "now" | "next_turn" | undefined): void {
+    const agent = this.#options.store.agents.find(threadId);
+    if (!agent?.isLocked) return;
+    const { status } = this.describeAgent(agent);
+    const isInTurn = status === "running" || status === "waiting" || status === "queued";
+    if (isInTurn && when !== "next_turn") return;
+    throw new AppError(
+      "thread_locked",
+      "This thread was branched and is locked: write to its branch, or resume this one.",
+    );
   }
 
   /**
@@ -202,7 +227,7 @@ export class AgentKind implements Kind {
   describe({ threadId, status }: StoredThread): KindDescription {
     const agent = this.#options.store.agents.find(threadId);
     if (!agent) return NO_AGENT;
-    const { number, awaiting, fold } = agent;
+    const { number, awaiting, fold, origin } = agent;
     const now =
       status === "killed" ? { ...agent, waiting: 0, problem: null, status } : this.describeAgent(agent);
     return {
@@ -214,6 +239,7 @@ export class AgentKind implements Kind {
       problem: now.problem,
       doing: status === "killed" ? null : doingOf(fold),
       activeAt: fold.ts,
+      origin,
     };
   }
 
@@ -226,8 +252,9 @@ export class AgentKind implements Kind {
     const why = isGone ? folderGone(threadId) : problem;
     const unread = isKilled || isGone ? 0 : agents.get(threadId).unreadMessages;
     const isAsleep = status === "idle" && unread > 0;
+    const rested = isAsleep ? "running" : status === "idle" && agent.isLocked ? "locked" : status;
     return {
-      status: why !== null && !isKilled ? "failed" : isAsleep ? "running" : status,
+      status: why !== null && !isKilled ? "failed" : rested,
       problem: why,
       waiting: fold.messages.length + unread,
     };

@@ -205,6 +205,7 @@ export class Agents {
       const agent = folders.findConfig(threadId)?.agent;
       if (agent) refuseControl(agent, request);
       const line = controlLine(withTarget(request, agents.get(threadId).fold), now());
+      if (request.control === "resume") this.#options.store.agents.setLocked(threadId, false);
       const input = request.control === "resume" ? request.input : undefined;
       if (!input) return kind.append(thread, [line]);
       const { inputId } = input;

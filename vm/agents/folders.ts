@@ -1,5 +1,5 @@
 /** The folders of agent threads, below `STATE_DIR/threads`: made, found, measured, removed. */
-import { mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
@@ -31,11 +31,15 @@ export class AgentFolders {
     return join(this.root, threadId);
   }
 
-  /** Makes the folder with its configuration, which never changes; what an older thread of that id left goes. */
-  make(config: ThreadConfig): string {
+  /**
+   * Makes the folder with its configuration, which never changes; what an older thread of that id left goes.
+   * @param prepared becomes the folder
+   */
+  make(config: ThreadConfig, prepared?: string): string {
     const folder = this.of(config.threadId);
     this.remove(config.threadId);
-    mkdirSync(folder, { mode: 0o700 });
+    if (prepared === undefined) mkdirSync(folder, { mode: 0o700 });
+    else renameSync(prepared, folder);
     writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`, { isDurable: true });
     return folder;
   }

@@ -39,7 +39,14 @@ export function threadConfig(
     agent,
     launch,
     sessionId,
-  }: { number: number; agent: AgentConfig; launch: LaunchOptions; sessionId?: string | undefined },
+    origin,
+  }: {
+    number: number;
+    agent: AgentConfig;
+    launch: LaunchOptions;
+    sessionId?: string | undefined;
+    origin?: ThreadConfig["origin"];
+  },
 ): ThreadConfig {
   return {
     v: 1,
@@ -52,6 +59,7 @@ export function threadConfig(
     launch: { program: launch.program, args: [...launch.args], allowedTools: [] },
     timeouts: launch.timeouts,
     ...(sessionId === undefined ? {} : { sessionId }),
+    ...(origin === undefined ? {} : { origin }),
   };
 }
 

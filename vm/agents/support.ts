@@ -15,7 +15,7 @@ const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema
  */
 export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine"] | undefined): void {
   const engine = fixed ?? agent.engine;
-  const { limits, params, outputSchema, workspace, parentThreadId, originThreadId } = agent;
+  const { limits, params, outputSchema, workspace, parentThreadId } = agent;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
@@ -34,7 +34,6 @@ export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine
   if (workspace === "worktree")
     refuse("workspace", "an agent works in its directory; worktrees are not made yet.");
   if (parentThreadId !== undefined) refuse("parentThreadId", "agents have no children yet.");
-  if (originThreadId !== undefined) refuse("originThreadId", "threads can't be branched yet.");
 }
 
 /** What an engine must tell to be held to it. */

@@ -9,22 +9,26 @@ import {
   screenQuerySchema,
   titleRequestSchema,
 } from "../../shared/api.ts";
-import type { Creation } from "../threads/creation.ts";
+import { branchRequestSchema } from "../../shared/branch-api.ts";
+import type { Branches } from "../agents/branches.ts";
 import type { Threads } from "../threads/threads.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";
 
 export interface ThreadRoutesOptions {
   threads: Threads;
-  creation: Creation;
+  branches: Branches;
   /** As `killThread`. */
   kill: (threadId: string) => Promise<KillReply>;
 }
 
-export function threadRoutes({ threads, creation, kill }: ThreadRoutesOptions): Router {
+export function threadRoutes({ threads, branches, kill }: ThreadRoutesOptions): Router {
   const router = threadRouter();
   router.post("/thread/create", async (req, res) => {
-    const { tmuxSession } = await creation.create(parse(createRequestSchema, req.body));
+    const { tmuxSession } = await branches.createKnowing(parse(createRequestSchema, req.body));
     answer(res, { created: true, tmuxSession }, 201);
+  });
+  router.post("/thread/:id/branch", async (req, res) => {
+    answer(res, await branches.branch(req.params.id, parse(branchRequestSchema, req.body)), 201);
   });
   router.get("/threads", (req, res) => {
     answer(res, { threads: threads.list(parse(listQuerySchema, req.query).status) });

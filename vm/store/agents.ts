@@ -4,6 +4,8 @@ import { AWAITING, THREAD_STATUSES } from "../../shared/agent/files.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { Database } from "./database.ts";
 
+const originSchema = z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() });
+
 const rowSchema = z
   .object({
     thread_id: z.string(),
@@ -17,6 +19,8 @@ const rowSchema = z
     started_at_bytes: z.int(),
     starts_in_vain: z.int(),
     problem: z.string().nullable(),
+    is_locked: z.int(),
+    origin: z.string().nullable(),
   })
   .transform((row) => ({
     threadId: row.thread_id,
@@ -36,6 +40,10 @@ const rowSchema = z
     startsInVain: row.starts_in_vain,
     /** Why the sidecar starts no runner any more, in words for a person. */
     problem: row.problem,
+    /** It was branched, and takes no more messages once its turn has ended. */
+    isLocked: row.is_locked !== 0,
+    /** Of a branch: where it left its parent. */
+    origin: row.origin === null ? null : originSchema.parse(JSON.parse(row.origin)),
   }))
   .readonly();
 
@@ -56,13 +64,15 @@ export class AgentTable {
   readonly #takeRun;
   readonly #noteStart;
   readonly #setStatus;
+  readonly #setLocked;
 
   constructor(db: Database) {
     this.#find = db.prepare("SELECT * FROM agents WHERE thread_id = ?");
     this.#list = db.prepare("SELECT * FROM agents ORDER BY number");
     this.#number = db.prepare("INSERT INTO agent_numbers DEFAULT VALUES RETURNING number");
     this.#insert = db.prepare(
-      "INSERT INTO agents (thread_id, number, status, fold) VALUES (@threadId, @number, @status, @fold)",
+      `INSERT INTO agents (thread_id, number, status, fold, origin)
+         VALUES (@threadId, @number, @status, @fold, @origin)`,
     );
     this.#progress = db.prepare(
       `UPDATE agents SET status = @status, awaiting = @awaiting, turn_count = @turnCount,
@@ -73,6 +83,7 @@ export class AgentTable {
     this.#takeRun = db.prepare("UPDATE agents SET run = run + 1 WHERE thread_id = ? RETURNING run");
     this.#noteStart = db.prepare("UPDATE agents SET started_at_bytes = transcript_bytes WHERE thread_id = ?");
     this.#setStatus = db.prepare("UPDATE agents SET status = ?, awaiting = NULL WHERE thread_id = ?");
+    this.#setLocked = db.prepare("UPDATE agents SET is_locked = ? WHERE thread_id = ?");
     this.#runners = db.prepare(
       "UPDATE agents SET starts_in_vain = @startsInVain, problem = @problem WHERE thread_id = @threadId",
     );
@@ -92,8 +103,12 @@ export class AgentTable {
     return z.object({ number: z.int() }).parse(this.#number.get()).number;
   }
 
-  insert(agent: Pick<AgentRow, "threadId" | "number" | "status" | "fold">): void {
-    this.#insert.run({ ...agent, fold: JSON.stringify(agent.fold) });
+  insert(
+    agent: Pick<AgentRow, "threadId" | "number" | "status" | "fold"> & Partial<Pick<AgentRow, "origin">>,
+  ): void {
+    const { origin = null } = agent;
+    const rest = { fold: JSON.stringify(agent.fold), origin: origin && JSON.stringify(origin) };
+    this.#insert.run({ ...agent, ...rest });
   }
 
   /** The transcript has grown: what it comes to now. Whatever stopped runners from starting is over. */
@@ -119,6 +134,10 @@ export class AgentTable {
   /** For what the sidecar alone knows: that a thread was ended. */
   setStatus(threadId: string, status: AgentRow["status"]): void {
     this.#setStatus.run(status, threadId);
+  }
+
+  setLocked(threadId: string, isLocked: boolean): void {
+    this.#setLocked.run(Number(isLocked), threadId);
   }
 
   setRunners(threadId: string, runners: Pick<AgentRow, "startsInVain" | "problem">): void {

@@ -128,6 +128,10 @@ const MIGRATIONS: readonly string[] = [
     SELECT thread_id, message_id, key FROM messages WHERE message_id IS NOT NULL;
   `,
   `ALTER TABLE threads ADD COLUMN held_small_until INTEGER;`,
+  `
+  ALTER TABLE agents ADD COLUMN is_locked INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE agents ADD COLUMN origin TEXT;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -1,6 +1,7 @@
 /** The state folder: the lock on it, the token, the database, logs and agents' folders, and who is told of changes. */
 import { realpathSync } from "node:fs";
 import { AgentFolders } from "../agents/folders.ts";
+import { Origins } from "../agents/origin.ts";
 import { statePaths } from "../config.ts";
 import { makeReposDir, makeStateDir, readOrMakeToken } from "../state-dir.ts";
 import { holdLock } from "../store/lock.ts";
@@ -17,6 +18,7 @@ export interface Storage {
   token: string;
   files: ThreadFiles;
   folders: AgentFolders;
+  origins: Origins;
   /** Told of every change of a thread's row, log or transcript. */
   logWatch: LogWatch;
   store: Store;
@@ -43,6 +45,7 @@ export function openStorage({ config, log, releasers }: Setting): Storage {
     token,
     files,
     folders: new AgentFolders(stateDir),
+    origins: new Origins(stateDir),
     logWatch,
     store,
     freeDiskBytes: () => freeDiskBytes(stateDir),

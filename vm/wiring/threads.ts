@@ -2,6 +2,7 @@
 import type { KillReply } from "../../shared/api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { Agents } from "../agents/agents.ts";
+import { Branches } from "../agents/branches.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -47,6 +48,7 @@ export interface Operations {
   inputs: Inputs;
   outputs: Outputs;
   agents: Agents;
+  branches: Branches;
   kill: (threadId: string) => Promise<KillReply>;
 }
 
@@ -58,9 +60,11 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     kind: agentKind,
     threadEnv: config.threadEnv,
   });
+  const creation = new Creation({ ...common, maxThreads: config.maxThreads });
   return {
     threads,
-    creation: new Creation({ ...common, maxThreads: config.maxThreads }),
+    creation,
+    branches: new Branches({ ...common, creation, agents: agentThreads }),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,

@@ -69,7 +69,13 @@ export function listLine(thread: Thread, now: number): string {
   const head = `${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
   const since = findRest(thread);
   const ago = since === undefined ? "" : ` · ${formatAge(Date.parse(since), now)}`;
-  return `${head} · ${describeState(thread)}${ago}`;
+  return `${head} · ${describeState(thread)}${originText(thread)}${ago}`;
+}
+
+/** Whose conversation a branch goes on from. */
+function originText({ origin }: Thread): string {
+  if (origin === null) return "";
+  return ` · ↳ from ${origin.number === null ? inline(origin.threadId, MAX_TITLE) : `#${origin.number}`}`;
 }
 
 /** `/status`: one block of text a thread. */
@@ -83,7 +89,7 @@ export function statusText(
   const where = `${inlineCode(dir, MAX_DIR)}${on}`;
   const label = number === null ? "" : `#${number} `;
   const stopped = paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`;
-  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${type} · ${where} · ${describeState(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
+  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${type} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
 }
 
 function titleText(title: string): string {

@@ -36,5 +36,7 @@ function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLEle
 
 function aboutText(thread: Thread): string {
   const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
-  return `${describeState(thread)} · ${thread.type}${where}`;
+  const { origin } = thread;
+  const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
+  return `${describeState(thread)} · ${thread.type}${where}${from ?? ""}`;
 }

@@ -6,12 +6,21 @@
  * its own: it keeps it, brings it in step with the world after a restart, and tells of it in {@link Kind.describe}.
  */
 import type { z } from "zod";
+import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
 
-export type CreateRequest = z.output<typeof createRequestSchema>;
+/** With what has been prepared for it. A thread with an origin may begin without a command. */
+export type CreateRequest = z.output<typeof createRequestSchema> & { origin?: Origin };
+
+/** What a new thread knows from its first moment on. */
+export interface Origin {
+  /** Becomes the folder of the thread. */
+  folder: string;
+  config: NonNullable<ThreadConfig["origin"]>;
+}
 export type Input = z.output<typeof inputRequestSchema>;
 
 /** A thread as the request and the house know it; the kind adds what is its own. */
@@ -20,7 +29,7 @@ export type ThreadToStore = Omit<NewThread, "agentSession">;
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<
   Thread,
-  "waiting" | "number" | "awaiting" | "problem" | "doing" | "activeAt"
+  "waiting" | "number" | "awaiting" | "problem" | "doing" | "activeAt" | "origin"
 > &
   Partial<Pick<Thread, "status" | "processRunning">>;
 
@@ -32,6 +41,7 @@ export const NO_AGENT: KindDescription = {
   problem: null,
   doing: null,
   activeAt: null,
+  origin: null,
 };
 
 /** If nothing else is said, the caller holds the thread's queue and `thread` is as it is stored now. */

@@ -1,0 +1,45 @@
+/** The part of the sidecar's HTTP API by which a thread is branched. */
+import { z } from "zod";
+import { agentConfigSchema } from "./agent/config.ts";
+import { createRequestSchema, threadIdSchema } from "./api.ts";
+
+const { model, permissionMode, limits, tags } = agentConfigSchema.shape;
+const { command, title, createdBy } = createRequestSchema.shape;
+
+export const branchRequestSchema = z
+  .strictObject({
+    /** Of the branch. */
+    threadId: threadIdSchema,
+    /** An event of the transcript: the branch knows what the agent had read and said by then. */
+    seq: z.int().positive().optional(),
+    /** Instead of `seq`: a message of a person or of the agent. Without either, the newest point. */
+    messageId: z.string().min(1).max(200).optional(),
+    /** The branch's first message; without it, the branch waits for one. */
+    text: command.optional(),
+    /** Without it, its first message's, or its parent's. */
+    title,
+    createdBy,
+    /** Whether the parent takes no more messages once its turn has ended. */
+    lockParent: z.boolean().default(true),
+    /** What is to be other than in the parent. */
+    agent: z
+      .strictObject({
+        model,
+        permissionMode,
+        limits: limits.unwrap().optional(),
+        tags: tags.unwrap().optional(),
+      })
+      .default({}),
+  })
+  .refine(({ seq, messageId }) => seq === undefined || messageId === undefined, {
+    error: "must not be given together with seq",
+    path: ["messageId"],
+  });
+export type BranchRequest = z.output<typeof branchRequestSchema>;
+
+export const branchReplySchema = z.object({
+  created: z.literal(true),
+  /** Where the branch left. */
+  origin: z.object({ threadId: z.string(), seq: z.int() }),
+});
+export type BranchReply = z.infer<typeof branchReplySchema>;

@@ -1,0 +1,45 @@
+/** What a scripted model has heard and said, from the conversation's own file: no word of it is ours. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEvent } from "../../shared/agent/events.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
+import type { TestSidecar } from "./sidecar.ts";
+
+type Side = Pick<TestSidecar, "stateDir" | "folders">;
+
+/** The words like `m-12` and `t-3`, in the order in which the model had them; scripts are left out. */
+export function heardBy({ stateDir, folders }: Side, threadId: string): string[] {
+  const sessionId = sessionOf(stateDir, threadId);
+  const projects = join(folders.home, ".claude", "projects");
+  if (sessionId === undefined || !existsSync(projects)) return [];
+  const file = readdirSync(projects)
+    .map((project) => join(projects, project, `${sessionId}.jsonl`))
+    .find((path) => existsSync(path));
+  if (file === undefined) return [];
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  return lines.flatMap((line) => {
+    const { message, attachment } = JSON.parse(line) as {
+      message?: { content: string | { text?: string }[] };
+      attachment?: { prompt?: { text?: string }[] };
+    };
+    const blocks = message?.content ?? attachment?.prompt ?? [];
+    const texts = typeof blocks === "string" ? [blocks] : blocks.map(({ text = "" }) => text);
+    return texts.flatMap((text) => withoutScripts(text).match(/\b[mt]-[\w-]*\d\b/g) ?? []);
+  });
+}
+
+/** Of the thread's newest engine. */
+export function sessionOf(stateDir: string, threadId: string): string | undefined {
+  const path = threadPath(join(stateDir, "threads", threadId), "transcript");
+  if (!existsSync(path)) return undefined;
+  const events = readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .flatMap((line) => parseEvent(line) ?? []);
+  return events.flatMap((event) => (event.type === "engine_start" ? [event.sessionId] : [])).at(-1);
+}
+
+/** A script is one line of JSON up to the text's next line. */
+function withoutScripts(text: string): string {
+  return text.replace(/@@\[.*$/gm, "");
+}

@@ -1,0 +1,155 @@
+/** Threads that begin with what another one knows. */
+import type { WantedPoint } from "../../shared/agent/branch-point.ts";
+import { type AgentConfig, agentConfigSchema } from "../../shared/agent/config.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
+import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
+import type { Creation } from "../threads/creation.ts";
+import type { CreateRequest, Origin } from "../threads/kinds/kind.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { AgentThreads } from "./agent-threads.ts";
+import type { AgentFolders } from "./folders.ts";
+import type { Origins, Prepared } from "./origin.ts";
+
+export interface BranchesOptions {
+  store: Store;
+  threads: Threads;
+  creation: Creation;
+  folders: AgentFolders;
+  agents: AgentThreads;
+  origins: Origins;
+  queue: KeyedQueue;
+}
+
+export class Branches {
+  readonly #options: BranchesOptions;
+
+  constructor(options: BranchesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes a thread that goes on from a point of another one's conversation. Both go on then, unless the parent is to
+   * be locked. Nothing of it is seen before all of it is on the disk.
+   * @throws AppError `not_found`, `thread_ended`, and what a creation is refused with
+   */
+  async branch(parentId: string, request: BranchRequest): Promise<BranchReply> {
+    const { store, threads, queue } = this.#options;
+    const { threadId, seq, messageId, text = "", createdBy, lockParent } = request;
+    const parent = threads.getStored(parentId);
+    this.#refuseTaken(threadId);
+    const prepared = await queue.run(parentId, async () => {
+      this.#checkOpen(threads.getStored(parentId));
+      return this.#prepare(parentId, { seq, messageId });
+    });
+    const { point } = prepared;
+    const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
+    await this.#create(prepared, {
+      threadId,
+      type: "agent",
+      dir: parent.dir,
+      command: text,
+      createdBy,
+      cols: DEFAULT_COLS,
+      rows: DEFAULT_ROWS,
+      ...(title !== undefined && { title }),
+      agent: {
+        ...this.#configOf(parentId, prepared),
+        ...definedOf(request.agent),
+        originThreadId: point.threadId,
+      },
+      origin: originOf(prepared, point.fork),
+    });
+    if (lockParent) {
+      await queue.run(parentId, async () => {
+        store.agents.setLocked(parentId, true);
+        store.threads.update(parentId, {});
+      });
+    }
+    return { created: true, origin: { threadId: point.threadId, seq: point.seq } };
+  }
+
+  /**
+   * Makes a thread that knows the conversation of the one that its configuration names, which may have ended.
+   * @throws AppError `not_found`, and what a creation is refused with
+   */
+  async createKnowing(request: CreateRequest): Promise<{ tmuxSession: string }> {
+    const { creation, threads, store, queue } = this.#options;
+    const known = request.agent?.originThreadId;
+    if (known === undefined) return creation.create(request);
+    if (!store.agents.find(known))
+      throw new AppError(
+        "not_found",
+        `agent.originThreadId: there is no agent thread ${JSON.stringify(known)}.`,
+      );
+    this.#refuseTaken(request.threadId);
+    const prepared = await queue.run(known, async () => {
+      threads.getStored(known);
+      return this.#prepare(known, {});
+    });
+    return this.#create(prepared, { ...request, origin: originOf(prepared, undefined) });
+  }
+
+  async #create(prepared: Prepared, request: CreateRequest): Promise<{ tmuxSession: string }> {
+    try {
+      return await this.#options.creation.create(request);
+    } finally {
+      this.#options.origins.discard(prepared);
+    }
+  }
+
+  #prepare(threadId: string, wanted: WantedPoint): Promise<Prepared> {
+    const { folders, origins, store } = this.#options;
+    if (!folders.exists(threadId))
+      throw new AppError(
+        "not_found",
+        `The folder of thread ${threadId} is gone, and its conversation with it.`,
+      );
+    // Only what the disk has for good.
+    const end = store.agents.find(threadId)?.transcriptBytes ?? 0;
+    return origins.prepare({ threadId, folder: folders.of(threadId), end }, wanted);
+  }
+
+  /** As the parent was made, with what people had chosen by then. A branch spends for itself. */
+  #configOf(threadId: string, { point }: Prepared): AgentConfig {
+    const { folders } = this.#options;
+    const agent = folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
+    const { modeId, model } = point.chosen;
+    const mayTakeMode = modeId !== "bypassPermissions" || agent.permissionMode === modeId;
+    return {
+      ...agent,
+      ...(modeId !== undefined && mayTakeMode && { permissionMode: modeId }),
+      ...(model !== undefined && { model }),
+    };
+  }
+
+  #checkOpen({ threadId, type, status }: StoredThread): void {
+    if (type !== "agent") throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
+    if (isOpen(status)) return;
+    throw new AppError(
+      "thread_ended",
+      `Thread ${threadId} was killed, so it can't be branched; a new thread can be made that knows it (agent.originThreadId).`,
+    );
+  }
+
+  /** Before anything of it is made; the creation looks once more. */
+  #refuseTaken(threadId: string): void {
+    const found = this.#options.store.threads.find(threadId);
+    if (found && isOpen(found.status))
+      throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
+  }
+}
+
+function originOf({ folder, point }: Prepared, fork: Prepared["point"]["fork"]): Origin {
+  const { threadId, seq, messageId } = point;
+  return { folder, config: { threadId, seq, ...(messageId !== undefined && { messageId }), ...fork } };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedOf<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
