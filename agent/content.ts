@@ -1,20 +1,16 @@
 /** Waiting messages as what the engine is given: texts whole again, images read. */
 import { readFileSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
+import {
+  findImageType,
+  IMAGE_BEGINNING_BYTES,
+  isImageType,
+  MAX_IMAGE_BYTES,
+} from "../shared/agent/attachments.ts";
 import { unboundLine } from "../shared/agent/bound.ts";
 import type { WaitingMessage } from "../shared/agent/fold-types.ts";
 import type { Block } from "../shared/agent/values.ts";
 import type { ContentPart } from "./engine.ts";
-
-/** The engine refuses larger ones. */
-const MAX_IMAGE_BYTES = 8 * 1024 * 1024;
-/** How a file of each type that the engine takes begins. */
-const IMAGE_TYPES: Record<string, RegExp> = {
-  "image/png": /^\x89PNG\r\n/,
-  "image/jpeg": /^\xff\xd8\xff/,
-  "image/gif": /^GIF8[79]a/,
-  "image/webp": /^RIFF[\s\S]{4}WEBP/,
-};
 
 export interface Content {
   parts: ContentPart[];
@@ -73,14 +69,14 @@ function imagePart(
   };
   const path = absolute(folder, uri);
   if (path === undefined) return refuse("is not in the thread's folder");
-  const begin = IMAGE_TYPES[mimeType];
-  if (!begin) return refuse(`is ${mimeType}, which the agent can't see`);
+  if (!isImageType(mimeType)) return refuse(`is ${mimeType}, which the agent can't see`);
   try {
     const { size } = statSync(path);
     if (size > MAX_IMAGE_BYTES) return refuse(`has ${size} bytes: more than 8 MiB`);
     if (size === 0) return refuse("is empty");
     const bytes = readFileSync(path);
-    if (!begin.test(bytes.toString("latin1", 0, 16))) return refuse(`is broken: it is no ${mimeType}`);
+    if (findImageType(bytes.subarray(0, IMAGE_BEGINNING_BYTES)) !== mimeType)
+      return refuse(`is broken: it is no ${mimeType}`);
     return { part: { type: "image", mimeType, base64: bytes.toString("base64") } };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return refuse("is gone");

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
+import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { sourceSchema } from "./agent/values.ts";
@@ -100,6 +101,8 @@ export const inputRequestSchema = z.union([
     source: sourceSchema.optional(),
     /** Of agents: `next_turn` waits for the end of the running turn. */
     when: z.enum(["now", "next_turn"]).optional(),
+    /** Of agents: files that were uploaded before; with any, `text` may be empty. */
+    attachments: attachmentNamesSchema.optional(),
   }),
   z.strictObject({
     key: z.string().regex(KEY_NAME, "must be a tmux key name such as C-c, Up, Escape, Enter, F5"),

@@ -17,6 +17,7 @@ import {
   type Step,
   stepsReplySchema,
 } from "./agent/api.ts";
+import { type Attachment, attachmentSchema, attachmentsReplySchema } from "./agent/attachments.ts";
 import {
   type CreateRequest,
   channelLedgerReplySchema,
@@ -55,6 +56,9 @@ import {
 } from "./api.ts";
 import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
+
+/** The sidecar itself waits no longer for a request to arrive. */
+const UPLOAD_TIMEOUT_MS = 30_000;
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -126,6 +130,30 @@ export class SidecarClient {
   async answerAsk(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
     const path = `${threadPath(threadId)}/asks/${encodeURIComponent(requestId)}`;
     await this.#call("POST", path, answerReplySchema, { body: answer });
+  }
+
+  /**
+   * Keeps a file for an agent's message. The same bytes under the same name again are the same file.
+   * @returns what it is called there.
+   */
+  async attach(threadId: string, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<Attachment> {
+    const options = { query: { name }, bytes, timeoutMs: UPLOAD_TIMEOUT_MS };
+    return this.#call("POST", `${threadPath(threadId)}/attachments`, attachmentSchema, options);
+  }
+
+  async listAttachments(threadId: string): Promise<Attachment[]> {
+    return (await this.#call("GET", `${threadPath(threadId)}/attachments`, attachmentsReplySchema))
+      .attachments;
+  }
+
+  /** A file's bytes as they come. */
+  downloadAttachment(
+    threadId: string,
+    name: string,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const path = `${threadPath(threadId)}/attachments/${encodeURIComponent(name)}`;
+    return this.#http.download(path, {}, signal);
   }
 
   async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<void> {

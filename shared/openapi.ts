@@ -46,7 +46,10 @@ function describeRoute(route: Route): Record<string, unknown> {
       ? {
           requestBody: {
             required: true,
-            content: { "application/json": { schema: toSchema(route.body, "input") } },
+            content:
+              typeof route.body === "string"
+                ? { [route.body]: {} }
+                : { "application/json": { schema: toSchema(route.body, "input") } },
           },
         }
       : {}),

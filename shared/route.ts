@@ -3,12 +3,13 @@ import type { z } from "zod";
 import type { ErrorCode } from "./errors.ts";
 
 export interface Route {
-  method: "get" | "post" | "put";
+  method: "get" | "post" | "put" | "delete";
   /** As Express writes it. */
   path: string;
   summary: string;
   query?: z.ZodType;
-  body?: z.ZodType;
+  /** JSON; a content type if it is something else. */
+  body?: z.ZodType | string;
   status: number;
   /** JSON; a content type where it is something else; undefined where there is no body. */
   reply?: z.ZodType | string;

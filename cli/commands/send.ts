@@ -1,4 +1,7 @@
+import { open } from "node:fs/promises";
+import { basename } from "node:path";
 import type { Command } from "commander";
+import { MAX_ATTACHMENT_BYTES, MAX_MESSAGE_ATTACHMENTS } from "../../shared/agent/attachments.ts";
 import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -13,6 +16,7 @@ interface SendOptions {
   enter: boolean;
   key: string[];
   nextTurn?: boolean;
+  attach: string[];
 }
 
 export function addSend(program: Command, act: Act): void {
@@ -24,6 +28,12 @@ export function addSend(program: Command, act: Act): void {
     .option("--no-enter", "no Enter after the text")
     .option("-k, --key <name>", "press a key: C-c, Up, Escape, F5; as often as you like", collect, [])
     .option("--next-turn", "an agent gets it when its turn has ended, not in the midst of it")
+    .option(
+      "-a, --attach <file>",
+      "give an agent a file, a picture as a picture; up to 10 times",
+      collect,
+      [],
+    )
     .addHelpText(
       "after",
       examples(
@@ -35,6 +45,7 @@ export function addSend(program: Command, act: Act): void {
         "threadmux send shop - < answers.txt     an agent gets all of it as one message",
         "threadmux send 12 and run the tests     agent #12, also while it works",
         "threadmux send --next-turn 12 then commit",
+        "threadmux send 12 --attach shot.png why is this so wide",
       ),
     )
     .action((thread: string, words: string[], options: SendOptions, command: Command) =>
@@ -56,7 +67,7 @@ async function send(
   if (words.length > 0 && keys.length > 0) {
     throw new AppError("invalid_request", "--key: not together with text; send one after the other");
   }
-  if (words.length === 0 && keys.length === 0) {
+  if (words.length === 0 && keys.length === 0 && options.attach.length === 0) {
     throw new AppError("invalid_request", "text: missing; give a text, --key, or - for standard input");
   }
   const client = context.client();
@@ -72,7 +83,8 @@ async function send(
   } else if (thread.type === "agent") {
     const text = isInput ? await readMessage(stdin) : words.join(" ");
     const when = options.nextTurn ? { when: "next_turn" as const } : {};
-    await client.sendInput(threadId, { text, source: userSource(), ...when });
+    const attachments = await attachAll(client, threadId, options.attach);
+    await client.sendInput(threadId, { text, source: userSource(), ...when, attachments });
   } else if (isInput) {
     sent = await sendLines(client, threadId, readLines(stdin), enter);
   } else {
@@ -83,14 +95,43 @@ async function send(
 }
 
 /** @throws AppError `invalid_request` for what this type of thread does not take. */
-function checkOptions({ type, threadId }: Thread, { key, enter, nextTurn }: SendOptions): void {
+function checkOptions({ type, threadId }: Thread, { key, enter, nextTurn, attach }: SendOptions): void {
   const refuse = (option: string, why: string) => {
     throw new AppError("invalid_request", `${option}: ${threadId} ${why}`);
   };
   if (type === "terminal" && nextTurn) refuse("--next-turn", "is a terminal; it has no turns");
+  if (type === "terminal" && attach.length > 0)
+    refuse("--attach", "is a terminal, which takes text; an agent takes files");
+  if (attach.length > MAX_MESSAGE_ATTACHMENTS)
+    refuse("--attach", `takes at most ${MAX_MESSAGE_ATTACHMENTS} files with a message`);
   if (type === "agent" && !enter) refuse("--no-enter", "is an agent, which takes whole messages");
   if (type === "agent" && key.length > 0)
     refuse("--key", "is an agent, which takes text; threadmux interrupt ends its turn");
+}
+
+/** @returns their names there. @throws AppError before the message is sent */
+async function attachAll(client: SidecarClient, threadId: string, paths: string[]): Promise<string[]> {
+  const files = await Promise.all(
+    paths.map(async (path) => ({ name: basename(path), bytes: await readSmall(path) })),
+  );
+  const names: string[] = [];
+  for (const { name, bytes } of files) names.push((await client.attach(threadId, name, bytes)).name);
+  return names;
+}
+
+async function readSmall(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  const refuse = (why: string) => new AppError("invalid_request", `--attach: ${path} ${why}`);
+  const file = await open(path).catch((error: Error) => {
+    throw refuse(`can't be read: ${error.message}`);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw refuse("is no file");
+    if (stats.size > MAX_ATTACHMENT_BYTES) throw refuse("is larger than 25 MiB");
+    return new Uint8Array(await file.readFile());
+  } finally {
+    await file.close();
+  }
 }
 
 async function sendLines(

@@ -5,10 +5,11 @@ import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Button, resumeButton, sendButton } from "../content/buttons.ts";
 import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
-import { type Attachment, inputText, isFromPerson, isTextFile } from "../discord/person-message.ts";
+import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
 import type { LiveThread } from "./live-thread.ts";
+import { leftOut, type PersonFiles } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import type { VmThread } from "./vm.ts";
 
@@ -16,7 +17,6 @@ import type { VmThread } from "./vm.ts";
 const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
-const DOWNLOAD_TIMEOUT_MS = 15_000;
 
 type Person = `discord:${string}`;
 
@@ -25,6 +25,7 @@ interface TextInput {
   text: string;
   inputId: string;
   source?: Person;
+  attachments?: string[];
 }
 
 export interface InputsOptions {
@@ -34,6 +35,7 @@ export interface InputsOptions {
   now: () => number;
   signal: AbortSignal;
   threads: Pick<Threads, "find">;
+  files: PersonFiles;
 }
 
 export class Inputs {
@@ -91,7 +93,11 @@ export class Inputs {
    */
   async change(message: DiscordMessage): Promise<void> {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
-    await this.#amend(message.channel_id, message.id, async () => (await textsOf(message)).join("\n\n"));
+    const { files } = this.#options;
+    await this.#amend(message.channel_id, message.id, async () => {
+      const { texts } = await files.wordsOf(message, true);
+      return texts.join("\n\n");
+    });
   }
 
   /** As {@link change}, of a message that was deleted. */
@@ -198,45 +204,43 @@ export class Inputs {
     thread: LiveThread,
     send = (input: TextInput) => this.#send(thread.vm, input),
   ): Promise<void> {
-    const { log } = this.#options;
+    const { log, files } = this.#options;
     const isAgent = thread.type === "agent";
-    const files = message.attachments.filter(isTextFile);
-    const refused = message.attachments.filter((file) => !isTextFile(file));
-    if (message.content === "" && files.length === 0) {
-      if (refused.length === 0)
+    const { texts, rest } = await files.wordsOf(message, isAgent);
+    const attachments = isAgent
+      ? await this.#patiently(thread.threadId, () => files.attach(rest, thread.vm))
+      : [];
+    if (texts.length === 0 && attachments.length === 0) {
+      if (message.attachments.length === 0)
         log.warn("a message came without its content: is the Message Content intent on?");
       throw new AppError(
         "invalid_request",
-        "Only text, and text files up to 256 KiB, can be typed into a thread.",
+        leftOut(rest, isAgent) ?? "Only text, and text files up to 256 KiB, can be typed into a thread.",
       );
     }
-    const texts = await textsOf(message);
     // What it causes belongs below it.
     thread.delivery.breakPage();
     for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
       const inputId = part === 0 ? message.id : `${message.id}.${part}`;
       const source: Person = `discord:${message.author.id}`;
-      const input = isAgent ? { text, source } : { text: asLines(text) };
+      const input = isAgent ? { text, source, attachments } : { text: asLines(text) };
       await send({ ...input, inputId });
     }
-    if (refused.length > 0) {
-      const names = refused.map(({ filename }) => filename).join(", ");
-      throw new AppError(
-        "invalid_request",
-        `Left out, only text files up to 256 KiB can be typed: ${names}.`,
-      );
-    }
+    const missing = leftOut(rest, isAgent);
+    if (missing !== undefined) throw new AppError("invalid_request", missing);
   }
 
   /** The sidecar types an id once, so asking again is safe. */
   async #send(thread: VmThread, input: InputRequest): Promise<void> {
+    await this.#patiently(thread.threadId, () => thread.send(input));
+  }
+
+  async #patiently<T>(threadId: string, work: () => Promise<T>): Promise<T> {
     const { signal, log } = this.#options;
-    const { threadId } = thread;
     const startedAt = performance.now();
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
       try {
-        await thread.send(input);
-        return;
+        return await work();
       } catch (error) {
         const mayComeBack = error instanceof AppError && error.code === "unavailable";
         if (!mayComeBack || signal.aborted || performance.now() - startedAt > RETRY_MS) throw error;
@@ -269,27 +273,7 @@ export class Inputs {
   }
 }
 
-async function textsOf(message: DiscordMessage): Promise<string[]> {
-  const files = message.attachments.filter(isTextFile);
-  return [
-    ...(message.content === "" ? [] : [inputText(message.content)]),
-    ...(await Promise.all(files.map(download))),
-  ];
-}
-
 /** Each line ends as if Enter were pressed; programs in raw mode know no other line end. */
 function asLines(text: string): string {
   return text.replace(/\n$/, "").replaceAll("\n", "\r");
-}
-
-async function download({ url, filename }: Attachment): Promise<string> {
-  let text: string;
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS) });
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    text = new TextDecoder("utf-8", { fatal: true }).decode(await response.arrayBuffer());
-  } catch (cause) {
-    throw new AppError("invalid_request", `${filename} could not be read as UTF-8 text.`, { cause });
-  }
-  return text.replaceAll("\r\n", "\n");
 }

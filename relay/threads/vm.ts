@@ -9,6 +9,7 @@ import type {
   Step,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
+import type { Attachment } from "../../shared/agent/attachments.ts";
 import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
@@ -102,6 +103,11 @@ export class VmThread {
 
   async send(input: InputRequest): Promise<void> {
     await this.#client.sendInput(this.threadId, input);
+  }
+
+  /** Keeps a file for an agent's message. @returns what it is called there */
+  attach(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<Attachment> {
+    return this.#client.attach(this.threadId, name, bytes);
   }
 
   kill(): Promise<KillReply> {

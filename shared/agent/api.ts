@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { MAX_WAIT_MS } from "../wait.ts";
+import { attachmentNamesSchema } from "./attachments.ts";
 import { eventSchema } from "./events.ts";
 import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
 import { limitChangesSchema } from "./limit-schema.ts";
@@ -81,7 +82,12 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
     by: sourceSchema,
     /** A message, from the same person if no `source` is given; an `inputId` that has gone in before does nothing, and resumes nothing. */
     input: z
-      .strictObject({ text: str, inputId: inputIdSchema.optional(), source: sourceSchema.optional() })
+      .strictObject({
+        text: str,
+        inputId: inputIdSchema.optional(),
+        source: sourceSchema.optional(),
+        attachments: attachmentNamesSchema.optional(),
+      })
       .optional(),
   }),
   z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),

@@ -19,6 +19,7 @@ import {
   transcriptQuerySchema,
   transcriptReplySchema,
 } from "./api.ts";
+import { attachmentSchema, attachmentsReplySchema, uploadQuerySchema } from "./attachments.ts";
 import { CONTROL_SUMMARIES, CONTROLS } from "./controls.ts";
 
 export const AGENT_ROUTES: readonly Route[] = [
@@ -47,6 +48,39 @@ export const AGENT_ROUTES: readonly Route[] = [
     status: 200,
     reply: controlReplySchema,
     errors: ["not_found", "thread_ended", "unavailable"],
+  },
+  {
+    method: "post",
+    path: "/thread/:id/attachments",
+    summary: "Keep a file for an agent's messages: raw bytes, at most 25 MiB",
+    query: uploadQuerySchema,
+    body: "application/octet-stream",
+    status: 201,
+    reply: attachmentSchema,
+    errors: ["not_found", "thread_ended", "unavailable"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/attachments",
+    summary: "The files of an agent thread: those that people gave it, and those that it sent",
+    status: 200,
+    reply: attachmentsReplySchema,
+    errors: ["not_found", "thread_ended"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/attachments/:name",
+    summary: "Download a file of an agent thread",
+    status: 200,
+    reply: "application/octet-stream",
+    errors: ["not_found", "thread_ended"],
+  },
+  {
+    method: "delete",
+    path: "/thread/:id/attachments/:name",
+    summary: "Remove a file of an agent thread",
+    status: 204,
+    errors: ["not_found", "thread_ended"],
   },
   {
     method: "get",

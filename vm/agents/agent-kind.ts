@@ -18,6 +18,7 @@ import { NO_AGENT } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
+import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
 import {
   checkMessage,
@@ -39,6 +40,7 @@ export interface AgentKindOptions {
   files: ThreadFiles;
   folders: AgentFolders;
   agents: AgentThreads;
+  attachments: Attachments;
   runners: Runners;
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
@@ -131,16 +133,17 @@ export class AgentKind implements Kind {
 
   /**
    * Stores a message together with lines that come before it: all of them or none.
-   * @throws AppError `invalid_request`, `too_large`, `unsupported`
+   * @throws AppError `invalid_request`, `too_large`, `unsupported`, `not_found` if an attachment is not there
    */
   async takeMessage(
     thread: StoredThread,
     input: Exclude<Input, { key: string }>,
     before: readonly InboxLine[] = [],
   ): Promise<void> {
-    const { store, agents, folders, now } = this.#options;
+    const { store, agents, folders, attachments, now } = this.#options;
     const { threadId, createdBy } = thread;
-    checkMessage(input.text);
+    const files = await attachments.blocksOf(threadId, input.attachments ?? []);
+    checkMessage(input.text, files);
     agents.get(threadId);
     if (folders.findConfig(threadId)?.agent.mode === "single") {
       throw new AppError(
@@ -149,7 +152,8 @@ export class AgentKind implements Kind {
       );
     }
     const { inputId, source = sourceOf(createdBy), when } = input;
-    const line = messageLine(input.text, { messageId: inputId ?? randomUUID(), source, when }, now());
+    const messageId = inputId ?? randomUUID();
+    const line = messageLine(input.text, { messageId, source, when, files }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
     await this.append(thread, [...before, line]);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");

@@ -3,9 +3,8 @@
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
-import type { Source } from "../../shared/agent/values.ts";
 import type { Log } from "../../shared/log.ts";
-import { Inbox } from "./inbox.ts";
+import { type FoundMessage, Inbox } from "./inbox.ts";
 import type { Projection } from "./projection.ts";
 import { findCalls, readEvents, transcriptSize } from "./transcript.ts";
 
@@ -57,7 +56,7 @@ export class AgentThread {
   }
 
   /** A message as its writer left it last: `text` is null once it was taken back. Undefined if there is none. */
-  findMessage(messageId: string): { source: Source; text: string | null } | undefined {
+  findMessage(messageId: string): FoundMessage | undefined {
     return this.#inbox.findMessage(messageId);
   }
 

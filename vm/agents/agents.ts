@@ -172,8 +172,10 @@ export class Agents {
       const message = agents.get(threadId).findMessage(inputId);
       if (!message)
         throw new AppError("not_found", `Thread ${threadId} has no message ${JSON.stringify(inputId)}.`);
-      if (text !== null) checkMessage(text);
-      if (message.text !== text) await kind.append(thread, [amendLine(inputId, text, message.source, now())]);
+      const { source: by, files } = message;
+      if (text !== null) checkMessage(text, files);
+      if (message.text === text) return;
+      await kind.append(thread, [amendLine(inputId, text, { by, files }, now())]);
     });
   }
 

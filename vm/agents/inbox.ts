@@ -16,6 +16,13 @@ import type { Block, Source } from "../../shared/agent/values.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
+export interface FoundMessage {
+  source: Source;
+  text: string | null;
+  /** Its attachments. */
+  files: readonly Block[];
+}
+
 export class Inbox {
   readonly #folder: string;
   readonly #file: string;
@@ -68,11 +75,11 @@ export class Inbox {
   }
 
   /** A message with the last words that its writer gave it; `text` is null once it was taken back. */
-  findMessage(messageId: string): { source: Source; text: string | null } | undefined {
-    let found: { source: Source; text: string | null } | undefined;
+  findMessage(messageId: string): FoundMessage | undefined {
+    let found: FoundMessage | undefined;
     for (const line of this.#linesAfter(undefined)) {
       if (!("messageId" in line) || line.messageId !== messageId) continue;
-      if (line.op === "message") found = { source: line.source, text: textOf(line.content) };
+      if (line.op === "message") found = { source: line.source, ...partsOf(line.content) };
       else if (found) found = { ...found, text: line.op === "edit" ? textOf(line.content) : null };
     }
     return found;
@@ -105,8 +112,13 @@ export class Inbox {
   }
 }
 
+/** Its files are its own, whatever its words become. */
+function partsOf(content: readonly Block[]): Pick<FoundMessage, "text" | "files"> {
+  return { text: textOf(content), files: content.filter(({ type }) => type !== "text") };
+}
+
 function textOf(content: readonly Block[]): string {
-  return content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 function endsLine(fd: number, size: number): boolean {

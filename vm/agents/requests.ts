@@ -2,7 +2,7 @@
 import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
-import type { Source } from "../../shared/agent/values.ts";
+import type { Block, Source } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 
 /** The person's settings on this machine, for every agent thread. */
@@ -65,11 +65,17 @@ export function threadConfig(
 
 export function messageLine(
   text: string,
-  more: { messageId: string; source: Source; when?: "now" | "next_turn" | undefined },
+  more: {
+    messageId: string;
+    source: Source;
+    when?: "now" | "next_turn" | undefined;
+    /** Attachments. */
+    files?: readonly Block[];
+  },
   now: number,
 ): InboxLine {
-  const { messageId, source, when } = more;
-  const content = [{ type: "text" as const, text }];
+  const { messageId, source, when, files = [] } = more;
+  const content = contentOf(text, files);
   return { ts: at(now), op: "message", messageId, source, content, ...(when === undefined ? {} : { when }) };
 }
 
@@ -143,17 +149,29 @@ export function killLine(now: number): InboxLine {
   return { ts: at(now), op: "control", control: "kill", by: "threadmux" };
 }
 
-/** @param text null takes the message back. */
-export function amendLine(messageId: string, text: string | null, by: Source, now: number): InboxLine {
+/** @param text null takes the message back. @param files of the message, which stay */
+export function amendLine(
+  messageId: string,
+  text: string | null,
+  { by, files }: { by: Source; files: readonly Block[] },
+  now: number,
+): InboxLine {
   const line = { ts: at(now), messageId, by };
   return text === null
     ? { ...line, op: "withdraw" }
-    : { ...line, op: "edit", content: [{ type: "text", text }] };
+    : { ...line, op: "edit", content: contentOf(text, files) };
+}
+
+/** A message may be its files alone. */
+function contentOf(text: string, files: readonly Block[]): Block[] {
+  const isEmpty = text.trim() === "" && files.length > 0;
+  return [...(isEmpty ? [] : [{ type: "text" as const, text }]), ...files];
 }
 
 /** @throws AppError `invalid_request`, `too_large` */
-export function checkMessage(text: string): void {
-  if (text.trim() === "") throw new AppError("invalid_request", "text: must not be empty for an agent.");
+export function checkMessage(text: string, files: readonly Block[] = []): void {
+  if (text.trim() === "" && files.length === 0)
+    throw new AppError("invalid_request", "text: must not be empty for an agent.");
   if (Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
     const limit = MAX_MESSAGE_BYTES.toLocaleString("en");
     throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);

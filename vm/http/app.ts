@@ -4,12 +4,14 @@ import { type HealthReply, MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { Attachments } from "../agents/attachments.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import type { Repos } from "../threads/repos.ts";
 import { agentRoutes } from "./agent-routes.ts";
+import { attachmentRoutes } from "./attachment-routes.ts";
 import { answerError } from "./failures.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import { inputRoutes } from "./input-routes.ts";
@@ -23,6 +25,7 @@ export interface AppOptions extends ThreadRoutesOptions, OutputRoutesOptions {
   inputs: Inputs;
   ledgers: Ledgers;
   agents: Agents;
+  attachments: Attachments;
   repos: Repos;
   checkToken: TokenCheck;
   wrongTokens: WrongTokens;
@@ -43,6 +46,7 @@ export function createApp(options: AppOptions): Express {
   app.get("/healthz", healthRoute(options.getHealth));
   app.use(console.pages);
   app.use(requireToken({ checkToken, mayPass: console.mayPass, wrongTokens }));
+  app.use(attachmentRoutes(options.attachments));
   app.use(requireJson, express.json({ limit: MAX_BODY_BYTES, type: () => true }));
   app.use(console.account);
 

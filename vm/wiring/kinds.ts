@@ -1,6 +1,7 @@
 /** The kinds of threads. A new kind is made here, and nobody else needs to know. */
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
+import { Attachments } from "../agents/attachments.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
@@ -16,6 +17,7 @@ export interface WiredKinds {
   /** The same as `kinds.agent`, with what only agents can. */
   agentKind: AgentKind;
   agentThreads: AgentThreads;
+  attachments: Attachments;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
   /** Says who is told what agents' events measure. */
@@ -39,11 +41,14 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     log,
   });
   releasers.add("agents' transcripts", () => agentThreads.close());
+  const { freeDiskBytes } = storage;
+  const attachments = new Attachments({ store, folders, freeDiskBytes, now });
   const agentKind = new AgentKind({
     store,
     files,
     folders,
     agents: agentThreads,
+    attachments,
     runners: new Runners({
       store,
       tmux,
@@ -68,5 +73,5 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     onMeasure = listener;
   };
   const kinds = { terminal, agent: agentKind };
-  return { kinds, agentKind, agentThreads, listenToTrouble, listenToMeasures };
+  return { kinds, agentKind, agentThreads, attachments, listenToTrouble, listenToMeasures };
 }

@@ -2,6 +2,7 @@
 import type { KillReply } from "../../shared/api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { Agents } from "../agents/agents.ts";
+import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
@@ -49,6 +50,7 @@ export interface Operations {
   outputs: Outputs;
   agents: Agents;
   branches: Branches;
+  attachments: Attachments;
   kill: (threadId: string) => Promise<KillReply>;
 }
 
@@ -68,6 +70,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,
+    attachments: common.attachments,
     kill: (threadId) => killThread(common, threadId),
   };
 }

@@ -50,6 +50,15 @@ test("what people chose and granted holds over restarts; prompts are in files", 
   expect(after("--append-system-prompt-file")).toBe("/f/system-prompt.txt");
 });
 
+test("what people attach may be read unasked, nothing beside it", () => {
+  const rulesIn = (folder: string) => {
+    const { args } = planLaunch({ ...request, folder });
+    return args.filter((arg) => arg.startsWith("Read("));
+  };
+  expect(rulesIn("/state/threads/t-1")).toEqual(["Read(//state/threads/t-1/attachments/**)"]);
+  expect(rulesIn("/state/a) Bash(*")).toEqual([]);
+});
+
 test("a branch forks its parent's conversation at its point", () => {
   const origin = { threadId: "p", seq: 4, sessionId: "P", at: "uuid" };
   const changed = threadConfigSchema.parse({ ...config, origin });

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
+import { threadPath } from "../../../shared/agent/paths.ts";
 import type { CutOffCall, Env, LaunchRequest } from "../../engine.ts";
 
 /** The flags of every start: what the runner and the program speak with each other. */
@@ -42,7 +43,7 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
   const { agent, launch: how } = config;
   const mode = fold.chosen.modeId ?? agent.permissionMode;
   const model = fold.chosen.model ?? agent.model;
-  const allowed = [...how.allowedTools, ...fold.grantedRules];
+  const allowed = [...how.allowedTools, ...fold.grantedRules, ...attachmentsRule(folder)];
   const args = [
     ...how.args,
     ...PROTOCOL_FLAGS,
@@ -60,6 +61,12 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
     ...(agent.outputSchema === undefined ? [] : ["--json-schema", JSON.stringify(agent.outputSchema)]),
   ];
   return { program: how.program, args, env: { ...env, ...(launch.takesUp && resumeEnv(fold)) } };
+}
+
+/** What people attach is meant to be read. A rule can't name every path. */
+function attachmentsRule(folder: string): string[] {
+  const path = threadPath(folder, "attachments");
+  return /^[\w./-]+$/.test(path) ? [`Read(/${path}/**)`] : [];
 }
 
 /** Whether it would load what a directory brings: unless the person's own arguments say which settings count. */

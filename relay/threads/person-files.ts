@@ -1,0 +1,77 @@
+/** The files of people's messages: short texts become words of the message, an agent gets all others as files. */
+import { MAX_ATTACHMENT_BYTES } from "../../shared/agent/attachments.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { DiscordMessage } from "../discord/api.ts";
+import type { Cdn } from "../discord/cdn.ts";
+import { type Attachment, inputText, isTextFile } from "../discord/person-message.ts";
+import type { VmThread } from "./vm.ts";
+
+/** A longer text is a file for an agent: it reads what it needs of it, and its context stays short. */
+const MAX_AGENT_TEXT_BYTES = 64 * 1024;
+const MIB = 1024 * 1024;
+
+export interface Words {
+  /** What was written, then the text files, each by itself. */
+  texts: string[];
+  /** Files that are no words. */
+  rest: Attachment[];
+}
+
+export class PersonFiles {
+  readonly #cdn: Cdn;
+
+  constructor(cdn: Cdn) {
+    this.#cdn = cdn;
+  }
+
+  /** @throws AppError `invalid_request` if a terminal is to be typed what is no UTF-8 text. */
+  async wordsOf({ content, attachments }: DiscordMessage, isAgent: boolean): Promise<Words> {
+    const texts = content === "" ? [] : [inputText(content)];
+    const rest: Attachment[] = [];
+    for (const file of attachments) {
+      const isText = isTextFile(file) && (!isAgent || file.size <= MAX_AGENT_TEXT_BYTES);
+      const text = isText ? await this.#readText(file, isAgent) : undefined;
+      if (text === undefined) rest.push(file);
+      else texts.push(text);
+    }
+    return { texts, rest };
+  }
+
+  /**
+   * Puts files into an agent's folder. The same message's files may be put there again: they are there once.
+   * @returns their names there; those that are too large are left out.
+   * @throws AppError of the sidecar, or if Discord does not give a file
+   */
+  async attach(files: readonly Attachment[], thread: VmThread): Promise<string[]> {
+    const names: string[] = [];
+    for (const file of files.filter(isSmall)) {
+      const bytes = await this.#cdn.download(file, Math.min(MAX_ATTACHMENT_BYTES, file.size));
+      names.push((await thread.attach(file.filename, bytes)).name);
+    }
+    return names;
+  }
+
+  /** Undefined if it is no UTF-8, which an agent gets as a file. */
+  async #readText(file: Attachment, isAgent: boolean): Promise<string | undefined> {
+    const bytes = await this.#cdn.download(file, file.size);
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      return text.replaceAll("\r\n", "\n");
+    } catch (cause) {
+      if (isAgent) return undefined;
+      throw new AppError("invalid_request", `${file.filename} could not be read as UTF-8 text.`, { cause });
+    }
+  }
+}
+
+const isSmall = ({ size }: Attachment) => size <= MAX_ATTACHMENT_BYTES;
+
+/** What a person is told of files that did not go in; undefined if all did. */
+export function leftOut(rest: readonly Attachment[], isAgent: boolean): string | undefined {
+  const files = isAgent ? rest.filter((file) => !isSmall(file)) : rest;
+  if (files.length === 0) return undefined;
+  const names = files.map(({ filename }) => filename).join(", ");
+  return isAgent
+    ? `Left out, an agent takes files up to ${MAX_ATTACHMENT_BYTES / MIB} MiB: ${names}.`
+    : `Left out, only text files up to 256 KiB can be typed: ${names}.`;
+}

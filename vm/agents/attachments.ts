@@ -1,0 +1,239 @@
+/** A thread's files: uploaded whole or not at all, listed, read, removed. The sidecar alone writes the folder. */
+import { randomUUID } from "node:crypto";
+import { constants, createReadStream, createWriteStream, type ReadStream, type Stats } from "node:fs";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import {
+  type Attachment,
+  findImageType,
+  IMAGE_BEGINNING_BYTES,
+  MAX_ATTACHMENT_BYTES,
+  MAX_ATTACHMENTS,
+  MAX_IMAGE_BYTES,
+  MAX_IMAGES_BYTES,
+  numberedName,
+  safeFileName,
+} from "../../shared/agent/attachments.ts";
+import { THREAD_FILES } from "../../shared/agent/paths.ts";
+import type { Block } from "../../shared/agent/values.ts";
+import { isOpen } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Store } from "../store/store.ts";
+import { diskFull } from "../streams/disk.ts";
+import { threadEnded, whyOver } from "../threads/ending.ts";
+import { folderGone } from "./agent-threads.ts";
+import type { AgentFolders } from "./folders.ts";
+
+/** What is left of uploads that a crash cut off goes after this time. */
+const STALE_MS = 60 * 60_000;
+const PART = ".part-";
+const COMPARED_BYTES = 256 * 1024;
+
+export interface AttachmentsOptions {
+  store: Store;
+  folders: AgentFolders;
+  freeDiskBytes: () => number;
+  now: () => number;
+}
+
+export class Attachments {
+  readonly #options: AttachmentsOptions;
+
+  constructor(options: AttachmentsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Keeps a file. It has its name once it is on the disk as a whole. The same bytes under the same name again are the
+   * same file, so an upload may be repeated.
+   * @param name whatever somebody calls it
+   * @throws AppError `not_found`, `thread_ended`, `too_large`, `unavailable` if the disk is full
+   */
+  async add(threadId: string, name: string, bytes: Readable): Promise<Attachment> {
+    this.#checkOpen(threadId);
+    const folder = await this.#makeFolder(threadId);
+    const part = join(folder, `${PART}${randomUUID()}`);
+    try {
+      const size = await this.#write(part, bytes);
+      const kept = await keepAs(folder, part, safeFileName(name), size);
+      await syncFolder(folder);
+      return await describe(folder, kept);
+    } finally {
+      await rm(part, { force: true });
+    }
+  }
+
+  async list(threadId: string): Promise<Attachment[]> {
+    const folder = this.#folderOf(threadId);
+    const names = await namesIn(folder);
+    const found = await Promise.all(names.map((name) => describe(folder, name).catch(() => undefined)));
+    return found.filter((file) => file !== undefined);
+  }
+
+  /** The caller ends the stream. @throws AppError `not_found` */
+  async open(threadId: string, name: string): Promise<Attachment & { stream: ReadStream }> {
+    const { handle, stats } = await openFile(this.#folderOf(threadId), name);
+    const imageType = await readImageType(handle);
+    const stream = createReadStream("", { fd: handle, start: 0, end: Math.max(0, stats.size - 1) });
+    return { name, bytes: stats.size, imageType, stream };
+  }
+
+  /** @throws AppError `not_found` */
+  async remove(threadId: string, name: string): Promise<void> {
+    const folder = this.#folderOf(threadId);
+    if (!(await namesIn(folder)).includes(name)) throw noFile(name);
+    await rm(join(folder, name), { force: true });
+  }
+
+  /**
+   * What a message says of its files: pictures that the model can see as pictures, all others by their path.
+   * @throws AppError `not_found` if one of them is not there
+   */
+  async blocksOf(threadId: string, names: readonly string[]): Promise<Block[]> {
+    const folder = this.#folderOf(threadId);
+    let imageBytes = 0;
+    const blocks: Block[] = [];
+    for (const name of new Set(names)) {
+      const { bytes, imageType } = await describe(folder, name);
+      const uri = `${THREAD_FILES.attachments}/${name}`;
+      const isSeen = imageType !== null && bytes <= MAX_IMAGE_BYTES && imageBytes + bytes <= MAX_IMAGES_BYTES;
+      if (isSeen) imageBytes += bytes;
+      blocks.push(
+        isSeen ? { type: "image", mimeType: imageType, uri } : { type: "resource_link", uri, name },
+      );
+    }
+    return blocks;
+  }
+
+  #folderOf(threadId: string): string {
+    const { store, folders } = this.#options;
+    if (!store.agents.find(threadId))
+      throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
+    if (!folders.exists(threadId)) throw new AppError("thread_ended", folderGone(threadId));
+    return join(folders.of(threadId), THREAD_FILES.attachments);
+  }
+
+  #checkOpen(threadId: string): void {
+    const thread = this.#options.store.threads.find(threadId);
+    if (thread && !isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));
+  }
+
+  async #makeFolder(threadId: string): Promise<string> {
+    const { now } = this.#options;
+    const folder = this.#folderOf(threadId);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const name of (await readdir(folder)).filter((one) => one.startsWith(PART))) {
+      const stats = await lstat(join(folder, name)).catch(() => undefined);
+      if (stats && now() - stats.mtimeMs > STALE_MS) await rm(join(folder, name), { force: true });
+    }
+    if ((await namesIn(folder)).length >= MAX_ATTACHMENTS) {
+      throw new AppError("too_large", `A thread may have at most ${MAX_ATTACHMENTS} attachments.`);
+    }
+    return folder;
+  }
+
+  /** @returns how many bytes it has */
+  async #write(part: string, bytes: Readable): Promise<number> {
+    if (this.#options.freeDiskBytes() < 2 * MAX_ATTACHMENT_BYTES) throw diskFull();
+    let size = 0;
+    const bound = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        size += chunk.length;
+        if (size > MAX_ATTACHMENT_BYTES) done(tooLarge());
+        else done(null, chunk);
+      },
+    });
+    await pipeline(bytes, bound, createWriteStream(part, { flags: "wx", mode: 0o600, flush: true }));
+    return size;
+  }
+}
+
+/** Gives the file its name, or another one if a different file has it. @returns the name */
+async function keepAs(folder: string, part: string, wanted: string, size: number): Promise<string> {
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? wanted : numberedName(wanted, number);
+    try {
+      await link(part, join(folder, name));
+      return name;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      if (await isSame(join(folder, name), part, size)) return name;
+    }
+  }
+}
+
+async function isSame(path: string, part: string, size: number): Promise<boolean> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (!stats?.isFile() || stats.size !== size) return false;
+  const files = await Promise.all([path, part].map((file) => open(file, readOnly)));
+  try {
+    for (let at = 0; at < size; at += COMPARED_BYTES) {
+      const [one, other] = await Promise.all(
+        files.map(async (file) => {
+          const { buffer, bytesRead } = await file.read(Buffer.alloc(COMPARED_BYTES), 0, COMPARED_BYTES, at);
+          return buffer.subarray(0, bytesRead);
+        }),
+      );
+      if (!one || !other || !one.equals(other)) return false;
+    }
+    return true;
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+/** A program of the thread could have put a link there, so none is followed. */
+const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+async function openFile(folder: string, name: string): Promise<{ handle: FileHandle; stats: Stats }> {
+  const handle = await open(join(folder, name), readOnly).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOENT" || error.code === "ELOOP" ? noFile(name) : error;
+  });
+  const stats = await handle.stat();
+  if (stats.isFile()) return { handle, stats };
+  await handle.close();
+  throw noFile(name);
+}
+
+async function describe(folder: string, name: string): Promise<Attachment> {
+  const { handle, stats } = await openFile(folder, name);
+  try {
+    return { name, bytes: stats.size, imageType: await readImageType(handle) };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readImageType(handle: FileHandle): Promise<string | null> {
+  const beginning = Buffer.alloc(IMAGE_BEGINNING_BYTES);
+  const { bytesRead } = await handle.read(beginning, 0, beginning.length, 0);
+  return findImageType(beginning.subarray(0, bytesRead)) ?? null;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  return names.filter((name) => !name.startsWith(".")).sort();
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function noFile(name: string): AppError {
+  return new AppError("not_found", `There is no attachment ${JSON.stringify(name)}; upload it first.`);
+}
+
+function tooLarge(): AppError {
+  const limit = MAX_ATTACHMENT_BYTES.toLocaleString("en");
+  return new AppError("too_large", `An attachment may have at most ${limit} bytes.`);
+}
