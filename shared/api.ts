@@ -333,20 +333,4 @@ export const killReplySchema = z.object({
 });
 export type KillReply = z.infer<typeof killReplySchema>;
 
-export const reposQuerySchema = z.strictObject({ prefix: z.string().max(4_096).default("") });
-export const reposReplySchema = z.object({
-  repos: z.array(z.object({ dir: z.string(), branch: z.string().optional(), dirty: z.boolean().optional() })),
-});
-export type Repo = z.infer<typeof reposReplySchema>["repos"][number];
-
-export const healthReplySchema = z.object({
-  ok: z.boolean(),
-  version: z.string(),
-  uptimeSeconds: z.number(),
-  tmux: z.object({ up: z.boolean(), version: z.string().nullable(), downForSeconds: z.number().nullable() }),
-  /** Of the state folder; `ok` is false where there is next to nothing left. */
-  disk: z.object({ ok: z.boolean(), freeBytes: z.number() }),
-});
-export type HealthReply = z.infer<typeof healthReplySchema>;
-
 export const errorReplySchema = z.object({ error: z.string(), code: z.enum(ERROR_CODES) });

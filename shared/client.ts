@@ -23,8 +23,6 @@ import {
   channelLedgerReplySchema,
   createReplySchema,
   type Delivery,
-  type HealthReply,
-  healthReplySchema,
   type InputReply,
   type InputRequest,
   inputReplySchema,
@@ -44,9 +42,7 @@ import {
   type OutputsRequest,
   outputReplySchema,
   outputsReplySchema,
-  type Repo,
   type ResizeRequest,
-  reposReplySchema,
   resizeReplySchema,
   type ScreenQuery,
   type ScreenReply,
@@ -56,6 +52,7 @@ import {
 } from "./api.ts";
 import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
+import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
 
 /** The sidecar itself waits no longer for a request to arrive. */
 const UPLOAD_TIMEOUT_MS = 30_000;

@@ -5,7 +5,6 @@ import {
   createReplySchema,
   createRequestSchema,
   deliverySchema,
-  healthReplySchema,
   inputReplySchema,
   inputRequestSchema,
   keptMessagesReplySchema,
@@ -19,8 +18,6 @@ import {
   outputReplySchema,
   outputsReplySchema,
   outputsRequestSchema,
-  reposQuerySchema,
-  reposReplySchema,
   resizeReplySchema,
   resizeRequestSchema,
   screenQuerySchema,
@@ -28,6 +25,7 @@ import {
   threadSchema,
   titleRequestSchema,
 } from "./api.ts";
+import { healthReplySchema, reposQuerySchema, reposReplySchema } from "./machine-api.ts";
 import type { Route } from "./route.ts";
 
 export const ROUTES: readonly Route[] = [

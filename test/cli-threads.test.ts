@@ -2,13 +2,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import {
-  healthReplySchema,
-  killReplySchema,
-  listReplySchema,
-  screenReplySchema,
-  threadSchema,
-} from "../shared/api.ts";
+import { killReplySchema, listReplySchema, screenReplySchema, threadSchema } from "../shared/api.ts";
+import { healthReplySchema } from "../shared/machine-api.ts";
 import { script, standIn } from "./support/agents.ts";
 import { buildCli, type Cli } from "./support/cli.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";

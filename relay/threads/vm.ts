@@ -22,7 +22,6 @@ import type {
   MessageRequest,
   OutputsReply,
   OutputsRequest,
-  Repo,
   ResizeRequest,
   ScreenQuery,
   ScreenReply,
@@ -30,6 +29,7 @@ import type {
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { Repo } from "../../shared/machine-api.ts";
 
 /** The part of a request for many threads in which a thread's position stands. */
 export type Source = "since" | "transcripts";

@@ -1,8 +1,9 @@
 /** The HTTP API, put together: what stands before the routes, the routes by noun, what stands behind them. */
 import express, { type Express, type RequestHandler } from "express";
-import { type HealthReply, MAX_BODY_BYTES } from "../../shared/api.ts";
+import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { HealthReply } from "../../shared/machine-api.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { TokenCheck } from "../callers/token.ts";

@@ -1,6 +1,6 @@
 /** The routes about the sidecar itself and its machine: health, metrics, the API's description, repositories. */
 import { type RequestHandler, Router } from "express";
-import { type HealthReply, reposQuerySchema } from "../../shared/api.ts";
+import { type HealthReply, reposQuerySchema } from "../../shared/machine-api.ts";
 import { createOpenApi } from "../../shared/openapi.ts";
 import type { Repos } from "../threads/repos.ts";
 import { answer, parse, whileOpen } from "./exchange.ts";

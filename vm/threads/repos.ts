@@ -3,9 +3,9 @@ import { setMaxListeners } from "node:events";
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { Repo } from "../../shared/api.ts";
 import { findRepository } from "../../shared/git/repository.ts";
 import { Slots, withTimeout } from "../../shared/lifecycle.ts";
+import type { Repo } from "../../shared/machine-api.ts";
 import { isInside } from "./directory.ts";
 import { findDirty } from "./git-dirty.ts";
 

@@ -1,5 +1,5 @@
 /** Whether the sidecar can do its work. */
-import type { HealthReply } from "../../shared/api.ts";
+import type { HealthReply } from "../../shared/machine-api.ts";
 import { VERSION } from "../../shared/version.ts";
 import { LOW_BYTES } from "../streams/disk.ts";
 import type { TmuxServer } from "../tmux/server.ts";
