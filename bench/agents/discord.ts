@@ -13,8 +13,8 @@ import { measureAsks } from "./asks.ts";
 import { atMost, makeThreads, type Sides, WAIT } from "./discord-sides.ts";
 import { startAgents, untilIdle } from "./threads.ts";
 
-/** What an agent says, once. */
-const EVENT = /\[\d+-\d+\]/g;
+/** What an agent says, once: of characters that stand in a message as they are. */
+const EVENT = /event-\d+-\d+/g;
 /** An agent's two events a second. */
 const EVENT_MS = 500;
 
@@ -62,7 +62,7 @@ async function visible(
   });
   const rounds = (i: number): Round[] =>
     Array.from({ length: events }, (_, n) => ({
-      text: `[${i}-${n}] is done.`,
+      text: `event-${i}-${n} is done.`,
       delayMs: EVENT_MS,
       ...(n < events - 1 && { tools: [{ name: "Read", input: { file_path: "README.md" } }] }),
     }));
@@ -75,7 +75,7 @@ async function visible(
   await sleep((events * EVENT_MS) / 2);
   const again = await restartRelay(sides, seen);
   for (const id of threads) await untilIdle(sidecar, id);
-  await until("the last words", () => threads.every((_, i) => seen.has(`[${i}-${events - 1}]`)), WAIT);
+  await until("the last words", () => threads.every((_, i) => seen.has(`event-${i}-${events - 1}`)), WAIT);
   stop();
   const [taken, unseen] = await compare(sides, threads, seen, again.from, again.to);
   const { stats } = driver;
