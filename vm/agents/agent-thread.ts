@@ -66,8 +66,8 @@ export class AgentThread {
   }
 
   /** Whether an answer to this request lies in the inbox and has not been read yet. */
-  hasUnreadAnswer(requestId: string): boolean {
-    return this.#unread().some(
+  hasUnreadAnswer(requestId: string, fold = this.#fold): boolean {
+    return this.#unread(fold).some(
       (line) => (line.op === "permission" || line.op === "elicitation") && line.requestId === requestId,
     );
   }
@@ -79,8 +79,8 @@ export class AgentThread {
     return last === undefined ? this.#fold.isPaused : last === "pause";
   }
 
-  #unread(): InboxLine[] {
-    return this.#inbox.unread(this.#fold.lastInboxId?.byte);
+  #unread(fold = this.#fold): InboxLine[] {
+    return this.#inbox.unread(fold.lastInboxId?.byte);
   }
 
   /**
@@ -111,6 +111,7 @@ export class AgentThread {
       fold: from.fold,
       events,
       isNew: end > this.#end,
+      isAnswered: (requestId, fold) => this.hasUnreadAnswer(requestId, fold),
       ...(isWhole && { transcriptBytes: end }),
     });
     this.#anew = isWhole ? undefined : { fold, end };

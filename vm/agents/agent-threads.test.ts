@@ -29,7 +29,7 @@ beforeEach(() => {
   store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });
   mkdirSync(folders.of("a"));
   writeFileSync(threadPath(folders.of("a"), "config"), "{}");
-  threads = open();
+  threads = reopen();
 });
 
 afterEach(() => {
@@ -39,24 +39,30 @@ afterEach(() => {
 });
 
 /** As a sidecar that has just started has them. */
-function open(): AgentThreads {
+function reopen(): AgentThreads {
   const log = pino({ level: "silent" });
   const [onChange, onCaughtUp, onEvent] = [() => {}, () => {}, () => {}];
   return new AgentThreads({ store, folders, onChange, onCaughtUp, onEvent, log });
 }
 
-function write(turns: number): void {
-  const ts = new Date(0).toISOString();
-  const lines = Array.from({ length: turns }, (_, i) => {
+const TS = new Date(0).toISOString();
+
+/** @param after so many events */
+function writeAll(events: readonly object[], after = 0): void {
+  const lines = events.map((event, i) => {
+    const seq = after + i + 1;
+    return `${JSON.stringify({ seq, id: `r${seq}.0`, ts: TS, ...event })}\n`;
+  });
+  appendFileSync(threadPath(folders.of("a"), "transcript"), lines.join(""));
+}
+
+function write(turns: number, after = 0): void {
+  const events = Array.from({ length: turns }, (_, i) => {
     const turnId = `t${i}`;
     const start = { type: "turn_start", turnId, cause: "task", deliveryIds: [] };
-    const end = { type: "turn_end", turnId, stopReason: "end_turn", durationMs: 1 };
-    return [start, end].map((event, n) => {
-      const seq = 2 * i + n + 1;
-      return `${JSON.stringify({ seq, id: `r${seq}.0`, ts, ...event })}\n`;
-    });
+    return [start, { type: "turn_end", turnId, stopReason: "end_turn", durationMs: 1 }];
   });
-  appendFileSync(threadPath(folders.of("a"), "transcript"), lines.flat().join(""));
+  writeAll(events.flat(), after);
 }
 
 const stored = () => store.agents.find("a")?.transcriptBytes ?? 0;
@@ -88,7 +94,7 @@ test("while lost rows are made anew what was known is shown; a sidecar that dies
   while (store.steps.removeSome("a")) {}
   threads.close();
 
-  threads = open();
+  threads = reopen();
   threads.refresh("a"); // begins, and is cut off
   threads.close();
   const { status, turnCount, transcriptBytes } = store.agents.find("a") ?? {};
@@ -99,10 +105,44 @@ test("while lost rows are made anew what was known is shown; a sidecar that dies
   });
   expect(turns()).toBeLessThan(TURNS);
 
-  threads = open();
+  threads = reopen();
   await threads.catchUp("a");
   expect(turns()).toBe(TURNS);
   expect(store.agents.find("a")).toEqual(before);
+});
+
+test("while rows are made anew open asks can be answered; then each ask is as the transcript says", async () => {
+  const ask = (requestId: string) => ({
+    type: "permission_request",
+    requestId,
+    toolCallId: "c",
+    toolName: "Bash",
+    callKey: "k",
+    title: requestId,
+    input: "{}",
+    options: [],
+  });
+  const answer = { type: "permission_response", requestId: "past", outcome: "selected", by: "api:1" };
+  writeAll([ask("past"), answer, ask("open"), ask("taken")]);
+  write(TURNS, 4);
+  await threads.catchUp("a");
+  const open = () => store.asks.listOpen().map(({ requestId }) => requestId);
+  expect(open()).toEqual(["open", "taken"]);
+  threads.get("a").append([{ ts: TS, op: "permission", requestId: "taken", optionId: "x", by: "api:1" }]);
+  store.asks.setState("a", "taken", "answered");
+  const stale = store.asks.find("a", "past")?.ask;
+  if (stale) for (const requestId of ["past", "stale"]) store.asks.put({ ...stale, requestId }, "ended");
+  while (store.steps.removeSome("a")) {}
+  threads.close();
+
+  threads = reopen();
+  threads.refresh("a");
+  expect(turns()).toBeLessThan(TURNS);
+  expect(open()).toEqual(["open"]);
+  await threads.catchUp("a");
+  expect(turns()).toBe(TURNS + 3); // an ask is a step too
+  const states = ["past", "open", "taken", "stale"].map((id) => store.asks.find("a", id)?.state);
+  expect(states).toEqual(["answered", "open", "answered", undefined]);
 });
 
 test("half a line at the end is waited for without haste", async () => {

@@ -5,6 +5,7 @@ import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
 import type { Store } from "../store/store.ts";
+import { type AskRows, AsksAnew, askRows } from "./ask-rows.ts";
 
 /** A thread's calls whose asks may still come, by id. */
 type Calls = Map<string, EventOf<"tool_call">>;
@@ -16,6 +17,8 @@ export class Projection {
   readonly #calls = new Map<string, Calls>();
   /** Threads whose rows were looked at: what this process writes is right. */
   readonly #fitting = new Set<string>();
+  /** Of threads whose rows are being made anew. */
+  readonly #anew = new Map<string, AsksAnew>();
 
   readonly #onEvent: OnEvent;
 
@@ -30,6 +33,8 @@ export class Projection {
    * @param isNew false if the rows are made again from what was stored before.
    * @param transcriptBytes where the next event begins. Without it nothing but the rows is stored: what the thread
    * came to before is shown until all of them are made.
+   * @param isAnswered whether an ask that is open was answered, though no runner has read that yet; for rows that are
+   * made again.
    * @returns what the transcript comes to now.
    */
   apply(
@@ -39,25 +44,37 @@ export class Projection {
       events,
       transcriptBytes,
       isNew = true,
-    }: { fold: ThreadFold; events: readonly ThreadEvent[]; transcriptBytes?: number; isNew?: boolean },
+      isAnswered = () => false,
+    }: {
+      fold: ThreadFold;
+      events: readonly ThreadEvent[];
+      transcriptBytes?: number;
+      isNew?: boolean;
+      isAnswered?: (requestId: string, fold: ThreadFold) => boolean;
+    },
   ): ThreadFold {
-    const { agents, steps } = this.#store;
+    const { agents, steps, asks } = this.#store;
+    const anew = this.#anew.get(threadId)?.begin();
+    const rows = anew ?? askRows(asks, threadId);
     const seen: [ThreadFold, ThreadEvent][] = [];
     const after = this.#store.transaction(() => {
       let fold = before;
       for (const event of events) {
         const step = stepOf(event);
         if (step) steps.set(threadId, event.seq, step);
-        this.#applyAsk(threadId, fold, event);
+        this.#applyAsk(rows, threadId, fold, event);
         if (isNew) seen.push([fold, event]);
         fold = foldEvent(fold, event);
       }
       if (transcriptBytes === undefined) return fold;
+      anew?.end((requestId) => isAnswered(requestId, fold));
       const status = statusOf(fold);
       const progress = { status, awaiting: awaitingOf(fold), turnCount: fold.turnCount, transcriptBytes };
       agents.setProgress({ threadId, ...progress, fold });
       return fold;
     });
+    anew?.made();
+    if (transcriptBytes !== undefined) this.#anew.delete(threadId);
     for (const [fold, event] of seen) this.#onEvent(threadId, fold, event);
     return after;
   }
@@ -85,10 +102,8 @@ export class Projection {
     const { agents, asks } = this.#store;
     const fold = emptyFold();
     this.forget(threadId);
-    this.#store.transaction(() => {
-      agents.setFold(threadId, fold); // a sidecar that finds it with a transcript begins once more
-      asks.removeAll(threadId);
-    });
+    agents.setFold(threadId, fold); // a sidecar that finds it with a transcript begins once more
+    this.#anew.set(threadId, new AsksAnew(asks, threadId));
     this.#fitting.add(threadId);
     return fold;
   }
@@ -111,11 +126,11 @@ export class Projection {
 
   forget(threadId: string): void {
     this.#fitting.delete(threadId);
+    this.#anew.delete(threadId);
     this.#calls.delete(threadId);
   }
 
-  #applyAsk(threadId: string, fold: ThreadFold, event: ThreadEvent): void {
-    const { asks } = this.#store;
+  #applyAsk(asks: AskRows, threadId: string, fold: ThreadFold, event: ThreadEvent): void {
     switch (event.type) {
       case "tool_call":
         this.#callsOf(threadId).set(event.toolCallId, event);
@@ -125,7 +140,7 @@ export class Projection {
         return;
       case "permission_request":
       case "elicitation_request": {
-        if (event.replaces !== undefined) asks.setState(threadId, event.replaces, "ended");
+        if (event.replaces !== undefined) asks.setState(event.replaces, "ended");
         asks.add({
           threadId,
           requestId: event.requestId,
@@ -145,7 +160,7 @@ export class Projection {
       case "permission_response":
       case "elicitation_response": {
         const requestId = findAsk(fold, event.requestId)?.requestId ?? event.requestId;
-        asks.setState(threadId, requestId, isDecided(event) ? "answered" : "ended");
+        asks.setState(requestId, isDecided(event) ? "answered" : "ended");
         return;
       }
       default:

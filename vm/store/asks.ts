@@ -3,39 +3,53 @@ import { z } from "zod";
 import { type AskReply, askSchema } from "../../shared/agent/api.ts";
 import type { Database } from "./database.ts";
 
-const rowSchema = z.object({ ask: z.string(), state: z.enum(["open", "answered", "ended"]) });
+/** `answered`: a person has decided. `ended`: it is not asked any more. */
+const STATES = ["open", "answered", "ended"] as const;
+export type AskState = (typeof STATES)[number];
+
+const rowSchema = z.object({ ask: z.string(), state: z.enum(STATES) });
+const idSchema = z.object({ request_id: z.string() });
 
 export class AskTable {
   readonly #set;
+  readonly #put;
   readonly #find;
+  readonly #listIds;
   readonly #listOpen;
   readonly #setState;
   readonly #endAll;
-  readonly #removeAll;
+  readonly #remove;
 
   constructor(db: Database) {
     this.#set = db.prepare(
       `INSERT INTO asks (thread_id, request_id, ask, state) VALUES (?, ?, ?, 'open')
        ON CONFLICT DO UPDATE SET ask = excluded.ask`,
     );
+    this.#put = db.prepare(
+      `INSERT INTO asks (thread_id, request_id, ask, state) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET ask = excluded.ask, state = excluded.state`,
+    );
+    this.#listIds = db.prepare("SELECT request_id FROM asks WHERE thread_id = ?");
     this.#find = db.prepare("SELECT ask, state FROM asks WHERE thread_id = ? AND request_id = ?");
     this.#listOpen = db.prepare("SELECT ask, state FROM asks WHERE state = 'open' ORDER BY rowid");
     this.#setState = db.prepare(
       "UPDATE asks SET state = ? WHERE thread_id = ? AND request_id = ? AND state <> 'ended'",
     );
     this.#endAll = db.prepare("UPDATE asks SET state = 'ended' WHERE thread_id = ?");
-    this.#removeAll = db.prepare("DELETE FROM asks WHERE thread_id = ?");
+    this.#remove = db.prepare("DELETE FROM asks WHERE thread_id = ? AND request_id = ?");
   }
 
+  /** An open ask; one that is there keeps its state. */
   add(ask: AskReply): void {
     this.#set.run(ask.threadId, ask.requestId, JSON.stringify(ask));
   }
 
-  /** `answered`: a person has decided. `ended`: it is not asked any more. */
-  find(
-    threadId: string,
-    requestId: string,
-  ): { ask: AskReply; state: "open" | "answered" | "ended" } | undefined {
+  /** An ask as it is, whatever its row said before. */
+  put(ask: AskReply, state: AskState): void {
+    this.#put.run(ask.threadId, ask.requestId, JSON.stringify(ask), state);
+  }
+
+  find(threadId: string, requestId: string): { ask: AskReply; state: AskState } | undefined {
     const found = this.#find.get(threadId, requestId);
     if (found === undefined) return undefined;
     const { ask, state } = rowSchema.parse(found);
@@ -47,7 +61,7 @@ export class AskTable {
     return this.#listOpen.all().map((row) => askSchema.parse(JSON.parse(rowSchema.parse(row).ask)));
   }
 
-  setState(threadId: string, requestId: string, state: "open" | "answered" | "ended"): void {
+  setState(threadId: string, requestId: string, state: AskState): void {
     this.#setState.run(state, threadId, requestId);
   }
 
@@ -56,8 +70,12 @@ export class AskTable {
     this.#endAll.run(threadId);
   }
 
-  /** Before they are made again. */
-  removeAll(threadId: string): void {
-    this.#removeAll.run(threadId);
+  /** Of all asks of a thread, whatever their state. */
+  listIds(threadId: string): string[] {
+    return this.#listIds.all(threadId).map((row) => idSchema.parse(row).request_id);
+  }
+
+  remove(threadId: string, requestId: string): void {
+    this.#remove.run(threadId, requestId);
   }
 }
