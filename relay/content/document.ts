@@ -206,9 +206,12 @@ export class Document {
     return (this.#pager.pages(this.#screen.live()).live.at(-1)?.index ?? this.#pager.index - 1) + 1;
   }
 
-  /** See {@link Pager.squeeze}. */
-  squeeze(room: number): void {
-    this.#pager.squeeze(room, this.#screen.live());
+  /** See {@link Pager.squeeze}. @returns whether the page was broken for it. */
+  squeeze(room: number, reserved: number): boolean {
+    const isCrowded = this.#pager.isCrowded(room, this.#screen.live());
+    if (isCrowded) this.breakPage("screen");
+    this.#pager.squeeze(room, reserved, this.#screen.live());
+    return isCrowded;
   }
 
   /** Call before sending: pages below `index` have a message, or will. A flood leaves them, and freezes a gap. */

@@ -115,7 +115,9 @@ export class LogContent implements Content<OutputReply> {
     if (this.offset < this.#behindUntil) return [];
     const backlogUntil = this.#gauge.backlogUntil(this.#document.pageCount > this.#begun + 1, now);
     const overAt = Math.max(this.#gauge.endsAt(now), backlogUntil);
-    if (room > 0 && overAt <= now) this.#document.squeeze(room - RESERVED_SENDS);
+    if (room > 0 && overAt <= now && this.#document.squeeze(room, RESERVED_SENDS)) {
+      this.#happen({ kind: "break-screen", offset: this.offset });
+    }
     const views = this.#document.pages();
     const picture = views.find(({ kind }) => kind === "screen");
     const logs = views.filter(({ kind }) => kind !== "screen");

@@ -116,8 +116,12 @@ export class Pager {
 
   /** All pages that are not delivered: sealed ones, then those that `live` rows may still change. */
   pages(live: readonly Line[]): { sealed: readonly Page[]; live: readonly Page[] } {
+    return { sealed: this.#waiting, live: this.#fill(this.#filling.copy(), live) };
+  }
+
+  #fill(from: Filling, live: readonly Line[]): Page[] {
     const pages: Page[] = [];
-    let filling = this.#filling.copy();
+    let filling = from;
     const close = (): void => {
       if (filling.isEmpty) return;
       pages.push(filling.toPage());
@@ -131,7 +135,7 @@ export class Pager {
       }
     }
     close();
-    return { sealed: this.#waiting, live: pages };
+    return pages;
   }
 
   /** Pages below `index` have a message or are about to: a flood does not swallow them any more. */
@@ -162,12 +166,22 @@ export class Pager {
   /**
    * A flood is over, and so many messages can be sent now: of its newest pages the gap takes those that would have
    * to wait, so that the very last one need not.
+   * @param reserved so many of them are left to what comes next, if the newest rows can be shown without them.
    */
-  squeeze(room: number, live: readonly Line[]): void {
+  squeeze(room: number, reserved: number, live: readonly Line[]): void {
     const open = this.#findOpenGap();
     if (open === undefined) return;
     const own = open.index >= this.#begun ? 1 : 0;
-    this.#collapse(Math.max(0, room - own - this.pages(live).live.length));
+    this.#collapse(Math.max(0, room - reserved - own - this.pages(live).live.length));
+  }
+
+  /** Whether the flood's last rows need more messages than can be sent now, and fewer on pages of their own. */
+  isCrowded(room: number, live: readonly Line[]): boolean {
+    const open = this.#findOpenGap();
+    if (open === undefined || this.#filling.isEmpty) return false;
+    const own = open.index >= this.#begun ? 1 : 0;
+    const count = this.pages(live).live.length;
+    return count > room - own && this.#fill(new Filling(0), live).length < count;
   }
 
   /**
