@@ -75,7 +75,7 @@ export interface LiveThreadOptions {
 }
 
 /** Steps come in bunches: at this pace a turn of a minute takes some 35 edits, and each step is seen within 2 s. */
-const AGENT_EDIT_MS = 1_800;
+export const AGENT_EDIT_MS = 1_800;
 
 export function openThread(options: LiveThreadOptions): LiveThread {
   return options.thread.type === "agent" ? openAgent(options) : openTerminal(options);

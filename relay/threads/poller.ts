@@ -4,7 +4,7 @@ import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Endings } from "./endings.ts";
 import type { Inbox } from "./inbox.ts";
-import type { LiveThread } from "./live-thread.ts";
+import { AGENT_EDIT_MS, type LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import type { Source, Vm } from "./vm.ts";
 
@@ -26,6 +26,8 @@ const READ_ALL_BYTES = 1024 * 1024;
 const LUMP_UNITS = 4_096;
 const LUMP_WAIT_MS = 100;
 const MIN_READ_BYTES = 16 * 1024;
+/** A third of the time between two edits of an agent's message: what an edit shows is no older than that. */
+const AGENT_POLL_MS = AGENT_EDIT_MS / 3;
 
 export class Poller {
   readonly #options: PollerOptions;
@@ -53,7 +55,7 @@ export class Poller {
 
   /** A background loop: a failed round is logged, and the next one comes. */
   async #poll(): Promise<void> {
-    const { pollIntervalMs, log } = this.#options;
+    const { pollIntervalMs, threads, log } = this.#options;
     const { signal } = this.#stop;
     let isAway = false;
     while (!signal.aborted) {
@@ -68,7 +70,8 @@ export class Poller {
         isAway = true;
       }
       const spentMs = performance.now() - startedAt;
-      await pause(waitMs ?? Math.max(0, pollIntervalMs - spentMs), signal, this.#interrupt.signal);
+      const intervalMs = readInterval(pollIntervalMs, threads.list());
+      await pause(waitMs ?? Math.max(0, intervalMs - spentMs), signal, this.#interrupt.signal);
     }
   }
 
@@ -137,6 +140,17 @@ export class Poller {
   #askAnew(): void {
     this.#interrupt.abort();
   }
+}
+
+/** How long from one read to the next, in milliseconds. */
+export function readInterval(
+  pollIntervalMs: number,
+  threads: readonly Pick<LiveThread, "type" | "status" | "paused">[],
+): number {
+  const isAgentAtWork = threads.some(
+    ({ type, status, paused }) => type === "agent" && status === "running" && paused === undefined,
+  );
+  return isAgentAtWork ? Math.min(pollIntervalMs, AGENT_POLL_MS) : pollIntervalMs;
 }
 
 function offsetsOf(threads: readonly LiveThread[], source: Source): Record<string, number> {
