@@ -91,6 +91,17 @@ test("/agent takes limits, and none that is no limit", async () => {
   expect(start).toMatchObject({ type: "thread_start", config: { limits: { turns: 2, spendUsd: 0.5 } } });
 });
 
+test("at the provider's limit a button lets the turn go on when it resets", async () => {
+  const limit = { resetsInSeconds: 4 };
+  const threadId = await open("Work", { error: { status: 429, limit } }, { text: "After it." });
+  const asked = await untilMessage(threadId, "⏳ **You've hit your 5-hour limit**");
+  expect(asked.content).toMatch(/-# It resets <t:\d+:R>\./);
+  expect(labels(asked)).toEqual([expect.stringMatching(/^Go on at \d\d:\d\d$/), "Go on now", "Stop here"]);
+  press(asked, labels(asked)[0] ?? "");
+  await untilMessage(threadId, "-# ✓ Go on at");
+  await untilMessage(threadId, "After it.");
+});
+
 test("limits that are none are refused by name", async () => {
   const { client } = all.sidecar;
   const create = (limits: object) =>

@@ -13,6 +13,7 @@ import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from ".
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { limitAsk } from "./limit-ask.ts";
+import { providerAsk } from "./provider-ask.ts";
 
 /** The engine's process as the runner sees it. */
 export interface Running {
@@ -83,6 +84,7 @@ export function decide(
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
+  if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   const stop = stopAt(fold, running, nowMs, day);
   if (!running.state.isOpen) {
     return !stop.isHeld && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
@@ -110,6 +112,7 @@ function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
 
 function decideWithout(fold: ThreadFold, nowMs: number, day: DayLimit | undefined): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
+  if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   switch (nextStep(fold, nowMs)) {
     case "engine": {
       const reached = findReached(fold, nowMs, day);

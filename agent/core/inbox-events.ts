@@ -1,8 +1,9 @@
-/** What a line of the inbox comes to in the transcript: every line yields one event. Pure. */
+/** What a line of the inbox comes to in the transcript: every line yields an event. Pure. */
 import type { EventBody } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
+import { MORE_OPTION } from "../../shared/agent/limits.ts";
 import { assertNever, errorText } from "../../shared/errors.ts";
 
 type LineOf<T extends InboxLine["op"]> = Extract<InboxLine, { op: T }>;
@@ -22,6 +23,19 @@ export function inboxEvent(
     return warning("A line of the inbox can't be read; it is skipped", description);
   }
   return lineEvent(line, fold, isSingle);
+}
+
+/** Whoever lets the thread go on has answered when it is to. These come before the line's event. */
+export function answeredBy(event: EventBody, fold: ThreadFold): EventBody[] {
+  if (event.type !== "control" || event.op !== "resume") return [];
+  const asked = fold.asks.filter(({ limit }) => limit?.name === "provider");
+  return asked.map(({ requestId }) => ({
+    type: "permission_response",
+    requestId,
+    outcome: "selected",
+    optionId: MORE_OPTION,
+    by: event.by,
+  }));
 }
 
 function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventBody {

@@ -39,12 +39,14 @@ export function askLines(
   const always = request.options.find(({ kind }) => kind === "allow_always");
   const once = request.options.find(({ kind }) => kind === "allow_once");
   const approve = (option: string, name: string) => `  → threadmux approve${option}${flag} ${thread}${name}`;
+  const resetsAt = request.limit?.resetsAt;
   const forAlways = always && `    (${writeOutLine(always.name)})`;
   return [
     `? ${title}`,
     ...detail.map((line) => `    ${line}`),
     ...wholeSize(call),
-    ...(once ? [approve("", "")] : []),
+    ...(once ? [approve("", resetsAt === undefined ? "" : `    (${writeOutLine(once.name)})`)] : []),
+    ...(resetsAt === undefined ? [] : [`  → threadmux resume ${thread}    (Go on now)`]),
     ...(forAlways ? [approve(request.trust ? "" : " --always", forAlways)] : []),
     `  → threadmux deny${flag} ${thread}${request.limit ? "" : ' --because "…"'}`,
   ];

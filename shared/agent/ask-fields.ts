@@ -1,6 +1,6 @@
 /** The fields of the events that ask a person something, and of those that answer. */
 import * as z from "zod";
-import { ASKED_LIMITS } from "./limit-schema.ts";
+import { askedLimitSchema } from "./limit-schema.ts";
 import { optionSchema, questionSchema, sourceSchema } from "./values.ts";
 
 /** Why an ask was closed without an answer of a person. */
@@ -29,16 +29,8 @@ export const permissionRequestFields = () => ({
   plan: str.optional(),
   /** The runner asks, before an engine starts: may it load what the directory brings? `callKey` names that. */
   trust: z.literal(true).optional(),
-  /** The runner asks: this limit is reached, may the thread go on with as much again? */
-  limit: z
-    .object({
-      name: z.enum(ASKED_LIMITS),
-      allowed: z.number(),
-      used: z.number(),
-      /** Of `dayUsd`. */
-      day: str.optional(),
-    })
-    .optional(),
+  /** The runner asks: this limit is reached, may the thread go on with as much again? Or when, at the provider's. */
+  limit: askedLimitSchema.optional(),
 });
 
 export const permissionResponseFields = () => ({

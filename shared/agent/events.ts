@@ -16,7 +16,7 @@ import {
   permissionResponseFields,
 } from "./ask-fields.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
-import { limitChangesSchema } from "./limit-schema.ts";
+import { limitChangesSchema, usageLimitSchema } from "./limit-schema.ts";
 import {
   blockSchema,
   costSchema,
@@ -151,6 +151,8 @@ const schemas = {
     result: z.unknown().optional(),
     /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
     cutOffAt: z.iso.datetime().optional(),
+    /** Of `interrupted`: the provider takes no more calls for now. A person is asked when it is to go on. */
+    usageLimit: usageLimitSchema.optional(),
   })),
   /**
    * What a turn changed in the work tree, written before its end; none if it changed nothing. States of the files

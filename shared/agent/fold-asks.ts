@@ -70,7 +70,9 @@ function open(
     // Older names of an ask that is asked again and again: the last few, so that it stays small.
     replaces: [...(replaced?.replaces ?? []), ...(event.replaces ? [event.replaces] : [])].slice(-20),
   };
-  return { ...fold, asks: [...fold.asks.filter((other) => other !== replaced), ask] };
+  const { usageLimit, ...rest } = fold;
+  const isAsked = what.limit?.name === "provider" || usageLimit === undefined;
+  return { ...(isAsked ? rest : fold), asks: [...fold.asks.filter((other) => other !== replaced), ask] };
 }
 
 function close(

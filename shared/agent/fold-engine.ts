@@ -2,7 +2,7 @@
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
-import { withLimits } from "./limits.ts";
+import { dropTurn, withLimits } from "./limits.ts";
 import { undoneText } from "./undone.ts";
 
 const MAX_LAST_WORDS = 400;
@@ -95,6 +95,8 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
   });
   switch (op) {
     case "interrupt":
+      // Nothing runs before that moment: there is nothing to wait for.
+      if (fold.goOnAt !== undefined) return dropTurn(fold);
       return isMeant(fold, turnId) ? pend("interrupt") : fold;
     case "mode":
       return { ...pend("mode"), chosen: { ...fold.chosen, modeId: value ?? null } };
@@ -108,14 +110,11 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
       return pend("undo");
     case "pause":
       return { ...fold, isPaused: true };
-    case "resume":
-      return {
-        ...fold,
-        isPaused: false,
-        failure: null,
-        stoppedAt: null,
-        cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
-      };
+    case "resume": {
+      const { goOnAt: _, ...rest } = fold;
+      const cutOffs = { count: 0, at: fold.cutOffs.at && event.ts };
+      return { ...rest, isPaused: false, failure: null, stoppedAt: null, cutOffs };
+    }
     case "limit":
       return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}) };
     case "kill":

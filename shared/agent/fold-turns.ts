@@ -14,8 +14,9 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "turn_start": {
       const { turnId, cause, deliveryIds, seq } = event;
+      const { goOnAt: _, usageLimit: __, ...rest } = fold;
       return {
-        ...fold,
+        ...rest,
         turn: { turnId, cause, deliveryIds, startedAt: event.ts, seq },
         turnCount: fold.turnCount + 1,
         cutOffs: { ...fold.cutOffs, at: null },
@@ -98,6 +99,7 @@ function endTurn({ lockedOut: _, ...fold }: ThreadFold, event: EventOf<"turn_end
     failure,
     cutOffs: isCutOff ? { ...fold.cutOffs, at: event.cutOffAt ?? event.ts } : { count: 0, at: null },
     pending: { ...fold.pending, interrupt: null },
+    ...(event.usageLimit && { usageLimit: event.usageLimit }),
     ...tell(fold, event),
   };
 }

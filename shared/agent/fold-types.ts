@@ -94,6 +94,10 @@ export interface ThreadFold {
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;
   context: { used: number; size: number } | null;
+  /** The provider takes no more calls for now, and nobody has been asked yet. */
+  usageLimit?: { message: string; resetsAt?: string | undefined };
+  /** A person lets the turn that was cut off go on by itself at this moment. */
+  goOnAt?: string;
 }
 
 export interface WaitingMessage {
@@ -159,7 +163,7 @@ export interface OpenAsk {
   /** The trust question: no engine runs before its answer. */
   trust?: true;
   /** The question of a thread that has reached a limit: no engine works before its answer. */
-  limit?: NonNullable<EventOf<"permission_request">["limit"]>;
+  limit?: NonNullable<EventOf<"permission_request">["limit"]> | undefined;
 }
 
 export interface RecordedAnswer {

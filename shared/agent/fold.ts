@@ -3,6 +3,7 @@
  * all use this one fold, so they can't differ. Its value is plain JSON of bounded size: only what is open is kept.
  */
 
+import { clockText } from "../clock-text.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Awaiting, ThreadStatus } from "./files.ts";
 import { foldAsk } from "./fold-asks.ts";
@@ -73,6 +74,7 @@ export function statusOf(fold: ThreadFold): ThreadStatus {
   if (fold.failure) return "failed";
   if (fold.isPaused) return "paused";
   if (fold.asks.length > 0) return "waiting";
+  if (fold.goOnAt !== undefined) return "queued";
   return hasWork(fold) ? "running" : "idle";
 }
 
@@ -81,8 +83,12 @@ export function awaitingOf(fold: ThreadFold): Awaiting | null {
   return fold.asks[0]?.kind ?? null;
 }
 
-/** What it does this moment: waits for a file, or the newest call of a tool, or of the model; null if none runs. */
-export function doingOf({ toolCalls, steps }: ThreadFold): string | null {
+/**
+ * What it does this moment: waits for a file, or the newest call of a tool, or of the model; null if none runs.
+ * @param nowMs since the epoch
+ */
+export function doingOf({ toolCalls, steps, goOnAt }: ThreadFold, nowMs: number): string | null {
+  if (goOnAt !== undefined) return `Going on at ${clockText(goOnAt, nowMs)}`;
   const lock = steps.find(({ kind }) => kind === "lock");
   return lock?.title ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }

@@ -3,9 +3,30 @@ import * as z from "zod";
 
 export const LIMIT_NAMES = ["turns", "tokens", "spendUsd", "seconds"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
-/** Of an ask: also the limit of dollars a day over all threads. */
-export const ASKED_LIMITS = [...LIMIT_NAMES, "dayUsd"] as const;
+/** Limits that somebody here has set: of a thread, and that of dollars a day over all threads. */
+export type OwnLimit = LimitName | "dayUsd";
+/** Of an ask: also the provider's own limit, which nobody here can raise. */
+export const ASKED_LIMITS = [...LIMIT_NAMES, "dayUsd", "provider"] as const;
 export type AskedLimit = (typeof ASKED_LIMITS)[number];
+
+/** What an ask about a limit says of it. */
+export const askedLimitSchema = z.object({
+  name: z.enum(ASKED_LIMITS),
+  /** Of `provider`: 0, as it tells neither. */
+  allowed: z.number(),
+  used: z.number(),
+  /** Of `dayUsd`. */
+  day: z.string().optional(),
+  /** Of `provider`: from then on it takes calls again, if that is known. */
+  resetsAt: z.iso.datetime().optional(),
+});
+
+/** Of a turn that the provider has refused to go on with. */
+export const usageLimitSchema = z.object({
+  /** In the provider's words. */
+  message: z.string(),
+  resetsAt: z.iso.datetime().optional(),
+});
 
 /** `allowed` in all; a person who lets the thread go on raises it by `step`. */
 export interface Limit {

@@ -4,11 +4,11 @@
  */
 import type { OpenAsk, ThreadFold } from "./fold-types.ts";
 import {
-  type AskedLimit,
   LIMIT_NAMES,
   type LimitChanges,
   type LimitName,
   type Limits,
+  type OwnLimit,
 } from "./limit-schema.ts";
 import type { Usage } from "./values.ts";
 
@@ -22,7 +22,7 @@ export interface DayLimit {
 }
 
 export interface ReachedLimit {
-  name: AskedLimit;
+  name: OwnLimit;
   allowed: number;
   used: number;
   day?: string;
@@ -32,6 +32,8 @@ export interface ReachedLimit {
 /** The answer to a limit's ask that lets the thread go on; any other stops it there. */
 export const MORE_OPTION = "more";
 export const STOP_OPTION = "stop";
+/** At the provider's limit: it goes on by itself when that resets. */
+export const AT_OPTION = "at";
 
 /**
  * Dollars for a token of input, while the engine has told no price: only for calls of the model whose cost it took to
@@ -118,25 +120,38 @@ export function answerLimit(
   optionId: string | undefined,
   ts: string,
 ): ThreadFold {
-  if (limit && optionId === MORE_OPTION) {
+  const cutOffs = { count: 0, at: fold.cutOffs.at && ts };
+  if (limit?.name === "provider" && optionId !== STOP_OPTION) {
+    const { resetsAt } = limit;
+    return {
+      ...fold,
+      cutOffs,
+      ...(optionId === AT_OPTION && resetsAt !== undefined && { goOnAt: resetsAt }),
+    };
+  }
+  if (limit && limit.name !== "provider" && optionId === MORE_OPTION) {
     if (limit.name === "dayUsd") {
       const dayRaised = { day: limit.day ?? "", allowedUsd: limit.allowed };
-      return { ...fold, dayRaised, cutOffs: { count: 0, at: fold.cutOffs.at && ts } };
+      return { ...fold, dayRaised, cutOffs };
     }
     const { step, allowed } = fold.limits[limit.name] ?? { step: limit.allowed, allowed: limit.allowed };
     const raised = { step, allowed: Math.max(allowed, limit.allowed) + step };
-    const cutOffs = { count: 0, at: fold.cutOffs.at && ts };
     return { ...fold, limits: { ...fold.limits, [limit.name]: raised }, cutOffs };
   }
+  return { ...dropTurn(fold), stoppedAt: limit?.name ?? null };
+}
+
+/** The turn that waits to be taken up is over: a person does not want it any more. */
+export function dropTurn(fold: ThreadFold): ThreadFold {
+  const { goOnAt: _, ...rest } = fold;
   return {
-    ...fold,
-    stoppedAt: limit?.name ?? null,
+    ...rest,
     cutOffs: { count: 0, at: null },
     deliveries: fold.deliveries.filter(({ status }) => status !== "started"),
   };
 }
 
-const UNITS: Record<AskedLimit, (value: number) => string> = {
+const UNITS: Record<OwnLimit, (value: number) => string> = {
   turns: (value) => plural(value, "turn"),
   tokens: (value) => plural(value, "token"),
   spendUsd: (value) => `$${value.toFixed(value < 0.1 ? 4 : 2)}`,
@@ -145,7 +160,7 @@ const UNITS: Record<AskedLimit, (value: number) => string> = {
 };
 
 /** `10 turns`, `$2.00`. */
-export function describeLimit(name: AskedLimit, value: number): string {
+export function describeLimit(name: OwnLimit, value: number): string {
   return UNITS[name](value);
 }
 

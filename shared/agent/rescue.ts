@@ -20,6 +20,8 @@ export type NextStep =
  */
 export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
   if (fold.isKilled || fold.isPaused || fold.failure || fold.stoppedAt) return "rest";
+  if (fold.goOnAt !== undefined && nowMs < Date.parse(fold.goOnAt)) return "rest";
+  if (fold.usageLimit) return "engine"; // it is asked about in its place
   const isNew =
     fold.messages.length > 0 ||
     fold.pending.compact !== null ||
@@ -31,7 +33,7 @@ export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
   if (fold.asks.some(({ trust, limit }) => trust || limit)) return "rest";
   if (fold.engine?.isUp) return "engine";
   if (fold.cutOffs.count > MAX_RESCUES) return "give_up";
-  if (isNew || fold.trust) return "engine";
+  if (isNew || fold.trust || fold.goOnAt !== undefined) return "engine";
   if (fold.asks.length > 0) return "rest"; // the answer takes it up
   const cutOffMs = fold.cutOffs.at === null ? nowMs : Date.parse(fold.cutOffs.at);
   return nowMs - cutOffMs > RESCUE_WINDOW_MS ? "give_up" : "engine";

@@ -132,12 +132,25 @@ const ERROR_TYPES: Record<number, string> = {
   529: "overloaded_error",
 };
 
-function refuse(response: ServerResponse, { status, message }: NonNullable<Round["error"]>): void {
+function refuse(response: ServerResponse, { status, message, limit }: NonNullable<Round["error"]>): void {
   const type = ERROR_TYPES[status] ?? "api_error";
+  if (limit) for (const [name, value] of limitHeaders(limit)) response.setHeader(name, value);
   sendJson(response, status, {
     type: "error",
     error: { type, message: message ?? `refused with ${status}` },
   });
+}
+
+/** By which a subscription's API says that the account has reached its limit. */
+function limitHeaders({ resetsInSeconds }: { resetsInSeconds?: number | undefined }): [string, string][] {
+  const prefix = "anthropic-ratelimit-unified";
+  const resetsAt = Math.ceil(Date.now() / 1_000) + (resetsInSeconds ?? 0);
+  return [
+    [`${prefix}-status`, "rejected"],
+    [`${prefix}-representative-claim`, "five_hour"],
+    ["x-should-retry", "false"],
+    ...(resetsInSeconds === undefined ? [] : [[`${prefix}-reset`, String(resetsAt)] as [string, string]]),
+  ];
 }
 
 let lastId = 0;

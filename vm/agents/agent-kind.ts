@@ -31,6 +31,7 @@ import {
 import type { Runners } from "./runners.ts";
 import { refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
+import type { WakeUps } from "./wake-ups.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
 const MAX_STARTS_IN_VAIN = 3;
@@ -45,6 +46,7 @@ export interface AgentKindOptions {
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
+  wakeUps: WakeUps;
   /** A runner could not be started: the thread is to be looked at again soon. */
   onTrouble: () => void;
   log: Log;
@@ -241,7 +243,7 @@ export class AgentKind implements Kind {
       awaiting,
       waiting: now.waiting,
       problem: now.problem,
-      doing: status === "killed" ? null : doingOf(fold),
+      doing: status === "killed" ? null : doingOf(fold, this.#options.now()),
       activeAt: fold.ts,
       origin,
     };
@@ -292,10 +294,12 @@ export class AgentKind implements Kind {
   }
 
   #needsRunner(threadId: string): boolean {
-    const { store, agents, folders, now } = this.#options;
+    const { store, agents, folders, wakeUps, now } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent || agent.problem !== null || !folders.exists(threadId)) return false;
-    return agents.get(threadId).needsRunner(now());
+    const thread = agents.get(threadId);
+    wakeUps.set(threadId, thread.fold.goOnAt);
+    return thread.needsRunner(now());
   }
 
   /** A start that fails is made again soon: what lies in the inbox will be read without anybody's doing. */

@@ -42,10 +42,10 @@ export interface AgentsOptions {
 /** All callers together. */
 const MAX_GITS = 2;
 
-/** A directory is trusted, and a day's limit raised, for all threads at once. */
+/** A directory is trusted, and a day's limit raised or waited for, for all threads at once. */
 const isForAll = ({ request }: AskReply) =>
   request.type === "permission_request" &&
-  (request.trust === true || (request.limit?.name === "dayUsd" && request.limit.day !== undefined));
+  (request.trust === true || request.limit?.day !== undefined || request.limit?.resetsAt !== undefined);
 const callKeyOf = ({ request }: AskReply) => request.callKey;
 
 export class Agents {

@@ -5,6 +5,7 @@ import { Attachments } from "../agents/attachments.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
+import { WakeUps } from "../agents/wake-ups.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
 import { Typing } from "../threads/typing.ts";
@@ -43,6 +44,8 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   releasers.add("agents' transcripts", () => agentThreads.close());
   const { freeDiskBytes } = storage;
   const attachments = new Attachments({ store, folders, freeDiskBytes, now });
+  const wakeUps = new WakeUps(() => onTrouble(), now);
+  releasers.add("agents' wake-ups", () => wakeUps.close());
   const agentKind = new AgentKind({
     store,
     files,
@@ -60,6 +63,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     }),
     launch: launchOf(config.agent, demo),
     threadEnv,
+    wakeUps,
     onTrouble: () => onTrouble(),
     log,
     now,

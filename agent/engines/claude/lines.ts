@@ -78,6 +78,7 @@ const resultLine = lazy(() =>
     usage: usage().optional(),
     modelUsage: z.record(str, z.looseObject({ contextWindow: count.optional() })).optional(),
     structured_output: z.unknown().optional(),
+    api_error: str.nullish(),
   }),
 );
 export type ClaudeResult = z.infer<ReturnType<typeof resultLine>>;
@@ -115,10 +116,18 @@ const controlResponse = lazy(() =>
 );
 export type ClaudeReply = z.infer<ReturnType<typeof controlResponse>>;
 
+/** Of a limit of the provider's; a value of another shape is no news to us. */
+const rateLimit = lazy(() =>
+  z.looseObject({ status: str, resetsAt: count.optional() }).optional().catch(undefined),
+);
+
 /** By type; each is made when the first such line is read. */
 const lines = {
   system,
   assistant: lazy(() => z.looseObject({ type: z.literal("assistant"), ...place, message: message() })),
+  rate_limit_event: lazy(() =>
+    z.looseObject({ type: z.literal("rate_limit_event"), rate_limit_info: rateLimit() }),
+  ),
   user: lazy(() =>
     z.looseObject({
       type: z.literal("user"),

@@ -25,6 +25,8 @@ export interface ClaudeState extends EngineState {
   usedTokens: number;
   /** The conversation's cost when the turn began: what it prints goes on over turns, and over orderly ends. */
   costUsd: number;
+  /** The provider refuses calls until then, in seconds since the epoch, as the newest call was told. */
+  resetsAt: number | null;
 }
 
 export function beginClaude(launch: Launch): ClaudeState {
@@ -48,6 +50,7 @@ export function beginClaude(launch: Launch): ClaudeState {
     modeId: "",
     usedTokens: 0,
     costUsd: launch.costUsd ?? 0,
+    resetsAt: null,
   };
 }
 

@@ -7,6 +7,7 @@ import { type ClaudeState, costSince } from "./state.ts";
 import { endChat, endCompaction } from "./translate-system.ts";
 import { startTurn, type Translated } from "./translate-turn.ts";
 import { usageOf } from "./usage.ts";
+import { findUsageLimit } from "./usage-limit.ts";
 
 type StopReason = EventOf<"turn_end">["stopReason"];
 
@@ -43,9 +44,15 @@ function finish(
   if (!state.turn && !state.isStarted) return { state: rest, events: [...before] };
   // A failure may be printed without a turn: then it is one of its own.
   const started = startTurn(state, line, context);
-  const stopReason = stopReasonOf(result);
+  // It is taken up again where it was: the conversation keeps all but the refusal.
+  const usageLimit = findUsageLimit(result, state.resetsAt, context.nowMs);
+  const stopReason = usageLimit ? "interrupted" : stopReasonOf(result);
   const stepStatus =
-    stopReason === "cancelled" ? "cancelled" : stopReason === "error" ? "failed" : "completed";
+    stopReason === "cancelled"
+      ? "cancelled"
+      : ["error", "interrupted"].includes(stopReason)
+        ? "failed"
+        : "completed";
   const chat = endChat(started.state, stepStatus, context);
   const turnId = started.state.turn?.turnId ?? "";
   const spent = costSince(state, costUsd);
@@ -60,13 +67,14 @@ function finish(
       type: "turn_end",
       turnId,
       stopReason,
-      ...(stopReason === "error" && { error: errorOf(result) }),
+      ...((stopReason === "error" || usageLimit) && { error: errorOf(result) }),
+      ...(usageLimit && { usageLimit }),
       ...(result.duration_ms !== undefined && { durationMs: Math.trunc(result.duration_ms) }),
       ...(result.usage && { usage: usageOf(result.usage) }),
       cost: { amount: spent, currency: "USD" },
       ...resultValue(result),
     },
-    ...state.taken.map(
+    ...(usageLimit ? [] : state.taken).map(
       (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
     ),
   ];

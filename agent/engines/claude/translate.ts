@@ -54,6 +54,10 @@ function translateLine(
       return requestLine(state, parsed, line, context);
     case "control_response":
       return answered(state, parsed) ?? replyLine(state, parsed, context);
+    case "rate_limit_event": {
+      const { status, resetsAt = null } = parsed.rate_limit_info ?? {};
+      return { state: { ...state, resetsAt: status === "rejected" ? resetsAt : null }, events: [] };
+    }
     case "command_lifecycle":
       return { state: receive(state, parsed.command_uuid, parsed.state), events: [] };
     case "control_cancel_request":

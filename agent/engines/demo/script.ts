@@ -21,6 +21,8 @@ export const Round = z.strictObject({
       status: z.number().int().min(400).max(599),
       message: z.string().optional(),
       times: z.number().int().positive().optional(),
+      /** The account's own limit, as with 429 if it is a subscription's: it resets after so many seconds, or never says. */
+      limit: z.strictObject({ resetsInSeconds: z.number().int().optional() }).optional(),
     })
     .optional(),
   /** The answer begins after this time. */

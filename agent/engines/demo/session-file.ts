@@ -167,7 +167,9 @@ export class SessionFile {
 
   /** The message whose turn was cut off; undefined if the last turn had ended. */
   cutOff(): CutOff | undefined {
-    const isSpoken = ({ message, attachment }: Entry) => message || attachment?.type === "queued_command";
+    // A refusal of the API's is no answer.
+    const isSpoken = ({ message, attachment, isApiErrorMessage }: Entry) =>
+      !isApiErrorMessage && (message || attachment?.type === "queued_command");
     const spoken = this.#entries.filter(isSpoken);
     const last = spoken.at(-1);
     if (!last) return undefined;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { appears, printAnswer, tokensOf } from "./answer.ts";
 import { Calls, type Context, type Denial, Stopped } from "./calls.ts";
 import type { Usage } from "./output.ts";
+import { describeRefusal, type Refusal, type RoundError } from "./refusal.ts";
 import type { Round } from "./script.ts";
 import type { Block } from "./session-file.ts";
 
@@ -38,11 +39,6 @@ export interface TurnEnd {
 }
 
 const MAX_RETRIES = 10;
-const ERROR_TYPES: Record<number, string> = {
-  400: "invalid_request_error",
-  429: "rate_limit_error",
-  529: "overloaded_error",
-};
 const isRetried = (status: number) => status === 429 || status >= 500;
 
 export class Turn {
@@ -71,8 +67,8 @@ export class Turn {
     try {
       for (;;) {
         isInTools = false;
-        const { text, calls, error } = await this.#answer();
-        if (error) return this.#failed(error.status, text);
+        const { text, calls, refusal } = await this.#answer();
+        if (refusal) return this.#failed(refusal);
         isInTools = true;
         if (calls.count === 0) return this.#completed(text);
         try {
@@ -106,7 +102,7 @@ export class Turn {
     };
   }
 
-  async #answer(): Promise<{ text: string; calls: Calls; error?: NonNullable<Round["error"]> }> {
+  async #answer(): Promise<{ text: string; calls: Calls; refusal?: Refusal }> {
     const { context, signal } = this.#options;
     const { output, session, settings } = context;
     const uuids = this.#uuids;
@@ -120,8 +116,13 @@ export class Turn {
     if (round.waitFor) await appears(round.waitFor, signal);
     if (round.delayMs) await sleep(round.delayMs, undefined, { signal });
     const isRefused = round.error !== undefined && (await this.#isRefusedForGood(round.error));
+    const refusal = isRefused && round.error ? describeRefusal(round.error, Date.now()) : undefined;
+    if (refusal?.rateLimit) output.event({ type: "rate_limit_event", rate_limit_info: refusal.rateLimit });
     this.#echo();
-    if (isRefused && round.error) return { text: this.#printError(round.error), calls, error: round.error };
+    if (refusal) {
+      this.#printError(refusal);
+      return { text: refusal.text, calls, refusal };
+    }
     const messageId = `msg_${randomUUID()}`;
     this.#begun.push(messageId);
     let text = "";
@@ -160,7 +161,8 @@ export class Turn {
   }
 
   /** Tries again as often as the script refuses, or as the engine would. */
-  async #isRefusedForGood({ status, times }: NonNullable<Round["error"]>): Promise<boolean> {
+  async #isRefusedForGood({ status, times, limit }: RoundError): Promise<boolean> {
+    if (limit) return true;
     for (let attempt = 1; attempt <= (times ?? Number.POSITIVE_INFINITY); attempt++) {
       if (!isRetried(status) || attempt > MAX_RETRIES) return true;
       const retry_delay_ms = Math.min(500 * 2 ** (attempt - 1), 4_000);
@@ -176,9 +178,8 @@ export class Turn {
     return false;
   }
 
-  #printError({ status, message }: NonNullable<Round["error"]>): string {
+  #printError({ text, fields, rateLimit }: Refusal): void {
     const { output, session } = this.#options.context;
-    const text = `API Error: ${status} ${message ?? `refused with ${status}`}`;
     const body = {
       diagnostics: null,
       id: randomUUID(),
@@ -193,14 +194,13 @@ export class Turn {
       content: [{ type: "text", text }],
     };
     const uuid = output.assistant(body, {
-      error: "unknown",
+      error: rateLimit ? "rate_limit" : "unknown",
       is_api_error_message: true,
-      api_error_status: status,
-      api_error_type: ERROR_TYPES[status] ?? "api_error",
+      ...fields,
+      ...(rateLimit && { api_error_params: { rate_limit_info: rateLimit } }),
       ...this.#origin(),
     });
     session.add({ type: "assistant", message: body, uuid, isApiErrorMessage: true });
-    return text;
   }
 
   #absorb(): void {
@@ -225,14 +225,13 @@ export class Turn {
     });
   }
 
-  #failed(status: number, text: string): TurnEnd {
+  #failed({ text, fields }: Refusal): TurnEnd {
     return this.#end({
       subtype: "success",
       is_error: true,
       stop_reason: "stop_sequence",
       terminal_reason: "api_error",
-      api_error_status: status,
-      api_error_type: ERROR_TYPES[status] ?? "api_error",
+      ...fields,
       result: text,
     });
   }

@@ -54,7 +54,9 @@ function permissionText(request: Permission, { call }: Ask, where: string | unde
     : request.limit
       ? `⏳ **${inline(request.title, 220)}**`
       : `🔐 **May the agent do this?** ${inline(request.title, 220)}`;
-  const below = [circumstances(request, request.limit ? undefined : where), ruleLine(request)]
+  const resetsAt = request.limit?.resetsAt;
+  const resets = resetsAt === undefined ? "" : `-# It resets <t:${Date.parse(resetsAt) / 1_000}:R>.`;
+  const below = [circumstances(request, request.limit ? undefined : where), resets, ruleLine(request)]
     .filter((line) => line !== "")
     .join("\n");
   const room = max - head.length - below.length - 30;
