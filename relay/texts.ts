@@ -41,6 +41,23 @@ export function openingText(type: ThreadType, dir: string, command: string, user
   return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
 }
 
+/** The first message of a branch. */
+export function branchText({ parent, userId, text, from }: BranchOpening): string {
+  const name = parent.number === null ? inlineCode(parent.threadId, MAX_DIR) : `#${parent.number}`;
+  const where = from === undefined ? "" : `, from ${from}`;
+  const head = `↳ **Branch of ${name}**${where}, started by <@${userId}>. Files stay as they are now.`;
+  if (text === undefined) return `${head} It knows what was said up to there; write what comes next.`;
+  return `${head}\n${fenceWithin(clip(text, MAX_BLOCK_CHARACTERS), clip)}`;
+}
+
+export interface BranchOpening {
+  parent: Pick<Thread, "threadId" | "number">;
+  userId: string;
+  text?: string;
+  /** A link. */
+  from?: string;
+}
+
 export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {
   const name = signal === null ? undefined : clip(cleanLine(clipRaw(signal)), MAX_SIGNAL);
   if (exitCode === null) return name ?? "an unknown exit code";

@@ -41,7 +41,7 @@ test("the commands are registered", () => {
     "thread",
   ]);
   const offered = all.discord.driver.commands(all.you, CommandType.message).map(({ name }) => name);
-  expect(offered).toEqual(["Details"]);
+  expect(offered.sort()).toEqual(["Branch from here", "Details"]);
 });
 
 test("dir is completed from the repositories' folder, sub-directories too", async () => {

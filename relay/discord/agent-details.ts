@@ -46,7 +46,7 @@ export async function showDetails(
   { vm }: { vm: Vm },
 ): Promise<void> {
   const { channelId, targetMessage, applicationId } = interaction;
-  const thread = await findAgent(vm, channelId);
+  const thread = await findAgent(vm, channelId, DETAILS);
   if (targetMessage.author.id !== applicationId) {
     throw new AppError(
       "invalid_request",
@@ -69,9 +69,10 @@ export async function showDetails(
   await interaction.editReply(await detailsOf(thread, meant, until));
 }
 
-async function findAgent(vm: Vm, channelId: string): Promise<VmThread> {
+/** @param command what was used there, for its refusal @throws AppError */
+export async function findAgent(vm: Vm, channelId: string, command: string): Promise<VmThread> {
   const thread = vm.thread(channelId);
-  const refusal = `${DETAILS} works on the messages of an agent's thread; /status lists them.`;
+  const refusal = `${command} works on the messages of an agent's thread; /status lists them.`;
   const { type } = await thread.get().catch((error: unknown) => {
     if (!(error instanceof AppError && ["not_found", "invalid_request"].includes(error.code))) throw error;
     throw new AppError("invalid_request", refusal, { cause: error });

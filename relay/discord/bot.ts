@@ -15,6 +15,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { VmThread } from "../threads/vm.ts";
+import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
 import {
   type ComponentInteraction,
   firstAnswer,
@@ -66,7 +67,11 @@ export interface BotOptions {
 
 /** Registers the commands, for this guild alone: there they are there at once. */
 export async function registerCommands(discord: Client<true>, guildId: string): Promise<void> {
-  const body = [...[...COMMANDS.values()].map((command) => command.definition), detailsDefinition];
+  const body = [
+    ...[...COMMANDS.values()].map((command) => command.definition),
+    detailsDefinition,
+    branchDefinition,
+  ];
   await discord.rest.put(Routes.applicationGuildCommands(discord.application.id, guildId), { body });
 }
 
@@ -168,7 +173,8 @@ async function runMessageCommand(
   { context, log }: BotOptions,
 ): Promise<void> {
   await interaction.deferReply({ flags: MessageFlags.Ephemeral });
-  await answering(interaction, log, () => showDetails(interaction, context));
+  const run = interaction.commandName === BRANCH ? branchFrom : showDetails;
+  await answering(interaction, log, () => run(interaction, context));
 }
 
 /** What goes wrong is the command's answer. */

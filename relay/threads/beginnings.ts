@@ -1,14 +1,16 @@
 /** How threads begin: a Discord thread, a thread on the VM, and the message that says what was asked for. */
-import type { CreateRequest, ThreadType } from "../../shared/api.ts";
+import type { CreateRequest, Thread, ThreadType } from "../../shared/api.ts";
+import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
-import { errorSentence, openingText, threadName } from "../texts.ts";
+import { branchText, clip, errorSentence, openingText, threadName } from "../texts.ts";
 import type { Endings } from "./endings.ts";
 import type { Threads } from "./threads.ts";
-import type { Vm } from "./vm.ts";
+import type { Vm, VmThread } from "./vm.ts";
 
 export interface BeginningsOptions {
   vm: Vm;
@@ -28,6 +30,26 @@ export interface NewThread {
   agent?: NonNullable<CreateRequest["agent"]>;
 }
 
+export interface NewBranch {
+  parent: Thread;
+  userId: string;
+  /** The point; the newest one if neither is given. */
+  seq?: number;
+  messageId?: string;
+  /** The first message; without it, the branch waits for one. */
+  text?: string;
+  /** A link to the message at which it leaves. */
+  from?: string;
+  agent?: { model?: string; permissionMode?: string };
+}
+
+interface Beginning {
+  title: string;
+  userId: string;
+  opening: string;
+  make: (threadId: string) => Promise<VmThread>;
+}
+
 export class Beginnings {
   readonly #options: BeginningsOptions;
 
@@ -41,27 +63,61 @@ export class Beginnings {
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<string> {
-    const { vm, threads, endings, threadMaker, api, log } = this.#options;
     const { type, dir, command, userId, agent } = asked;
     const title = threadName(type, dir, command);
+    const request = { type, dir, command, title, createdBy: userId, ...(agent && { agent }) };
+    const make = (threadId: string) => this.#options.vm.create({ threadId, ...request });
+    return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
+  }
+
+  /**
+   * Makes a Discord thread in which an agent goes on from a point of another one's conversation. The other one goes on
+   * as before.
+   * @throws AppError as {@link create}
+   */
+  async branch(asked: NewBranch, onWait: (ms: number) => void): Promise<string> {
+    const { parent, userId, text, from, ...point } = asked;
+    const title = clip(cleanLine(`↳ ${parent.title}`), MAX_TITLE_CHARACTERS);
+    const request = {
+      title,
+      createdBy: userId,
+      lockParent: false,
+      ...(text !== undefined && { text }),
+      ...point,
+    };
+    const make = (threadId: string) => this.#options.vm.branch(parent.threadId, { threadId, ...request });
+    return this.#begin({ title, userId, make, opening: branchText(asked) }, onWait);
+  }
+
+  /**
+   * An agent that has ended goes on in the same Discord thread: a new one that knows what it knew.
+   * @throws AppError
+   */
+  async goOnHere(ended: Thread, { text, userId }: { text: string; userId: string }): Promise<void> {
+    const { vm, threads } = this.#options;
+    const { threadId, type, dir, title } = ended;
+    threads.setBusy(threadId, true);
+    try {
+      await threads.drop(threadId);
+      const agent = { originThreadId: threadId };
+      const handle = await vm.create({ threadId, type, dir, command: text, title, createdBy: userId, agent });
+      threads.add(await handle.get(), []);
+    } finally {
+      threads.setBusy(threadId, false);
+    }
+  }
+
+  async #begin({ title, userId, make, opening }: Beginning, onWait: (ms: number) => void): Promise<string> {
+    const { threads, endings, threadMaker, api, log } = this.#options;
     const threadId = await threadMaker.make(title, onWait);
     threads.setBusy(threadId, true);
     let isCreated = false;
     try {
-      const request: CreateRequest = {
-        threadId,
-        type,
-        dir,
-        command,
-        title,
-        createdBy: userId,
-        ...(agent && { agent }),
-      };
-      const handle = await vm.create(request);
+      const handle = await make(threadId);
       isCreated = true;
       const { delivery } = threads.add(await handle.get(), []);
       // It waits for nothing, so it stands above all output.
-      await delivery.say("opening", { text: openingText(type, dir, command, userId), buttons: [] });
+      await delivery.say("opening", { text: opening, buttons: [] });
     } catch (error) {
       await threads.drop(threadId);
       if (isCreated) await endings.killQuietly(threadId);

@@ -51,6 +51,11 @@ export class Vm {
     return this.thread(request.threadId);
   }
 
+  async branch(parentId: string, request: Parameters<SidecarClient["branchThread"]>[1]): Promise<VmThread> {
+    await this.#client.branchThread(parentId, request);
+    return this.thread(request.threadId);
+  }
+
   listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
     return this.#client.listThreads({ status });
   }

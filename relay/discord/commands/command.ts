@@ -39,7 +39,10 @@ export function dirOption(description: string) {
 }
 
 /** Tells whoever used the command how long Discord makes them wait for a new thread. */
-export function tellWait(interaction: ChatInputCommandInteraction, now: () => number): (ms: number) => void {
+export function tellWait(
+  interaction: Pick<ChatInputCommandInteraction, "editReply">,
+  now: () => number,
+): (ms: number) => void {
   return (ms) => {
     const at = Math.ceil((now() + ms) / 1_000);
     const content = `⏳ Discord allows no new thread here for ${Math.ceil(ms / 1_000)} s; yours is made then, <t:${at}:R>.`;

@@ -1,6 +1,7 @@
 /** `/thread`: what people do with threads, from anywhere. Each sub-command has a file of its own in `thread/`. */
 import { SlashCommandBuilder } from "discord.js";
 import type { Command } from "./command.ts";
+import { branch } from "./thread/branch.ts";
 import { compact } from "./thread/compact.ts";
 import { history } from "./thread/history.ts";
 import { kill } from "./thread/kill.ts";
@@ -22,6 +23,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   model,
   compact,
   limit,
+  branch,
   kill,
   "kill-all": killAll,
 };

@@ -1,0 +1,38 @@
+import { AppError } from "../../../../shared/errors.ts";
+import { MAX_OPTION_CHARACTERS, tellWait } from "../command.ts";
+import { getMeant, nameOf, type Part, threadOption } from "./part.ts";
+
+export const branch: Part = {
+  define: (part) =>
+    part
+      .setName("branch")
+      .setDescription("Go on from an agent's newest words in another thread; this one goes on as before")
+      .addStringOption((option) =>
+        option
+          .setName("message")
+          .setDescription("What the branch is told first; without it, it waits for you")
+          .setMaxLength(MAX_OPTION_CHARACTERS),
+      )
+      .addStringOption((option) =>
+        option.setName("model").setDescription("Another model for the branch").setMaxLength(200),
+      )
+      .addStringOption(threadOption("Which agent; this one if left out")),
+  isPrivate: false,
+  run: async (interaction, context) => {
+    const parent = await getMeant(interaction, context);
+    if (parent.type !== "agent")
+      throw new AppError("unsupported", "This thread is a terminal: only agents can be branched.");
+    const text = interaction.options.getString("message") ?? undefined;
+    const model = interaction.options.getString("model") ?? undefined;
+    const threadId = await context.beginnings.branch(
+      {
+        parent,
+        userId: interaction.user.id,
+        ...(text !== undefined && { text }),
+        ...(model !== undefined && { agent: { model } }),
+      },
+      tellWait(interaction, context.now),
+    );
+    await interaction.editReply(`↳ ${nameOf(parent)} is branched: <#${threadId}>`);
+  },
+};

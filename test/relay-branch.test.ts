@@ -1,0 +1,101 @@
+/** Branches in Discord: *Branch from here* in the menu of a message, `/thread branch`, and what ended threads ask. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { SeenMessage } from "../local-discord/seen.ts";
+import { agentTalk, bash } from "./support/agent-talk.ts";
+import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
+import { heardBy } from "./support/heard.ts";
+import { type Everything, startEverything } from "./support/relay.ts";
+import { until } from "./support/wait.ts";
+
+let all: Everything;
+const { open, messages, untilMessage, press } = agentTalk(() => all);
+beforeAll(async () => {
+  all = await startEverything({ vm: STAND_IN_CONFIG });
+});
+afterAll(() => all?.close());
+
+const linkIn = ({ content }: { content: string }) => /<#(\d+)>(?!.*<#)/s.exec(content)?.[1];
+
+async function branchFrom({ channelId, id }: SeenMessage): Promise<string> {
+  const asked = all.discord.driver.messageCommand(all.you, channelId, id, "Branch from here");
+  const reply = await until("the branch", async () => {
+    const found = await asked.reply();
+    return linkIn(found) !== undefined || found.content.startsWith("⚠️") ? found : undefined;
+  });
+  const threadId = linkIn(reply);
+  if (threadId === undefined) throw new Error(reply.content);
+  return threadId;
+}
+
+/** What the model of a branch knows when it hears its first message. */
+async function known(threadId: string): Promise<string[]> {
+  all.discord.driver.post(all.you, threadId, script("m-99", { text: "t-99" }));
+  const heard = await until(`the first message in ${threadId}`, () => {
+    const words = heardBy(all.sidecar, threadId);
+    return words.includes("m-99") && words;
+  });
+  return heard.slice(0, heard.indexOf("m-99"));
+}
+
+const say = (threadId: string, text: string, ...rounds: Parameters<typeof script>[1][]) =>
+  all.discord.driver.post(all.you, threadId, script(text, ...rounds));
+
+describe("Branch from here", () => {
+  test("on words, a step's message, a person's message: what stood there is known, what stands below is not", async () => {
+    const threadId = await open("m-1", { text: "t-1" });
+    const words = await untilMessage(threadId, "t-1");
+    const mine = say(threadId, "m-2", { text: "t-2", ...bash("touch here") }, { text: "t-3" });
+    const ask = await untilMessage(threadId, /May the agent do this/);
+    const activity = await untilMessage(threadId, "t-2");
+    say(threadId, "m-3");
+    press(ask, "Allow once");
+    await untilMessage(threadId, "t-3");
+    const atWords = await branchFrom(words);
+    const [opening] = all.discord.driver.messages(atWords);
+    expect(opening?.content).toMatch(/↳ \*\*Branch of #\d+\*\*, from https:\/\/\S+, started by <@\d+>/);
+    expect(await known(atWords)).toEqual(["m-1", "t-1"]);
+    expect(await known(await branchFrom(mine))).toEqual(["m-1", "t-1", "m-2"]);
+    expect(await known(await branchFrom(activity))).toEqual(["m-1", "t-1", "m-2", "t-2"]);
+    expect(await all.sidecar.client.getThread(atWords)).toMatchObject({
+      title: expect.stringMatching(/^↳ .*m-1/),
+      createdBy: all.you,
+      origin: { threadId },
+    });
+    expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "idle" });
+  }, 60_000);
+
+  test("on what is no part of a conversation is refused, and makes no thread", async () => {
+    const threadId = await open("m-1", { text: "t-1" });
+    await untilMessage(threadId, "t-1");
+    const before = all.discord.driver.threads().length;
+    const opening = all.discord.driver.messages(threadId).find(({ author }) => author.isBot);
+    const stray = all.discord.driver.post(all.you, all.discord.channelId, "hello");
+    for (const message of [opening, stray]) {
+      if (!message) throw new Error("no message");
+      const { channelId, id } = message;
+      const { content } = await all.discord.driver
+        .messageCommand(all.you, channelId, id, "Branch from here")
+        .reply();
+      expect(content).toMatch(/^⚠️ (Nothing of the conversation|Branch from here works on)/);
+    }
+    expect(all.discord.driver.threads()).toHaveLength(before);
+  }, 60_000);
+});
+
+test("/thread branch goes on from the newest words, with a message if one is given", async () => {
+  const threadId = await open("m-1", { text: "t-1" });
+  await untilMessage(threadId, "t-1");
+  const number = (await untilStatus(all.sidecar, threadId, "idle")).number;
+  const message = script("m-2", { text: "t-2" });
+  const asked = all.discord.driver.command(all.you, all.discord.channelId, "thread branch", {
+    thread: `#${number}`,
+    message,
+  });
+  const child = await until("the branch", async () => {
+    const { content } = await asked.reply();
+    return content.includes("is branched") ? linkIn({ content }) : undefined;
+  });
+  await untilMessage(child, "t-2");
+  expect(heardBy(all.sidecar, child)).toEqual(["m-1", "t-1", "m-2", "t-2"]);
+  expect(messages(threadId).filter(({ content }) => content.includes("t-2"))).toEqual([]);
+}, 60_000);
