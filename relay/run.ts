@@ -14,6 +14,7 @@ import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Beginnings } from "./threads/beginnings.ts";
+import { EndedThreads } from "./threads/ended.ts";
 import { Endings } from "./threads/endings.ts";
 import { Inbox } from "./threads/inbox.ts";
 import { Inputs } from "./threads/inputs.ts";
@@ -72,7 +73,8 @@ export async function runRelay(
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
     const poller = new Poller({ vm, threads, endings, pollIntervalMs, inbox, log });
     const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
-    const inputs = new Inputs({ api, threads, files, allowedUserIds, log, now, signal: stop.signal });
+    const ended = new EndedThreads({ api, vm, beginnings, files, log });
+    const inputs = new Inputs({ api, threads, files, ended, allowedUserIds, log, now, signal: stop.signal });
     const findAll = () => recover({ api, vm, threads, endings, inputs, channelId, guildId, botId, log });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
@@ -81,7 +83,7 @@ export async function runRelay(
     const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
-    listen({ discord, inputs, context, threadMaker, onReconnected, log });
+    listen({ discord, inputs, ended, context, threadMaker, onReconnected, log });
     await Promise.all([
       atStart("register its commands", () => registerCommands(discord, guildId)),
       atStart(what, findAll),
@@ -93,10 +95,7 @@ export async function runRelay(
     releasers.add("waits for Discord", () => requests.leave());
     poller.start();
     inbox.start();
-    log.info(
-      { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
-      "relay is ready",
-    );
+    log.info({ bot: discord.user.tag, guildId, channelId, vm: config.vmUrl }, "relay is ready");
     return { botId, failed, close: () => releasers.close() };
   } catch (error) {
     await releasers.close();

@@ -83,6 +83,8 @@ export const createRequestSchema = z.strictObject({
   createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
   cols: colsSchema.default(DEFAULT_COLS),
   rows: rowsSchema.default(DEFAULT_ROWS),
+  /** Of an agent's first message: an input of the same id does nothing. */
+  inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentConfigSchema.optional(),
 });

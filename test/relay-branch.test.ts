@@ -5,7 +5,7 @@ import { agentTalk, bash } from "./support/agent-talk.ts";
 import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { heardBy } from "./support/heard.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
-import { until } from "./support/wait.ts";
+import { until, untilValue } from "./support/wait.ts";
 
 let all: Everything;
 const { open, messages, untilMessage, press } = agentTalk(() => all);
@@ -99,3 +99,60 @@ test("/thread branch goes on from the newest words, with a message if one is giv
   expect(heardBy(all.sidecar, child)).toEqual(["m-1", "t-1", "m-2", "t-2"]);
   expect(messages(threadId).filter(({ content }) => content.includes("t-2"))).toEqual([]);
 }, 60_000);
+
+describe("a message to an agent that was ended asks what is to become of it", () => {
+  async function ended(text: string): Promise<string> {
+    const threadId = await open("m-1", { text: "t-1" });
+    await untilMessage(threadId, "t-1");
+    await all.discord.driver.command(all.you, threadId, "done").reply();
+    await until("its end", () =>
+      all.discord.driver.threads({ archived: true }).some(({ id }) => id === threadId),
+    );
+    say(threadId, text, { text: "t-2" });
+    return threadId;
+  }
+
+  const untilHeard = (threadId: string, words: string[]) =>
+    untilValue(
+      `${words} in ${threadId}`,
+      () => heardBy(all.sidecar, threadId),
+      (heard) => `${heard}` === `${words}`,
+    );
+
+  test("Go on here: the same Discord thread, with what was said, also over a restart of the relay", async () => {
+    const threadId = await ended("m-2");
+    const question = await untilMessage(threadId, "This agent was ended");
+    press(question, "Go on here");
+    await untilMessage(threadId, "It goes on here");
+    // What the model is told of the old conversation holds its script too: that is what it says first.
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1"]);
+    expect((await untilStatus(all.sidecar, threadId, "idle")).origin).toMatchObject({ threadId });
+    await all.stopRelay();
+    await all.startRelay();
+    say(threadId, "m-3", { text: "t-3" });
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1", "m-3", "t-2"]);
+    expect(messages(threadId).filter(({ content }) => content.includes("It goes on here"))).toHaveLength(1);
+  }, 60_000);
+
+  test("Start a new one that knows this: another Discord thread, and this one stays over", async () => {
+    const threadId = await ended("m-2");
+    const question = await untilMessage(threadId, "This agent was ended");
+    press(question, "Start a new one that knows this");
+    const { content } = await untilMessage(threadId, "It goes on in <#");
+    const heir = linkIn({ content }) ?? "";
+    await untilMessage(heir, "t-1");
+    await untilHeard(heir, ["m-1", "t-1", "m-2", "t-1"]);
+    expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "killed" });
+  }, 60_000);
+
+  test("one that is locked: Go on here unlocks it", async () => {
+    const threadId = await open("m-1", { text: "t-1" });
+    await untilMessage(threadId, "t-1");
+    await untilStatus(all.sidecar, threadId, "idle");
+    await all.sidecar.client.branchThread(threadId, { threadId: "twig", createdBy: "me" });
+    say(threadId, "m-2", { text: "t-2" });
+    press(await untilMessage(threadId, "was branched and is locked"), "Go on here");
+    await untilMessage(threadId, "t-2");
+    expect(heardBy(all.sidecar, threadId)).toEqual(["m-1", "t-1", "m-2", "t-2"]);
+  }, 60_000);
+});

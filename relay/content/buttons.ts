@@ -65,6 +65,20 @@ export function resumeButton(messageId: string): readonly Button[] {
   return [{ id: `resume-send:${messageId}`, label: "Resume and send", style: "primary" }];
 }
 
+/** What a message to an agent that has ended can become. */
+export function endedButtons(messageId: string): readonly Button[] {
+  return [{ id: `ended-here:${messageId}`, label: "Go on here", style: "primary" }, newButton(messageId)];
+}
+
+/** What a message to an agent that is locked can become. */
+export function lockedButtons(messageId: string): readonly Button[] {
+  return [{ id: `resume-send:${messageId}`, label: "Go on here", style: "primary" }, newButton(messageId)];
+}
+
+function newButton(messageId: string): Button {
+  return { id: `ended-new:${messageId}`, label: "Start a new one that knows this", style: "secondary" };
+}
+
 /** Sends what a person wrote while the relay was away. */
 export function sendButton(messageId: string): readonly Button[] {
   return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];

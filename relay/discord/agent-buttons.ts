@@ -15,11 +15,14 @@ import type { Pressed } from "./buttons.ts";
 import { toComponents } from "./buttons.ts";
 import { END, makePage } from "./commands/thread/history.ts";
 
-export type AgentPressed = Exclude<Pressed, { kind: "key" | "done" | "send" | "resume-send" }>;
+export type AgentPressed = Exclude<
+  Pressed,
+  { kind: "key" | "done" | "send" | "resume-send" | "ended-here" | "ended-new" }
+>;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
 export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
-  return !["key", "done", "send", "resume-send"].includes(pressed.kind);
+  return !["key", "done", "send", "resume-send", "ended-here", "ended-new"].includes(pressed.kind);
 }
 
 /** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */

@@ -13,6 +13,7 @@ import {
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
@@ -28,7 +29,7 @@ import { submitForm } from "./agent-forms.ts";
 import { messageSchema, parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import { parseCommandButton, pressCommandButton } from "./command-buttons.ts";
-import type { CommandContext } from "./commands/command.ts";
+import { type CommandContext, tellWait } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
 import { keepWithinLimits } from "./limits.ts";
@@ -58,6 +59,7 @@ export function createClient(apiUrl: string): Client {
 export interface BotOptions {
   discord: Client<true>;
   inputs: Inputs;
+  ended: EndedThreads;
   context: CommandContext;
   threadMaker: ThreadMaker;
   /** The gateway has made a new session: what happened in between was not told. */
@@ -194,7 +196,7 @@ async function answering(
 
 async function pressButton(
   interaction: ComponentInteraction,
-  { context, inputs, log }: BotOptions,
+  { context, inputs, ended, log }: BotOptions,
 ): Promise<void> {
   const ofCommand = parseCommandButton(interaction.customId);
   if (ofCommand) {
@@ -231,6 +233,17 @@ async function pressButton(
         await inputs.resumeAndSend(threadId, pressed.messageId, `discord:${interaction.user.id}`);
         await interaction.editReply({ content: "✅ It goes on, with your message.", components: [] });
         return;
+      case "ended-here":
+        await ended.goOnHere({ threadId, messageId: pressed.messageId, userId: interaction.user.id });
+        await interaction.editReply({ content: "▶ It goes on here.", components: [] });
+        return;
+      case "ended-new": {
+        const { messageId } = pressed;
+        const wait = tellWait(interaction, context.now);
+        const made = await ended.startNew({ threadId, messageId, userId: interaction.user.id }, wait);
+        await interaction.editReply({ content: `↳ It goes on in <#${made}>.`, components: [] });
+        return;
+      }
       default:
         pressed satisfies never;
     }

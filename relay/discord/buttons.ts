@@ -9,6 +9,9 @@ export type Pressed =
   | { kind: "send"; messageId: string }
   /** Let a paused agent go on, with what a person wrote to it. */
   | { kind: "resume-send"; messageId: string }
+  /** What becomes of a message to an agent that has ended. */
+  | { kind: "ended-here"; messageId: string }
+  | { kind: "ended-new"; messageId: string }
   /** Decide on what an agent asks to do. */
   | { kind: "permission"; requestId: string; optionId: string }
   /** Choose the answer of that number to an agent's question. */
@@ -85,8 +88,9 @@ export function parseButton(customId: string): Pressed | undefined {
   if (kind === "key" && /^[A-Za-z-]+(,[A-Za-z-]+)*$/.test(value)) return { kind, keys: value.split(",") };
   if (kind === "done" || kind === "history") return { kind };
   if (kind === "diff" && /^\d{1,15}$/.test(value)) return { kind, seq: Number(value) };
-  if ((kind === "send" || kind === "resume-send") && /^\d{17,20}$/.test(value))
-    return { kind, messageId: value };
+  const isOfMessage =
+    kind === "send" || kind === "resume-send" || kind === "ended-here" || kind === "ended-new";
+  if (isOfMessage && /^\d{17,20}$/.test(value)) return { kind, messageId: value };
   if (kind === "go-on") return { kind };
   if (!/^[\w.-]{1,80}$/.test(value)) return undefined;
   if (kind === "stop" || kind === "changes" || kind === "undo") return { kind, turnId: value };

@@ -93,15 +93,20 @@ export class Beginnings {
    * An agent that has ended goes on in the same Discord thread: a new one that knows what it knew.
    * @throws AppError
    */
-  async goOnHere(ended: Thread, { text, userId }: { text: string; userId: string }): Promise<void> {
+  async goOnHere(
+    ended: Thread,
+    { text, userId, messageId }: { text: string; userId: string; messageId: string },
+  ): Promise<void> {
     const { vm, threads } = this.#options;
     const { threadId, type, dir, title } = ended;
     threads.setBusy(threadId, true);
     try {
       await threads.drop(threadId);
       const agent = { originThreadId: threadId };
-      const handle = await vm.create({ threadId, type, dir, command: text, title, createdBy: userId, agent });
-      threads.add(await handle.get(), []);
+      const first = { command: text, inputId: messageId };
+      const handle = await vm.create({ threadId, type, dir, ...first, title, createdBy: userId, agent });
+      const { delivery } = threads.add(await handle.get(), []);
+      delivery.noteSeen(messageId, true);
     } finally {
       threads.setBusy(threadId, false);
     }

@@ -1,13 +1,14 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
 import type { InputRequest } from "../../shared/api.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { type Button, resumeButton, sendButton } from "../content/buttons.ts";
+import { type Button, lockedButtons, resumeButton, sendButton } from "../content/buttons.ts";
 import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
+import type { EndedThreads } from "./ended.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { leftOut, type PersonFiles } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
@@ -17,6 +18,12 @@ import type { VmThread } from "./vm.ts";
 const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
+
+/** What can be done about a refusal. */
+const BUTTONS: Partial<Record<ErrorCode, (messageId: string) => readonly Button[]>> = {
+  thread_paused: resumeButton,
+  thread_locked: lockedButtons,
+};
 
 type Person = `discord:${string}`;
 
@@ -36,6 +43,7 @@ export interface InputsOptions {
   signal: AbortSignal;
   threads: Pick<Threads, "find">;
   files: PersonFiles;
+  ended: Pick<EndedThreads, "ask">;
 }
 
 export class Inputs {
@@ -74,14 +82,17 @@ export class Inputs {
    * taken care of. Never rejects: its writer is told what went wrong.
    */
   async take(message: DiscordMessage): Promise<void> {
-    const { allowedUserIds, threads } = this.#options;
+    const { allowedUserIds, threads, ended } = this.#options;
     const { channel_id: threadId } = message;
     await this.#open;
     await this.#queue.run(threadId, async () => {
       // Looked up at its turn: what was before it may have taken minutes, in which the thread ended.
       const thread = threads.find(threadId);
-      if (!thread) return;
       const isTyped = isFromPerson(message, allowedUserIds);
+      if (!thread) {
+        if (isTyped) await ended.ask(message);
+        return;
+      }
       if (isTyped) await this.#typeOrReply(message, thread);
       thread.delivery.noteSeen(message.id, isTyped);
     });
@@ -190,11 +201,14 @@ export class Inputs {
       await this.#type(message, thread);
     } catch (error) {
       if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
+      const code = error instanceof AppError ? error.code : "internal";
+      // It has ended this moment, and is still served.
+      if (code === "thread_ended" && thread.type === "agent" && (await this.#options.ended.ask(message)))
+        return;
       const hint =
-        error instanceof AppError && error.code === "thread_ended" ? " Use /done to end this thread." : "";
+        code === "thread_ended" && thread.type === "terminal" ? " Use /done to end this thread." : "";
       const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
-      const isPaused = error instanceof AppError && error.code === "thread_paused";
-      const buttons = isPaused ? resumeButton(message.id) : [];
+      const buttons = BUTTONS[code]?.(message.id) ?? [];
       await this.#reply(message, thread, { name: `no.${message.id}`, text, buttons });
     }
   }

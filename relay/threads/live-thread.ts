@@ -17,7 +17,7 @@ import { findDeliveryMark } from "../delivery/delivery-mark.ts";
 import { findOlderMark, findOlderRows, toDeliveryMark } from "../delivery/older-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
-import { isUserId } from "../discord/api.ts";
+import { compareIds, isUserId, snowflakeNow } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import type { Refusal } from "../discord/refusals.ts";
 import type { Source, Vm, VmThread } from "./vm.ts";
@@ -150,7 +150,7 @@ function openDelivery<Reply>(
     threadId,
     content,
     rows,
-    seen: seen ?? threadId,
+    seen: seen ?? beginningOf(thread),
     ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
     owner: thread.createdBy,
     putMark: (kept) => vm.putMark({ ...kept }),
@@ -164,6 +164,12 @@ function openDelivery<Reply>(
     now,
     onRefused,
   });
+}
+
+/** What was written before is not a thread's that has gone on in the Discord thread of an ended one. */
+function beginningOf({ threadId, createdAt }: Thread): string {
+  const made = snowflakeNow(Date.parse(createdAt));
+  return compareIds(made, threadId) > 0 ? made : threadId;
 }
 
 /**

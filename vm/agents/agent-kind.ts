@@ -76,28 +76,31 @@ export class AgentKind implements Kind {
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
     const { config, folder } = request.origin ?? {};
+    const known = config && store.agents.find(config.threadId);
+    const origin = config && { threadId: config.threadId, number: known?.number ?? null, seq: config.seq };
     folders.make(threadConfig(thread, { number, agent, launch, origin: config }), folder);
     store.threads.insert({ ...thread, agentSession: null });
-    const origin = config && {
-      threadId: config.threadId,
-      number: store.agents.find(config.threadId)?.number ?? null,
-      seq: config.seq,
-    };
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (thread.command === "") return; // a branch waits for its first message
-    const source = sourceOf(thread.createdBy);
-    agents
-      .get(thread.threadId)
-      .append([messageLine(thread.command, { messageId: randomUUID(), source }, now())]);
+    const { inputId } = request;
+    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy) };
+    agents.get(thread.threadId).append([messageLine(thread.command, first, now())]);
+    if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
   }
 
   async open(thread: StoredThread): Promise<void> {
-    const { store } = this.#options;
-    if (thread.command !== "") await this.#start(thread);
-    else store.threads.update(thread.threadId, { status: "idle" });
-    store.threads.update(thread.threadId, { isMade: true });
+    const { store, folders } = this.#options;
+    const { threadId } = thread;
+    if (!folders.hasOrigin(threadId)) {
+      await this.#start(thread);
+      store.threads.update(threadId, { isMade: true });
+      return;
+    }
+    // It may stand where the one that it knows stood: it is there, whether its runner can be started now or later.
+    store.threads.update(threadId, { status: "idle", isMade: true });
+    await this.#startIfNeeded(threadId);
   }
 
   async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {

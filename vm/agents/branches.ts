@@ -79,7 +79,7 @@ export class Branches {
   async createKnowing(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { creation, threads, store, queue } = this.#options;
     const known = request.agent?.originThreadId;
-    if (known === undefined) return creation.create(request);
+    if (!request.agent || known === undefined) return creation.create(request);
     if (!store.agents.find(known))
       throw new AppError(
         "not_found",
@@ -90,7 +90,8 @@ export class Branches {
       threads.getStored(known);
       return this.#prepare(known, {});
     });
-    return this.#create(prepared, { ...request, origin: originOf(prepared, undefined) });
+    const agent = withChoices(request.agent, this.#configOf(known, prepared));
+    return this.#create(prepared, { ...request, agent, origin: originOf(prepared, undefined) });
   }
 
   async #create(prepared: Prepared, request: CreateRequest): Promise<{ tmuxSession: string }> {
@@ -141,6 +142,17 @@ export class Branches {
     if (found && isOpen(found.status))
       throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
   }
+}
+
+/** What the request leaves open is as in the thread that is known. */
+function withChoices(asked: AgentConfig, known: AgentConfig): AgentConfig {
+  const { model, permissionMode, systemPrompt, outputSchema, limits } = known;
+  const hasLimits = Object.keys(asked.limits).length > 0;
+  return {
+    ...definedOf({ model, permissionMode, systemPrompt, outputSchema }),
+    ...asked,
+    limits: hasLimits ? asked.limits : limits,
+  };
 }
 
 function originOf({ folder, point }: Prepared, fork: Prepared["point"]["fork"]): Origin {

@@ -1,10 +1,13 @@
 /** The folders of agent threads, below `STATE_DIR/threads`: made, found, measured, removed. */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
+
+/** No thread's id ends so. */
+const OLD = ".old";
 
 export class AgentFolders {
   /** Holds them all. */
@@ -24,6 +27,16 @@ export class AgentFolders {
     this.locks = join(stateDir, "locks");
     this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    this.#bringBack();
+  }
+
+  /** Folders whose threads were being replaced when an earlier process was killed. */
+  #bringBack(): void {
+    for (const name of readdirSync(this.root).filter((name) => name.endsWith(OLD))) {
+      const threadId = name.slice(0, -OLD.length);
+      if (existsSync(this.of(threadId))) rmSync(join(this.root, name), { recursive: true, force: true });
+      else renameSync(join(this.root, name), this.of(threadId));
+    }
   }
 
   /** Where a thread's folder is, or would be. */
@@ -37,11 +50,19 @@ export class AgentFolders {
    */
   make(config: ThreadConfig, prepared?: string): string {
     const folder = this.of(config.threadId);
-    this.remove(config.threadId);
+    const old = `${folder}${OLD}`;
+    rmSync(old, { recursive: true, force: true });
+    // A crash here leaves an older thread's conversation in the one folder or in the other.
+    if (existsSync(folder)) renameSync(folder, old);
     if (prepared === undefined) mkdirSync(folder, { mode: 0o700 });
     else renameSync(prepared, folder);
     writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`, { isDurable: true });
+    rmSync(old, { recursive: true, force: true });
     return folder;
+  }
+
+  hasOrigin(threadId: string): boolean {
+    return existsSync(threadPath(this.of(threadId), "origin"));
   }
 
   exists(threadId: string): boolean {
