@@ -51,7 +51,9 @@ import {
   threadSchema,
 } from "./api.ts";
 import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
+import { followEvents } from "./follow-events.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
+import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
 import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
 
 /** The sidecar itself waits no longer for a request to arrive. */
@@ -266,6 +268,17 @@ export class SidecarClient {
 
   async getThread(threadId: string): Promise<Thread> {
     return this.#call("GET", threadPath(threadId), threadSchema);
+  }
+
+  /**
+   * What happens over all threads, each event once and in order, also over restarts of the sidecar: from now, or after
+   * the event `since` (0: all that is kept). A {@link Reset} says that some are not kept any more.
+   * @param signal ends it. @throws AppError if the sidecar refuses
+   */
+  followEvents(query: EventsQuery = {}, signal?: AbortSignal): AsyncGenerator<HubEvent | Reset> {
+    const connect = (asked: EventsQuery, ended: AbortSignal) =>
+      this.#http.download("/events", { ...asked }, ended);
+    return followEvents(connect, query, signal);
   }
 
   async listRepos(prefix = ""): Promise<Repo[]> {

@@ -108,7 +108,8 @@ export class HttpCall {
   #url(path: string, query: Record<string, unknown> = {}): string {
     const params = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) params.set(name, String(value));
+      const values = Array.isArray(value) ? value : [value];
+      for (const one of values) if (one !== undefined) params.append(name, String(one));
     }
     return `${this.#base}${path}${params.size > 0 ? `?${params}` : ""}`;
   }

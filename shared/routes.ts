@@ -25,6 +25,7 @@ import {
   threadSchema,
   titleRequestSchema,
 } from "./api.ts";
+import { eventsQuerySchema } from "./hub-events.ts";
 import { healthReplySchema, reposQuerySchema, reposReplySchema } from "./machine-api.ts";
 import type { Route } from "./route.ts";
 
@@ -174,6 +175,16 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     reply: threadSchema,
     errors: ["not_found"],
+  },
+  {
+    method: "get",
+    path: "/events",
+    summary:
+      "What happens over all threads, as Server-Sent Events; the header Last-Event-ID goes before since",
+    query: eventsQuerySchema,
+    status: 200,
+    reply: "text/event-stream",
+    errors: ["rate_limited"],
   },
   {
     method: "get",

@@ -40,6 +40,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       log: createLog("vm", config.logLevel),
       now: Date.now,
       viewersLimits: {},
+      eventsLimits: {},
       canPunchLogs: true,
       canUseCgroups: true,
       ...options,

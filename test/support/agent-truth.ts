@@ -133,7 +133,8 @@ export function findRowFaults({ stateDir }: { stateDir: string }, threadId: stri
 function rebuild(store: Store, thread: StoredThread, events: readonly ThreadEvent[]): Store {
   store.threads.insert(thread);
   store.agents.insert({ threadId: thread.threadId, number: 1, status: "idle", fold: emptyFold() });
-  new Projection(store).apply(thread.threadId, { fold: emptyFold(), events, transcriptBytes: 0 });
+  const placed = events.map((event, byte) => ({ event, byte, bytes: 1 }));
+  new Projection(store).apply(thread.threadId, { fold: emptyFold(), events: placed, transcriptBytes: 0 });
   return store;
 }
 

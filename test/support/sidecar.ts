@@ -8,6 +8,7 @@ import { SidecarClient } from "../../shared/client.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { parseVmConfig, type VmConfig } from "../../vm/config.ts";
 import type { ViewersLimits } from "../../vm/console/viewers.ts";
+import type { HubOptions } from "../../vm/events/hub.ts";
 import { Cgroups } from "../../vm/processes/cgroups.ts";
 import { runSidecar, type Sidecar } from "../../vm/run.ts";
 import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
@@ -103,6 +104,7 @@ export async function startSidecar(
     canPunchLogs = true,
     canUseCgroups = true,
     viewersLimits = {},
+    eventsLimits = {},
   }: {
     folders?: SidecarFolders;
     log?: Log;
@@ -110,12 +112,20 @@ export async function startSidecar(
     canPunchLogs?: boolean;
     canUseCgroups?: boolean;
     viewersLimits?: Partial<ViewersLimits>;
+    eventsLimits?: Pick<HubOptions, "lookMs" | "maxReaders">;
   } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
   let sidecar: Sidecar | undefined;
   const start = async () => {
-    sidecar = await runSidecar(config, { log, now, canPunchLogs, canUseCgroups, viewersLimits });
+    sidecar = await runSidecar(config, {
+      log,
+      now,
+      canPunchLogs,
+      canUseCgroups,
+      viewersLimits,
+      eventsLimits,
+    });
     return sidecar;
   };
   const stop = async () => {

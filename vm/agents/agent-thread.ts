@@ -110,7 +110,7 @@ export class AgentThread {
     const fold = projection.apply(this.threadId, {
       fold: from.fold,
       events,
-      isNew: end > this.#end,
+      newFrom: this.#end,
       isAnswered: (requestId, fold) => this.hasUnreadAnswer(requestId, fold),
       ...(isWhole && { transcriptBytes: end }),
     });

@@ -6,6 +6,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
 import type { Store } from "../store/store.ts";
 import { type AskRows, AsksAnew, askRows } from "./ask-rows.ts";
+import type { PlacedEvent } from "./transcript.ts";
 
 /** A thread's calls whose asks may still come, by id. */
 type Calls = Map<string, EventOf<"tool_call">>;
@@ -29,8 +30,8 @@ export class Projection {
   }
 
   /**
-   * Stores what the events say, all of it or nothing.
-   * @param isNew false if the rows are made again from what was stored before.
+   * Stores what the events say, all of it or nothing; each new one gets its place among all threads' events.
+   * @param newFrom where the first new one may begin: those before it were stored before, and their rows are made again.
    * @param transcriptBytes where the next event begins. Without it nothing but the rows is stored: what the thread
    * came to before is shown until all of them are made.
    * @param isAnswered whether an ask that is open was answered, though no runner has read that yet; for rows that are
@@ -43,27 +44,30 @@ export class Projection {
       fold: before,
       events,
       transcriptBytes,
-      isNew = true,
+      newFrom = 0,
       isAnswered = () => false,
     }: {
       fold: ThreadFold;
-      events: readonly ThreadEvent[];
+      events: readonly PlacedEvent[];
       transcriptBytes?: number;
-      isNew?: boolean;
+      newFrom?: number;
       isAnswered?: (requestId: string, fold: ThreadFold) => boolean;
     },
   ): ThreadFold {
-    const { agents, steps, asks } = this.#store;
+    const { agents, steps, asks, events: all } = this.#store;
     const anew = this.#anew.get(threadId)?.begin();
     const rows = anew ?? askRows(asks, threadId);
     const seen: [ThreadFold, ThreadEvent][] = [];
     const after = this.#store.transaction(() => {
       let fold = before;
-      for (const event of events) {
+      for (const { event, byte, bytes } of events) {
         const step = stepOf(event);
         if (step) steps.set(threadId, event.seq, step);
         this.#applyAsk(rows, threadId, fold, event);
-        if (isNew) seen.push([fold, event]);
+        if (byte >= newFrom) {
+          all.add(threadId, event.type, { byte, bytes });
+          seen.push([fold, event]);
+        }
         fold = foldEvent(fold, event);
       }
       if (transcriptBytes === undefined) return fold;

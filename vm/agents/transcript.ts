@@ -10,20 +10,29 @@ const NEWLINE = 0x0a;
 /** Some milliseconds' work: what is read at once is also stored at once, while nobody else is served. */
 const SLICE_BYTES = 64 * 1024;
 
+/** An event with its line's place in the transcript. */
+export interface PlacedEvent {
+  event: ThreadEvent;
+  /** Where the line begins. */
+  byte: number;
+  /** Its length, with its end. */
+  bytes: number;
+}
+
 /** The next events, as many as one slice holds, with the position behind them; undefined if there is nothing new. */
 export function readEvents(
   folder: string,
   from: number,
   onForeign: (byte: number, error: unknown) => void,
-): { events: ThreadEvent[]; end: number } | undefined {
+): { events: PlacedEvent[]; end: number } | undefined {
   const file = threadPath(folder, "transcript");
   for (const lines of readLines(file, from, SLICE_BYTES)) {
     syncData(file);
-    const events: ThreadEvent[] = [];
-    for (const { text, byte } of lines) {
+    const events: PlacedEvent[] = [];
+    for (const { text, byte, bytes } of lines) {
       try {
         const event = parseEvent(text);
-        if (event) events.push(event);
+        if (event) events.push({ event, byte, bytes });
       } catch (error) {
         onForeign(byte, error); // one line that nobody understands must not hide all that follow
       }

@@ -8,11 +8,13 @@ import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
+import type { EventHub } from "../events/hub.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import type { Repos } from "../threads/repos.ts";
 import { agentRoutes } from "./agent-routes.ts";
 import { attachmentRoutes } from "./attachment-routes.ts";
+import { eventRoutes } from "./event-routes.ts";
 import { answerError } from "./failures.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import { inputRoutes } from "./input-routes.ts";
@@ -27,6 +29,7 @@ export interface AppOptions extends ThreadRoutesOptions, OutputRoutesOptions {
   ledgers: Ledgers;
   agents: Agents;
   attachments: Attachments;
+  events: EventHub;
   repos: Repos;
   checkToken: TokenCheck;
   wrongTokens: WrongTokens;
@@ -57,6 +60,7 @@ export function createApp(options: AppOptions): Express {
   app.use(threadRoutes(options));
   app.use(ledgerRoutes(options.ledgers));
   app.use(agentRoutes(options));
+  app.use(eventRoutes(options.events));
   app.use(sidecarRoutes(options));
 
   app.use((req) => {

@@ -80,6 +80,25 @@ export class Metrics {
     gauge("threadmux_tmux_up", "Whether tmux answers.", () => Number(sources.isTmuxUp()));
   }
 
+  /** Whoever reads the events of all threads. */
+  watchEvents(events: { readonly readers: number; readonly dropped: number }): void {
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name,
+        help,
+        registers: [this.registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    gauge("threadmux_event_readers", "Readers of GET /events that are connected.", () => events.readers);
+    gauge(
+      "threadmux_event_readers_dropped",
+      "Readers that took too long since the start.",
+      () => events.dropped,
+    );
+  }
+
   /** Measures every request; the route is its pattern, never the path with its ids. */
   measureRequests(): RequestHandler {
     return (req, res, next) => {

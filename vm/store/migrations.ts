@@ -132,6 +132,22 @@ const MIGRATIONS: readonly string[] = [
   ALTER TABLE agents ADD COLUMN is_locked INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE agents ADD COLUMN origin TEXT;
   `,
+  `
+  CREATE TABLE events (
+    event_id  INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread_id TEXT NOT NULL,
+    type      TEXT NOT NULL,
+    byte      INTEGER,
+    bytes     INTEGER,
+    body      TEXT,
+    CHECK ((byte IS NULL) = (bytes IS NULL) AND (byte IS NULL) = (body IS NOT NULL))
+  ) STRICT;
+  CREATE INDEX events_of_thread ON events (thread_id);
+  INSERT INTO sqlite_sequence (name, seq) VALUES ('events', 0);
+
+  CREATE TABLE event_floor (event_id INTEGER NOT NULL) STRICT;
+  INSERT INTO event_floor (event_id) VALUES (0);
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -7,6 +7,7 @@ import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
+import { EventTable } from "./events.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { MessageTable } from "./messages.ts";
@@ -25,6 +26,7 @@ export interface Store {
   readonly agents: AgentTable;
   readonly steps: StepTable;
   readonly asks: AskTable;
+  readonly events: EventTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -38,8 +40,10 @@ export interface Store {
 export function openStore(file: string, onChange: (threadId: string) => void = () => undefined): Store {
   const db = new Database(file);
   try {
+    const events = new EventTable(db);
     return {
-      threads: new ThreadTable(db, onChange),
+      events,
+      threads: new ThreadTable(db, onChange, events),
       turns: new TurnTable(db),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),

@@ -8,6 +8,7 @@ import {
   threadTypeSchema,
 } from "../../shared/api.ts";
 import type { Database } from "./database.ts";
+import type { EventTable } from "./events.ts";
 
 export interface StoredThread {
   readonly threadId: string;
@@ -151,6 +152,7 @@ const UPDATE = `
 export class ThreadTable {
   readonly #db: Database;
   readonly #onChange: (threadId: string) => void;
+  readonly #events: EventTable;
   /** All threads as the database has them: they are read many times a second and seldom change. */
   readonly #threads = new Map<string, StoredThread>();
   readonly #insert;
@@ -159,10 +161,14 @@ export class ThreadTable {
   readonly #selectOne;
   readonly #selectAll;
 
-  /** @param onChange is told each thread that has changed, before a surrounding transaction ends. */
-  constructor(db: Database, onChange: (threadId: string) => void) {
+  /**
+   * @param onChange is told each thread that has changed, before a surrounding transaction ends.
+   * @param events gets what becomes of threads.
+   */
+  constructor(db: Database, onChange: (threadId: string) => void, events: EventTable) {
     this.#db = db;
     this.#onChange = onChange;
+    this.#events = events;
     this.#insert = db.prepare(INSERT);
     this.#update = db.prepare(UPDATE);
     this.#delete = db.prepare("DELETE FROM threads WHERE thread_id = ?");
@@ -194,6 +200,15 @@ export class ThreadTable {
       this.delete(thread.threadId);
       this.#insert.run(thread);
       this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
+      const { threadId, type: kind, dir, title, createdBy } = thread;
+      this.#events.addOwn(threadId, {
+        type: "thread_created",
+        ts: at(thread.createdAt),
+        kind,
+        dir,
+        title,
+        createdBy,
+      });
     });
   }
 
@@ -202,14 +217,33 @@ export class ThreadTable {
     const before = this.#threads.get(threadId);
     if (!before) return;
     const thread = { ...before, ...patch };
-    this.#update.run({ ...thread, isMade: Number(thread.isMade) });
+    const { status } = thread;
+    const write = () => void this.#update.run({ ...thread, isMade: Number(thread.isMade) });
+    if (status === before.status || !isTold(status)) write();
+    else {
+      this.#db.transaction(() => {
+        write();
+        const { endedAt, exitCode, signal } = thread;
+        this.#events.addOwn(threadId, {
+          type: "thread_status",
+          ...(endedAt === null ? {} : { ts: at(endedAt) }),
+          status,
+          exitCode,
+          signal,
+        });
+      });
+    }
     this.#threads.set(threadId, thread);
     this.#onChange(threadId);
   }
 
   /** What other tables hold of it goes too. */
   delete(threadId: string): void {
-    this.#delete.run(threadId);
+    this.#db.transaction(() => {
+      this.#delete.run(threadId);
+      this.#events.removeThread(threadId);
+      if (this.#threads.has(threadId)) this.#events.addOwn(threadId, { type: "thread_removed" });
+    });
     this.#threads.delete(threadId);
     this.#onChange(threadId);
   }
@@ -219,4 +253,13 @@ export class ThreadTable {
     for (const thread of z.array(rowSchema).parse(this.#selectAll.all()))
       this.#threads.set(thread.threadId, thread);
   }
+}
+
+/** Running and idle come and go with an agent's runner; what it does is in its transcript. */
+function isTold(status: ThreadStatus): boolean {
+  return status === "exited" || status === "killed" || status === "lost";
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString();
 }

@@ -2,11 +2,13 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { threadPath } from "../../shared/agent/paths.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
 import { createConsole } from "../console/routes.ts";
 import { Sessions } from "../console/sessions.ts";
 import { Viewers } from "../console/viewers.ts";
+import { EventHub } from "../events/hub.ts";
 import { createApp } from "../http/app.ts";
 import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
@@ -37,8 +39,8 @@ export async function openDoor({
   operations,
   metrics,
 }: DoorOptions): Promise<string> {
-  const { config, log, now, releasers, viewersLimits, page } = setting;
-  const { stateDir, reposDir, store, logWatch, token } = storage;
+  const { config, log, now, releasers, viewersLimits, eventsLimits, page } = setting;
+  const { stateDir, reposDir, store, folders, logWatch, token } = storage;
   const { tmux } = machine;
   const checkToken = createTokenCheck(token);
   const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
@@ -68,8 +70,17 @@ export async function openDoor({
     log,
     limits: viewersLimits,
   });
+  const events = new EventHub({
+    store,
+    transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
+    tagsOf: (threadId) => (folders.exists(threadId) ? (folders.findConfig(threadId)?.agent.tags ?? []) : []),
+    log,
+    ...eventsLimits,
+  });
+  metrics.watchEvents(events);
   const app = createApp({
     ...operations,
+    events,
     ledgers: new Ledgers(store),
     repos: new Repos(reposDir, config.threadEnv),
     checkToken,
@@ -84,6 +95,7 @@ export async function openDoor({
   await listen(server, config);
   releasers.add("http server", () => close(server));
   releasers.add("viewers", () => viewers.close());
+  releasers.add("readers of events", () => events.close());
   // Who waits for news has an answer before the server waits for who is unanswered.
   releasers.add("waiting readers", () => logWatch.close());
   return urlOf(server, config.host);

@@ -3,6 +3,7 @@ import type { Releasers } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { VmConfig } from "../config.ts";
 import type { ViewersLimits } from "../console/viewers.ts";
+import type { HubOptions } from "../events/hub.ts";
 
 export interface Setting {
   config: VmConfig;
@@ -19,6 +20,7 @@ export interface Setting {
   /** The folder of the console's page. */
   page: string;
   viewersLimits: Partial<ViewersLimits>;
+  eventsLimits: Pick<HubOptions, "lookMs" | "maxReaders">;
   /** False if the file system can't give back the start of a file. */
   canPunchLogs: boolean;
   canUseCgroups: boolean;

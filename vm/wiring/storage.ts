@@ -26,7 +26,7 @@ export interface Storage {
 }
 
 /** @throws Error in words for a person if a folder, the lock or the database can't be had. */
-export function openStorage({ config, log, releasers }: Setting): Storage {
+export function openStorage({ config, log, now, releasers }: Setting): Storage {
   const { stateDir, reposDir } = config;
   makeStateDir(stateDir);
   makeReposDir(reposDir);
@@ -39,6 +39,7 @@ export function openStorage({ config, log, releasers }: Setting): Storage {
   releasers.add("log watch", () => logWatch.close());
   const store = openStore(paths.database, (threadId) => logWatch.notify(threadId));
   releasers.add("database", () => store.close());
+  store.events.beginAt(now());
   return {
     stateDir,
     reposDir: realpathSync(reposDir),

@@ -1,0 +1,73 @@
+/** Rows of events as they are sent: Server-Sent Events, with the transcript's own lines in them. */
+import { closeSync, openSync, readSync } from "node:fs";
+import type { EventRow } from "../store/events.ts";
+
+/** An event as all its readers get it. */
+export interface Frame {
+  id: number;
+  threadId: string;
+  type: string;
+  bytes: Buffer;
+}
+
+/** @param transcript the file of a thread's transcript */
+export function framesOf(rows: readonly EventRow[], transcript: (threadId: string) => string): Frame[] {
+  const files = new Map<string, number | undefined>();
+  try {
+    return rows.map((row) => {
+      const { eventId: id, threadId, type } = row;
+      const event = row.body ?? findLine(fileOf(files, transcript, threadId), row);
+      const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},"event":${event ?? "null"}}`;
+      return { id, threadId, type, bytes: Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`) };
+    });
+  } finally {
+    for (const fd of files.values()) if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** What is told instead of events that are not kept any more; what follows comes after `id`. */
+export function resetFrame(id: number): Buffer {
+  return Buffer.from(`id: ${id}\nevent: reset\ndata: {"id":${id},"type":"reset"}\n\n`);
+}
+
+/** An id without an event: nobody is told anything, and whoever connects again goes on there. */
+export function idFrame(id: number): Buffer {
+  return Buffer.from(`id: ${id}\n\n`);
+}
+
+function fileOf(
+  files: Map<string, number | undefined>,
+  transcript: (threadId: string) => string,
+  threadId: string,
+): number | undefined {
+  if (!files.has(threadId)) files.set(threadId, openIfThere(transcript(threadId)));
+  return files.get(threadId);
+}
+
+function openIfThere(file: string): number | undefined {
+  try {
+    return openSync(file, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The line, if it is there and still one of JSON: programs of the thread could write to the file. */
+function findLine(fd: number | undefined, { byte, bytes }: EventRow): string | undefined {
+  if (fd === undefined || byte === null || bytes === null) return undefined;
+  const buffer = Buffer.allocUnsafe(bytes);
+  if (readSync(fd, buffer, 0, bytes, byte) < bytes) return undefined;
+  const line = buffer.toString("utf8", 0, bytes - 1);
+  return isOneObject(line) ? line : undefined;
+}
+
+function isOneObject(line: string): boolean {
+  if (!line.startsWith("{") || /[\r\n]/.test(line)) return false;
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * The events of all threads for whoever reads them. A reader gets the next ones when it has taken those before, so
+ * what waits for it is bounded; one that takes too long is cut off, and goes on where it was when it comes again.
+ */
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { EventRow } from "../store/events.ts";
+import type { Store } from "../store/store.ts";
+import { type Frame, framesOf, idFrame, resetFrame } from "./frames.ts";
+import { Tail } from "./tail.ts";
+
+/** What is given to a reader at once, and one event more. */
+const SLICE_BYTES = 64 * 1024;
+/** So many rows are looked at in one go: some milliseconds' work. */
+const SLICE_ROWS = 500;
+const TAIL_BYTES = 2 * 1024 * 1024;
+/** What the first reader after a while finds made: those who all come again after a restart have missed no more. */
+const TAIL_ROWS = 2_000;
+const RETRY_MS = 1_000;
+/** What comes within so long of the last time goes out together: many readers of many events cost a write each. */
+const PACE_MS = 25;
+/** How often readers are looked at: who hears nothing gets a sign of life, who takes nothing is cut off. */
+const LOOK_MS = 15_000;
+const MAX_READERS = 500;
+
+export interface EventFilter {
+  threads?: ReadonlySet<string> | undefined;
+  types?: ReadonlySet<string> | undefined;
+  tags?: ReadonlySet<string> | undefined;
+}
+
+/** Where a reader's events go. */
+export interface Sink {
+  /** @returns false if no more is wanted before {@link Reader.onDrain} */
+  write: (bytes: Buffer) => boolean;
+  /** The reader is too slow, or the sidecar ends. */
+  end: () => void;
+}
+
+export interface HubOptions {
+  store: Store;
+  /** The file of a thread's transcript. */
+  transcript: (threadId: string) => string;
+  tagsOf: (threadId: string) => readonly string[];
+  lookMs?: number;
+  maxReaders?: number;
+  log: Log;
+}
+
+/** One who reads. */
+interface Reader {
+  readonly filter: EventFilter;
+  readonly sink: Sink;
+  /** It has all that it wants up to this event. */
+  cursor: number;
+  /** It has not taken what it was given; `isLate` since the look before. */
+  isFull: boolean;
+  isLate: boolean;
+  /** It was given nothing since the look before. */
+  isQuiet: boolean;
+}
+
+export class EventHub {
+  readonly #options: HubOptions;
+  readonly #readers = new Set<Reader>();
+  readonly #tags = new Map<string, ReadonlySet<string>>();
+  /** There while somebody reads. */
+  #tail: Tail | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isPlanned = false;
+  #pace: NodeJS.Timeout | undefined;
+  #servedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  /** Readers that were cut off because they took too long. */
+  dropped = 0;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    options.store.events.listen(() => this.#planNews());
+  }
+
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /**
+   * Gives the events after `since`, and those to come, to `sink`.
+   * @param since 0: all that are kept; undefined: those to come.
+   * @returns what to call when the sink has taken all, and when the reader has gone.
+   * @throws AppError `rate_limited` if too many read
+   */
+  add(
+    { since, filter }: { since?: number | undefined; filter: EventFilter },
+    sink: Sink,
+  ): { onDrain: () => void; onGone: () => void } {
+    const { store, maxReaders = MAX_READERS, lookMs = LOOK_MS } = this.#options;
+    if (this.#isClosed) throw new AppError("unavailable", "The sidecar is about to end.");
+    if (this.#readers.size >= maxReaders) {
+      throw new AppError("rate_limited", `${maxReaders} readers of events are connected; that is all.`);
+    }
+    const [floor, newest] = [store.events.floor(), store.events.newest()];
+    const isKnown = since === undefined || since === 0 || (since >= floor && since <= newest);
+    const cursor = since === undefined ? newest : isKnown ? Math.max(since, floor) : floor;
+    const reader: Reader = { filter, sink, cursor, isFull: false, isLate: false, isQuiet: false };
+    this.#readers.add(reader);
+    this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
+    this.#give(reader, isKnown ? idFrame(cursor) : resetFrame(cursor));
+    this.#plan();
+    return {
+      onDrain: () => {
+        reader.isFull = false;
+        reader.isLate = false;
+        this.#plan();
+      },
+      onGone: () => this.#remove(reader),
+    };
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#pace);
+    for (const reader of [...this.#readers]) this.#end(reader);
+  }
+
+  /** There is something new, in a transaction that has not ended. */
+  #planNews(): void {
+    const waitMs = this.#servedAt + PACE_MS - performance.now();
+    if (this.#readers.size === 0) this.#forget();
+    else if (waitMs <= 0) this.#plan();
+    else {
+      this.#pace ??= setTimeout(() => {
+        this.#pace = undefined;
+        this.#plan();
+      }, waitMs);
+    }
+  }
+
+  /** Serves everybody soon. */
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      if (this.#isClosed || this.#readers.size === 0) return;
+      this.#servedAt = performance.now();
+      try {
+        if (this.#serve()) this.#plan();
+      } catch (error) {
+        this.#options.log.error({ err: error }, "could not read events; trying again");
+        setTimeout(() => this.#plan(), RETRY_MS).unref();
+      }
+    });
+  }
+
+  /** @returns whether there is more to do */
+  #serve(): boolean {
+    const { store } = this.#options;
+    this.#tail ??= new Tail(store.events.idBefore(TAIL_ROWS), TAIL_BYTES);
+    let isMore = this.#load(this.#tail);
+    for (const reader of this.#readers) {
+      if (!reader.isFull && this.#serveOne(reader, this.#tail)) isMore = true;
+    }
+    return isMore;
+  }
+
+  /** Reads what is new, for all. @returns whether there is more */
+  #load(tail: Tail): boolean {
+    const { store, transcript } = this.#options;
+    const found = store.events.list(tail.end, SLICE_ROWS);
+    const rows = within(found, TAIL_BYTES / 2);
+    for (const { type, threadId } of rows) if (type === "thread_created") this.#tags.delete(threadId);
+    tail.push(framesOf(rows, transcript));
+    return rows.length < found.length || found.length === SLICE_ROWS;
+  }
+
+  /** @returns whether it wants more at once */
+  #serveOne(reader: Reader, tail: Tail): boolean {
+    const { store, transcript } = this.#options;
+    if (reader.cursor >= tail.end) return false;
+    if (tail.holds(reader.cursor)) return this.#pass(reader, tail.after(reader.cursor), tail.end);
+    const floor = store.events.floor();
+    if (reader.cursor < floor) {
+      reader.cursor = floor; // what it was about to read went meanwhile
+      this.#give(reader, resetFrame(floor));
+      return true;
+    }
+    const rows = store.events.list(reader.cursor, SLICE_ROWS);
+    const wanted = rows.filter((row) => this.#isWanted(reader.filter, row));
+    const slice = within(wanted, SLICE_BYTES);
+    const last = slice.length < wanted.length ? slice.at(-1) : rows.at(-1);
+    this.#pass(reader, framesOf(slice, transcript), last?.eventId ?? tail.end);
+    return !reader.isFull;
+  }
+
+  /**
+   * Gives the next of these, as much as one slice holds.
+   * @param end it has all up to here if all of them were given
+   * @returns whether some are left, and are wanted
+   */
+  #pass(reader: Reader, frames: Iterable<Frame>, end: number): boolean {
+    const slice: Buffer[] = [];
+    let bytes = 0;
+    for (const frame of frames) {
+      if (bytes >= SLICE_BYTES) {
+        this.#give(reader, Buffer.concat(slice));
+        return !reader.isFull;
+      }
+      reader.cursor = frame.id;
+      if (!this.#isWanted(reader.filter, frame)) continue;
+      slice.push(frame.bytes);
+      bytes += frame.bytes.length;
+    }
+    reader.cursor = end;
+    const [only] = slice;
+    if (only) this.#give(reader, slice.length === 1 ? only : Buffer.concat(slice));
+    return false;
+  }
+
+  #give(reader: Reader, bytes: Buffer): void {
+    reader.isQuiet = false;
+    reader.isFull = !reader.sink.write(bytes);
+  }
+
+  #isWanted(
+    { threads, types, tags }: EventFilter,
+    { threadId, type }: Pick<EventRow, "threadId" | "type">,
+  ): boolean {
+    if (threads && !threads.has(threadId)) return false;
+    if (types && !types.has(type)) return false;
+    if (!tags) return true;
+    const known = this.#tags.get(threadId) ?? new Set(this.#options.tagsOf(threadId));
+    this.#tags.set(threadId, known);
+    return [...tags].some((tag) => known.has(tag));
+  }
+
+  #look(): void {
+    for (const reader of [...this.#readers]) {
+      if (reader.isLate) {
+        this.dropped += 1;
+        this.#end(reader);
+      } else if (reader.isFull) reader.isLate = true;
+      else if (reader.isQuiet) this.#give(reader, idFrame(reader.cursor));
+      reader.isQuiet = !reader.isFull;
+    }
+  }
+
+  #end(reader: Reader): void {
+    this.#remove(reader);
+    reader.sink.end();
+  }
+
+  #remove(reader: Reader): void {
+    this.#readers.delete(reader);
+    if (this.#readers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    if (this.#isClosed) this.#forget();
+  }
+
+  #forget(): void {
+    this.#tail = undefined;
+    this.#tags.clear();
+  }
+}
+
+/** The first of them that together are not larger than that; at least one. */
+function within(rows: readonly EventRow[], maxBytes: number): EventRow[] {
+  let bytes = 0;
+  const end = rows.findIndex((row) => {
+    const isOver = bytes > maxBytes;
+    bytes += row.bytes ?? row.body?.length ?? 0;
+    return isOver;
+  });
+  return end < 0 ? [...rows] : rows.slice(0, end);
+}
