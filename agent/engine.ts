@@ -52,8 +52,8 @@ export interface Engine<State extends EngineState = EngineState> {
   deliver(deliveryId: string, content: readonly ContentPart[], isPlain: boolean): string;
   /** The answer to an open request; `asked` is the engine's own line that asked. */
   answer(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string;
-  /** The answer to a hook: go on. */
-  letHookGoOn(requestId: string): string;
+  /** The answer to a hook: go on. After a round of calls the model may be told something. */
+  letHookGoOn(requestId: string, news?: string): string;
   /** The answer to a hook before a call: it is not to run, and the model is told why. */
   stopCall(requestId: string, reason: string): string;
   /** The answer to a request of a kind that we don't know. */
@@ -91,6 +91,8 @@ export interface OpenRequest {
   isBeforeCall: boolean;
   /** All calls of a round have ended, and the model is not called again before the answer. */
   isAfterCalls?: boolean;
+  /** Not the thread's own model is at work, but one that it has called. */
+  isSubagent?: boolean;
   /** Of an ask, and of a hook around a call: what the call is. */
   call?: { side: "before" | "after" | "ask"; kind: ToolKind; path?: string };
   /** Where its line is in the engine's output. */

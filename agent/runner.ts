@@ -14,6 +14,8 @@ import { type Action, decide } from "./core/decide.ts";
 import type { Engine, Env } from "./engine.ts";
 import { EngineLife } from "./engine-life.ts";
 import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
+import { Board } from "./others/board.ts";
+import { OthersWatch } from "./others/watch.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -44,6 +46,8 @@ export class Runner {
   readonly #life: EngineLife;
   readonly #daySpend: DaySpend | undefined;
   readonly #locks: LockKeeper;
+  readonly #board: Board;
+  readonly #others: OthersWatch;
   #diskMs = 0;
 
   constructor(options: RunnerOptions) {
@@ -55,6 +59,8 @@ export class Runner {
     const [thread, turns, onChange] = [this.#thread, this.#turns, () => this.#waker.wake()];
     this.#life = new EngineLife({ ...options, thread, turns, onChange });
     this.#locks = new LockKeeper(options, this.#thread);
+    this.#board = new Board(options);
+    this.#others = new OthersWatch(options, this.#board);
     this.#daySpend = findDaySpend(env, config.threadId);
   }
 
@@ -115,14 +121,14 @@ export class Runner {
       case "end":
         return this.#life.end(action.reason, action.how);
       case "hook":
-        await this.#turns.hook(action.request);
-        return seat.send(action.key, engine.letHookGoOn(action.request.requestId), nowMs);
+        return this.#letHookGoOn(seat, action);
       case "stop":
         return seat.send(action.key, engine.stopCall(action.request.requestId, action.reason), nowMs);
       case "refuse":
         return seat.send(action.key, engine.refuse(action.request.requestId), nowMs);
       case "answer": {
         await this.#turns.answer(action.request, action.answer);
+        if (action.request.call) this.#others.beforeCall(action.request.call);
         const asked = seat.process.output.textAt(action.request.byte, action.request.bytes);
         return seat.send(action.key, engine.answer(action.answer, action.request, asked), nowMs);
       }
@@ -138,6 +144,18 @@ export class Runner {
       default:
         return assertNever(action);
     }
+  }
+
+  async #letHookGoOn(seat: Seat, { key, request }: Extract<Action, { do: "hook" }>): Promise<void> {
+    const { requestId, call, isAfterCalls, isSubagent } = request;
+    await this.#turns.hook(request);
+    if (call?.side === "before") this.#others.beforeCall(call);
+    if (call?.side === "after") this.#others.afterCall(call);
+    const news = isAfterCalls && !isSubagent ? this.#others.takeNews() : undefined;
+    if (news) this.#thread.append(null, news.events);
+    seat.send(key, this.#options.engine.letHookGoOn(requestId, news?.text), Date.now());
+    // After it was told: told twice is better than never.
+    if (isAfterCalls) this.#others.save();
   }
 
   /** The delivery is on the disk before the engine has it. */
@@ -178,7 +196,8 @@ export class Runner {
 
   /** @returns whether live.json waits for its time */
   #writeNotes(): boolean {
-    return this.#thread.writeNotes(this.#life.seat);
+    const isBoardLate = this.#board.tell(this.#fold, this.#locks.heldPaths, Date.now());
+    return this.#thread.writeNotes(this.#life.seat) || isBoardLate;
   }
 
   #waitMs(isLate: boolean): number {
@@ -192,6 +211,7 @@ export class Runner {
   async #close(): Promise<void> {
     if (this.#fold.isKilled) await killMarked(this.#options.folder);
     this.#locks.close();
+    this.#board.close();
     this.#waker.close();
     this.#thread.close();
   }

@@ -6,22 +6,35 @@ import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import {
+  BOARD_FOLDER,
   ENGINE_FOLDER_MARKER,
   ENGINE_MARKER,
   LOCK_FOLDER,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
+  THREAD_TITLE,
   TRUST_FOLDER,
 } from "../shared/agent/markers.ts";
 import type { Conversation, Engine, Env, Launch } from "./engine.ts";
 import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
 
+/** What only the runner needs. */
+const RUNNERS_OWN = [
+  RUNNER_MARKER,
+  LOCK_FOLDER,
+  TRUST_FOLDER,
+  SPEND_FOLDER,
+  SPEND_CAP,
+  BOARD_FOLDER,
+  THREAD_TITLE,
+];
+
 /** The engine's environment: the runner's, with the engine's marker in place of its own. */
 export function engineEnv(env: Env, threadId: string, folder: string): Env {
   const rest = { ...env };
-  for (const own of [RUNNER_MARKER, LOCK_FOLDER, TRUST_FOLDER, SPEND_FOLDER, SPEND_CAP]) delete rest[own];
+  for (const own of RUNNERS_OWN) delete rest[own];
   return { ...rest, [ENGINE_MARKER]: threadId, [ENGINE_FOLDER_MARKER]: folder };
 }
 

@@ -38,6 +38,7 @@ test.each(inFull([2, 5], [3]))(
 test("without locks edits are lost", { timeout: TIMEOUT_MS }, async () => {
   const options = { ...siege, agents: 2, kills: 0, random: seededRandom(1), isUnlocked: true };
   const report = await besiegeFiles(options);
+  console.log(JSON.stringify({ ...report, lost: report.lost.length }));
   expect(report.lost.length).toBeGreaterThan(0);
 });
 

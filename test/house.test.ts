@@ -54,6 +54,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/core/"],
     ["agent/process/"],
     ["agent/locks/"],
+    ["agent/others/"],
     ["agent/undo/"],
     ["agent/show/"],
     ["agent/engines/"],

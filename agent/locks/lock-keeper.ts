@@ -66,10 +66,10 @@ export class LockKeeper {
     return this.#waiting.size;
   }
 
-  /** What the thread's calls have taken, as its directory names it. */
+  /** What the thread's calls have taken. */
   get heldPaths(): string[] {
     const held = [...this.#claims.values()].filter(({ callId }) => !this.#waiting.has(callId));
-    return held.map(({ path }) => this.#nameOf(path));
+    return held.map(({ path }) => path);
   }
 
   /** Gives back what is over, and takes what is to be taken. */

@@ -12,17 +12,8 @@ export const NOTHING_OPEN = { usage: NOTHING, toldUsd: 0, unpriced: NOTHING };
 
 export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
-    case "turn_start": {
-      const { turnId, cause, deliveryIds, seq } = event;
-      const { goOnAt: _, usageLimit: __, ...rest } = fold;
-      return {
-        ...rest,
-        turn: { turnId, cause, deliveryIds, startedAt: event.ts, seq },
-        turnCount: fold.turnCount + 1,
-        cutOffs: { ...fold.cutOffs, at: null },
-        totals: { ...fold.totals, begun: fold.totals.begun + (cause === "resume" ? 0 : 1) },
-      };
-    }
+    case "turn_start":
+      return startTurn(fold, event);
     case "turn_end":
       return endTurn(fold, event);
     case "turn_changes": {
@@ -78,6 +69,20 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     default:
       return fold;
   }
+}
+
+function startTurn(
+  { goOnAt: _, usageLimit: __, ...fold }: ThreadFold,
+  { turnId, cause, deliveryIds, seq, ts: startedAt }: EventOf<"turn_start">,
+): ThreadFold {
+  const { toolCalls: callsBefore } = fold.totals;
+  return {
+    ...fold,
+    turn: { turnId, cause, deliveryIds, startedAt, seq, callsBefore },
+    turnCount: fold.turnCount + 1,
+    cutOffs: { ...fold.cutOffs, at: null },
+    totals: { ...fold.totals, begun: fold.totals.begun + (cause === "resume" ? 0 : 1) },
+  };
 }
 
 /** A call that has waited for a file in vain is refused, by whichever runner comes to it. */

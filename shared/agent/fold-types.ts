@@ -126,6 +126,8 @@ export interface OpenTurn {
   seq: number;
   /** What it changed is written down. */
   hasChanges?: true;
+  /** So many calls of tools the thread had begun before it. */
+  callsBefore?: number;
 }
 
 export interface OpenStep {

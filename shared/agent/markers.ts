@@ -8,6 +8,10 @@ export const SPEND_FOLDER = "THREADMUX_SPEND";
 export const SPEND_CAP = "THREADMUX_SPEND_CAP";
 /** In the runner's environment alone: the folder that knows which call of which thread may write which file. */
 export const LOCK_FOLDER = "THREADMUX_LOCKS";
+/** In the runner's environment alone: the folder that knows which agents are at work. */
+export const BOARD_FOLDER = "THREADMUX_BOARD";
+/** In the runner's environment alone: what people call the thread. */
+export const THREAD_TITLE = "THREADMUX_TITLE";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the environment of the engine and of all that it starts: the thread's id, */

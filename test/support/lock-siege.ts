@@ -17,6 +17,8 @@ export interface LockSiegeOptions {
   /** Nobody takes a lock. */
   isUnlocked?: boolean;
   program?: AgentProgram;
+  /** Called with each thread before it starts. */
+  prepare?: (thread: AgentThread) => void;
   /** So long a call waits. */
   lockSeconds?: number;
   timeoutMs: number;
@@ -63,6 +65,7 @@ export async function besiegeFiles(options: LockSiegeOptions): Promise<LockSiege
   const startedMs = Date.now();
   try {
     const each = Math.ceil(options.rounds / options.agents);
+    for (const thread of threads) options.prepare?.(thread);
     for (const thread of threads) begin(thread, each, files);
     const kills = await untilDone(threads, options);
     return {

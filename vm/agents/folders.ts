@@ -15,6 +15,9 @@ export class AgentFolders {
   /** Where runners keep what people decided about directories, for all threads. */
   readonly trust: string;
 
+  /** Where runners say what their agents do. */
+  readonly board: string;
+
   /** Where runners keep which call of which thread may write which file. */
   readonly locks: string;
 
@@ -24,6 +27,7 @@ export class AgentFolders {
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
     this.trust = join(stateDir, "trust");
+    this.board = join(stateDir, "board");
     this.locks = join(stateDir, "locks");
     this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });

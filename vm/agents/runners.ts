@@ -1,14 +1,17 @@
 /** Runners of agent threads: started in the thread's pane, never two of one thread. */
 import { spawn } from "node:child_process";
 import {
+  BOARD_FOLDER,
   ENGINE_FOLDER_MARKER,
   LOCK_FOLDER,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
+  THREAD_TITLE,
   TRUST_FOLDER,
 } from "../../shared/agent/markers.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
+import { titleOf } from "../../shared/title.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -58,6 +61,8 @@ export class Runners {
         ...this.#marker(threadId),
         [TRUST_FOLDER]: folders.trust,
         [LOCK_FOLDER]: folders.locks,
+        [BOARD_FOLDER]: folders.board,
+        [THREAD_TITLE]: thread.title === "" ? titleOf(thread.dir, thread.command) : thread.title,
         ...this.#spendEnv(),
       },
     });

@@ -9,9 +9,9 @@ import {
   answerLine,
   deliveryLine,
   engineControlLine,
+  goOnLine,
   openLine,
   refusalLine,
-  responseLine,
   stopCallLine,
 } from "./control.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
@@ -41,7 +41,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     translate: translateClaude,
     deliver: deliveryLine,
     answer: answerLine,
-    letHookGoOn: (requestId) => responseLine(requestId, {}),
+    letHookGoOn: goOnLine,
     stopCall: stopCallLine,
     refuse: refusalLine,
     control: engineControlLine,

@@ -52,11 +52,17 @@ export function answerLine(answer: RecordedAnswer | Refusal, ask: OpenRequest, a
   return responseLine(ask.requestId, permissionResult(answer, parsed satisfies ClaudeRequest));
 }
 
-export function responseLine(requestId: string, response: object): string {
+function responseLine(requestId: string, response: object): string {
   return JSON.stringify({
     type: "control_response",
     response: { subtype: "success", request_id: requestId, response },
   });
+}
+
+/** @param news for the model; of the hook after a round of calls alone */
+export function goOnLine(requestId: string, news?: string): string {
+  const output = { hookEventName: "PostToolBatch", additionalContext: news };
+  return responseLine(requestId, news === undefined ? {} : { hookSpecificOutput: output });
 }
 
 /** The answer to the hook before a call. */

@@ -108,7 +108,7 @@ function requestLine(
   const isAfterCalls = request.callback_id === AFTER_CALLS;
   const call = callOf(request);
   const place = { byte: line.byte, bytes: line.bytes, ...(call && { call }) };
-  const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, ...place };
+  const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, isSubagent, ...place };
   const next = { ...state, requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
   const plan = state.tools[toolCallId]?.plan;
