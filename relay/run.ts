@@ -16,6 +16,7 @@ import { Screenshots } from "./screenshot/screenshot.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { EndedThreads } from "./threads/ended.ts";
 import { Endings } from "./threads/endings.ts";
+import { Homes } from "./threads/homes.ts";
 import { Inbox } from "./threads/inbox.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { PersonFiles } from "./threads/person-files.ts";
@@ -24,6 +25,9 @@ import { recover } from "./threads/recovery.ts";
 import { Threads } from "./threads/threads.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
 import { Vm } from "./threads/vm.ts";
+
+const NO_CHANNEL =
+  "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.";
 
 export interface Relay {
   /** Who the bot is. */
@@ -58,24 +62,21 @@ export async function runRelay(
       return untilItWorks({ what, log, signal: stop.signal, findProblem }, work);
     };
     const channel = await atStart("look up its channel", () => api.findChannel(channelId));
-    if (!channel?.guildId) {
-      throw new Error(
-        "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.",
-      );
-    }
-    const { guildId } = channel;
+    if (!channel?.guildId) throw new Error(NO_CHANNEL);
     const botId = discord.user.id;
-    const threadMaker = new ThreadMaker({ api, channelId, guildId, botId, signal: stop.signal, log, now });
+    const place = { channelId, guildId: channel.guildId, botId, signal: stop.signal, log };
+    const threadMaker = new ThreadMaker({ api, ...place, now });
     const inbox = new Inbox({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
     releasers.add("what needs people", () => inbox.close());
     const threads = new Threads({ vm, api, budget, inbox, botId, isAnsi, log, now });
     const endings = new Endings({ vm, threads, api, log });
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
-    const poller = new Poller({ vm, threads, endings, pollIntervalMs, inbox, log });
+    const homes = new Homes({ vm, threads, threadMaker, api, ...place });
+    const poller = new Poller({ vm, threads, endings, pollIntervalMs, inbox, homes, log });
     const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
     const ended = new EndedThreads({ api, vm, beginnings, files, log });
     const inputs = new Inputs({ api, threads, files, ended, allowedUserIds, log, now, signal: stop.signal });
-    const findAll = () => recover({ api, vm, threads, endings, inputs, channelId, guildId, botId, log });
+    const findAll = () => recover({ api, vm, threads, endings, inputs, homes, ...place });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const screenshots = new Screenshots();
@@ -85,7 +86,7 @@ export async function runRelay(
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, ended, context, threadMaker, onReconnected, log });
     await Promise.all([
-      atStart("register its commands", () => registerCommands(discord, guildId)),
+      atStart("register its commands", () => registerCommands(discord, place.guildId)),
       atStart(what, findAll),
     ]);
     inputs.release(hold);
@@ -95,7 +96,10 @@ export async function runRelay(
     releasers.add("waits for Discord", () => requests.leave());
     poller.start();
     inbox.start();
-    log.info({ bot: discord.user.tag, guildId, channelId, vm: config.vmUrl }, "relay is ready");
+    log.info(
+      { bot: discord.user.tag, guildId: place.guildId, channelId, vm: config.vmUrl },
+      "relay is ready",
+    );
     return { botId, failed, close: () => releasers.close() };
   } catch (error) {
     await releasers.close();

@@ -11,6 +11,7 @@ const MAX_BLOCK_CHARACTERS = 1_700;
 const MAX_NAMED_DIR = 50;
 const MAX_DIR = 100;
 const MAX_COMMAND = 120;
+const MAX_STARTER = 64;
 const MAX_SIGNAL = 20;
 const MAX_ERROR = 1_500;
 
@@ -56,6 +57,26 @@ export interface BranchOpening {
   text?: string;
   /** A link. */
   from?: string;
+}
+
+/** The name of the Discord thread of a thread that Discord did not begin. */
+export function threadTitle({ type, title, dir, command }: Thread): string {
+  return title === "" ? threadName(type, dir, command) : clip(cleanLine(title), MAX_NAME_CHARACTERS);
+}
+
+/** The first message there. @param from the Discord thread that it came from */
+export function homeText({ type, dir, command, createdBy }: Thread, from: string | undefined): string {
+  const by = /^\d{17,20}$/.test(createdBy) ? `<@${createdBy}>` : inlineCode(createdBy, MAX_STARTER);
+  const where = from === undefined ? "" : ` from <#${from}>`;
+  const head = `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
+  return command.trim() === ""
+    ? `${head}.`
+    : `${head}:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
+}
+
+/** In the Discord thread that it came from. */
+export function linkText({ threadId, number }: Thread, what: "child" | "branch"): string {
+  return `↳ ${what === "child" ? "Child" : "Branch"}${number === null ? "" : ` #${number}`}: <#${threadId}>`;
 }
 
 export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {

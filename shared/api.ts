@@ -10,6 +10,7 @@ import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
+import { homeSchema, MAX_HOMELESS } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { cleanTitle } from "./title.ts";
 import { MAX_WAIT_MS } from "./wait.ts";
@@ -87,6 +88,8 @@ export const createRequestSchema = z.strictObject({
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentConfigSchema.optional(),
+  /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */
+  home: z.literal("discord").optional(),
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
@@ -172,6 +175,8 @@ export const outputsRequestSchema = z.strictObject({
   since: z.record(threadIdSchema, z.int().min(0)),
   /** Agents' transcripts to read in the same request, each from a position. */
   transcripts: z.record(threadIdSchema, z.int().min(0)).default({}),
+  /** Threads that want a Discord thread, as far as the caller knows: others are news. */
+  homeless: z.array(threadIdSchema).max(MAX_HOMELESS).optional(),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
@@ -182,6 +187,8 @@ export type OutputsRequest = z.input<typeof outputsRequestSchema>;
 export const outputsReplySchema = z.object({
   threads: z.record(z.string(), outputReplySchema),
   transcripts: z.record(z.string(), transcriptReplySchema),
+  /** If the request asked: all that want a Discord thread. */
+  homeless: z.array(z.string()).optional(),
 });
 export type OutputsReply = z.infer<typeof outputsReplySchema>;
 
@@ -239,7 +246,7 @@ export const ledgerRowSchema = z.object({
 });
 export type LedgerRow = z.infer<typeof ledgerRowSchema>;
 export const ledgersReplySchema = z.object({
-  /** By thread; threads without rows are left out. */
+  /** By the thread's id in Discord; threads without rows are left out. */
   threads: z.record(z.string(), z.array(ledgerRowSchema)),
 });
 
@@ -294,6 +301,10 @@ export const threadSchema = z.object({
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
+  /** Null if its own id is its Discord thread's, or nobody wants it in Discord. */
+  home: homeSchema.nullish(),
+  /** The thread that spawned it, or that it was branched from, by its id in Discord if it has one. */
+  parentId: z.string().nullish(),
 });
 export type Thread = z.infer<typeof threadSchema>;
 

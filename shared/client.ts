@@ -52,6 +52,7 @@ import {
 } from "./api.ts";
 import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
 import { followEvents } from "./follow-events.ts";
+import type { HomeRequest } from "./home-api.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
 import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
@@ -217,6 +218,11 @@ export class SidecarClient {
 
   async resizeThread(threadId: string, size: ResizeRequest): Promise<void> {
     await this.#call("POST", `${threadPath(threadId)}/resize`, resizeReplySchema, { body: size });
+  }
+
+  /** Notes that a Discord thread is about to be made for a thread, or which it is. */
+  async putHome(threadId: string, request: HomeRequest): Promise<void> {
+    await this.#call("PUT", `${threadPath(threadId)}/home`, z.undefined(), { body: request });
   }
 
   async setTitle(threadId: string, title: string): Promise<void> {

@@ -25,6 +25,7 @@ import {
   threadSchema,
   titleRequestSchema,
 } from "./api.ts";
+import { homeRequestSchema } from "./home-api.ts";
 import { eventsQuerySchema } from "./hub-events.ts";
 import { healthReplySchema, reposQuerySchema, reposReplySchema } from "./machine-api.ts";
 import type { Route } from "./route.ts";
@@ -92,6 +93,14 @@ export const ROUTES: readonly Route[] = [
     status: 200,
     reply: resizeReplySchema,
     errors: ["not_found", "thread_ended", "rate_limited", "unavailable"],
+  },
+  {
+    method: "put",
+    path: "/thread/:id/home",
+    summary: "Say that a Discord thread is about to be made for a thread, or which it is",
+    body: homeRequestSchema,
+    status: 204,
+    errors: ["not_found", "thread_exists"],
   },
   {
     method: "put",

@@ -26,6 +26,7 @@ const ROUTES: [Method, string][] = [
   ["post", "/threads/output"],
   ["get", "/thread/open/log"],
   ["put", "/thread/open/title"],
+  ["put", "/thread/open/home"],
   ["put", "/thread/open/delivery"],
   ["put", "/thread/open/messages/page.1"],
   ["get", "/thread/open/messages"],

@@ -3,6 +3,7 @@ import { isOpen, type OutputsReply } from "../../shared/api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Endings } from "./endings.ts";
+import type { Homes } from "./homes.ts";
 import type { Inbox } from "./inbox.ts";
 import { AGENT_EDIT_MS, type LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
@@ -14,6 +15,7 @@ export interface PollerOptions {
   endings: Endings;
   pollIntervalMs: number;
   inbox: Pick<Inbox, "poke">;
+  homes: Pick<Homes, "known" | "note">;
   log: Log;
 }
 
@@ -78,13 +80,12 @@ export class Poller {
   /** @returns how long to wait before the next read; undefined: as usual. */
   async #readAll(): Promise<number | undefined> {
     this.#interrupt = new AbortController();
-    const { vm, threads, log } = this.#options;
+    const { vm, threads, homes, log } = this.#options;
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
     const offsets = new Map(asked.map(({ threadId, delivery }) => [threadId, delivery.offset]));
     this.#leftOut = new Set(all.filter((thread) => !isFree(thread)));
-    if (asked.length === 0) return undefined;
     const floods = asked.filter(({ hasMore }) => hasMore).length;
     const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
     const { signal } = this.#interrupt;
@@ -93,6 +94,7 @@ export class Poller {
         since: offsetsOf(asked, "since"),
         transcripts: offsetsOf(asked, "transcripts"),
         status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
+        homeless: homes.known,
         limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
         waitMs: asked.length < all.length ? 0 : QUIET_WAIT_MS,
       },
@@ -103,6 +105,7 @@ export class Poller {
       throw error;
     });
     if (!replies) return 0;
+    homes.note(replies.homeless ?? []);
     let waitMs: number | undefined;
     for (const thread of asked) {
       const { threadId } = thread;

@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { Endings } from "./endings.ts";
+import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
 import { loadLedger } from "./live-thread.ts";
 import { findPause, type Threads } from "./threads.ts";
@@ -15,6 +16,7 @@ export interface RecoveryOptions {
   threads: Threads;
   endings: Endings;
   inputs: Inputs;
+  homes: Homes;
   channelId: string;
   guildId: string;
   botId: string;
@@ -30,10 +32,13 @@ const SNOWFLAKE = /^\d{17,20}$/;
  * more only for threads where something has happened.
  */
 export async function recover(options: RecoveryOptions): Promise<void> {
-  const { api, vm, threads, guildId } = options;
+  const { api, vm, threads, homes, guildId } = options;
   const served = new Set(threads.list().map(({ threadId }) => threadId));
-  const [open, ledgers] = await Promise.all([vm.listThreads(), vm.listLedgers()]);
-  const active = new Map((await api.listActiveThreads(guildId)).map((channel) => [channel.id, channel]));
+  const listAll = () => Promise.all([vm.listThreads(), vm.listLedgers()]);
+  let [open, ledgers] = await listAll();
+  const channels = await api.listActiveThreads(guildId);
+  const active = new Map(channels.map((channel) => [channel.id, channel]));
+  if (await homes.recover(open, channels)) [open, ledgers] = await listAll();
   await Promise.all(
     open.map((thread) => {
       const { threadId } = thread;
@@ -75,6 +80,8 @@ async function recoverThread(
   if (!threads.has(threadId)) {
     const ledger = await loadLedger(options, thread, rows, channel.lastMessageId);
     if (!threads.has(threadId)) threads.add(thread, ledger, paused);
+    // Its Discord thread may have been noted a moment before the relay died.
+    if (thread.home && thread.delivery === null) await options.homes.begin(thread);
   }
   threads.noteName(channel);
   const seen = threads.find(threadId)?.delivery.seen ?? threadId;

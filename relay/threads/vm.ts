@@ -29,7 +29,13 @@ import type {
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { HomeRequest } from "../../shared/home-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+
+/** Here a thread is called as it is in Discord, if it is there; the sidecar knows it by that name too. */
+function inDiscord(thread: Thread): Thread {
+  return { ...thread, threadId: thread.home?.channelId ?? thread.threadId };
+}
 
 /** The part of a request for many threads in which a thread's position stands. */
 export type Source = "since" | "transcripts";
@@ -56,13 +62,14 @@ export class Vm {
     return this.thread(request.threadId);
   }
 
-  listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
-    return this.#client.listThreads({ status });
+  async listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
+    return (await this.#client.listThreads({ status })).map(inDiscord);
   }
 
   /** What needs people, over all agents. */
-  listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
-    return this.#client.listInbox({}, signal);
+  async listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
+    const items = await this.#client.listInbox({}, signal);
+    return items.map(({ home, ...item }) => ({ ...item, threadId: home ?? item.threadId }));
   }
 
   listChannelLedger(channelId: string, signal: AbortSignal): Promise<LedgerRow[]> {
@@ -102,8 +109,13 @@ export class VmThread {
     this.threadId = threadId;
   }
 
-  get(): Promise<Thread> {
-    return this.#client.getThread(this.threadId);
+  async get(): Promise<Thread> {
+    return inDiscord(await this.#client.getThread(this.threadId));
+  }
+
+  /** Notes that its Discord thread is about to be made, or which it is. */
+  putHome(request: HomeRequest): Promise<void> {
+    return this.#client.putHome(this.threadId, request);
   }
 
   async send(input: InputRequest): Promise<void> {

@@ -37,6 +37,8 @@ export const asksReplySchema = z.object({ asks: z.array(askSchema) });
 export const inboxItemSchema = z.object({
   kind: z.enum([...AWAITING, "failure", "end"]),
   threadId: str,
+  /** Its Discord thread, if that is not `threadId`. */
+  home: str.optional(),
   number: z.int(),
   /** The thread's. */
   title: str,

@@ -116,7 +116,7 @@ export class Agents {
   listInbox({ hours }: InboxQuery): InboxItem[] {
     const { store, kind, now } = this.#options;
     const open = store.threads.list("open").filter(({ type }) => type === "agent");
-    return listInbox(
+    const items = listInbox(
       open.flatMap((thread) => {
         const agent = store.agents.find(thread.threadId);
         if (!agent) return [];
@@ -126,6 +126,10 @@ export class Agents {
       store.asks.listOpen(),
       now() - hours * 3_600_000,
     );
+    return items.map((item) => {
+      const home = store.homes.find(item.threadId)?.channelId;
+      return home ? { ...item, home } : item;
+    });
   }
 
   /** @throws AppError `not_found` */

@@ -9,6 +9,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import type { EventHub } from "../events/hub.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import type { Repos } from "../threads/repos.ts";
@@ -50,6 +51,7 @@ export function createApp(options: AppOptions): Express {
   app.get("/healthz", healthRoute(options.getHealth));
   app.use(console.pages);
   app.use(requireToken({ checkToken, mayPass: console.mayPass, wrongTokens }));
+  app.use(byHome(options.homes));
   app.use(attachmentRoutes(options.attachments));
   app.use(requireJson, express.json({ limit: MAX_BODY_BYTES, type: () => true }));
   app.use(console.account);
@@ -58,7 +60,7 @@ export function createApp(options: AppOptions): Express {
   app.use(inputRoutes(options.inputs, metrics));
   app.use(outputRoutes(options));
   app.use(threadRoutes(options));
-  app.use(ledgerRoutes(options.ledgers));
+  app.use(ledgerRoutes(options));
   app.use(agentRoutes(options));
   app.use(eventRoutes(options.events));
   app.use(sidecarRoutes(options));
@@ -69,6 +71,14 @@ export function createApp(options: AppOptions): Express {
   app.use(answerError(log));
   return app;
 }
+
+/** A thread may be called by its Discord thread's id, whatever its own is. */
+const byHome =
+  (homes: Homes): RequestHandler =>
+  (req, _res, next) => {
+    req.url = req.url.replace(/^(\/thread\/)(\d{1,20})(?=[/?]|$)/, (_, path, id) => path + homes.resolve(id));
+    next();
+  };
 
 const requireJson: RequestHandler = (req, _res, next) => {
   const hasBody =

@@ -6,11 +6,17 @@ import {
   messageRequestSchema,
   snowflakeSchema,
 } from "../../shared/api.ts";
+import { homeRequestSchema } from "../../shared/home-api.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";
 
-export function ledgerRoutes(ledgers: Ledgers): Router {
+export function ledgerRoutes({ ledgers, homes }: { ledgers: Ledgers; homes: Homes }): Router {
   const router = threadRouter();
+  router.put("/thread/:id/home", (req, res) => {
+    homes.put(req.params.id, parse(homeRequestSchema, req.body));
+    res.status(204).end();
+  });
   router.put("/thread/:id/messages/:key", (req, res) => {
     const key = parse(messageKeySchema, req.params.key, "key");
     ledgers.put(req.params.id, key, parse(messageRequestSchema, req.body));

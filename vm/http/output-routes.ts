@@ -5,6 +5,7 @@ import type { Response, Router } from "express";
 import { logQuerySchema, outputQuerySchema, outputsRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { plainText } from "../streams/plain-text.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import type { LogFile, Threads } from "../threads/threads.ts";
 import { answer, parse, threadRouter, whileOpen } from "./exchange.ts";
@@ -16,9 +17,10 @@ export interface OutputRoutesOptions {
   outputs: Outputs;
   threads: Threads;
   metrics: Metrics;
+  homes: Homes;
 }
 
-export function outputRoutes({ outputs, threads, metrics }: OutputRoutesOptions): Router {
+export function outputRoutes({ outputs, threads, metrics, homes }: OutputRoutesOptions): Router {
   const router = threadRouter();
   router.get("/thread/:id/output", async (req, res) => {
     const query = parse(outputQuerySchema, req.query);
@@ -28,7 +30,8 @@ export function outputRoutes({ outputs, threads, metrics }: OutputRoutesOptions)
   });
   router.post("/threads/output", async (req, res) => {
     const request = parse(outputsRequestSchema, req.body);
-    const reply = await outputs.readMany(request, whileOpen(res));
+    const signal = whileOpen(res);
+    const reply = await homes.translated(request, (own) => outputs.readMany(own, signal));
     for (const { start, offset } of Object.values(reply.threads)) metrics.outputBytes.inc(offset - start);
     answer(res, reply);
   });

@@ -148,6 +148,13 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE event_floor (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO event_floor (event_id) VALUES (0);
   `,
+  `
+  CREATE TABLE homes (
+    thread_id  TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    channel_id TEXT UNIQUE,
+    after      TEXT
+  ) STRICT;
+  `,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

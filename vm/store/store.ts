@@ -8,12 +8,16 @@ import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { EventTable } from "./events.ts";
+import { HomeTable } from "./homes.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { MessageTable } from "./messages.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
 import { TurnTable } from "./turns.ts";
+
+/** In place of a thread's id: one wants a Discord thread. */
+export const HOMELESS = "";
 
 export interface Store {
   readonly threads: ThreadTable;
@@ -27,6 +31,7 @@ export interface Store {
   readonly steps: StepTable;
   readonly asks: AskTable;
   readonly events: EventTable;
+  readonly homes: HomeTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -34,7 +39,7 @@ export interface Store {
 
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
- * @param onChange is told each thread that has changed, before a surrounding transaction ends.
+ * @param onChange is told each thread that has changed, before a surrounding transaction ends, and {@link HOMELESS}.
  * @throws Error if a newer threadmux has written it, or if it is damaged.
  */
 export function openStore(file: string, onChange: (threadId: string) => void = () => undefined): Store {
@@ -53,6 +58,7 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       agents: new AgentTable(db),
       steps: new StepTable(db),
       asks: new AskTable(db),
+      homes: new HomeTable(db, () => onChange(HOMELESS)),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

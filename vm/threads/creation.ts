@@ -50,7 +50,8 @@ export class Creation {
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir);
       const existing = store.threads.find(threadId);
-      if (existing && isOpen(existing.status)) {
+      const isTaken = store.homes.findThread(threadId) !== undefined;
+      if (isTaken || (existing && isOpen(existing.status))) {
         throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
       }
       this.#checkTmux();
@@ -61,9 +62,10 @@ export class Creation {
         files.remove(threadId);
         makeLog(files.logs.path(threadId));
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
-        store.transaction(() =>
-          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request),
-        );
+        store.transaction(() => {
+          kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);
+          if (request.home !== undefined) store.homes.want(threadId);
+        });
         await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
         threads.remove(threadId);
@@ -72,6 +74,7 @@ export class Creation {
       } finally {
         creating.delete(threadId);
       }
+      if (request.home !== undefined) store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };
     });

@@ -76,8 +76,9 @@ export class Ledgers {
     const ledgers: Record<string, LedgerRow[]> = {};
     for (const { place: threadId, row } of this.#store.messages.list()) {
       if (!threadIds.has(threadId)) continue;
-      ledgers[threadId] ??= [];
-      ledgers[threadId].push(row);
+      const name = this.#store.homes.find(threadId)?.channelId ?? threadId;
+      ledgers[name] ??= [];
+      ledgers[name].push(row);
     }
     return ledgers;
   }

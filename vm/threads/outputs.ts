@@ -11,7 +11,7 @@ import {
   type Thread,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { Store } from "../store/store.ts";
+import { HOMELESS, type Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -77,12 +77,13 @@ export class Outputs {
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */
   async readMany(
-    { waitMs, status, transcripts: positions, ...ranges }: z.output<typeof outputsRequestSchema>,
+    { waitMs, status, transcripts: positions, homeless, ...ranges }: z.output<typeof outputsRequestSchema>,
     signal: AbortSignal,
   ): Promise<OutputsReply> {
     const logs = Object.keys(ranges.since);
     const agents = Object.keys(positions);
-    const isNews = ({ threads, transcripts }: OutputsReply) =>
+    const isNews = ({ threads, transcripts, homeless: now = [] }: OutputsReply) =>
+      now.some((threadId) => !homeless?.includes(threadId)) ||
       logs.some((threadId) => {
         const reply = threads[threadId];
         return reply === undefined || isWorthAnswering(reply, status?.[threadId]);
@@ -95,8 +96,15 @@ export class Outputs {
     const read = async () => ({
       threads: await this.#readAll(ranges),
       transcripts: await this.#readTranscripts(positions, ranges.limit),
+      ...(homeless && { homeless: this.#options.store.homes.listHomeless() }),
     });
-    return this.#untilNews([...logs, ...agents], waitMs, signal, read, isNews);
+    return this.#untilNews(
+      [...logs, ...agents, ...(homeless ? [HOMELESS] : [])],
+      waitMs,
+      signal,
+      read,
+      isNews,
+    );
   }
 
   async #readTranscripts(

@@ -149,6 +149,8 @@ export class Threads {
     const { files, kinds, store } = this.#options;
     const { threadId, type, dir, command, status, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
+    const described = kinds[type].describe(thread);
+    const parentId = described.parentId ?? described.origin?.threadId;
     return {
       threadId,
       type,
@@ -167,8 +169,10 @@ export class Threads {
       cols,
       rows,
       heldSmallUntil: thread.heldSmallUntil === null ? null : new Date(thread.heldSmallUntil).toISOString(),
-      ...kinds[type].describe(thread),
+      ...described,
       delivery: store.deliveries.find(threadId) ?? null,
+      home: store.homes.find(threadId) ?? null,
+      parentId: parentId === undefined ? null : (store.homes.find(parentId)?.channelId ?? parentId),
     };
   }
 }

@@ -14,6 +14,7 @@ import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import { Homes } from "../threads/homes.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
 import { Repos } from "../threads/repos.ts";
@@ -82,6 +83,7 @@ export async function openDoor({
     ...operations,
     events,
     ledgers: new Ledgers(store),
+    homes: new Homes(store),
     repos: new Repos(reposDir, config.threadEnv),
     checkToken,
     wrongTokens,

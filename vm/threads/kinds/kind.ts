@@ -31,7 +31,10 @@ export type KindDescription = Pick<
   Thread,
   "waiting" | "number" | "awaiting" | "problem" | "doing" | "activeAt" | "origin"
 > &
-  Partial<Pick<Thread, "status" | "processRunning">>;
+  Partial<Pick<Thread, "status" | "processRunning">> & {
+    /** The thread that spawned it. */
+    parentId?: string;
+  };
 
 /** Of a thread that is no agent's. */
 export const NO_AGENT: KindDescription = {

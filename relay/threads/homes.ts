@@ -1,0 +1,156 @@
+/**
+ * Discord threads for threads that Discord did not begin. What is about to be made is noted before it is made, one at a
+ * time, so that a restart finds the one that was made and not noted: the bot's only newer thread that no row knows.
+ */
+import type { Thread } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { type ChannelInfo, compareIds, type DiscordApi, isUserId } from "../discord/api.ts";
+import type { ThreadMaker } from "../discord/thread-maker.ts";
+import { homeText, linkText, threadTitle } from "../texts.ts";
+import type { Threads } from "./threads.ts";
+import type { Vm } from "./vm.ts";
+
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 60_000;
+
+export interface HomesOptions {
+  vm: Vm;
+  threads: Threads;
+  threadMaker: ThreadMaker;
+  api: DiscordApi;
+  channelId: string;
+  guildId: string;
+  botId: string;
+  signal: AbortSignal;
+  log: Log;
+}
+
+export class Homes {
+  readonly #options: HomesOptions;
+  readonly #queue = new KeyedQueue();
+  /** Those that wait for their turn, or for Discord. */
+  readonly #inHand = new Set<string>();
+
+  constructor(options: HomesOptions) {
+    this.#options = options;
+  }
+
+  /** Threads that want a Discord thread, as far as they are known here. */
+  get known(): string[] {
+    return [...this.#inHand];
+  }
+
+  /** The sidecar told of threads that want one. */
+  note(threadIds: readonly string[]): void {
+    for (const threadId of threadIds) {
+      if (this.#inHand.has(threadId)) continue;
+      this.#inHand.add(threadId);
+      void this.#makeUntilItWorks(threadId).finally(() => this.#inHand.delete(threadId));
+    }
+  }
+
+  /**
+   * Finds Discord threads that were made and not noted. To be called before those that nobody knows are closed.
+   * @param active the bot's and others', of the whole server
+   * @returns whether any was found
+   */
+  async recover(open: readonly Thread[], active: readonly ChannelInfo[]): Promise<boolean> {
+    let isFound = false;
+    for (const thread of open) {
+      if (!thread.home?.after || thread.home.channelId !== null) continue;
+      isFound = (await this.#queue.run("make", () => this.#findMade(thread, active))) || isFound;
+    }
+    return isFound;
+  }
+
+  /** What a Discord thread that was made here begins with, and the link to it. Said once, however often it is asked. */
+  async begin(thread: Thread): Promise<void> {
+    const { threads } = this.#options;
+    const { threadId, origin, parentId } = thread;
+    const from = parentId && isUserId(parentId) ? parentId : undefined;
+    await threads.find(threadId)?.delivery.say("opening", { text: homeText(thread, from), buttons: [] });
+    if (from === undefined) return;
+    const link = { text: linkText(thread, origin ? "branch" : "child"), buttons: [], isSilent: true };
+    await threads.find(from)?.delivery.say(`home.${threadId}`, link);
+  }
+
+  async #makeUntilItWorks(threadId: string): Promise<void> {
+    const { signal, log } = this.#options;
+    for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+      try {
+        return await this.#queue.run("make", () => this.#make(threadId));
+      } catch (error) {
+        if (error instanceof AppError && error.code === "not_found") return; // it is gone
+        log.warn({ threadId, err: error }, "could not make a thread's Discord thread; trying again");
+        await pause(waitMs, signal);
+      }
+    }
+  }
+
+  async #make(ownId: string): Promise<void> {
+    const { vm, threads, threadMaker, api, guildId, signal, log } = this.#options;
+    const thread = await vm.thread(ownId).get();
+    if (!thread.home || thread.home.channelId !== null || signal.aborted) return;
+    const active = await api.listActiveThreads(guildId);
+    if (thread.home.after !== null && (await this.#findMade(thread, active))) return this.#serve(ownId);
+    const newest =
+      active
+        .map(({ id }) => id)
+        .sort(compareIds)
+        .at(-1) ?? "0";
+    await vm.thread(ownId).putHome({ after: newest });
+    const channelId = await threadMaker.make(threadTitle(thread));
+    threads.setBusy(channelId, true);
+    try {
+      await vm.thread(ownId).putHome({ channelId });
+      await this.#serve(ownId);
+    } finally {
+      threads.setBusy(channelId, false);
+    }
+    if (!isUserId(thread.createdBy)) return;
+    await api.addThreadMember(channelId, thread.createdBy).catch((error: unknown) => {
+      log.warn({ threadId: channelId, err: error }, "could not add the person to their thread");
+    });
+  }
+
+  /** Streams it, from its start. */
+  async #serve(ownId: string): Promise<void> {
+    const { vm, threads } = this.#options;
+    const thread = await vm.thread(ownId).get();
+    if (!threads.has(thread.threadId)) threads.add(thread, []);
+    await this.begin(thread);
+  }
+
+  /** Notes the Discord thread that was made for it, if there is one. */
+  async #findMade(thread: Thread, active: readonly ChannelInfo[]): Promise<boolean> {
+    const { vm, channelId, botId, log } = this.#options;
+    const { threadId: ownId, home } = thread;
+    const after = home?.after;
+    if (!after) return false;
+    const newer = active.filter(
+      ({ id, ownerId, parentId }) => ownerId === botId && parentId === channelId && compareIds(id, after) > 0,
+    );
+    const known = await Promise.all(newer.map(({ id }) => this.#isKnown(id)));
+    const unknown = newer.filter((_, at) => !known[at]);
+    // Another one may be of a command that was cut off: that is not called so.
+    const made = unknown.find(({ name }) => name === threadTitle(thread)) ?? unknown[0];
+    if (!made) return false;
+    log.info({ threadId: ownId, channelId: made.id }, "found the Discord thread that was made for a thread");
+    await vm.thread(ownId).putHome({ channelId: made.id });
+    return true;
+  }
+
+  async #isKnown(id: string): Promise<boolean> {
+    const { vm, threads } = this.#options;
+    if (threads.isBusy(id)) return true;
+    try {
+      await vm.thread(id).get();
+      return true;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** Threads that Discord did not begin, and their Discord threads. */
+import { z } from "zod";
+import { type Home, MAX_HOMELESS } from "../../shared/home-api.ts";
+import type { Database } from "./database.ts";
+
+const rowSchema = z
+  .object({ channel_id: z.string().nullable(), after: z.string().nullable() })
+  .transform(({ channel_id, after }): Home => ({ channelId: channel_id, after }));
+const idSchema = z.object({ thread_id: z.string() }).transform(({ thread_id }) => thread_id);
+
+export class HomeTable {
+  readonly #find;
+  readonly #findThread;
+  readonly #homeless;
+  readonly #want;
+  readonly #setAfter;
+  readonly #setChannel;
+  readonly #onHomeless: () => void;
+
+  /** @param onHomeless is told that a thread wants a Discord thread. */
+  constructor(db: Database, onHomeless: () => void) {
+    this.#onHomeless = onHomeless;
+    this.#find = db.prepare("SELECT channel_id, after FROM homes WHERE thread_id = ?");
+    this.#findThread = db.prepare("SELECT thread_id FROM homes WHERE channel_id = ?");
+    this.#homeless = db.prepare(
+      `SELECT thread_id FROM homes JOIN threads USING (thread_id)
+       WHERE channel_id IS NULL AND is_made = 1 AND status NOT IN ('killed', 'lost')
+       ORDER BY created_at, thread_id LIMIT ${MAX_HOMELESS}`,
+    );
+    this.#want = db.prepare("INSERT INTO homes (thread_id) VALUES (?) ON CONFLICT DO NOTHING");
+    this.#setAfter = db.prepare("UPDATE homes SET after = ? WHERE thread_id = ?");
+    this.#setChannel = db.prepare("UPDATE homes SET channel_id = ? WHERE thread_id = ?");
+  }
+
+  /** Undefined: it needs none, its own id is its Discord thread's, or nobody wants it in Discord. */
+  find(threadId: string): Home | undefined {
+    const row = this.#find.get(threadId);
+    return row === undefined ? undefined : rowSchema.parse(row);
+  }
+
+  /** The thread whose Discord thread this is. */
+  findThread(channelId: string): string | undefined {
+    const row = this.#findThread.get(channelId);
+    return row === undefined ? undefined : idSchema.parse(row);
+  }
+
+  /** Open threads that want a Discord thread, the oldest first. */
+  listHomeless(): string[] {
+    return this.#homeless.all().map((row) => idSchema.parse(row));
+  }
+
+  want(threadId: string): void {
+    this.#want.run(threadId);
+  }
+
+  /** A thread that wants one is made now. */
+  tellHomeless(): void {
+    this.#onHomeless();
+  }
+
+  setAfter(threadId: string, after: string): void {
+    this.#setAfter.run(after, threadId);
+  }
+
+  setChannel(threadId: string, channelId: string): void {
+    this.#setChannel.run(channelId, threadId);
+  }
+}
