@@ -11,6 +11,7 @@ import { build } from "esbuild";
 import { type IPty, spawn as spawnPty } from "node-pty";
 import type { Streams } from "../../cli/context.ts";
 import { runCli } from "../../cli/program.ts";
+import { TerminalWriter } from "../../vm/tmux/terminal-writer.ts";
 import { RUN_VARIABLE, runId } from "./folders.ts";
 import type { TestSidecar } from "./sidecar.ts";
 import { until } from "./wait.ts";
@@ -125,6 +126,7 @@ export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
       cwd,
       env: { ...env, ...more },
     });
+    new TerminalWriter(pty);
     let shown = "";
     let code: number | undefined;
     pty.onData((data) => {

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type IPty, spawn } from "node-pty";
 import { pause, withDeadline } from "../../shared/lifecycle.ts";
+import { TerminalWriter } from "./terminal-writer.ts";
 
 export interface AttachOptions {
   /** Holds tmux's socket. */
@@ -45,6 +46,7 @@ const KERNEL_BYTES = 68 * 1024;
 export class AttachedClient {
   readonly #options: AttachOptions;
   readonly #pty: IPty;
+  readonly #writer: TerminalWriter;
   /** Until tmux has made the terminal raw, keys would be lost or mean something else: a C-c would end the client. */
   #typedBefore: Buffer[] | undefined = [];
   #writtenBytes = 0;
@@ -62,6 +64,7 @@ export class AttachedClient {
     this.#pty.onData((data: unknown) => {
       if (Buffer.isBuffer(data)) this.#receive(data);
     });
+    this.#writer = new TerminalWriter(this.#pty);
     this.#pty.onExit(() => {
       this.#isOver = true;
       clearTimeout(this.#killTimer);
@@ -153,7 +156,7 @@ export class AttachedClient {
   }
 
   #countWaiting(): number {
-    return this.#isOver ? 0 : sumLengths(this.#typedBefore ?? []) + countUnwritten(this.#pty);
+    return this.#isOver ? 0 : sumLengths(this.#typedBefore ?? []) + this.#writer.waitingBytes;
   }
 }
 
@@ -184,14 +187,4 @@ async function untilEmpty(count: () => number): Promise<number> {
 
 function sumLengths(buffers: readonly Buffer[]): number {
   return buffers.reduce((sum, { length }) => sum + length, 0);
-}
-
-/** What node-pty has not written yet. It tells nobody, so this looks into its queue. */
-function countUnwritten(pty: IPty): number {
-  const stream: unknown = Reflect.get(pty, "_writeStream");
-  const queue: unknown = Reflect.get(Object(stream), "_writeQueue");
-  if (!Array.isArray(queue)) throw new Error("node-pty keeps its queue elsewhere now");
-  return queue.reduce((sum: number, task: { buffer: Buffer; offset: number }) => {
-    return sum + task.buffer.length - task.offset;
-  }, 0);
 }

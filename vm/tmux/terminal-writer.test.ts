@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { spawn } from "node-pty";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { RUN_VARIABLE, runId } from "../../test/support/folders.ts";
+import { until } from "../../test/support/wait.ts";
+import { TerminalWriter } from "./terminal-writer.ts";
+
+const env = { PATH: process.env["PATH"] ?? "", [RUN_VARIABLE]: runId() };
+
+/** A terminal in which a shell command runs; it says `ready` once it takes what is typed. */
+async function open(command: string) {
+  const pty = spawn("sh", ["-c", `stty raw -echo; echo ready; ${command}`], { env });
+  const writer = new TerminalWriter(pty);
+  let shown = "";
+  let isOver = false;
+  pty.onData((data) => {
+    shown += data;
+  });
+  pty.onExit(() => {
+    isOver = true;
+  });
+  onTestFinished(async () => {
+    pty.kill("SIGKILL");
+    await until("its end", () => isOver);
+  });
+  await until("the program", () => shown.includes("ready"));
+  return { pty, writer, shown: () => shown, isOver: () => isOver };
+}
+
+test("all that is written arrives in order, also what a full terminal takes later", async () => {
+  const bytes = 300_000;
+  const { pty, writer, shown } = await open(`head -c ${bytes} | sha256sum`);
+  const text = Array.from({ length: bytes }, (_, i) => String.fromCharCode(97 + ((i * i) % 26))).join("");
+  for (let i = 0; i < bytes; i += 1_000) pty.write(text.slice(i, i + 1_000));
+  expect(writer.waitingBytes).toBeGreaterThan(0);
+  const wanted = createHash("sha256").update(text).digest("hex");
+  await until("all of it", () => shown().includes(wanted));
+  expect(writer.waitingBytes).toBe(0);
+});
+
+test("nothing is written any more into a terminal that is closed", async () => {
+  const said = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  onTestFinished(() => said.mockRestore());
+  const { pty, writer, isOver } = await open("exec sleep 1000");
+  pty.write("x".repeat(1024 * 1024)); // more than the kernel takes
+  expect(writer.waitingBytes).toBeGreaterThan(0);
+  pty.kill("SIGKILL");
+  await until("its end", isOver);
+  expect(writer.waitingBytes).toBe(0);
+  expect(said).not.toHaveBeenCalled();
+});
