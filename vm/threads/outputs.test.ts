@@ -2,6 +2,8 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
+import { emptyFold } from "../../shared/agent/fold.ts";
+import { AppError } from "../../shared/errors.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { openStore } from "../store/store.ts";
 import { LogWatch } from "../streams/log-watch.ts";
@@ -46,4 +48,55 @@ test("a process that ends while its log is read is called ended only with all of
   const { output, ...reply } = await reading;
   expect(reply).toMatchObject({ processRunning: false, status: "exited", exitCode: 3, more: false });
   expect(output.slice(before.length)).toBe("its last words");
+});
+
+test("of many threads one that is removed while they are read is left out, and the others are answered", async () => {
+  const folder = makeFolder();
+  const files = new ThreadFiles(folder.path);
+  const logWatch = new LogWatch(join(folder.path, "logs"), pino({ level: "silent" }));
+  const store = openStore(":memory:");
+  onTestFinished(() => {
+    logWatch.close();
+    store.close();
+    folder.remove();
+  });
+  const described = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
+  const made = { createdBy: "1", createdAt: 5, agentSession: null, ...described };
+  for (const threadId of ["a", "b"]) store.threads.insert({ threadId, type: "terminal", ...made });
+  for (const [i, threadId] of ["c", "d"].entries()) {
+    store.threads.insert({ threadId, type: "agent", ...made });
+    store.agents.insert({ threadId, number: i + 1, status: "idle", fold: emptyFold() });
+  }
+  // Retention comes in between.
+  const gone = (threadId: string) => new AppError("not_found", `There is no thread ${threadId}.`);
+  const kinds = { terminal: { describe: () => NO_AGENT } } as unknown as ThreadsOptions["kinds"];
+  class Threads2 extends Threads {
+    override get(threadId: string) {
+      if (threadId === "b") throw gone(threadId);
+      return super.get(threadId);
+    }
+  }
+  const threads = new Threads2({ store, files, kinds } as ThreadsOptions);
+  const agents = {
+    readTranscript: async (threadId: string) => {
+      if (threadId === "d") throw gone(threadId);
+      return {
+        lines: "",
+        start: 0,
+        offset: 0,
+        more: false,
+        end: 0,
+        status: "idle",
+        problem: null,
+        live: null,
+      };
+    },
+  };
+  const outputs = new Outputs({ store, files, threads, logWatch, agents } as unknown as OutputsOptions);
+  for (const threadId of ["a", "b"]) writeFileSync(files.logs.path(threadId), "hello");
+  const reply = await outputs.readMany(
+    { since: { a: 0, b: 0 }, transcripts: { c: 0, d: 0 }, limit: 1_024, waitMs: 0 },
+    new AbortController().signal,
+  );
+  expect([Object.keys(reply.threads), Object.keys(reply.transcripts)]).toEqual([["a"], ["c"]]);
 });

@@ -117,10 +117,11 @@ export class Outputs {
     const replies = await Promise.all(
       known.map(async ([threadId, since]) => {
         const range = { since, limit: Math.min(limit, share) };
-        return [threadId, await agents.readTranscript(threadId, range)] as const;
+        const reply = await agents.readTranscript(threadId, range).catch(ifGone);
+        return [threadId, reply] as const;
       }),
     );
-    return Object.fromEntries(replies);
+    return thoseThere(replies);
   }
 
   async #untilNews<T>(
@@ -154,13 +155,13 @@ export class Outputs {
       known.map(async ([threadId, position]) => {
         const range = { since: position, limit: Math.min(limit, share) };
         const reply = await this.#readOne(threadId, range).catch((error: unknown) => {
-          if (!(error instanceof AppError && error.code === "range")) throw error;
+          if (!(error instanceof AppError && error.code === "range")) return ifGone(error);
           throw new AppError("range", error.message.replace(/^since/, `since.${threadId}`));
         });
         return [threadId, reply] as const;
       }),
     );
-    return Object.fromEntries(replies);
+    return thoseThere(replies);
   }
 
   async #readOne(threadId: string, { since, limit }: Range): Promise<OutputReply> {
@@ -198,6 +199,17 @@ export class Outputs {
       rows: thread.rows,
     };
   }
+}
+
+/** A thread that was removed while it was read is one that is not there; the others are answered. */
+function ifGone(error: unknown): undefined {
+  if (!(error instanceof AppError && error.code === "not_found")) throw error;
+}
+
+function thoseThere<T>(replies: readonly (readonly [string, T | undefined])[]): Record<string, T> {
+  return Object.fromEntries(
+    replies.flatMap(([threadId, reply]) => (reply === undefined ? [] : [[threadId, reply]])),
+  );
 }
 
 /** As its kind tells it: an agent's own status, not that of its runner. */
