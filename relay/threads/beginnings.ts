@@ -125,8 +125,9 @@ export class Beginnings {
       await delivery.say("opening", { text: opening, buttons: [] });
     } catch (error) {
       await threads.drop(threadId);
-      if (isCreated) await endings.killQuietly(threadId);
-      await this.#removeDiscordThread(threadId);
+      if (isCreated) await this.#try(threadId, "end what had begun", () => endings.killQuietly(threadId));
+      // Also if that failed: what runs without a Discord thread is ended at the next start.
+      await this.#try(threadId, "remove its Discord thread", () => this.#removeDiscordThread(threadId));
       throw error;
     } finally {
       threads.setBusy(threadId, false);
@@ -135,6 +136,15 @@ export class Beginnings {
       log.warn({ threadId, err: error }, "could not add the person to their thread");
     });
     return threadId;
+  }
+
+  /** The person is told why the thread did not begin, not what went wrong after that. */
+  async #try(threadId: string, what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.log.error({ threadId, err: error }, `a thread did not begin; could not ${what}`);
+    }
   }
 
   async #removeDiscordThread(threadId: string): Promise<void> {
