@@ -155,9 +155,7 @@ export class ThreadDelivery<Reply> {
 
   /** A message was deleted: it is looked at again. If it was the newest page, it gets a successor. */
   noteDeleted(messageId: string): void {
-    const key = this.#ledger.findKey(messageId);
-    if (key === undefined) return;
-    this.#ledger.noteEdit(key, undefined);
+    this.#ledger.noteDeleted(messageId);
     this.#pump.wake(true);
   }
 
