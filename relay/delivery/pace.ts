@@ -1,4 +1,8 @@
-/** How fast one channel of Discord takes messages and edits: each has a limit of its own. Pure: times are parameters. */
+/**
+ * How fast one channel of Discord takes messages and edits: each has a limit of its own. Pure: times are parameters, in
+ * milliseconds since 1970. If the clock was set back, what was noted counts as done just now: nothing waits until the
+ * clock is there again.
+ */
 
 /** Discord lets a bot edit about once a second in a channel; a little slower is never refused. */
 const MIN_EDIT_INTERVAL_MS = 1_200;
@@ -17,17 +21,21 @@ export class Pace {
   }
 
   /** When the next message may be sent. */
-  nextSendAt(): number {
+  nextSendAt(now: number): number {
+    this.#sentAt = this.#sentAt.map((at) => Math.min(at, now));
     return this.#sentAt.length < SENDS ? 0 : (this.#sentAt[0] ?? 0) + SENDS_PER_MS;
   }
 
-  /** How many messages may be sent by then. */
-  room(at: number): number {
+  /** How many messages may be sent within `aheadMs`. */
+  room(now: number, aheadMs: number): number {
+    this.#sentAt = this.#sentAt.map((at) => Math.min(at, now));
+    const at = now + aheadMs;
     return SENDS - this.#sentAt.filter((sentAt) => sentAt + SENDS_PER_MS > at).length;
   }
 
   /** When the next message may be edited or deleted. @param isUrgent no later than Discord demands */
-  nextEditAt(isUrgent = false): number {
+  nextEditAt(now: number, isUrgent = false): number {
+    this.#lastEditAt = Math.min(this.#lastEditAt, now);
     const interval = isUrgent ? Math.min(this.#editIntervalMs, MIN_EDIT_INTERVAL_MS) : this.#editIntervalMs;
     return this.#lastEditAt === 0 ? 0 : this.#lastEditAt + interval;
   }

@@ -19,6 +19,8 @@ import { nextReceipt } from "./receipt-step.ts";
 const MAX_LIVE_AGE_MS = 50 * 60_000;
 /** What can be sent by then is as good as sent now. */
 const SOON_MS = 1_000;
+/** No page is held back for longer. */
+const LONGEST_WAIT_MS = 10_000;
 /** So many of the newest posts stay in the ledger: asked for again after a restart, they are not sent again. */
 const KEPT_POSTS = 20;
 
@@ -191,8 +193,8 @@ export class ThreadDelivery<Reply> {
 
   #next(): Step | undefined {
     const post = this.#posts.next((key) => this.#ledger.find(key) !== undefined);
-    if (post) return { at: this.#pace.nextSendAt(), run: () => this.#sendPost(post) };
     const { content, now } = this.#options;
+    if (post) return { at: this.#pace.nextSendAt(now()), run: () => this.#sendPost(post) };
     const pages = this.#pages();
     const { actions, delivered } = planPages({ pages, ...this.#view() });
     content.confirm(delivered);
@@ -211,7 +213,7 @@ export class ThreadDelivery<Reply> {
     content.settle();
     for (const notice of content.notices(now())) {
       if (!this.#ledger.find(notice.key)) {
-        return { at: this.#pace.nextSendAt(), run: () => this.#sendNotice(notice) };
+        return { at: this.#pace.nextSendAt(now()), run: () => this.#sendNotice(notice) };
       }
       content.told(notice, now());
     }
@@ -295,7 +297,7 @@ export class ThreadDelivery<Reply> {
 
   #pages(): readonly Page[] {
     const { content, now } = this.#options;
-    return content.pages(now(), this.#pace.room(now() + SOON_MS));
+    return content.pages(now(), this.#pace.room(now(), SOON_MS));
   }
 
   #view() {
@@ -306,9 +308,12 @@ export class ThreadDelivery<Reply> {
   }
 
   #timeOf(action: PageAction): number {
+    const now = this.#options.now();
     if (action.kind !== "send")
-      return this.#pace.nextEditAt(action.kind === "edit" && action.takesButtons === true);
-    return Math.max(this.#pace.nextSendAt(), action.page.notBefore);
+      return this.#pace.nextEditAt(now, action.kind === "edit" && action.takesButtons === true);
+    const { notBefore } = action.page;
+    // No page waits for so long: the clock was set back.
+    return Math.max(this.#pace.nextSendAt(now), notBefore > now + LONGEST_WAIT_MS ? 0 : notBefore);
   }
 
   #makeMark(): Kept | undefined {

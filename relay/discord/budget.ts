@@ -28,6 +28,7 @@ export interface BudgetOptions {
   requestsPerSecond?: number;
   /** For streams, of those: the difference is kept for people. */
   streamsPerSecond?: number;
+  /** In milliseconds, of a clock that nobody sets. */
   now?: () => number;
 }
 
@@ -42,7 +43,7 @@ const BUNCH = 2;
 export function createBudget({
   requestsPerSecond = 43,
   streamsPerSecond = 38,
-  now = Date.now,
+  now = () => performance.now(),
 }: BudgetOptions = {}): Budget {
   const start = (perSecond: number) => {
     const leave = pThrottle({ limit: BUNCH, interval: (BUNCH * 1_000) / perSecond, strict: true })(

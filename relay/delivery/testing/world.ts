@@ -109,9 +109,9 @@ export class World {
 
   /** {@link step} as a delivery does it: no faster than Discord takes it. */
   pacedStep(): boolean {
-    return this.step(this.pace.room(this.now + 1_000), (action) => {
-      if (action.kind !== "send") return this.pace.nextEditAt() > this.now;
-      return Math.max(this.pace.nextSendAt(), action.page.notBefore) > this.now;
+    return this.step(this.pace.room(this.now, 1_000), (action) => {
+      if (action.kind !== "send") return this.pace.nextEditAt(this.now) > this.now;
+      return Math.max(this.pace.nextSendAt(this.now), action.page.notBefore) > this.now;
     });
   }
 
