@@ -9,17 +9,20 @@ import { addAttach } from "./commands/attach.ts";
 import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
+import { addEvents } from "./commands/events.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
 import { addLs } from "./commands/ls.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
+import { addRun } from "./commands/run.ts";
 import { addScreen } from "./commands/screen.ts";
 import { addSend } from "./commands/send.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSteps } from "./commands/steps.ts";
 import { addTail } from "./commands/tail.ts";
+import { addWait } from "./commands/wait.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
 import { toJson } from "./output.ts";
@@ -34,6 +37,8 @@ const EXAMPLES = `Examples:
   threadmux new --agent shop -- "fix CI"  start a coding agent
   threadmux inbox                         which agents need you, and for what
   threadmux approve 12                    allow what agent #12 asks for
+  threadmux run --agent shop -- "why?"    print an agent's answer, and leave nothing open
+  threadmux wait 12                       until its turn has ended
 
 A thread is named by its id, an agent also by its number (12 or '#12'), or by its title; the start of an id or title is
 enough as long as that fits one thread; open ones go before ended ones.
@@ -109,6 +114,9 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addBranch(program, act);
   addControls(program, act);
   addChanges(program, act);
+  addRun(program, act);
+  addWait(program, act);
+  addEvents(program, act);
   return program;
 }
 

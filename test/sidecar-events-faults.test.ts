@@ -46,12 +46,14 @@ test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILL
       ...(i === 0 ? { waitFor: gate(kill) } : {}),
     }));
   const work = Array.from({ length: KILLS + 1 }, (_, kill) => rounds(kill)).flat();
-  await Promise.all(ids.map((id) => openAgent(spawned, id, script("go", ...work, { text: "done" }))));
+  for (const id of ids) await openAgent(spawned, id, script("go", ...work, { text: "done" }));
   const counts = () => readers.map(({ events, failure }) => failure ?? events.length);
   for (let kill = 0; kill < KILLS; kill++) {
     writeFileSync(gate(kill), "");
     const wanted = Number(counts()[0]) + THREADS * 8;
-    await untilValue("more events", counts, ([now]) => Number(now) > wanted, { timeoutMs: 60_000 });
+    await untilValue("more events", counts, ([now]) => Number(now) > wanted, {
+      timeoutMs: inFull(300_000, 60_000),
+    });
     await spawned.kill9();
     await spawned.start();
   }

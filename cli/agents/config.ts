@@ -1,8 +1,9 @@
 /** How an agent is to work, as `new` takes it from its options. */
 import { readFileSync } from "node:fs";
+import type { Command } from "commander";
 import type { CreateRequest } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
-import { LIMIT_OPTION_NAMES, type LimitOptions, limitChanges } from "./limits.ts";
+import { addLimitOptions, LIMIT_OPTION_NAMES, type LimitOptions, limitChanges } from "./limits.ts";
 
 export type AgentRequest = NonNullable<CreateRequest["agent"]>;
 
@@ -13,6 +14,24 @@ export interface AgentOptions extends LimitOptions {
   systemPrompt?: string;
   outputSchema?: string;
   single?: boolean;
+  tag?: string[];
+}
+
+/** The options of `new` and `run` that say how an agent is to work. */
+export function addAgentOptions(command: Command): Command {
+  command
+    .option("--model <name>", "of an agent: its model")
+    .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
+    .option("--system-prompt <text>", "of an agent: appended to its own")
+    .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
+    .option("--tag <tag>", "of an agent: a word to find its events by; may be given again", collect)
+    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
+  return addLimitOptions(command);
+}
+
+/** Takes an option that may be given again. */
+export function collect(value: string, before: string[] = []): string[] {
+  return [...before, value];
 }
 
 /** What the sidecar calls these options, in an error of its own. */
@@ -23,13 +42,14 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.systemPrompt": "--system-prompt",
   "agent.outputSchema": "--output-schema",
   "agent.mode": "--single",
+  "agent.tags": "--tag",
   "agent.limits": "--max-*",
   ...LIMIT_OPTION_NAMES,
 };
 
 /** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
 export function agentRequest(options: AgentOptions): AgentRequest | undefined {
-  const { engine, model, mode, systemPrompt, outputSchema, single } = options;
+  const { engine, model, mode, systemPrompt, outputSchema, single, tag } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
@@ -40,6 +60,7 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
     ...(outputSchema === undefined ? {} : { outputSchema: readSchema(outputSchema) }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     ...(single ? { mode: "single" as const } : {}),
+    ...(tag === undefined ? {} : { tags: tag }),
   };
   return Object.keys(request).length === 0 ? undefined : request;
 }

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { AGENT_OPTION_NAMES, type AgentOptions, agentRequest } from "../agents/config.ts";
-import { addLimitOptions } from "../agents/limits.ts";
+import { AGENT_OPTION_NAMES, type AgentOptions, addAgentOptions, agentRequest } from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
@@ -39,13 +38,8 @@ export function addNew(program: Command, act: Act): void {
     .option("--size <cols>x<rows>", "the terminal's size (80x24; with --attach, yours)")
     .option("--attach", "sit at it at once")
     .option("-f, --follow", "print its output until it ends, and exit with its exit code")
-    .option("--model <name>", "of an agent: its model")
-    .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
-    .option("--system-prompt <text>", "of an agent: appended to its own")
-    .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
-    .option("--single", "of an agent: it takes no message after its first turn")
-    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
-  addLimitOptions(command)
+    .option("--single", "of an agent: it takes no message after its first turn");
+  addAgentOptions(command)
     .addHelpText(
       "after",
       examples(
@@ -110,7 +104,8 @@ function sizeOf({ out }: Context, options: NewOptions): { cols?: number; rows?: 
   return { cols: within(out.columns, 20, 500), rows: within(out.rows, 5, 200) };
 }
 
-function checkRequest(request: CreateRequest): CreateRequest {
+/** @throws AppError `invalid_request` naming the options that are wrong. */
+export function checkRequest(request: CreateRequest): CreateRequest {
   refuseDiscordId(request.threadId);
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;

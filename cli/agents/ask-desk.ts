@@ -1,0 +1,121 @@
+/** Answers what an agent asks: by whoever sits at this terminal, or, if nobody does, by refusing it. */
+import { createInterface } from "node:readline/promises";
+import type { AskReply } from "../../shared/agent/api.ts";
+import { cleanLine } from "../../shared/clean-text.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Context } from "../context.ts";
+import { userSource } from "../user.ts";
+import { askLines, MAX_DETAIL_LINES } from "./ask-text.ts";
+import { approval, type Decision, denial, reply } from "./choose-ask.ts";
+
+const NOBODY = "Nobody is there to decide: this runs in a script.";
+
+export class AskDesk {
+  readonly #context: Context;
+  readonly #client: SidecarClient;
+  readonly #threadId: string;
+  /** The question that stands in the terminal. */
+  #open: { requestId: string; leave: AbortController } | undefined;
+
+  constructor(context: Context, client: SidecarClient, threadId: string) {
+    this.#context = context;
+    this.#client = client;
+    this.#threadId = threadId;
+  }
+
+  /** @param asks all that are open now */
+  async see(asks: readonly AskReply[]): Promise<void> {
+    if (!this.#hasPerson) {
+      for (const ask of asks) await this.#answer(ask, refusalOf(ask));
+      return;
+    }
+    if (this.#open && !asks.some(({ requestId }) => requestId === this.#open?.requestId)) this.close();
+    const [next] = asks;
+    if (!next || this.#open) return;
+    const open = { requestId: next.requestId, leave: new AbortController() };
+    this.#open = open;
+    void this.#ask(next, open.leave.signal).finally(() => {
+      if (this.#open === open) this.#open = undefined;
+    });
+  }
+
+  /** Takes back the question that stands in the terminal. */
+  close(): void {
+    this.#open?.leave.abort();
+    this.#open = undefined;
+  }
+
+  get #hasPerson(): boolean {
+    const { streams, err, isJson } = this.#context;
+    return streams.stdin.isTTY === true && err.isTty && !isJson;
+  }
+
+  async #ask(ask: AskReply, signal: AbortSignal): Promise<void> {
+    const { err, streams } = this.#context;
+    const options = { thread: this.#threadId, maxLines: MAX_DETAIL_LINES, isOneOfMany: false };
+    const lines = askLines(ask, options).filter((line) => !line.startsWith("  → "));
+    for (const line of ["", ...lines]) await err.line(line);
+    const reader = createInterface({ input: streams.stdin, output: streams.stderr });
+    // Ctrl-C is not this question's affair.
+    reader.on("SIGINT", () => process.emit("SIGINT"));
+    try {
+      for (;;) {
+        const decision = this.#read(ask, await reader.question(promptOf(ask), { signal }));
+        if (typeof decision !== "string") return await this.#answer(ask, decision);
+        await err.line(decision);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      await err.line("\nthat is not asked any more");
+    } finally {
+      reader.close();
+    }
+  }
+
+  /** @returns what is wrong with it as a sentence. */
+  #read(ask: AskReply, typed: string): Decision | string {
+    const by = userSource();
+    const words = typed.trim();
+    try {
+      if (ask.request.type === "elicitation_request") {
+        const many = ask.request.questions.length > 1;
+        return reply(ask, { words: many ? words.split(/\s*;\s*/) : [words], isText: false, by });
+      }
+      if (/^(y|yes)$/i.test(words)) return approval(ask, { always: false, by });
+      if (/^(a|always)$/i.test(words)) return approval(ask, { always: true, by });
+      if (/^(n|no)$/i.test(words)) return denial(ask, { because: undefined, by });
+      return words === "" ? "y, a or n, or why not" : denial(ask, { because: words, by });
+    } catch (error) {
+      if (error instanceof AppError) return error.message;
+      throw error;
+    }
+  }
+
+  async #answer(ask: AskReply, { answer, said }: Decision): Promise<void> {
+    const { err, isJson } = this.#context;
+    try {
+      await this.#client.answerAsk(this.#threadId, ask.requestId, answer);
+      if (!isJson) await err.line(`${cleanLine(ask.title)}: ${said}`);
+    } catch (error) {
+      const isOver =
+        error instanceof AppError &&
+        ["already_answered", "ask_ended", "thread_ended", "unavailable"].includes(error.code);
+      if (!isOver) throw error; // if no sidecar answered, the ask is seen again
+    }
+  }
+}
+
+function refusalOf(ask: AskReply): Decision {
+  const isReasoned = ask.request.type === "permission_request" && !ask.request.limit && !ask.request.trust;
+  return denial(ask, { because: isReasoned ? NOBODY : undefined, by: userSource() });
+}
+
+function promptOf({ request }: AskReply): string {
+  if (request.type === "elicitation_request") {
+    return request.questions.length > 1 ? "answers, with ; between: " : "answer: ";
+  }
+  const kinds = new Set(request.options.map(({ kind }) => kind));
+  const always = kinds.has("allow_always") && kinds.has("allow_once") ? ", a = always in this thread" : "";
+  return `y = yes${always}, n = no, or why not: `;
+}

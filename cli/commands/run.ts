@@ -1,0 +1,216 @@
+/** An agent's work as a command: it is given a task, its answer is printed, and nothing is left open. */
+import type { Command } from "commander";
+import type { CreateRequest } from "../../shared/api.ts";
+import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import { AskDesk } from "../agents/ask-desk.ts";
+import { type AgentOptions, addAgentOptions, agentRequest } from "../agents/config.ts";
+import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
+import { TranscriptText } from "../agents/transcript-text.ts";
+import { TurnOutcome } from "../agents/turn-outcome.ts";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { makeId } from "../new-id.ts";
+import { Patience } from "../patience.ts";
+import { readMessage } from "../stdin.ts";
+import { userName, userSource } from "../user.ts";
+import { checkRequest } from "./new.ts";
+
+/** How long an interrupted turn may take to end before its thread is ended under it. */
+const GRACE_MS = 5_000;
+const LONGEST_WAIT_MS = 2_000;
+
+interface RunOptions extends AgentOptions {
+  agent?: boolean;
+  title?: string;
+  verbose?: boolean;
+}
+
+export function addRun(program: Command, act: Act): void {
+  const command = program
+    .command("run")
+    .summary("let an agent do a task, print its answer, and end its thread")
+    .description(
+      "let an agent do a task in a directory below REPOS_DIR, print its answer, end its thread, and exit with 0 if its turn ended well. What it asks, you are asked; if standard input is no terminal, it is refused.",
+    )
+    .argument("<dir>", "the directory")
+    .argument("<prompt...>", "the task, after --; - reads standard input")
+    .requiredOption("-a, --agent", "a coding agent (for a shell's command: new --follow)")
+    .option("--title <text>", "what people call the thread (otherwise the directory and the task)")
+    .option("-v, --verbose", "show it at work, on standard error");
+  addAgentOptions(command)
+    .addHelpText(
+      "after",
+      `${examples(
+        'threadmux run --agent shop -- "which tests are slow?"',
+        "npm test 2>&1 | threadmux run --agent shop --mode acceptEdits -- -",
+        "threadmux run --agent shop --json -- 'sum up the last commit' | jq -r .answer",
+        "threadmux run --agent shop --output-schema bugs.json -- 'list the bugs' | jq",
+      )}
+
+It waits for a place if too many threads are open. Ctrl-C interrupts the agent and ends its thread; once more, and it
+leaves at once.`,
+    )
+    .action((dir: string, words: string[], options: RunOptions, command: Command) =>
+      act(command, (context) => run(context, dir, words, options)),
+    );
+}
+
+async function run(context: Context, dir: string, words: string[], options: RunOptions): Promise<number> {
+  const isInput = words.length === 1 && words[0] === "-";
+  const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
+  const agent = agentRequest(options);
+  const request = checkRequest({
+    threadId: makeId(dir),
+    type: "agent",
+    dir,
+    command: prompt,
+    createdBy: userName(),
+    ...(agent ? { agent } : {}),
+    ...(options.title === undefined ? {} : { title: options.title }),
+  });
+  const client = context.client();
+  const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
+  const leave = new Leave(client, request.threadId);
+  try {
+    await create(context, client, request, { patience, signal: leave.signal });
+    if (leave.signal.aborted) return leave.exitCode;
+    const code = await follow(context, client, request.threadId, options.verbose === true);
+    return leave.signal.aborted ? leave.exitCode : code;
+  } finally {
+    // Also if its creation was not answered: it may be there.
+    await patience.call(() => endThread(client, request.threadId));
+    leave.end();
+  }
+}
+
+/** Waits for a place. What was sent again after a lost answer may be there already: the id is nobody else's. */
+async function create(
+  { note }: Context,
+  client: SidecarClient,
+  request: CreateRequest,
+  { patience, signal }: { patience: Patience; signal: AbortSignal },
+): Promise<void> {
+  let hasAsked = false;
+  for (let waitMs = 200; !signal.aborted; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
+    try {
+      await patience.call(() => client.createThread(request), signal);
+      return;
+    } catch (error) {
+      if (!(error instanceof AppError) || signal.aborted) throw error;
+      if (error.code === "thread_exists") return;
+      if (error.code !== "max_threads") throw error;
+      if (!hasAsked) await note(`threadmux: ${cleanLine(error.message)} Waiting for a place.`);
+      hasAsked = true;
+    }
+    await pause(waitMs * (0.5 + Math.random()), signal); // many that wait do not ask at once
+  }
+}
+
+async function follow(
+  context: Context,
+  client: SidecarClient,
+  threadId: string,
+  isVerbose: boolean,
+): Promise<number> {
+  const outcome = new TurnOutcome();
+  const desk = new AskDesk(context, client, threadId);
+  const shown = new TranscriptText(threadId);
+  const onSilence = () => context.note("threadmux: the sidecar does not answer; waiting for it");
+  const patience = new Patience(onSilence);
+  let last: TranscriptPart | undefined;
+  try {
+    for await (const part of followTranscript(client, threadId, 0, onSilence)) {
+      last = part;
+      for (const { event } of part.lines) {
+        if (!event) continue;
+        outcome.add(event);
+        const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
+        if (isVerbose && !isAsk) for (const line of shown.add(event)) await context.err.line(line);
+      }
+      await desk.see(part.status === "waiting" ? await patience.call(() => client.listAsks(threadId)) : []);
+    }
+  } finally {
+    desk.close();
+  }
+  return print(context, threadId, outcome, last);
+}
+
+async function print(
+  { out, err, isJson }: Context,
+  threadId: string,
+  outcome: TurnOutcome,
+  last: TranscriptPart | undefined,
+): Promise<number> {
+  const { answer, end } = outcome;
+  const { status = "failed", problem = null } = last ?? {};
+  const isWell = outcome.isWell && status === "idle";
+  if (isJson) {
+    const { stopReason = null, error = problem, result = null, durationMs, usage, cost } = end ?? {};
+    await out.json({ threadId, status, stopReason, error, answer, result, durationMs, usage, cost });
+    return isWell ? EXIT.ok : EXIT.failure;
+  }
+  if (end?.result !== undefined) await out.json(end.result);
+  else if (answer !== "") await out.line(cleanLines(answer.replace(/\n+$/, "")));
+  if (!isWell) {
+    const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
+    await err.line(`threadmux: ${cleanLine(why)}`);
+  }
+  return isWell ? EXIT.ok : EXIT.failure;
+}
+
+/** @throws AppError `unavailable` */
+async function endThread(client: SidecarClient, threadId: string): Promise<void> {
+  try {
+    await client.killThread(threadId);
+  } catch (error) {
+    const isOver = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
+    if (!isOver) throw error;
+  }
+}
+
+const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** The first signal interrupts the turn, and ends the thread if that takes too long; the second ends us at once. */
+class Leave {
+  readonly #client: SidecarClient;
+  readonly #threadId: string;
+  readonly #controller = new AbortController();
+  readonly #handlers = Object.entries(SIGNALS).map(
+    ([name, code]) => [name, () => void this.#leave(code)] as const,
+  );
+  readonly #over = new AbortController();
+  exitCode: number = EXIT.ok;
+
+  constructor(client: SidecarClient, threadId: string) {
+    this.#client = client;
+    this.#threadId = threadId;
+    for (const [name, handler] of this.#handlers) process.on(name, handler);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The thread has ended. */
+  end(): void {
+    this.#over.abort();
+    for (const [name, handler] of this.#handlers) process.off(name, handler);
+  }
+
+  async #leave(code: number): Promise<void> {
+    if (this.signal.aborted) process.exit(code);
+    this.exitCode = code;
+    this.#controller.abort();
+    try {
+      await this.#client.controlAgent(this.#threadId, { control: "interrupt", by: userSource() });
+      await pause(GRACE_MS, this.#over.signal);
+      if (!this.#over.signal.aborted) await endThread(this.#client, this.#threadId);
+    } catch {
+      // There is no such thread yet, or no sidecar: whoever waits for it ends it.
+    }
+  }
+}

@@ -1,0 +1,198 @@
+/** `threadmux run`, `wait` and `events`: agents for scripts. */
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
+import { buildCli, type Cli } from "./support/cli.ts";
+import { inFull } from "./support/faults.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { openTerminal } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const PLACES = 5;
+const RUNS = inFull(100, 8);
+
+let sidecar: TestSidecar;
+let cli: Cli;
+
+beforeAll(async () => {
+  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxThreads: PLACES });
+  mkdirSync(join(sidecar.reposDir, "shop"));
+  cli = await buildCli(sidecar);
+});
+afterEach(async () => {
+  for (const { threadId } of await sidecar.client.listThreads()) await sidecar.client.killThread(threadId);
+});
+afterAll(() => sidecar?.close());
+
+const bash = (command: string) => ({ name: "Bash", input: { command, description: "d" } });
+const task = (prompt: string, ...more: string[]) => ["run", "--agent", "shop", ...more, "--", prompt];
+const open = async () => (await sidecar.client.listThreads()).map(({ threadId }) => threadId);
+
+test("an answer is printed, and nothing is left open", async () => {
+  const words = script(
+    "go",
+    { text: "first", tools: [bash("true")] },
+    { text: "the answer\nis 42\u001b[2J" },
+  );
+  expect(await cli.call(task(words))).toEqual({
+    code: 0,
+    stdout: "the answer\nis 42\ufffd[2J\n",
+    stderr: "",
+  });
+  expect(await open()).toEqual([]);
+  const json = await cli.call(["--json", ...task(script("go", { text: "short" }))]);
+  expect(json.code).toBe(0);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    threadId: expect.stringMatching(/^shop-/),
+    status: "idle",
+    stopReason: "end_turn",
+    answer: "short",
+    error: null,
+  });
+});
+
+test("a turn that fails is told, in its words and by the exit code", async () => {
+  const failing = script("go", { error: { status: 400, message: "no such model" } });
+  const { code, stdout, stderr } = await cli.call(task(failing));
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("no such model");
+  expect((await cli.call(["run", "--agent", "nowhere", "--", "x"])).code).toBe(2);
+  expect((await cli.call(["run", "shop", "--", "x"])).stderr).toContain("--agent");
+  expect(await open()).toEqual([]);
+});
+
+test("without a person what it asks is refused, and it is told why", async () => {
+  const asking = script(
+    "go",
+    { tools: [{ name: "Write", input: { file_path: "f", content: "x" } }] },
+    { text: "so be it" },
+  );
+  const { code, stdout, stderr } = await cli.call(task(asking));
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "so be it\n" });
+  expect(stderr).toContain("Deny");
+});
+
+test("at a terminal a person is asked; somebody else's answer takes the question back", async () => {
+  const write = (name: string) => ({ tools: [{ name: "Write", input: { file_path: name, content: "x" } }] });
+  const terminal = cli.terminal(
+    task(script("go", write("one"), write("two"), write("three"), { text: "done" })),
+  );
+  await terminal.untilShown("n = no, or why not:");
+  terminal.pty.write("y\r");
+  await until("the next ask", () => terminal.shown().split("why not:").length === 3);
+  terminal.pty.write("not on a Friday\r");
+  await until("the last ask", () => terminal.shown().split("why not:").length === 4);
+  const [ask] = await sidecar.client.listAsks();
+  if (ask?.request.type !== "permission_request") throw new Error("nothing is asked");
+  const [option] = ask.request.options;
+  await sidecar.client.answerAsk(ask.threadId, ask.requestId, {
+    optionId: option?.optionId ?? "",
+    by: "api:x",
+  });
+  await terminal.untilShown("not asked any more");
+  expect(await terminal.end()).toBe(0);
+  expect(terminal.shown()).toContain("done");
+  expect(await open()).toEqual([]);
+});
+
+test("Ctrl-C interrupts it and ends its thread", async () => {
+  const child = cli.start(task(script("go", { tools: [bash("sleep 600")] })));
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  await until("it to work", async () =>
+    (await sidecar.client.listThreads()).some(({ doing }) => doing?.includes("sleep")),
+  );
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  expect(await open()).toEqual([]);
+});
+
+test(`${RUNS} at once over ${PLACES} places: all end, with the right codes, and no thread is open`, {
+  timeout: inFull(900_000, 120_000),
+}, async () => {
+  const results = await Promise.all(
+    Array.from({ length: RUNS }, (_, i) => {
+      const isWell = i % 4 !== 0;
+      const words = isWell ? { text: `answer ${i}` } : { error: { status: 400, message: `fault ${i}` } };
+      return cli.run(task(script("go", words))).then((result) => ({ i, isWell, ...result }));
+    }),
+  );
+  for (const { i, isWell, code, stdout, stderr } of results) {
+    expect([code, stdout], stderr).toEqual(isWell ? [0, `answer ${i}\n`] : [1, ""]);
+    if (!isWell) expect(stderr).toContain(`fault ${i}`);
+  }
+  expect(await open()).toEqual([]);
+});
+
+test("wait: for a turn, a question and an end", async () => {
+  await openAgent(sidecar, "slow", script("go", { text: "so", delayMs: 500 }));
+  expect((await cli.call(["wait", "slow"])).code).toBe(0);
+  expect((await cli.call(["wait", "slow", "--for", "ask"])).code).toBe(1);
+  const write = { name: "Write", input: { file_path: "f", content: "x" } };
+  await sidecar.client.sendInput("slow", { text: script("ask", { tools: [write] }, { text: "done" }) });
+  const asked = await cli.call(["wait", "slow", "--for", "ask"]);
+  expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining("f")]);
+  const over = cli.call(["wait", "slow", "--for", "end"]);
+  await sidecar.client.killThread("slow");
+  expect((await over).code).toBe(0);
+  expect((await cli.call(["wait", "slow"])).code).toBe(1);
+  await openTerminal(sidecar.client, "shell", "sleep 0.3; exit 7");
+  expect((await cli.call(["wait", "shell"])).code).toBe(7);
+  expect((await cli.call(["wait", "shell", "--for", "turn"])).stderr).toContain("is for agents");
+  expect((await cli.call(["wait", "shell", "--for", "ever"])).code).toBe(2);
+});
+
+test("the example for a failed build works as it is pasted", async () => {
+  const text = readFileSync(new URL("../docs/ci.md", import.meta.url), "utf8");
+  const [, example = ""] = /^```sh\n(.*?)^```/ms.exec(text) ?? [];
+  const bin = join(sidecar.folders.home, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "threadmux"), `#!/bin/sh\nexec ${process.execPath} ${cli.file} "$@"\n`, {
+    mode: 0o755,
+  });
+  const env = {
+    ...cli.env,
+    PATH: `${bin}:${cli.env["PATH"]}`,
+    BRANCH: script("main", { text: "It is mended." }),
+  };
+  const said = await promisify(execFile)("bash", ["-c", example], { env, cwd: sidecar.folders.home });
+  expect(said.stdout).toContain("an agent looks into it");
+  expect(said.stdout).toContain("2 tests failed");
+  expect(said.stdout).toContain("It is mended.");
+});
+
+test("events: a line each, as text and as JSON", async () => {
+  await openAgent(sidecar, "told", script("go", { text: "hello" }));
+  await untilStatus(sidecar, "told", "idle");
+  const read = async (...args: string[]) => {
+    const child = cli.start(args);
+    let text = "";
+    child.stdout?.on("data", (piece: Buffer) => (text += piece.toString()));
+    await until("its words", () => text.includes("end_turn") && text.endsWith("\n"));
+    child.kill("SIGINT");
+    return text.trimEnd().split("\n");
+  };
+  const [text, json] = await Promise.all([
+    read("events", "--follow", "--since", "0", "--thread", "told"),
+    read(
+      "--json",
+      "events",
+      "--since",
+      "0",
+      "--thread",
+      "told",
+      "--type",
+      "agent_message",
+      "--type",
+      "turn_end",
+    ),
+  ]);
+  expect(text[0]).toMatch(/^\d+\ttold\tthread_created\t/);
+  expect(text.filter((line) => line.includes("\tagent_message\thello"))).toHaveLength(1);
+  expect(json.map((line) => JSON.parse(line).type)).toEqual(["agent_message", "turn_end"]);
+  expect((await cli.call(["events", "--since", "x"])).stderr).toContain("--since");
+});
