@@ -1,4 +1,5 @@
 /** Sees to it that no program keeps tmux from all other threads: it makes the terminal small that costs too much. */
+import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -26,6 +27,9 @@ const ENOUGH_HOLD_MS = 300;
 const DEAR_US_PER_BYTE = 15;
 /** While tmux is held up, what a program prints reaches its log seconds later. */
 const LATELY_MS = 5_000;
+/** So often, and for so long at most, the logs of large terminals are looked at once tmux is held up. */
+const SEARCH_MS = 50;
+const MAX_SEARCH_MS = 2_000;
 /** Of a log's end, to see what a program prints. */
 const LOOK_BYTES = 4_096;
 /** What is dear is short: so many escapes are in it at the least. */
@@ -67,7 +71,7 @@ export class Watchdog {
       0,
     );
     if (heldMs * 1_000 < bytes * DEAR_US_PER_BYTE) return;
-    const dearest = await this.#findDearest(running.filter(isLarge));
+    const dearest = await this.#awaitDearest(running.filter(isLarge));
     if (!dearest) return;
     const { threadId, cols, rows } = dearest;
     await threads.holdSmall(threadId);
@@ -97,6 +101,18 @@ export class Watchdog {
   #endsOf(threads: readonly StoredThread[]): number[] {
     const { logs } = this.#options.files;
     return threads.map(({ threadId, logBase }) => logBase + sizeOfLog(logs.path(threadId)).end);
+  }
+
+  /**
+   * tmux passes on what a program prints when it has drawn it: the log of one that has just begun to fill its screen
+   * says so some 800 ms of the server's CPU time later.
+   */
+  async #awaitDearest(threads: readonly StoredThread[]): Promise<StoredThread | undefined> {
+    for (const untilMs = performance.now() + MAX_SEARCH_MS; ; ) {
+      const dearest = await this.#findDearest(threads);
+      if (dearest || performance.now() > untilMs) return dearest;
+      await pause(SEARCH_MS);
+    }
   }
 
   /** Of those that printed lately, one at a time: the one with the most cells to draw for what it prints. */
