@@ -16,6 +16,7 @@ import { EngineLife } from "./engine-life.ts";
 import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
 import { Board } from "./others/board.ts";
 import { OthersWatch } from "./others/watch.ts";
+import { PlaceKeeper } from "./places/place-keeper.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -48,6 +49,7 @@ export class Runner {
   readonly #locks: LockKeeper;
   readonly #board: Board;
   readonly #others: OthersWatch;
+  readonly #places: PlaceKeeper;
   #diskMs = 0;
 
   constructor(options: RunnerOptions) {
@@ -61,6 +63,7 @@ export class Runner {
     this.#locks = new LockKeeper(options, this.#thread);
     this.#board = new Board(options);
     this.#others = new OthersWatch(options, this.#board);
+    this.#places = new PlaceKeeper(options, this.#thread, onChange);
     this.#daySpend = findDaySpend(env, config.threadId);
   }
 
@@ -89,13 +92,12 @@ export class Runner {
       this.#checkDisk();
       this.#life.seat?.lookAtCalls(Date.now());
       this.#locks.look(this.#life.seat, Date.now());
-      const actions = decide(
-        this.#fold,
-        this.#life.seat,
-        this.#options.config,
-        Date.now(),
-        this.#daySpend?.settle(this.#fold, new Date()),
-      );
+      const day = this.#daySpend?.settle(this.#fold, new Date());
+      this.#places.look(this.#life.seat, Date.now(), day);
+      const actions = decide(this.#fold, this.#life.seat, this.#options.config, Date.now(), {
+        day,
+        isQueued: this.#places.isQueued,
+      });
       for (const action of actions) {
         if (action.do !== "exit") await this.#act(action);
         else if (!isNew) return await this.#close(); // there may be more lines than one look gives
@@ -212,6 +214,7 @@ export class Runner {
     if (this.#fold.isKilled) await killMarked(this.#options.folder);
     this.#locks.close();
     this.#board.close();
+    this.#places.close();
     this.#waker.close();
     this.#thread.close();
   }

@@ -10,6 +10,8 @@ import {
   ENGINE_FOLDER_MARKER,
   ENGINE_MARKER,
   LOCK_FOLDER,
+  PLACES_FOLDER,
+  PLACES_MAX,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
@@ -24,6 +26,8 @@ import type { ProcessPlan } from "./process/engine-process.ts";
 const RUNNERS_OWN = [
   RUNNER_MARKER,
   LOCK_FOLDER,
+  PLACES_FOLDER,
+  PLACES_MAX,
   TRUST_FOLDER,
   SPEND_FOLDER,
   SPEND_CAP,

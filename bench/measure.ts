@@ -30,7 +30,7 @@ export async function withSidecar<T>(
   env: Record<string, string>,
   work: (measured: Measured) => Promise<T>,
 ): Promise<T> {
-  const sidecar = await spawnSidecar({ LOG_LEVEL: "info", MAX_THREADS: "50", ...env });
+  const sidecar = await spawnSidecar({ LOG_LEVEL: "info", MAX_THREADS: "50", MAX_AGENTS: "50", ...env });
   const { client, url, token, folders } = sidecar;
   try {
     return await work({

@@ -47,6 +47,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "too_large":
     case "range":
     case "max_threads":
+    case "too_many_agents":
     case "rate_limited":
       return EXIT.refused;
     case "unavailable":

@@ -18,6 +18,7 @@ export const ERROR_STATUS = {
   too_large: 413,
   range: 416,
   max_threads: 429,
+  too_many_agents: 429,
   rate_limited: 429,
   internal: 500,
   unavailable: 503,

@@ -38,7 +38,15 @@ export const ROUTES: readonly Route[] = [
     body: createRequestSchema,
     status: 201,
     reply: createReplySchema,
-    errors: ["invalid_directory", "unsupported", "not_found", "thread_exists", "max_threads", "unavailable"],
+    errors: [
+      "invalid_directory",
+      "unsupported",
+      "not_found",
+      "thread_exists",
+      "max_threads",
+      "too_many_agents",
+      "unavailable",
+    ],
   },
   {
     method: "post",

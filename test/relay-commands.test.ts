@@ -101,7 +101,7 @@ test("one thread too many: Discord shows the sidecar's sentence", async () => {
     await all.openTerminal("cat"),
   ];
   const refused = await run("terminal", { dir: ".", command: "cat" });
-  expect(refused.content).toBe("⚠️ 3 of 3 threads are open; end one before you start another.");
+  expect(refused.content).toBe("⚠️ 3 of 3 terminals are open; end one before you start another.");
   for (const thread of threads) await run("done", {}, thread);
 });
 

@@ -213,7 +213,7 @@ test("one thread over MAX_THREADS is refused with the number; ended ones make ro
     await untilEnded(client, "two"); // exited, but still open
     expect(await refusal(openTerminal(client, "three", "cat"))).toEqual({
       code: "max_threads",
-      message: "2 of 2 threads are open; end one before you start another.",
+      message: "2 of 2 terminals are open; end one before you start another.",
     });
     await client.killThread("two");
     await openTerminal(client, "three", "cat");

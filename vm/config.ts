@@ -25,6 +25,7 @@ const schema = z.object({
     .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
     .optional(),
   MAX_THREADS: whole(1, 10_000).default(5),
+  MAX_AGENTS: whole(1, 1_000).default(5),
   LOG_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(64 * 1024 * 1024),
   STATE_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(4 * 1024 * 1024 * 1024),
   LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
@@ -58,7 +59,10 @@ export interface VmConfig {
   port: number;
   /** Undefined: `STATE_DIR/token` is used, and made where it is missing. */
   token: string | undefined;
+  /** Open terminals at once. */
   maxThreads: number;
+  /** Agents that have a turn at once; more wait. */
+  maxAgents: number;
   /** What one thread's log may take on disk. */
   logMaxBytes: number;
   /** What all logs together may take. */
@@ -113,6 +117,7 @@ export function parseVmConfig(
     port: values.VM_PORT,
     token: values.VM_TOKEN,
     maxThreads: values.MAX_THREADS,
+    maxAgents: values.MAX_AGENTS,
     logMaxBytes: values.LOG_MAX_BYTES,
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,

@@ -33,16 +33,19 @@ export function closingEvents(
         reason: "interrupted",
       }),
     ),
-    ...fold.steps.map(
-      ({ stepId, startedAt }): EventBody => ({
-        type: "step_end",
-        stepId,
-        status: "cancelled",
-        durationMs: Math.max(0, nowMs - Date.parse(startedAt)),
-        // What a call used that nobody heard the end of is paid for too.
-        ...(chat?.usage && chat.stepId === stepId && { usage: chat.usage }),
-      }),
-    ),
+    // Who waits for a place waits on, whatever becomes of the engine.
+    ...fold.steps
+      .filter(({ kind }) => isKill || kind !== "place")
+      .map(
+        ({ stepId, startedAt }): EventBody => ({
+          type: "step_end",
+          stepId,
+          status: "cancelled",
+          durationMs: Math.max(0, nowMs - Date.parse(startedAt)),
+          // What a call used that nobody heard the end of is paid for too.
+          ...(chat?.usage && chat.stepId === stepId && { usage: chat.usage }),
+        }),
+      ),
     ...(isStopped ? fold.asks.map((ask) => cancelAsk(ask, isKill ? "killed" : "withdrawn")) : []),
   ];
   if (fold.turn) {

@@ -72,29 +72,38 @@ const MAX_COST_MS = 3_000;
 /** A resumed conversation that is silent so long had come to its end before. */
 export const SETTLE_MS = 5_000;
 
+/** What the thread has of what all threads share. */
+export interface Common {
+  /** What they may spend today. */
+  day?: DayLimit | undefined;
+  /** It waits for a place: the model is not to be called. */
+  isQueued?: boolean;
+}
+
 export function decide(
   fold: ThreadFold,
   running: Running | undefined,
   config: ThreadConfig,
   nowMs: number,
-  day?: DayLimit,
+  { day, isQueued = false }: Common = {},
 ): Action[] {
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
-  if (!running) return decideWithout(fold, nowMs, day);
+  if (!running) return decideWithout(fold, nowMs, { day, isQueued });
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
   if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   const stop = stopAt(fold, running, nowMs, day);
   if (!running.state.isOpen) {
-    return !stop.isHeld && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
+    const isFree = !stop.isHeld && !isQueued;
+    return isFree && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
   }
   if (stop.ask) return [{ do: "append", bodies: [limitAsk(fold, stop.ask)] }];
   const actions = [
     ...askCost(running, stop),
-    ...answers(fold, running, stop.isHeld),
-    ...controls(fold, running, nowMs),
-    ...(stop.isHeld ? [] : deliveries(fold, running)),
+    ...(isQueued ? [] : answers(fold, running, stop.isHeld)),
+    ...controls(fold, running, nowMs, isQueued),
+    ...(stop.isHeld || isQueued ? [] : deliveries(fold, running)),
   ];
   if (actions.length > 0) return actions;
   const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running, nowMs)];
@@ -110,13 +119,14 @@ function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
   return isNew && !launch.takesUp && !launch.reseeded && !isPending;
 }
 
-function decideWithout(fold: ThreadFold, nowMs: number, day: DayLimit | undefined): Action[] {
+function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued }: Common): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
   if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   switch (nextStep(fold, nowMs)) {
     case "engine": {
       const reached = findReached(fold, nowMs, day);
-      return reached ? [{ do: "append", bodies: [limitAsk(fold, reached)] }] : [{ do: "start" }];
+      if (reached) return [{ do: "append", bodies: [limitAsk(fold, reached)] }];
+      return isQueued ? [] : [{ do: "start" }];
     }
     case "give_up":
       return [{ do: "append", bodies: [giveUp(fold)] }];
@@ -228,7 +238,7 @@ function askCost({ sent }: Running, { costFor }: Stop): Action[] {
 }
 
 /** The engine would call the model if it were given what waits. */
-function wantsModel(fold: ThreadFold): boolean {
+export function wantsModel(fold: ThreadFold): boolean {
   const { cutOffs, pending } = fold;
   const isNoted = fold.deliveries.some(({ status }) => status === "noted");
   return isNoted || cutOffs.at !== null || pending.compact !== null || nextBatch(fold).length > 0;
@@ -252,14 +262,14 @@ function answers(fold: ThreadFold, { state, sent, held, refused }: Running, isHe
   });
 }
 
-function controls(fold: ThreadFold, { sent, state }: Running, nowMs: number): Action[] {
+function controls(fold: ThreadFold, { sent, state }: Running, nowMs: number, isQueued: boolean): Action[] {
   const { interrupt, mode, model, endTask, compact } = fold.pending;
   const wanted: EngineControl[] = [];
   if (interrupt) wanted.push({ op: "interrupt", seq: interrupt.seq });
   if (mode?.value) wanted.push({ op: "mode", seq: mode.seq, value: mode.value });
   if (model?.value) wanted.push({ op: "model", seq: model.seq, value: model.value });
   if (endTask?.value) wanted.push({ op: "end_task", seq: endTask.seq, value: endTask.value });
-  const isFree = !state.isBusy && fold.turn === null && fold.deliveries.length === 0;
+  const isFree = !isQueued && !state.isBusy && fold.turn === null && fold.deliveries.length === 0;
   if (compact && isFree) wanted.push({ op: "compact", seq: compact.seq, value: compact.value });
   return wanted.flatMap((control): Action[] => {
     const key = `control ${"seq" in control ? control.seq : control.op}`;

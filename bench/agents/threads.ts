@@ -34,6 +34,7 @@ export function startAgents(
     AGENT_PROGRAM: program,
     AGENT_IDLE_SECONDS: String(idleSeconds),
     MAX_THREADS: "1000",
+    MAX_AGENTS: "1000",
   });
 }
 

@@ -53,7 +53,7 @@ export async function withLoad<T>(
   { agents = false }: { agents?: boolean } = {},
 ): Promise<T> {
   const agent = agents ? { AGENT_PROGRAM: STAND_IN } : {};
-  const sidecar = await spawnSidecar({ MAX_THREADS: "200", LOG_LEVEL: "info", ...agent });
+  const sidecar = await spawnSidecar({ MAX_THREADS: "200", MAX_AGENTS: "200", LOG_LEVEL: "info", ...agent });
   // Only the time between two logins is not Discord's: the relay is restarted again and again.
   const discord = await runLocalDiscord({ port: 0, limits: { identify: { windowMs: 0, total: 10_000 } } });
   const you = discord.you.id;

@@ -38,13 +38,10 @@ export class TranscriptText {
   #lines(event: ThreadEvent): string[] {
     switch (event.type) {
       case "user_message":
-        return ["", `› ${cleanLine(event.source)}:`, ...textOf(event.content).map((line) => `› ${line}`), ""];
+        return ["", `› ${cleanLine(event.source)}:`, ...quote(event.content), ""];
       case "message_edit":
         if (!event.applied) return [];
-        return [
-          `› ${cleanLine(event.by)} changed a message:`,
-          ...textOf(event.content).map((line) => `› ${line}`),
-        ];
+        return [`› ${cleanLine(event.by)} changed a message:`, ...quote(event.content)];
       case "message_withdraw":
         return event.applied ? [`› ${cleanLine(event.by)} took a message back`] : [];
       case "turn_start":
@@ -58,7 +55,8 @@ export class TranscriptText {
         this.#calls.set(event.toolCallId, event);
         return [`▸ ${cleanLine(event.title)}`];
       case "step_start":
-        return event.kind === "lock" ? [`◌ ${cleanLine(event.title)}`] : [];
+      case "step_update":
+        return waitLines(event);
       case "tool_call_update":
         return this.#endCall(event);
       case "permission_request":
@@ -170,4 +168,14 @@ function endLines(
 
 function toLines(text: string): string[] {
   return cleanLines(text.replace(/\n+$/, "")).split("\n");
+}
+
+function quote(content: EventOf<"user_message">["content"]): string[] {
+  return textOf(content).map((line) => `› ${line}`);
+}
+
+/** What the thread waits for, beside people. */
+function waitLines(event: EventOf<"step_start"> | EventOf<"step_update">): string[] {
+  const isWait = event.type === "step_update" || event.kind === "lock" || event.kind === "place";
+  return isWait ? [`◌ ${cleanLine(event.title)}`] : [];
 }

@@ -67,6 +67,9 @@ export const FAILURE_CODES = [
   "session_gone",
 ] as const;
 
+/** `lock`: it waits for a file; `place`: until it may have a turn at all. */
+export const STEP_KINDS = ["chat", "lock", "place", "compact"] as const;
+
 export const CONTROL_OPS = [
   "interrupt",
   "pause",
@@ -163,9 +166,11 @@ const schemas = {
   undo: event("undo", undoFields),
   step_start: event("step_start", () => ({
     stepId: str,
-    kind: z.enum(["chat", "lock", "compact"]),
+    kind: z.enum(STEP_KINDS),
     title: str,
   })),
+  /** What an open step is called now. */
+  step_update: event("step_update", () => ({ stepId: str, title: str })),
   step_end: event("step_end", () => ({
     stepId: str,
     status: z.enum(["completed", "failed", "cancelled"]),

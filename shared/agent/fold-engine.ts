@@ -4,6 +4,7 @@ import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
 import { undoneText } from "./undone.ts";
+import { isQueued } from "./waits.ts";
 
 const MAX_LAST_WORDS = 400;
 const MAX_UNDONE = 10;
@@ -97,6 +98,7 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     case "interrupt":
       // Nothing runs before that moment: there is nothing to wait for.
       if (fold.goOnAt !== undefined) return dropTurn(fold);
+      if (fold.turn === null && isQueued(fold)) return { ...dropTurn(fold), stoppedAt: "place" };
       return isMeant(fold, turnId) ? pend("interrupt") : fold;
     case "mode":
       return { ...pend("mode"), chosen: { ...fold.chosen, modeId: value ?? null } };

@@ -24,6 +24,11 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       const { stepId, kind, title } = event;
       return { ...fold, steps: [...fold.steps, { stepId, kind, title, startedAt: event.ts }] };
     }
+    case "step_update": {
+      const { stepId, title } = event;
+      const steps = fold.steps.map((step) => (step.stepId === stepId ? { ...step, title } : step));
+      return { ...fold, steps };
+    }
     case "step_end":
       return {
         ...fold,

@@ -90,7 +90,7 @@ export interface ThreadFold {
   clock: { ms: number; since: string | null };
   limits: Limits;
   /** A person has stopped the thread at this limit: it rests until somebody writes, resumes or raises it. */
-  stoppedAt: AskedLimit | null;
+  stoppedAt: AskedLimit | "place" | null;
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;
   context: { used: number; size: number } | null;
@@ -132,7 +132,7 @@ export interface OpenTurn {
 
 export interface OpenStep {
   stepId: string;
-  kind: "chat" | "lock" | "compact";
+  kind: EventOf<"step_start">["kind"];
   title: string;
   startedAt: string;
 }

@@ -12,6 +12,7 @@ import { foldEngine } from "./fold-engine.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
+import { isQueued } from "./waits.ts";
 
 /** Of the fold's shape: a stored fold of another version is not used. */
 export const FOLD_VERSION = 2;
@@ -74,7 +75,7 @@ export function statusOf(fold: ThreadFold): ThreadStatus {
   if (fold.failure) return "failed";
   if (fold.isPaused) return "paused";
   if (fold.asks.length > 0) return "waiting";
-  if (fold.goOnAt !== undefined) return "queued";
+  if (fold.goOnAt !== undefined || isQueued(fold)) return "queued";
   return hasWork(fold) ? "running" : "idle";
 }
 
@@ -89,7 +90,7 @@ export function awaitingOf(fold: ThreadFold): Awaiting | null {
  */
 export function doingOf({ toolCalls, steps, goOnAt }: ThreadFold, nowMs: number): string | null {
   if (goOnAt !== undefined) return `Going on at ${clockText(goOnAt, nowMs)}`;
-  const lock = steps.find(({ kind }) => kind === "lock");
+  const lock = steps.find(({ kind }) => kind === "lock" || kind === "place");
   return lock?.title ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }
 

@@ -12,6 +12,10 @@ export const LOCK_FOLDER = "THREADMUX_LOCKS";
 export const BOARD_FOLDER = "THREADMUX_BOARD";
 /** In the runner's environment alone: what people call the thread. */
 export const THREAD_TITLE = "THREADMUX_TITLE";
+/** In the runner's environment alone: the folder that knows which threads have a turn, or wait for one, */
+export const PLACES_FOLDER = "THREADMUX_PLACES";
+/** and how many may have one at once. */
+export const PLACES_MAX = "THREADMUX_PLACES_MAX";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the environment of the engine and of all that it starts: the thread's id, */

@@ -2,7 +2,7 @@
 import type { ThreadEvent } from "./events.ts";
 import type { Usage } from "./values.ts";
 
-export type StepKind = "turn" | "chat" | "tool" | "lock" | "compact" | "permission" | "elicitation";
+export type StepKind = "turn" | "chat" | "tool" | "lock" | "place" | "compact" | "permission" | "elicitation";
 export type StepStatus = "running" | "completed" | "failed" | "cancelled";
 
 /** Begins a row, or changes it: what is not named stays. Rows are keyed by kind and id. */
@@ -41,13 +41,11 @@ export function stepOf(event: ThreadEvent): StepChange | undefined {
     case "step_start":
       return begin(event.kind, event.stepId, event.ts, event.title);
     case "step_end":
-      // Its kind is told by the row that its start made: a step's id is its own over all three kinds.
+      // Its kind is told by the row that its start made: a step's id is its own over all kinds.
       return {
-        kind: event.stepId.startsWith("lock-")
-          ? "lock"
-          : event.stepId.startsWith("compact-")
-            ? "compact"
-            : "chat",
+        kind:
+          (["lock", "place", "compact"] as const).find((kind) => event.stepId.startsWith(`${kind}-`)) ??
+          "chat",
         stepId: event.stepId,
         status: event.status,
         endedAt: event.ts,

@@ -12,7 +12,7 @@ import { untilValue } from "./wait.ts";
 export const STAND_IN = programFile("agent/engines/demo");
 
 /** Settings of a sidecar whose agent is the stand-in. */
-export const STAND_IN_CONFIG: Partial<VmConfig> = { maxThreads: 100, agent: standIn() };
+export const STAND_IN_CONFIG: Partial<VmConfig> = { maxThreads: 100, maxAgents: 100, agent: standIn() };
 
 export function standIn(timeouts: Partial<VmConfig["agent"]["timeouts"]> = {}): VmConfig["agent"] {
   return {

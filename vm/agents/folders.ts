@@ -21,6 +21,9 @@ export class AgentFolders {
   /** Where runners keep which call of which thread may write which file. */
   readonly locks: string;
 
+  /** Where runners keep which threads have a turn, and which wait for one. */
+  readonly places: string;
+
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
@@ -29,6 +32,7 @@ export class AgentFolders {
     this.trust = join(stateDir, "trust");
     this.board = join(stateDir, "board");
     this.locks = join(stateDir, "locks");
+    this.places = join(stateDir, "places");
     this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
     this.#bringBack();

@@ -13,7 +13,7 @@ export type Measure =
   | { metric: "waitSeconds"; value: number; labels: { kind: WaitKind } };
 
 /** For what an agent waited: a person's answer, or a lock. */
-export type WaitKind = "permission" | "question" | "plan" | "trust" | "limit" | "lock";
+export type WaitKind = "permission" | "question" | "plan" | "trust" | "limit" | "lock" | "place";
 
 type ChatLabels = {
   gen_ai_request_model: string;
@@ -60,7 +60,7 @@ export class AgentMeter {
   #endStep(threadId: string, fold: ThreadFold, event: EventOf<"step_end">): void {
     const kind = fold.steps.find(({ stepId }) => stepId === event.stepId)?.kind;
     const value = event.durationMs / 1_000;
-    if (kind === "lock") this.#record({ metric: "waitSeconds", value, labels: { kind } });
+    if (kind === "lock" || kind === "place") this.#record({ metric: "waitSeconds", value, labels: { kind } });
     if (kind !== "chat") return;
     const turn = this.#turns.get(threadId);
     if (turn) turn.chats += 1;

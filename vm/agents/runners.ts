@@ -4,6 +4,8 @@ import {
   BOARD_FOLDER,
   ENGINE_FOLDER_MARKER,
   LOCK_FOLDER,
+  PLACES_FOLDER,
+  PLACES_MAX,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
@@ -32,6 +34,8 @@ export interface RunnersOptions {
   /** The runner's program with its arguments, but for the folder. */
   runner: readonly string[];
   threadEnv: Record<string, string>;
+  /** So many have a turn at once. */
+  maxAgents: number;
   /** Undefined: nobody limits it. */
   spendLimitUsdPerDay: number | undefined;
 }
@@ -50,7 +54,7 @@ export class Runners {
    * @throws AppError `unavailable`
    */
   async start(thread: StoredThread): Promise<RunningProgram> {
-    const { store, programs, folders, runner } = this.#options;
+    const { store, programs, folders, runner, maxAgents } = this.#options;
     const { threadId } = thread;
     await this.end(threadId);
     const run = store.agents.takeRun(threadId);
@@ -63,6 +67,8 @@ export class Runners {
         [LOCK_FOLDER]: folders.locks,
         [BOARD_FOLDER]: folders.board,
         [THREAD_TITLE]: thread.title === "" ? titleOf(thread.dir, thread.command) : thread.title,
+        [PLACES_FOLDER]: folders.places,
+        [PLACES_MAX]: String(maxAgents),
         ...this.#spendEnv(),
       },
     });

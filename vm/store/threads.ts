@@ -190,8 +190,9 @@ export class ThreadTable {
   }
 
   /** How many hold a place: open terminals, and agents at work. An idle agent keeps no process. */
-  countBusy(): number {
-    return this.list("open").filter(({ type, status }) => type === "terminal" || status === "running").length;
+  countBusy(wanted: StoredThread["type"]): number {
+    const open = this.list("open").filter(({ type }) => type === wanted);
+    return open.filter(({ type, status }) => type === "terminal" || status === "running").length;
   }
 
   /** Replaces a thread of the same id, and all that other tables hold of it. */

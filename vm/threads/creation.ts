@@ -1,5 +1,5 @@
 /** Makes threads. */
-import { isOpen } from "../../shared/api.ts";
+import { isOpen, type ThreadType } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -15,6 +15,9 @@ import type { Kinds } from "./kinds/kinds.ts";
 import { newMarker, sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
+
+/** At work, or in the queue: each of them is a process. */
+const MAX_BUSY_AGENTS = 200;
 
 export interface CreationOptions {
   store: Store;
@@ -42,7 +45,7 @@ export class Creation {
     this.#options = options;
   }
 
-  /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `unavailable` */
+  /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `too_many_agents`, `unavailable` */
   async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { store, queue, kinds, creating, files, threads, cgroups, reposDir, now, log } = this.#options;
     const { threadId, type } = request;
@@ -56,7 +59,7 @@ export class Creation {
       }
       this.#checkTmux();
       kinds[type].checkCreation(request);
-      this.#checkRoom();
+      this.#checkRoom(type);
       creating.add(threadId);
       try {
         files.remove(threadId);
@@ -86,13 +89,19 @@ export class Creation {
     throw new AppError("unavailable", `tmux has not answered for ${Math.ceil(downMs / 1_000)} s; try again.`);
   }
 
-  #checkRoom(): void {
+  #checkRoom(type: ThreadType): void {
     const { store, maxThreads, freeDiskBytes } = this.#options;
-    const open = store.threads.countBusy();
-    if (open >= maxThreads) {
+    const busy = store.threads.countBusy(type);
+    if (type === "terminal" && busy >= maxThreads) {
       throw new AppError(
         "max_threads",
-        `${open} of ${maxThreads} threads are open; end one before you start another.`,
+        `${busy} of ${maxThreads} terminals are open; end one before you start another.`,
+      );
+    }
+    if (type === "agent" && busy >= MAX_BUSY_AGENTS) {
+      throw new AppError(
+        "too_many_agents",
+        `${busy} agents are at work or wait for a place; let some of them come to their end, or end one.`,
       );
     }
     if (freeDiskBytes() < FULL_BYTES) throw diskFull();

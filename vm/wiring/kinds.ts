@@ -59,6 +59,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
       folders,
       runner,
       threadEnv,
+      maxAgents: config.maxAgents,
       spendLimitUsdPerDay: config.spendLimitUsdPerDay,
     }),
     launch: launchOf(config.agent, demo),

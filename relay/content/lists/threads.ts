@@ -105,7 +105,9 @@ function describeState(thread: Thread): string {
       : status === "exited"
         ? `exited, ${describeExit(thread)}`
         : status,
-    ...(status === "running" && doing !== null ? [inline(clipEnd(doing, MAX_RAW), 80)] : []),
+    ...(["running", "queued"].includes(status) && doing !== null
+      ? [inline(clipEnd(doing, MAX_RAW), 80)]
+      : []),
     ...(problem === null ? [] : [inline(clipEnd(problem, MAX_RAW), 120)]),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
   ];

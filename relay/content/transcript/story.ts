@@ -59,6 +59,7 @@ export class Story {
     switch (event.type) {
       case "turn_start":
         this.#turn = { id: event.turnId, seq: event.seq, steps: 0, change: NO_CHANGE };
+        this.#adoptActivity(event.turnId);
         if (event.cause === "resume")
           this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
         if (event.cause === "task")
@@ -86,6 +87,11 @@ export class Story {
           stepLine(`step:${event.stepId}`, event.kind === "chat" ? "Thinking" : event.title, event.ts),
         );
         return;
+      case "step_update": {
+        const line = this.#findStep(`step:${event.stepId}`);
+        if (line) line.title = event.title;
+        return;
+      }
       case "step_end":
         // A call of the model is worth a line only while it runs: its words and calls tell the rest.
         this.#dropStep(`step:${event.stepId}`);
@@ -221,6 +227,12 @@ export class Story {
       const turnId = this.#turn?.id ?? "";
       this.#push({ kind: "activity", seq, turnId, lines: [line], isSealed: false });
     }
+  }
+
+  /** What the thread waited for before its turn stands in the same message. */
+  #adoptActivity(turnId: string): void {
+    const open = this.#openActivity();
+    if (open?.turnId === "") open.turnId = turnId;
   }
 
   #push(entry: NewEntry): void {

@@ -123,7 +123,7 @@ export class Conversation {
     if (isCurrent && this.#hasBegun) announce(events);
     if (!this.#list.isFollowing) this.#unseenCount += events.length;
     if (isCurrent) this.#hasBegun = true;
-    this.#showLive(status === "running" || status === "waiting" ? live : null);
+    this.#showLive(["running", "waiting", "queued"].includes(status) ? live : null);
     this.#showNewest();
     this.#showControls();
     this.#list.update();

@@ -1,0 +1,79 @@
+import { closeSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { thisProcess } from "../locks/alive.ts";
+import { makeFifo, openForEngine } from "../process/fifo.ts";
+import { orderOf, type Waiter } from "./order.ts";
+import { type Claimant, PlaceFolder } from "./place-folder.ts";
+
+let root: string;
+let places: PlaceFolder;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "threadmux-test-"));
+  places = new PlaceFolder(join(root, "places"), 2);
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const self = thisProcess();
+const claimant = (threadId: string, fields: Partial<Claimant> = {}): Claimant => ({
+  threadId,
+  person: "anna",
+  isBack: false,
+  sinceMs: 1_000,
+  ...fields,
+});
+const take = (threadId: string, fields: Partial<Claimant> = {}) =>
+  places.take(claimant(threadId, fields), [self]);
+
+test("so many have a place, the others wait in order, and leave the queue or take the place", () => {
+  expect([take("a"), take("b"), take("a")]).toEqual([undefined, undefined, undefined]);
+  expect(take("c", { sinceMs: 2_000 })).toBe(0);
+  expect(take("d", { sinceMs: 3_000 })).toBe(1);
+  expect(take("back", { sinceMs: 4_000, isBack: true })).toBe(0);
+  expect(take("c", { sinceMs: 2_000 })).toBe(1);
+  places.release("a");
+  expect(take("c", { sinceMs: 2_000 })).toBe(1);
+  expect(take("back", { sinceMs: 4_000, isBack: true })).toBeUndefined();
+  places.release("c");
+  expect(take("d", { sinceMs: 3_000 })).toBe(0);
+  places.release("b");
+  expect(take("d", { sinceMs: 3_000 })).toBeUndefined();
+  for (const id of ["back", "d"]) places.release(id);
+  expect(readdirSync(join(root, "places"))).toEqual([expect.stringMatching(/^last\./)]);
+});
+
+test("the dead have no place and stand in nobody's way; an engine without a runner lives", () => {
+  const fifo = join(root, "stdin.1");
+  makeFifo(fifo);
+  const engine = openForEngine(fifo);
+  const dead = { ...(self as { pid: number; startedTicks: string; bootId: string }), startedTicks: "1" };
+  expect(places.take(claimant("a"), [dead, { fifo }])).toBeUndefined();
+  expect(take("b")).toBeUndefined();
+  expect(places.take(claimant("gone", { sinceMs: 1 }), [dead])).toBe(0);
+  expect(take("c")).toBeGreaterThanOrEqual(0);
+  closeSync(engine);
+  expect(take("c")).toBeUndefined();
+});
+
+test("what is no claim of ours counts for nothing", () => {
+  expect(take("a")).toBeUndefined();
+  for (const name of readdirSync(join(root, "places"))) writeFileSync(join(root, "places", name), "{");
+  writeFileSync(join(root, "places", "held.x"), "");
+  expect([take("b"), take("c")]).toEqual([undefined, undefined]);
+});
+
+test("each person in turn; whoever comes back is first", () => {
+  const waiter = (id: string, person: string, sinceMs: number, isBack = false): Waiter => ({
+    id,
+    person,
+    sinceMs,
+    isBack,
+  });
+  const many = [1, 2, 3].map((at) => waiter(`anna${at}`, "anna", at));
+  const order = orderOf([...many, waiter("ben1", "ben", 10), waiter("ben2", "ben", 11)], ["anna"]);
+  expect(order.map(({ id }) => id)).toEqual(["ben1", "anna1", "ben2", "anna2", "anna3"]);
+  const served = new Map([["anna", 5]]);
+  expect(orderOf([...many, waiter("ben1", "ben", 10)], [], served).map(({ id }) => id)[0]).toBe("ben1");
+  expect(orderOf([...many, waiter("late", "anna", 99, true)], []).map(({ id }) => id)[0]).toBe("late");
+});

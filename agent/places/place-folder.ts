@@ -1,0 +1,169 @@
+/**
+ * The places of all threads of this machine: so many may have a turn at once. Files in one folder, so that they hold
+ * while the sidecar is down. A thread claims a place by a file with a name that nobody uses again, and only then counts
+ * the others' living claims. If they leave no place, it takes its own back. Of two at once each counts the other, so
+ * there are never more than allowed. A name says all that the order needs; only what stands in the way is opened, to
+ * see whether its thread still lives. What the dead have left may be removed by anyone.
+ */
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { writeWhole } from "../../shared/whole-file.ts";
+import { holderSchema, isLive, type LiveHolder } from "../locks/alive.ts";
+import { orderOf, type Waiter } from "./order.ts";
+
+/** A thread lives as long as its runner or its engine does. */
+const claimSchema = z.object({ v: z.literal(1), holders: z.array(holderSchema).max(4) });
+
+interface Entry extends Waiter {
+  name: string;
+  isHeld: boolean;
+}
+
+export interface Claimant {
+  threadId: string;
+  person: string;
+  isBack: boolean;
+  sinceMs: number;
+}
+
+/** So many who come before are counted exactly: each is looked at, whether it lives. */
+export const MAX_COUNTED = 10;
+/** When a thread of a person got a place last. */
+const SERVED = /^last\.(\d{1,16})\.([0-9a-f]{12})$/;
+const NAME = /^(held|wait)\.(\d{1,16})\.([01])\.([0-9a-f]{12})\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
+
+export class PlaceFolder {
+  readonly #folder: string;
+  readonly #max: number;
+
+  constructor(folder: string, max: number) {
+    this.#folder = folder;
+    this.#max = max;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+
+  /**
+   * Takes a place, or puts the thread into the queue.
+   * @param holders whoever lives as long as the thread is at work
+   * @returns undefined if it has a place; else how many come before it
+   */
+  take(claimant: Claimant, holders: readonly LiveHolder[]): number | undefined {
+    const id = hash(claimant.threadId, 16);
+    const entries = this.#read();
+    const own = entries.filter((entry) => entry.id === id);
+    if (own.some(({ isHeld }) => isHeld)) return undefined;
+    const held = this.#living(entries.filter(({ isHeld }) => isHeld));
+    const { waiting, mine } = this.#queue(claimant, id, entries, held);
+    if (mine < this.#max - held.length) {
+      const name = this.#write("held", claimant, id, holders);
+      const others = this.#living(this.#read().filter((entry) => entry.isHeld && entry.name !== name));
+      if (others.filter((entry) => entry.id !== id).length < this.#max) {
+        this.#remove(own);
+        this.#noteServed(hash(claimant.person, 12));
+        return undefined;
+      }
+      this.#remove([{ name }]);
+    }
+    const isQueued = own.some(({ isBack }) => isBack === claimant.isBack);
+    if (!isQueued) this.#write("wait", claimant, id, holders);
+    return Math.min(mine, waiting);
+  }
+
+  /** Takes a place without asking: the thread's engine is at work already. */
+  keep(claimant: Claimant, holders: readonly LiveHolder[]): void {
+    const id = hash(claimant.threadId, 16);
+    const old = this.#read().filter((entry) => entry.id === id);
+    this.#write("held", claimant, id, holders);
+    this.#remove(old);
+  }
+
+  /** Gives the place back, or leaves the queue. */
+  release(threadId: string): void {
+    const id = hash(threadId, 16);
+    this.#remove(this.#read().filter((entry) => entry.id === id));
+  }
+
+  has(threadId: string): boolean {
+    const id = hash(threadId, 16);
+    return this.#read().some((entry) => entry.isHeld && entry.id === id);
+  }
+
+  /** Where the thread stands among those that wait. The dead before it, as far as they matter, are removed. */
+  #queue(claimant: Claimant, id: string, entries: readonly Entry[], held: readonly Entry[]) {
+    const busy = held.map(({ person }) => person);
+    const self: Waiter = { ...claimant, id, person: hash(claimant.person, 12) };
+    let waiting = entries.filter((entry) => !entry.isHeld && entry.id !== id && !isIn(held, entry));
+    const served = new Map(this.#served().map(({ person, ms }) => [person, ms]));
+    for (;;) {
+      const order = orderOf([...waiting, self], busy, served);
+      const mine = order.indexOf(self);
+      const free = Math.max(0, this.#max - held.length);
+      const ahead = order.slice(0, mine).slice(0, Math.max(free, MAX_COUNTED)) as Entry[];
+      const living = this.#living(ahead);
+      if (living.length === ahead.length) return { mine, waiting: waiting.length };
+      waiting = waiting.filter((entry) => !ahead.includes(entry) || living.includes(entry));
+    }
+  }
+
+  #served(): { name: string; ms: number; person: string }[] {
+    const found = readdirSync(this.#folder).flatMap((name) => {
+      const [, ms, person] = SERVED.exec(name) ?? [];
+      return person === undefined ? [] : [{ name, ms: Number(ms), person }];
+    });
+    return found.sort((a, b) => a.ms - b.ms);
+  }
+
+  #noteServed(person: string): void {
+    const old = this.#served().filter((one) => one.person === person);
+    const ms = Math.max(Date.now(), ...old.map((one) => one.ms + 1));
+    writeWhole(join(this.#folder, `last.${ms}.${person}`), "");
+    this.#remove(old);
+  }
+
+  #living(entries: readonly Entry[]): Entry[] {
+    const dead = entries.filter(({ name }) => !this.#isLiving(name));
+    this.#remove(dead);
+    return entries.filter((entry) => !dead.includes(entry));
+  }
+
+  #isLiving(name: string): boolean {
+    try {
+      const claim = claimSchema.safeParse(JSON.parse(readFileSync(join(this.#folder, name), "utf8")));
+      return claim.success && claim.data.holders.some(isLive);
+    } catch (error) {
+      if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  #read(): Entry[] {
+    return readdirSync(this.#folder).flatMap((name) => {
+      const [, kind, since, isBack, person = "", id = ""] = NAME.exec(name) ?? [];
+      if (kind === undefined) return [];
+      return [{ name, isHeld: kind === "held", sinceMs: Number(since), isBack: isBack === "1", person, id }];
+    });
+  }
+
+  /** Whole as soon as it has its name. */
+  #write(kind: "held" | "wait", claimant: Claimant, id: string, holders: readonly LiveHolder[]): string {
+    const { sinceMs, isBack, person } = claimant;
+    const name = [kind, Math.trunc(sinceMs), isBack ? 1 : 0, hash(person, 12), id, randomUUID()].join(".");
+    writeWhole(join(this.#folder, name), `${JSON.stringify({ v: 1, holders })}\n`);
+    return name;
+  }
+
+  #remove(entries: readonly { name: string }[]): void {
+    for (const { name } of entries) rmSync(join(this.#folder, name), { force: true });
+  }
+}
+
+/** A thread that has just got its place may still stand in the queue. */
+function isIn(held: readonly Entry[], { id }: Entry): boolean {
+  return held.some((entry) => entry.id === id);
+}
+
+function hash(text: string, length: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, length);
+}
