@@ -1,7 +1,9 @@
 /** Agents in one directory: one file, one writer at a time, whoever is killed. The stand-in engine, real runners. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
 import { LOCK_FOLDER } from "../shared/agent/markers.ts";
@@ -14,6 +16,8 @@ import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
 
 const ROUNDS = inFull(200, 10);
+/** So often a process takes the one file. */
+const HAMMERS = inFull(1_000, 40);
 const WRITE_MS = inFull(2_000, 200);
 const KILLS = inFull(20, 3);
 const TIMEOUT_MS = inFull(1_500_000, 120_000);
@@ -34,6 +38,22 @@ test.each(inFull([2, 5], [3]))(
     expect(report.waits).toBeGreaterThan(0);
   },
 );
+
+test("many processes that want one file, and find it left by the dead: never have two of them it", async () => {
+  const program = join(shared.path, "hammer.mjs");
+  const entry = fileURLToPath(new URL("support/lock-hammer.ts", import.meta.url));
+  await build({ entryPoints: [entry], outfile: program, bundle: true, platform: "node", format: "esm" });
+  const run = (id: string, rounds: number, end: string) =>
+    new Promise<string>((resolve) => {
+      const args = [program, locks, join(shared.path, "inside"), id, String(rounds), end];
+      execFile(process.execPath, args, (_, stdout) => resolve(stdout.trim()));
+    });
+  const ended = await Promise.all([
+    ...["1", "2", "3"].map((id) => run(id, HAMMERS, "")),
+    ...["4", "5", "6"].map((id) => run(id, HAMMERS / 4, "dies")),
+  ]);
+  expect(ended).toEqual(["done", "done", "done", "", "", ""]);
+});
 
 test("without locks edits are lost", { timeout: TIMEOUT_MS }, async () => {
   const options = { ...siege, agents: 2, kills: 0, random: seededRandom(1), isUnlocked: true };

@@ -4,6 +4,9 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { OpenRequest } from "../engine.ts";
 import type { Running } from "./decide.ts";
 
+/** The system takes no longer one, so no call can write it. */
+const MAX_PATH = 4_096;
+
 /** A call that may go on as soon as it has the file. */
 export interface LockWant {
   request: OpenRequest;
@@ -14,7 +17,7 @@ export interface LockWant {
 export function lockWants(fold: ThreadFold, { state, sent, held }: Running): LockWant[] {
   return Object.values(state.requests).flatMap((request): LockWant[] => {
     const { requestId, call } = request;
-    if (call?.kind !== "edit" || call.path === undefined) return [];
+    if (call?.kind !== "edit" || call.path === undefined || call.path.length > MAX_PATH) return [];
     if (sent.has(`answer ${requestId}`) || held.has(requestId)) return [];
     const isDue = call.side === "before" || (call.side === "ask" && isAllowed(fold, requestId));
     return isDue ? [{ request, path: call.path }] : [];

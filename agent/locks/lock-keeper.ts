@@ -3,7 +3,6 @@
  * round of the runner's loop, it looks and never waits. What it needs to know after a restart is in the transcript
  * (since when a call waits) and in the folder of locks (what a call holds).
  */
-import { relative } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -15,7 +14,7 @@ import { type LockWant, lockStepId, lockWants, mayHold } from "../core/lock-want
 import type { Env } from "../engine.ts";
 import { type LiveHolder, thisProcess } from "./alive.ts";
 import { type Claim, LockFolder } from "./lock-folder.ts";
-import { lockPathOf } from "./lock-path.ts";
+import { lockPathOf, shownPath } from "./lock-path.ts";
 
 export interface LockKeeperOptions {
   folder: string;
@@ -183,7 +182,6 @@ export class LockKeeper {
   }
 
   #nameOf(path: string): string {
-    const short = relative(this.#options.config.dir, path);
-    return cleanLine(short === "" || short.startsWith("..") ? path : short);
+    return shownPath(path, this.#options.config.dir);
   }
 }

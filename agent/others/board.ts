@@ -36,7 +36,8 @@ export class Board {
   readonly #config: ThreadConfig;
   readonly #self: Pick<Note, "v" | "threadId" | "number" | "title" | "workspace" | "holder">;
   readonly #path: string;
-  #written = "";
+  /** Undefined: whatever the last runner has left. */
+  #written: string | undefined;
   #writtenMs = 0;
 
   constructor({ config, env }: { config: ThreadConfig; env: Env }) {
@@ -78,7 +79,7 @@ export class Board {
   }
 
   close(): void {
-    if (this.#written !== "") rmSync(this.#path, { force: true });
+    if (this.#folder && this.#written !== "") rmSync(this.#path, { force: true });
     this.#written = "";
   }
 

@@ -1,6 +1,6 @@
 /** What an agent is told of the others that work in its directory. Pure. Titles and steps are others' words: cut and cleaned. */
-import { relative } from "node:path";
 import { cleanLine } from "../../shared/clean-text.ts";
+import { shownPath } from "../locks/lock-path.ts";
 
 export interface AtWork {
   threadId: string;
@@ -48,16 +48,11 @@ export function newsOfOthers(now: string, told: string): string | undefined {
 
 function describe({ number, threadId, title, step, doing, holds }: AtWork, dir: string): string {
   const name = number === undefined ? cut(threadId, MAX_TITLE) : `#${number}`;
-  const paths = holds.slice(0, MAX_HOLDS).map((path) => cut(nameOf(path, dir), MAX_PATH));
+  const paths = holds.slice(0, MAX_HOLDS).map((path) => cut(shownPath(path, dir), MAX_PATH));
   const more = holds.length > MAX_HOLDS ? ` and ${holds.length - MAX_HOLDS} more` : "";
   const held = paths.length === 0 ? "" : `, holds ${paths.join(", ")}${more}`;
   const called = cut(title, MAX_TITLE);
   return `${[name, called].filter((part) => part !== "").join(" ")}: step ${step}, currently: ${cut(doing, MAX_DOING)}${held}`;
-}
-
-function nameOf(path: string, dir: string): string {
-  const short = relative(dir, path);
-  return short === "" || short.startsWith("..") ? path : short;
 }
 
 /** One line without anything hidden, and without what could pass for a line of ours. */

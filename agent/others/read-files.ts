@@ -7,6 +7,8 @@ export type Stamp = string | null;
 
 /** Of a thread; the least recently used are forgotten. */
 const MAX_FILES = 300;
+/** The system takes no longer one. */
+const MAX_PATH = 4_096;
 
 export class ReadFiles {
   readonly #files: Map<string, Stamp>;
@@ -24,6 +26,7 @@ export class ReadFiles {
 
   /** Just before the model reads the file, or after it has written it: what it is now, the model knows. */
   note(path: string): void {
+    if (path.length > MAX_PATH) return;
     const real = this.#real(path);
     this.#files.delete(real);
     this.#files.set(real, stampOf(real));
@@ -33,6 +36,7 @@ export class ReadFiles {
 
   /** Before the model writes it: what somebody else did until now would not be seen any more. */
   check(path: string): void {
+    if (path.length > MAX_PATH) return;
     this.#look(this.#real(path));
   }
 

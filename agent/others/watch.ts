@@ -2,13 +2,13 @@
  * What a thread's model should know of the others: which of its files they have changed, and what they do. It is told
  * once after each round of calls, only what is new, at the end of the conversation.
  */
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import * as z from "zod";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
-import { cleanLine } from "../../shared/clean-text.ts";
 import type { Env, OpenRequest } from "../engine.ts";
 import { findJson, replaceJson } from "../folder/json-file.ts";
+import { shownPath } from "../locks/lock-path.ts";
 import type { Board } from "./board.ts";
 import { newsOfOthers } from "./describe.ts";
 import { ReadFiles } from "./read-files.ts";
@@ -21,7 +21,6 @@ const notesSchema = z.object({
 
 /** At once; the rest is counted. */
 const MAX_NAMED = 10;
-const MAX_NAME = 150;
 
 export interface News {
   /** For the model. */
@@ -66,7 +65,7 @@ export class OthersWatch {
 
   /** A round of calls has ended, and the model is called when it has been told this. */
   takeNews(): News | undefined {
-    const changed = this.#files.takeChanged().map((path) => this.#nameOf(path));
+    const changed = this.#files.takeChanged().map((path) => shownPath(path, this.#dir));
     const others = this.#board.describeOthers();
     const news = newsOfOthers(others, this.#told);
     this.#told = others;
@@ -93,11 +92,5 @@ export class OthersWatch {
     if (text === this.#saved) return;
     replaceJson(this.#path, notes);
     this.#saved = text;
-  }
-
-  #nameOf(path: string): string {
-    const short = relative(this.#dir, path);
-    const name = cleanLine(short === "" || short.startsWith("..") ? path : short);
-    return name.length > MAX_NAME ? `…${name.slice(1 - MAX_NAME)}` : name;
   }
 }

@@ -89,7 +89,8 @@ export class Runners {
   async runToClose(threadId: string): Promise<void> {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
-    const env = { ...threadEnv, ...this.#marker(threadId), [LOCK_FOLDER]: folders.locks };
+    const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board };
+    const env = { ...threadEnv, ...this.#marker(threadId), ...shared };
     const child = spawn(program, args, { env, stdio: "ignore" });
     const ended = new Promise<void>((resolve, reject) => {
       child.once("error", reject);

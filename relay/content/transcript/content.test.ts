@@ -106,6 +106,33 @@ test("while it runs: a clock, Stop, and a message that is still edited", () => {
   expect(page?.buttons[0]).toEqual({ id: "stop:t1", label: "Stop", style: "danger" });
 });
 
+test("a call that waits for a file says so while it waits", () => {
+  const stepId = "lock-c1";
+  const edit = call("c1", "Edit", "Edit src/auth.ts", {});
+  const wait: EventBody = {
+    type: "step_start",
+    stepId,
+    kind: "lock",
+    title: "Awaiting file lock on src/auth.ts (#2)",
+  };
+  const [waiting] = show([start, edit, wait]);
+  expect(waiting?.text).toContain("◌ Awaiting file lock on src/auth.ts \\(\\#2\\) · <t:");
+  const locked: EventBody = {
+    type: "tool_call_update",
+    toolCallId: "c1",
+    status: "failed",
+    reason: "locked",
+  };
+  const [after] = show([
+    start,
+    edit,
+    wait,
+    { type: "step_end", stepId, status: "failed", durationMs: 1 },
+    locked,
+  ]);
+  expect(after?.text).toBe("✗ Edit src/auth.ts · locked");
+});
+
 const labels = (pages: readonly Page[]) =>
   pages.map(({ key, buttons }) => `${key}: ${buttons.map(({ label }) => label).join(" ")}`);
 
