@@ -5,6 +5,7 @@ import { z } from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
+import { CHANNEL_MODES, type ChannelMode } from "./discord/channel-message.ts";
 
 const SNOWFLAKE = /^\d{17,20}$/;
 
@@ -45,6 +46,8 @@ const schema = z.object({
     .min(1, "must be at least 1")
     .max(10_080, "must be at most 10080")
     .default(10),
+  CHANNEL_MODE: z.enum(CHANNEL_MODES, `must be ${CHANNEL_MODES.join(", ")}`).default("off"),
+  CHANNEL_DIR: z.string().min(1).max(4_096).default("."),
   OUTPUT_ANSI: z.enum(["0", "1"], "must be 0 or 1").default("0"),
   LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
 });
@@ -59,6 +62,10 @@ export interface RelayConfig {
   pollIntervalMs: number;
   /** So long after its end, or after an agent fell idle, a thread leaves the lists. */
   listMinutes: number;
+  /** What a message in the channel does: nothing, or begin an agent's thread (if it names the bot, or always). */
+  channelMode: ChannelMode;
+  /** Where the agents work that messages of the channel begin; relative to the sidecar's REPOS_DIR. */
+  channelDir: string;
   /** Colours, in Discord's ansi blocks. */
   isAnsi: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -82,6 +89,8 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
     pollIntervalMs: values.POLL_INTERVAL_MS,
     listMinutes: values.THREAD_LIST_MINUTES,
+    channelMode: values.CHANNEL_MODE,
+    channelDir: values.CHANNEL_DIR,
     isAnsi: values.OUTPUT_ANSI === "1",
     logLevel: values.LOG_LEVEL,
   };

@@ -14,10 +14,11 @@ import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Beginnings } from "./threads/beginnings.ts";
+import { Channel } from "./threads/channel.ts";
+import { ChannelMessages } from "./threads/channel-messages.ts";
 import { EndedThreads } from "./threads/ended.ts";
 import { Endings } from "./threads/endings.ts";
 import { Homes } from "./threads/homes.ts";
-import { Inbox } from "./threads/inbox.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { PersonFiles } from "./threads/person-files.ts";
 import { Poller } from "./threads/poller.ts";
@@ -48,35 +49,33 @@ export async function runRelay(
   try {
     const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.vmToken }));
     const { channelId, allowedUserIds, listMinutes, isAnsi, pollIntervalMs } = config;
-    const discord = await logIn(config, log);
-    releasers.add("discord", () => discord.destroy());
-    const failed = watchConnection(discord, log);
-    const budget = createBudget();
-    const rest = createRest(discord.rest, config.discordToken);
-    releasers.add("request handlers", () => rest.close());
-    for (const source of [rest.rest, discord.rest]) onGlobalLimit(source, budget.slowDown);
-    const requests = new Requests(stop.signal, budget.pass);
-    const api = new DiscordApi(rest.rest, requests);
+    const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
       const findProblem = (error: unknown) => findStartProblem(error, what);
       return untilItWorks({ what, log, signal: stop.signal, findProblem }, work);
     };
-    const channel = await atStart("look up its channel", () => api.findChannel(channelId));
-    if (!channel?.guildId) throw new Error(NO_CHANNEL);
+    const found = await atStart("look up its channel", () => api.findChannel(channelId));
+    if (!found?.guildId) throw new Error(NO_CHANNEL);
     const botId = discord.user.id;
-    const place = { channelId, guildId: channel.guildId, botId, signal: stop.signal, log };
+    const place = { channelId, guildId: found.guildId, botId, signal: stop.signal, log };
     const threadMaker = new ThreadMaker({ api, ...place, now });
-    const inbox = new Inbox({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
-    releasers.add("what needs people", () => inbox.close());
-    const threads = new Threads({ vm, api, budget, inbox, botId, isAnsi, log, now });
+    const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
+    releasers.add("what needs people", () => channel.close());
+    const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now });
     const endings = new Endings({ vm, threads, api, log });
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
     const homes = new Homes({ vm, threads, threadMaker, api, ...place });
-    const poller = new Poller({ vm, threads, endings, pollIntervalMs, inbox, homes, log });
+    const poller = new Poller({ vm, threads, endings, pollIntervalMs, channel, homes, log });
     const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
     const ended = new EndedThreads({ api, vm, beginnings, files, log });
     const inputs = new Inputs({ api, threads, files, ended, allowedUserIds, log, now, signal: stop.signal });
-    const findAll = () => recover({ api, vm, threads, endings, inputs, homes, ...place });
+    const channelMessages = new ChannelMessages({
+      ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },
+      ...place,
+      rules: { mode: config.channelMode, botId },
+      dir: config.channelDir,
+    });
+    const findAll = () => recover({ api, vm, threads, endings, inputs, homes, channelMessages, ...place });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const screenshots = new Screenshots();
@@ -84,7 +83,7 @@ export async function runRelay(
     const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
-    listen({ discord, inputs, ended, context, threadMaker, onReconnected, log });
+    listen({ discord, inputs, ended, channelId, channelMessages, context, threadMaker, onReconnected, log });
     await Promise.all([
       atStart("register its commands", () => registerCommands(discord, place.guildId)),
       atStart(what, findAll),
@@ -95,7 +94,7 @@ export async function runRelay(
     // Before the threads end: one that waits for Discord would keep them all from ending.
     releasers.add("waits for Discord", () => requests.leave());
     poller.start();
-    inbox.start();
+    channel.start();
     log.info(
       { bot: discord.user.tag, guildId: place.guildId, channelId, vm: config.vmUrl },
       "relay is ready",
@@ -105,4 +104,21 @@ export async function runRelay(
     await releasers.close();
     throw error;
   }
+}
+
+/** Discord: the gateway, and the way to its REST API, within its limits. */
+async function connect(
+  config: RelayConfig,
+  { releasers, stop, log }: { releasers: Releasers; stop: AbortController; log: Log },
+) {
+  const discord = await logIn(config, log);
+  releasers.add("discord", () => discord.destroy());
+  const failed = watchConnection(discord, log);
+  const budget = createBudget();
+  const rest = createRest(discord.rest, config.discordToken);
+  releasers.add("request handlers", () => rest.close());
+  for (const source of [rest.rest, discord.rest]) onGlobalLimit(source, budget.slowDown);
+  const requests = new Requests(stop.signal, budget.pass);
+  const api = new DiscordApi(rest.rest, requests);
+  return { discord, failed, budget, requests, api };
 }

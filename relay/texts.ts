@@ -79,6 +79,12 @@ export function linkText({ threadId, number }: Thread, what: "child" | "branch")
   return `↳ ${what === "child" ? "Child" : "Branch"}${number === null ? "" : ` #${number}`}: <#${threadId}>`;
 }
 
+/** In an agent's thread: what somebody wrote to it in the channel. */
+export function channelInputText(userId: string, text: string): string {
+  const said = escapeMarkdown(clip(cleanLine(clipRaw(text)), MAX_COMMAND));
+  return `-# 💬 <@${userId}> in the channel: ${said === "" ? "a file" : said}`;
+}
+
 export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "signal">): string {
   const name = signal === null ? undefined : clip(cleanLine(clipRaw(signal)), MAX_SIGNAL);
   if (exitCode === null) return name ?? "an unknown exit code";

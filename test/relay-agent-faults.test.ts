@@ -6,6 +6,7 @@ import { SIEGE_ENV } from "./support/agent-siege.ts";
 import { AskStorm, type StormOptions } from "./support/ask-storm.ts";
 import { AgentTalk } from "./support/discord-agents.ts";
 import { inFull } from "./support/faults.ts";
+import { relayConfigFor } from "./support/relay-config.ts";
 import { bundleRelay, makeRelayProcess, type RelayProgram } from "./support/relay-process.ts";
 import { spawnSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
@@ -28,16 +29,9 @@ async function openStorm(
   const discord = await runLocalDiscord({ port: 0, users: [{ name: "Robin" }], limits });
   const people = discord.users.map(({ id }) => id);
   const config = {
-    vmUrl: sidecar.url,
-    vmToken: sidecar.token,
-    discordToken: discord.botToken,
-    discordApiUrl: discord.apiUrl,
-    channelId: discord.channelId,
+    ...relayConfigFor(sidecar, discord),
     allowedUserIds: new Set(people),
     pollIntervalMs: 250,
-    listMinutes: 10,
-    isAnsi: false,
-    logLevel: "info" as const,
   };
   const relay = makeRelayProcess(program, config, sidecar.folders.home);
   onTestFinished(async () => {

@@ -3,12 +3,15 @@ import type { Log } from "../../shared/log.ts";
 import type { Content } from "../content/content.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
+import { findRefusal } from "../discord/refusals.ts";
 import type { Step } from "./pump.ts";
 
 const RECEIPT = "👀";
 
 export interface ReceiptOptions {
   threadId: string;
+  /** The thread's channel, where what it was told may have been written too. */
+  parentId?: string | undefined;
   content: Pick<Content<never>, "receipt" | "receipted">;
   api: DiscordApi;
   budget: Budget;
@@ -16,11 +19,25 @@ export interface ReceiptOptions {
 }
 
 /** A reaction is no message: while messages wait for the request budget there is none. */
-export function nextReceipt({ content, budget, api, threadId, log }: ReceiptOptions): Step | undefined {
+export function nextReceipt({
+  content,
+  budget,
+  api,
+  threadId,
+  parentId,
+  log,
+}: ReceiptOptions): Step | undefined {
   const messageId = content.receipt?.();
   if (messageId === undefined) return undefined;
   if (budget.isBusy()) return void content.receipted?.(messageId);
   const onError = (err: unknown) => log.debug({ err }, "could not give a receipt; nothing is lost");
-  const run = () => api.react(threadId, messageId, RECEIPT).catch(onError);
+  const run = async () => {
+    try {
+      await api.react(threadId, messageId, RECEIPT);
+    } catch (error) {
+      if (parentId === undefined || findRefusal(error) !== "unknown message") return onError(error);
+      await api.react(parentId, messageId, RECEIPT).catch(onError);
+    }
+  };
   return { at: 0, run: () => run().finally(() => content.receipted?.(messageId)) };
 }

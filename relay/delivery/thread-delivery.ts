@@ -27,6 +27,8 @@ const KEPT_POSTS = 20;
 export interface ThreadDeliveryOptions<Reply> {
   /** Where the messages stand: a thread, or a channel. */
   threadId: string;
+  /** Of a thread: its channel. */
+  parentId?: string | undefined;
   /** Of a channel, in which others write too: what stands between our messages is never read through. */
   isShared?: boolean;
   content: Content<Reply>;

@@ -33,6 +33,10 @@ export const messageSchema = z.object({
   author: z.object({ id: z.string(), bot: z.boolean().optional() }),
   type: z.int(),
   webhook_id: z.string().optional(),
+  /** What it answers; of "… started a thread" the thread. */
+  message_reference: z
+    .object({ message_id: z.string().optional(), channel_id: z.string().optional() })
+    .optional(),
   /** When its writer changed it; null if they never did. */
   edited_timestamp: z.string().nullish(),
   /** Of an answer to a command or button. */
@@ -193,6 +197,28 @@ export class DiscordApi {
       (signal) => this.#rest.post(Routes.threads(channelId), { body, signal }),
       { isRepeatable: false, ...(onWait ? { onWait } : {}) },
     );
+  }
+
+  /**
+   * Makes a public thread of a message, which gives it its id: made before, it is there.
+   * @param onWait as in {@link RequestOptions}.
+   */
+  async createThreadFrom(
+    channelId: string,
+    messageId: string,
+    name: string,
+    onWait?: RequestOptions["onWait"],
+  ): Promise<void> {
+    const body = { name, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
+    try {
+      await this.#requests.call(
+        idSchema,
+        (signal) => this.#rest.post(Routes.threads(channelId, messageId), { body, signal }),
+        onWait ? { onWait } : {},
+      );
+    } catch (error) {
+      if (findRefusal(error) !== "has a thread") throw error;
+    }
   }
 
   async addThreadMember(threadId: string, userId: string): Promise<void> {

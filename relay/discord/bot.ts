@@ -13,6 +13,7 @@ import {
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { ChannelMessages } from "../threads/channel-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { VmThread } from "../threads/vm.ts";
@@ -60,6 +61,9 @@ export interface BotOptions {
   discord: Client<true>;
   inputs: Inputs;
   ended: EndedThreads;
+  /** The bot's own. */
+  channelId: string;
+  channelMessages: ChannelMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
   /** The gateway has made a new session: what happened in between was not told. */
@@ -103,18 +107,23 @@ export function listen(options: BotOptions): void {
 }
 
 async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
-  const { inputs, context, threadMaker } = options;
+  const { inputs, channelId, channelMessages, context, threadMaker } = options;
   const { threads, endings } = context;
   switch (name) {
-    case "MESSAGE_CREATE":
-      return inputs.take(messageSchema.parse(data));
+    case "MESSAGE_CREATE": {
+      const message = messageSchema.parse(data);
+      return message.channel_id === channelId ? channelMessages.take(message) : inputs.take(message);
+    }
     case "MESSAGE_UPDATE": {
       // Discord says the same when it adds a link's preview to a message.
       const message = messageSchema.safeParse(data).data;
-      return message?.edited_timestamp ? inputs.change(message) : undefined;
+      if (!message?.edited_timestamp) return;
+      if (message.channel_id === channelId) return channelMessages.amend(message.id, message.content);
+      return inputs.change(message);
     }
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
+      if (channel_id === channelId) return channelMessages.amend(id, null);
       const thread = threads.find(channel_id);
       thread?.delivery.noteDeleted(id);
       return thread ? inputs.withdraw(channel_id, id) : undefined;
@@ -196,7 +205,7 @@ async function answering(
 
 async function pressButton(
   interaction: ComponentInteraction,
-  { context, inputs, ended, log }: BotOptions,
+  { context, inputs, ended, channelId, channelMessages, log }: BotOptions,
 ): Promise<void> {
   const ofCommand = parseCommandButton(interaction.customId);
   if (ofCommand) {
@@ -226,7 +235,8 @@ async function pressButton(
         return;
       }
       case "send":
-        await inputs.sendAfterAll(threadId, pressed.messageId);
+        if (threadId === channelId) await channelMessages.takeAfterAll(pressed.messageId);
+        else await inputs.sendAfterAll(threadId, pressed.messageId);
         await interaction.editReply({ content: "✅ Sent.", components: [] });
         return;
       case "resume-send":

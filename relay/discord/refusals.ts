@@ -5,7 +5,13 @@ import { AppError } from "../../shared/errors.ts";
 import { errorSentence } from "../texts.ts";
 
 /** What a refusal means for the caller; anything else stays the error that it was. */
-export type Refusal = "unknown channel" | "unknown message" | "archived" | "locked" | "forbidden";
+export type Refusal =
+  | "unknown channel"
+  | "unknown message"
+  | "archived"
+  | "locked"
+  | "forbidden"
+  | "has a thread";
 
 const REFUSALS: Record<number, Refusal> = {
   10003: "unknown channel",
@@ -14,6 +20,7 @@ const REFUSALS: Record<number, Refusal> = {
   160005: "locked",
   50001: "forbidden",
   50013: "forbidden",
+  160004: "has a thread",
 };
 
 export function findRefusal(error: unknown): Refusal | undefined {

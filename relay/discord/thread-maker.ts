@@ -74,6 +74,19 @@ export class ThreadMaker {
     }
   }
 
+  /** As {@link make}, of a message of the channel, whose id the thread gets: the same again is the same thread. */
+  async makeFrom(messageId: string, name: string): Promise<void> {
+    const { api, channelId } = this.#options;
+    this.#claim(messageId);
+    try {
+      await api.createThreadFrom(channelId, messageId, name, refuseLongWait);
+    } catch (error) {
+      const sentence = findRefusalSentence(error, "create threads");
+      if (sentence === undefined) throw error;
+      throw new AppError("invalid_request", sentence, { cause: error });
+    }
+  }
+
   /** The gateway told of a new thread. One of ours that was given up is removed; another bot process' is left. */
   async noteCreated({ id, name = "", parentId, ownerId }: ChannelInfo): Promise<void> {
     const { api, channelId, botId, log, now } = this.#options;

@@ -1,5 +1,11 @@
 /** How threads begin: a Discord thread, a thread on the VM, and the message that says what was asked for. */
-import type { CreateRequest, Thread, ThreadType } from "../../shared/api.ts";
+import {
+  type CreateRequest,
+  isOpen,
+  type LedgerRow,
+  type Thread,
+  type ThreadType,
+} from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -63,10 +69,9 @@ export class Beginnings {
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<string> {
-    const { type, dir, command, userId, agent } = asked;
+    const { type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
-    const request = { type, dir, command, title, createdBy: userId, ...(agent && { agent }) };
-    const make = (threadId: string) => this.#options.vm.create({ threadId, ...request });
+    const make = (threadId: string) => this.#options.vm.create({ threadId, ...requestOf(title, asked) });
     return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
   }
 
@@ -112,17 +117,48 @@ export class Beginnings {
     }
   }
 
+  /**
+   * Makes a thread of a message in the channel, whose id it gets. The same again finishes what was begun, and nothing
+   * else.
+   * @throws AppError as {@link create}; {@link abandon} then takes back what was begun.
+   */
+  async createFrom(messageId: string, asked: NewThread): Promise<void> {
+    const { vm, threads, threadMaker } = this.#options;
+    const { type, dir, command, userId } = asked;
+    threads.setBusy(messageId, true);
+    try {
+      let thread = await this.#find(messageId);
+      if (!thread) {
+        const title = threadName(type, dir, command);
+        await threadMaker.makeFrom(messageId, title);
+        const request = { threadId: messageId, inputId: messageId, ...requestOf(title, asked) };
+        thread = await (await vm.create(request)).get();
+      }
+      if (!isOpen(thread.status)) return; // it began, and is over already
+      await this.#open(thread, await vm.findLedger(messageId), openingText(type, dir, command, userId));
+    } finally {
+      threads.setBusy(messageId, false);
+    }
+    await this.#addMember(messageId, userId);
+  }
+
+  /** Nothing is left of a beginning that failed. If the VM has the thread, it stays. */
+  async abandon(threadId: string): Promise<void> {
+    const { api } = this.#options;
+    if (!(await this.#find(threadId)) && (await api.findChannel(threadId))) {
+      await this.#removeDiscordThread(threadId);
+    }
+  }
+
   async #begin({ title, userId, make, opening }: Beginning, onWait: (ms: number) => void): Promise<string> {
-    const { threads, endings, threadMaker, api, log } = this.#options;
+    const { threads, endings, threadMaker } = this.#options;
     const threadId = await threadMaker.make(title, onWait);
     threads.setBusy(threadId, true);
     let isCreated = false;
     try {
       const handle = await make(threadId);
       isCreated = true;
-      const { delivery } = threads.add(await handle.get(), []);
-      // It waits for nothing, so it stands above all output.
-      await delivery.say("opening", { text: opening, buttons: [] });
+      await this.#open(await handle.get(), [], opening);
     } catch (error) {
       await threads.drop(threadId);
       if (isCreated) await this.#try(threadId, "end what had begun", () => endings.killQuietly(threadId));
@@ -132,10 +168,31 @@ export class Beginnings {
     } finally {
       threads.setBusy(threadId, false);
     }
+    await this.#addMember(threadId, userId);
+    return threadId;
+  }
+
+  /** It waits for nothing, so its first message stands above all output. */
+  async #open(thread: Thread, rows: readonly LedgerRow[], opening: string): Promise<void> {
+    const { threads } = this.#options;
+    const { delivery } = threads.find(thread.threadId) ?? threads.add(thread, rows);
+    await delivery.say("opening", { text: opening, buttons: [] });
+  }
+
+  async #find(threadId: string): Promise<Thread | undefined> {
+    try {
+      return await this.#options.vm.thread(threadId).get();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+
+  async #addMember(threadId: string, userId: string): Promise<void> {
+    const { api, log } = this.#options;
     await api.addThreadMember(threadId, userId).catch((error: unknown) => {
       log.warn({ threadId, err: error }, "could not add the person to their thread");
     });
-    return threadId;
   }
 
   /** The person is told why the thread did not begin, not what went wrong after that. */
@@ -161,4 +218,11 @@ export class Beginnings {
       await endings.archive(threadId);
     }
   }
+}
+
+function requestOf(
+  title: string,
+  { type, dir, command, userId, agent }: NewThread,
+): Omit<CreateRequest, "threadId"> {
+  return { type, dir, command, title, createdBy: userId, ...(agent && { agent }) };
 }

@@ -15,7 +15,7 @@ import type { Threads } from "./threads.ts";
 import type { VmThread } from "./vm.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
-const MAX_AGE_MS = 10 * 60_000;
+export const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
 
@@ -71,6 +71,11 @@ export class Inputs {
     return ++this.#hold;
   }
 
+  /** Resolves when messages that come may go in. */
+  whenOpen(): Promise<void> {
+    return this.#open;
+  }
+
   release(hold: number): void {
     if (hold !== this.#hold) return;
     this.#release?.();
@@ -105,7 +110,7 @@ export class Inputs {
   async change(message: DiscordMessage): Promise<void> {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
     const { files } = this.#options;
-    await this.#amend(message.channel_id, message.id, async () => {
+    await this.amend(message.channel_id, message.id, async () => {
       const { texts } = await files.wordsOf(message, true);
       return texts.join("\n\n");
     });
@@ -113,10 +118,11 @@ export class Inputs {
 
   /** As {@link change}, of a message that was deleted. */
   async withdraw(threadId: string, messageId: string): Promise<void> {
-    await this.#amend(threadId, messageId, () => Promise.resolve(null));
+    await this.amend(threadId, messageId, () => Promise.resolve(null));
   }
 
-  async #amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
+  /** Of a message that went into a thread, wherever it was written. @param text null takes it back */
+  async amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
     const { threads, log } = this.#options;
     await this.#open;
     // In the order in which people write: the message itself may still be on its way.
@@ -132,6 +138,11 @@ export class Inputs {
         if (!isMoot) log.warn({ threadId, err: error }, "could not pass on a changed message");
       }
     });
+  }
+
+  /** A message that was written elsewhere goes into this thread. @throws AppError */
+  typeInto(thread: LiveThread, message: DiscordMessage): Promise<void> {
+    return this.#queue.run(thread.threadId, () => this.#type(message, thread));
   }
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */

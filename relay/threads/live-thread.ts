@@ -68,6 +68,8 @@ export interface LiveThreadOptions {
   api: DiscordApi;
   budget: Budget;
   botId: string;
+  /** The bot's channel. */
+  channelId?: string;
   isAnsi: boolean;
   log: Log;
   now: () => number;
@@ -139,7 +141,7 @@ function basics({ thread }: LiveThreadOptions, vm: VmThread) {
 }
 
 function openDelivery<Reply>(
-  { thread, rows, api, budget, botId, log, now, onRefused }: LiveThreadOptions,
+  { thread, rows, api, budget, botId, channelId, log, now, onRefused }: LiveThreadOptions,
   vm: VmThread,
   content: Content<Reply>,
   seen: string | undefined,
@@ -148,6 +150,7 @@ function openDelivery<Reply>(
   const { threadId } = thread;
   return new ThreadDelivery<Reply>({
     threadId,
+    parentId: channelId,
     content,
     rows,
     seen: seen ?? beginningOf(thread),

@@ -2,9 +2,9 @@
 import { isOpen, type OutputsReply } from "../../shared/api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Channel } from "./channel.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
-import type { Inbox } from "./inbox.ts";
 import { AGENT_EDIT_MS, type LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import type { Source, Vm } from "./vm.ts";
@@ -14,7 +14,7 @@ export interface PollerOptions {
   threads: Threads;
   endings: Endings;
   pollIntervalMs: number;
-  inbox: Pick<Inbox, "poke">;
+  channel: Pick<Channel, "poke">;
   homes: Pick<Homes, "known" | "note">;
   log: Log;
 }
@@ -131,7 +131,7 @@ export class Poller {
     }
     if (!(await thread.accept(replies, offset))) return;
     const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
-    if (isNews && thread.type === "agent") this.#options.inbox.poke();
+    if (isNews && thread.type === "agent") this.#options.channel.poke();
     thread.status = news.status;
     // Not a round later: a flood that is not looked at seems to be over.
     if (news.more || this.#leftOut.has(thread)) this.#askAnew();

@@ -3,6 +3,7 @@ import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
+import type { ChannelMessages } from "./channel-messages.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
@@ -17,6 +18,7 @@ export interface RecoveryOptions {
   endings: Endings;
   inputs: Inputs;
   homes: Homes;
+  channelMessages: ChannelMessages;
   channelId: string;
   guildId: string;
   botId: string;
@@ -32,13 +34,16 @@ const SNOWFLAKE = /^\d{17,20}$/;
  * more only for threads where something has happened.
  */
 export async function recover(options: RecoveryOptions): Promise<void> {
-  const { api, vm, threads, homes, guildId } = options;
+  const { api, vm, threads, homes, channelMessages, guildId } = options;
+  // First: a Discord thread that the sidecar does not know may be one that a message is still to begin.
+  await channelMessages.look();
   const served = new Set(threads.list().map(({ threadId }) => threadId));
   const listAll = () => Promise.all([vm.listThreads(), vm.listLedgers()]);
   let [open, ledgers] = await listAll();
   const channels = await api.listActiveThreads(guildId);
   const active = new Map(channels.map((channel) => [channel.id, channel]));
-  if (await homes.recover(open, channels)) [open, ledgers] = await listAll();
+  const known = channels.filter(({ id }) => !channelMessages.isAwaited(id));
+  if (await homes.recover(open, known)) [open, ledgers] = await listAll();
   await Promise.all(
     open.map((thread) => {
       const { threadId } = thread;
@@ -51,6 +56,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
     (channel) => isOurs(options, channel) && !isOpenThread.has(channel.id) && !threads.has(channel.id),
   );
   await Promise.all(orphans.map((channel) => closeOrphan(options, channel)));
+  channelMessages.takeMissed();
 }
 
 interface Found {
@@ -99,9 +105,9 @@ function isOurs({ botId, channelId }: RecoveryOptions, channel: ChannelInfo): bo
 }
 
 async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Promise<void> {
-  const { vm, threads, endings } = options;
+  const { vm, threads, endings, channelMessages } = options;
   const threadId = channel.id;
-  if (threads.isBusy(threadId)) return;
+  if (threads.isBusy(threadId) || channelMessages.isAwaited(threadId)) return;
   let thread: Thread;
   try {
     thread = await vm.thread(threadId).get();

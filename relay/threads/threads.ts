@@ -3,12 +3,12 @@ import type { LedgerRow, Thread } from "../../shared/api.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
-import type { Inbox } from "./inbox.ts";
+import type { Channel } from "./channel.ts";
 import { type LiveThread, type LiveThreadOptions, openThread } from "./live-thread.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
-  inbox: Pick<Inbox, "say" | "poke">;
+  channel: Pick<Channel, "say" | "poke">;
 }
 
 export class Threads {
@@ -84,7 +84,7 @@ export class Threads {
     const live = this.#live.get(threadId);
     this.#live.delete(threadId);
     await live?.delivery.close();
-    this.#options.inbox.poke();
+    this.#options.channel.poke();
   }
 
   /** A Discord thread was archived, locked, or came back. */
@@ -126,19 +126,20 @@ export class Threads {
         live.paused = "the bot may not write there";
         return this.#reportForbidden(threadId);
       case "unknown message":
-        return; // the delivery deals with these itself
+      case "has a thread":
+        return; // whoever asked deals with these
       default:
         refusal satisfies never;
     }
   }
 
   async #reportForbidden(threadId: string): Promise<void> {
-    const { inbox, log } = this.#options;
+    const { channel, log } = this.#options;
     if (this.#hasReportedForbidden) return;
     this.#hasReportedForbidden = true;
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
     try {
-      await inbox.say(`forbidden.${threadId}`, content);
+      await channel.say(`forbidden.${threadId}`, { text: content });
     } catch (error) {
       if (findRefusal(error) === undefined) throw error;
       log.warn({ err: error }, "could not report lost permissions");

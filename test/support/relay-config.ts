@@ -16,6 +16,8 @@ export function relayConfigFor(
     allowedUserIds: new Set([discord.you.id]),
     pollIntervalMs: 1_000,
     listMinutes: 10,
+    channelMode: "off",
+    channelDir: ".",
     isAnsi: false,
     logLevel: "info",
   };

@@ -67,6 +67,8 @@ export function makeRelayProcess(
     DISCORD_API_URL: config.discordApiUrl,
     DISCORD_CHANNEL_ID: config.channelId,
     ALLOWED_USER_IDS: [...config.allowedUserIds].join(","),
+    CHANNEL_MODE: config.channelMode,
+    CHANNEL_DIR: config.channelDir,
     POLL_INTERVAL_MS: String(config.pollIntervalMs),
     LOG_LEVEL: "info",
   };

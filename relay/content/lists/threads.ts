@@ -97,7 +97,7 @@ function titleText(title: string): string {
 }
 
 /** What a thread does, or what it waits for. */
-function describeState(thread: Thread): string {
+export function describeState(thread: Thread): string {
   const { status, awaiting, doing, waiting, problem } = thread;
   const more = [
     status === "waiting" && awaiting !== null

@@ -9,7 +9,7 @@ import { until } from "../../test/support/wait.ts";
 import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
-import { Inbox } from "./inbox.ts";
+import { Channel } from "./channel.ts";
 import { Vm } from "./vm.ts";
 
 /** A sidecar that takes every request, and answers those to paths that do not end so. */
@@ -29,7 +29,7 @@ async function startSidecar(unanswered: string): Promise<{ url: string; asked: s
 
 test.each(["/messages", "/inbox"])("closing does not wait for a sidecar that hangs at %s", async (path) => {
   const { url, asked } = await startSidecar(path);
-  const inbox = new Inbox({
+  const inbox = new Channel({
     vm: new Vm(new SidecarClient({ url, token: "t".repeat(32) })),
     api: new DiscordApi(new REST(), new Requests(new AbortController().signal, async () => undefined)),
     budget: createBudget(),

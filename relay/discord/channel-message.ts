@@ -1,0 +1,52 @@
+/** What a message in the bot's channel asks for. Pure. */
+import type { DiscordMessage } from "./api.ts";
+
+export const CHANNEL_MODES = ["off", "mention", "threads"] as const;
+export type ChannelMode = (typeof CHANNEL_MODES)[number];
+
+/** "… started a thread": it answers nothing, and names the thread. */
+const THREAD_CREATED = 18;
+
+export interface ChannelRules {
+  mode: ChannelMode;
+  botId: string;
+}
+
+/**
+ * Whether a message may begin a thread: in mode `mention` only one that names the bot. That an answer notifies the bot
+ * names nobody, so "thanks" below its words starts nothing that costs money.
+ */
+export function mayBegin({ content }: DiscordMessage, { mode, botId }: ChannelRules): boolean {
+  switch (mode) {
+    case "off":
+      return false;
+    case "mention":
+      return mentionOf(botId).test(content);
+    case "threads":
+      return true;
+    default:
+      return mode satisfies never;
+  }
+}
+
+/** The words without the bot's name at their ends. */
+export function wordsFor({ content }: DiscordMessage, { botId }: ChannelRules): string {
+  const name = mentionOf(botId).source;
+  return content.replace(new RegExp(`^(?:\\s*${name})+[\\s,:]*|(?:\\s*${name})+\\s*$`, "g"), "").trim();
+}
+
+/** The message that this one answers, if it stands in the same channel. */
+export function answered({ type, channel_id, message_reference }: DiscordMessage): string | undefined {
+  if (type === THREAD_CREATED) return undefined;
+  const isHere = (message_reference?.channel_id ?? channel_id) === channel_id;
+  return isHere ? message_reference?.message_id : undefined;
+}
+
+/** The thread that this message tells the beginning of. */
+export function createdThread({ type, message_reference }: DiscordMessage): string | undefined {
+  return type === THREAD_CREATED ? message_reference?.channel_id : undefined;
+}
+
+function mentionOf(botId: string): RegExp {
+  return new RegExp(`<@!?${botId}>`);
+}

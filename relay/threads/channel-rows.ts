@@ -1,0 +1,62 @@
+/**
+ * What the relay must know of its channel after a restart, kept as rows of the channel's ledger that are no messages
+ * of ours: up to which message all are taken care of, and which messages began threads.
+ */
+import type { LedgerRow } from "../../shared/api.ts";
+import { compareIds } from "../discord/api.ts";
+import type { Vm } from "./vm.ts";
+
+const SEEN = "seen";
+const BEGAN = "began.";
+/** So many threads keep their message in the channel; older ones are not told there any more. */
+export const MAX_CHANNEL_THREADS = 100;
+
+export class ChannelRows {
+  readonly #vm: Vm;
+  readonly #channelId: string;
+  #seen: string | undefined;
+  #began: string[] = [];
+
+  constructor(vm: Vm, channelId: string) {
+    this.#vm = vm;
+    this.#channelId = channelId;
+  }
+
+  /** Takes what is its own. @returns the others: messages of ours. */
+  load(rows: readonly LedgerRow[]): LedgerRow[] {
+    this.#seen = rows.find(({ key }) => key === SEEN)?.messageId ?? undefined;
+    this.#began = rows.flatMap(({ key }) => (key.startsWith(BEGAN) ? [key.slice(BEGAN.length)] : []));
+    this.#began.sort(compareIds);
+    return rows.filter(({ key }) => key !== SEEN && !key.startsWith(BEGAN));
+  }
+
+  /** Up to this message of the channel all are taken care of; undefined if none ever was. */
+  get seen(): string | undefined {
+    return this.#seen;
+  }
+
+  /** Threads that began with a message of the channel, whose id they have; the oldest first. */
+  get began(): readonly string[] {
+    return this.#began;
+  }
+
+  async noteSeen(messageId: string): Promise<void> {
+    if (this.#seen !== undefined && compareIds(messageId, this.#seen) <= 0) return;
+    await this.#vm.putChannelMessage(this.#channelId, SEEN, { messageId });
+    if (this.#seen === undefined || compareIds(messageId, this.#seen) > 0) this.#seen = messageId;
+  }
+
+  async noteBegan(threadId: string): Promise<void> {
+    if (this.#began.includes(threadId)) return;
+    // At once, not when the sidecar has it: others begin meanwhile.
+    const ids = [...this.#began, threadId].sort(compareIds);
+    this.#began = ids.slice(-MAX_CHANNEL_THREADS);
+    const forget = ids.slice(0, -MAX_CHANNEL_THREADS).map((id) => BEGAN + id);
+    try {
+      await this.#vm.putChannelMessage(this.#channelId, BEGAN + threadId, { messageId: threadId, forget });
+    } catch (error) {
+      this.#began = this.#began.filter((id) => id !== threadId);
+      throw error;
+    }
+  }
+}

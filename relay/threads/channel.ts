@@ -1,0 +1,192 @@
+/**
+ * What the bot keeps in its channel, through a ledger and a pump as a thread's messages: what needs people, and how
+ * the threads stand that messages of the channel began.
+ */
+import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";
+import type { Post } from "../delivery/outgoing.ts";
+import { ThreadDelivery } from "../delivery/thread-delivery.ts";
+import type { DiscordApi } from "../discord/api.ts";
+import type { Budget } from "../discord/budget.ts";
+import { ChannelRows } from "./channel-rows.ts";
+import { listTurnEnds } from "./turn-ends.ts";
+import { untilItWorks } from "./until-it-works.ts";
+import type { Vm } from "./vm.ts";
+
+/** So often at most it is looked at anew, so no message is edited more often. */
+const MIN_INTERVAL_MS = 3_000;
+/** So often it is looked at if no thread tells of news: threads of the API, and ends that grow old. */
+const MAX_INTERVAL_MS = 15_000;
+
+export interface ChannelOptions {
+  vm: Vm;
+  api: DiscordApi;
+  budget: Budget;
+  botId: string;
+  channelId: string;
+  allowedUserIds: ReadonlySet<string>;
+  log: Log;
+  now: () => number;
+}
+
+interface Opened {
+  readonly delivery: ThreadDelivery<ChannelNews>;
+  readonly content: ChannelContent;
+}
+
+export class Channel {
+  readonly #options: ChannelOptions;
+  readonly #rows: ChannelRows;
+  /** By thread: the state in which the channel was told of it. */
+  readonly #toldOf = new Map<string, string>();
+  /** Threads of which the channel has been told the end. */
+  readonly #over = new Set<string>();
+  readonly #stop = new AbortController();
+  /** The ledger is read once the sidecar answers. */
+  readonly #opening: Promise<Opened | undefined>;
+  /** Ends the wait for news. */
+  #news = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(options: ChannelOptions) {
+    this.#options = { ...options, log: options.log.child({ channelId: options.channelId }) };
+    this.#rows = new ChannelRows(options.vm, options.channelId);
+    this.#opening = this.#open();
+  }
+
+  /** Resolves with what is known of the channel's messages; undefined if it is closed before the sidecar answers. */
+  async rows(): Promise<ChannelRows | undefined> {
+    return (await this.#opening) && this.#rows;
+  }
+
+  /** From now on the channel tells how this thread stands, which a message of the channel began. */
+  async begin(threadId: string): Promise<void> {
+    await this.#rows.noteBegan(threadId);
+    this.poke();
+  }
+
+  start(): void {
+    this.#work = this.#run();
+  }
+
+  /** Something has happened in a thread: it may need somebody, or not any more. */
+  poke(): void {
+    this.#news.abort();
+  }
+
+  /** Says something in the channel, once for each name. @throws what Discord refuses with */
+  async say(name: string, post: Pick<Post, "text"> & Partial<Post>): Promise<void> {
+    await (await this.#opening)?.delivery.say(name, { buttons: [], ...post });
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+    await (await this.#opening)?.delivery.close();
+  }
+
+  /** Undefined if it is closed before the sidecar answers. */
+  async #open(): Promise<Opened | undefined> {
+    const { vm, channelId, log } = this.#options;
+    const { signal } = this.#stop;
+    const what = "read its channel's ledger";
+    const rows = await untilItWorks({ what, log, signal }, () => vm.listChannelLedger(channelId, signal));
+    return rows && this.#makeDelivery(this.#rows.load(rows));
+  }
+
+  #makeDelivery(rows: readonly LedgerRow[]): Opened {
+    const { vm, channelId, allowedUserIds, api, budget, botId, log, now } = this.#options;
+    const content = new ChannelContent({
+      rows,
+      isAllowed: (userId) => allowedUserIds.has(userId),
+      isKept: (threadId) => this.#rows.began.includes(threadId),
+    });
+    const delivery = new ThreadDelivery<ChannelNews>({
+      threadId: channelId,
+      isShared: true,
+      content,
+      rows,
+      seen: channelId,
+      owner: botId,
+      putMark: () => Promise.resolve(),
+      putMessage: (key, note) => vm.putChannelMessage(channelId, key, note),
+      api,
+      budget,
+      botId,
+      log,
+      now,
+      onRefused: (refusal) => log.warn({ refusal }, "the channel takes nothing"),
+    });
+    return { delivery, content };
+  }
+
+  /** A background loop: a failed round is logged, and the next one comes. */
+  async #run(): Promise<void> {
+    const { vm, log } = this.#options;
+    const { signal } = this.#stop;
+    const opened = await this.#opening;
+    while (opened && !signal.aborted) {
+      // What comes from here on is not in the reply: it is asked for again.
+      this.#news = new AbortController();
+      try {
+        const items = await vm.listInbox(signal);
+        const threads = await this.#listThreads(opened.content);
+        await opened.delivery.accept({ items, threads });
+        this.#noteTold(threads);
+      } catch (error) {
+        // While the sidecar is away, reading its threads says so.
+        if (!(error instanceof AppError)) log.error({ err: error }, "could not tell what needs people");
+      }
+      await pause(MIN_INTERVAL_MS, signal);
+      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, signal, this.#news.signal);
+    }
+  }
+
+  /** The threads that messages of the channel began, but for those whose end was told. */
+  async #listThreads(content: ChannelContent): Promise<ChannelThread[]> {
+    const { vm } = this.#options;
+    if (this.#rows.began.length === 0) return [];
+    const open = new Map((await vm.listThreads()).map((thread) => [thread.threadId, thread]));
+    const threads: ChannelThread[] = [];
+    for (const threadId of this.#rows.began) {
+      // One that is over may have been begun again.
+      if (open.has(threadId)) this.#over.delete(threadId);
+      if (this.#over.has(threadId)) continue;
+      const thread = open.get(threadId) ?? (await this.#find(threadId));
+      const isOver = thread === null || !isOpen(thread.status);
+      threads.push({ threadId, thread, isOver, ends: await this.#listEnds(thread, content) });
+    }
+    return threads;
+  }
+
+  #noteTold(threads: readonly ChannelThread[]): void {
+    for (const { threadId, thread, isOver } of threads) {
+      this.#toldOf.set(threadId, stateOf(thread));
+      if (isOver) this.#over.add(threadId);
+    }
+  }
+
+  async #find(threadId: string): Promise<Thread | null> {
+    try {
+      return await this.#options.vm.thread(threadId).get();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return null;
+      throw error;
+    }
+  }
+
+  /** Turns that have ended since the last look. While one runs, those before it can wait. */
+  async #listEnds(thread: Thread | null, content: ChannelContent): Promise<ChannelThread["ends"]> {
+    if (!thread || thread.status === "running" || thread.status === "queued") return [];
+    const { threadId } = thread;
+    if (this.#toldOf.get(threadId) === stateOf(thread)) return [];
+    return listTurnEnds(this.#options.vm.thread(threadId), content.toldUpTo(threadId));
+  }
+}
+
+function stateOf(thread: Thread | null): string {
+  return `${thread?.status} ${thread?.activeAt}`;
+}
