@@ -27,22 +27,8 @@ const fresh = join(root, ".dist-new");
 const startedAt = new Date();
 
 rmSync(fresh, { recursive: true, force: true });
-try {
-  execFileSync(
-    process.execPath,
-    [
-      join(root, "node_modules/typescript/bin/tsc"),
-      "-p",
-      "tsconfig.build.json",
-      "--noCheck",
-      "--outDir",
-      fresh,
-    ],
-    { cwd: root, stdio: "inherit" },
-  );
-} catch {
-  process.exit(1); // tsc has said why
-}
+compile("tsconfig.build.json");
+compile("tsconfig.client.json", "--emitDeclarationOnly"); // the types of the package's entry
 for (const asset of assets) cpSync(join(root, asset), join(fresh, asset), { recursive: true });
 await bundlePages(fresh);
 await bundleAgents(fresh);
@@ -53,3 +39,13 @@ writeFileSync(join(fresh, ".built"), "");
 utimesSync(join(fresh, ".built"), startedAt, startedAt);
 rmSync(dist, { recursive: true, force: true });
 renameSync(fresh, dist);
+
+function compile(project, ...options) {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const args = [tsc, "-p", project, "--noCheck", "--outDir", fresh, ...options];
+  try {
+    execFileSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  } catch {
+    process.exit(1); // tsc has said why
+  }
+}
