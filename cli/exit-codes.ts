@@ -41,6 +41,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "already_answered":
     case "thread_paused":
     case "thread_locked":
+    case "thread_single":
     case "turn_running":
     case "ask_ended":
     case "thread_ended":

@@ -12,6 +12,7 @@ export const ERROR_STATUS = {
   already_answered: 409,
   thread_paused: 409,
   thread_locked: 409,
+  thread_single: 409,
   turn_running: 409,
   ask_ended: 410,
   thread_ended: 410,

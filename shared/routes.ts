@@ -55,7 +55,15 @@ export const ROUTES: readonly Route[] = [
     body: inputRequestSchema,
     status: 200,
     reply: inputReplySchema,
-    errors: ["not_found", "thread_paused", "thread_locked", "thread_ended", "rate_limited", "unavailable"],
+    errors: [
+      "not_found",
+      "thread_paused",
+      "thread_locked",
+      "thread_single",
+      "thread_ended",
+      "rate_limited",
+      "unavailable",
+    ],
   },
   {
     method: "get",

@@ -59,9 +59,9 @@ test("a single thread takes no second message", async () => {
   const command = script("Hello", { text: "One." });
   const agent = { mode: "single" as const };
   await client.createThread({ threadId: "one", type: "agent", dir: ".", command, createdBy: "42", agent });
-  expect(await refusal(say("one", "Two."))).toMatchObject({ code: "unsupported" });
+  expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
   await untilSaid("one", "One.");
-  expect(await refusal(say("one", "Two."))).toMatchObject({ code: "unsupported" });
+  expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
 });
 
 test("a runner that ends at once is started three times; mended, the next message goes on", async () => {

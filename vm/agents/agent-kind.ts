@@ -152,7 +152,7 @@ export class AgentKind implements Kind {
     agents.get(threadId);
     if (folders.findConfig(threadId)?.agent.mode === "single") {
       throw new AppError(
-        "unsupported",
+        "thread_single",
         "This thread takes no second message: it was made with agent.mode single.",
       );
     }
