@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { lazy } from "../../shared/lazy.ts";
 import { type Font, findFont } from "./font-file.ts";
+import { isEnoughFor, plainFontFile } from "./plain-font.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -54,18 +55,24 @@ export interface Fonts {
  */
 export function chooseFonts(texts: Iterable<string>): Fonts {
   const fonts = [...ownFonts()];
+  const files = fonts.map(({ file }) => file);
+  const all = [...new Set(texts)];
   const isMissing = (code: number) => !fonts.some((font) => font.has(code));
-  let missing = [...new Set([...texts].flatMap((text) => [...text].map(codeOf)))].filter(isMissing);
+  let missing = [...new Set(all.flatMap((text) => [...text].map(codeOf)))].filter(isMissing);
   for (const file of missing.length === 0 ? [] : systemFiles()) {
     if (missing.length === 0 || fonts.length >= ownFonts().length + MAX_SYSTEM_FONTS) break;
     const font = read.has(file) ? read.get(file) : findFont(file);
     read.set(file, font);
     if (!font || !missing.some((code) => font.has(code))) continue;
     fonts.push(font);
+    const drawn = all.filter((text) =>
+      [...text].some((one) => missing.includes(codeOf(one)) && font.has(codeOf(one))),
+    );
+    files.push(isEnoughFor(drawn) ? plainFontFile(file) : file);
     missing = missing.filter(isMissing);
   }
   return {
-    files: fonts.map(({ file }) => file),
+    files,
     findFamily: (character) => fonts.find((font) => font.has(codeOf(character)))?.family,
   };
 }
