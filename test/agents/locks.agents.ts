@@ -52,9 +52,10 @@ test.each(inFull([2, 5], [2]))(
       timeoutMs: TIMEOUT_MS,
     });
     console.log(JSON.stringify({ agents, ...report }));
-    expect(report).toMatchObject({ lost: [], twice: [], left: [], refused: 0, kills: KILLS });
+    expect(report).toMatchObject({ lost: [], twice: [], left: [], refused: 0 });
     expect(report.done).toBeGreaterThanOrEqual(ROUNDS - KILLS);
     expect(report.waits).toBeGreaterThan(0);
+    expect(report.kills).toBeGreaterThan(0);
   },
 );
 

@@ -96,11 +96,14 @@ function open(
 function begin(thread: AgentThread, rounds: number, files: readonly string[]): void {
   const reads = files.map((file) => ({ name: "Read", input: { file_path: join(thread.dir, file) } }));
   const edits = Array.from({ length: rounds }, (_, i) => ({
+    // All begin at once, with the same file.
+    ...(i === 0 && { waitFor: goFile(thread.dir) }),
     tools: [edit(thread.dir, files[i % files.length] ?? "", lineOf(thread, i))],
   }));
   thread.write(says("go", { tools: reads }, ...edits, { text: "Done." }));
 }
 
+const goFile = (dir: string) => `${dir}.go`;
 const lineOf = (thread: AgentThread, i: number) => `edit ${thread.id} ${i}.`;
 
 /** Keeps runners running and kills, until every agent has said its last word and has gone. @returns how often it killed */
@@ -118,6 +121,9 @@ async function untilDone(threads: readonly AgentThread[], options: LockSiegeOpti
         thread.control("resume");
       }
       if (!thread.runner) thread.start();
+    }
+    if (threads.every((thread) => thread.of("tool_call_update").length > 0)) {
+      writeFileSync(goFile(threads[0]?.dir ?? ""), "");
     }
     const victim = working[Math.floor(random() * working.length)];
     if (victim && killed < kills && Date.now() > nextKillMs && victim.fold().turn !== null) {
