@@ -1,0 +1,84 @@
+/** The real program forks its own conversation at a text, at a message, and in an earlier turn; else it is told it. */
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { threadPath } from "../../shared/agent/paths.ts";
+import { AgentThread, says } from "../support/agent-threads.ts";
+import { type Model, startModel } from "./model.ts";
+import { claudeEnvironment, claudeProgram } from "./real.ts";
+
+let model: Model;
+const threads: AgentThread[] = [];
+
+beforeEach(async () => {
+  model = await startModel();
+});
+afterEach(async () => {
+  for (const thread of threads.splice(0)) await thread.close();
+  await model.close();
+});
+
+function open(home?: string): AgentThread {
+  const program = { program: claudeProgram(), args: [], env: claudeEnvironment(model) };
+  const env = home === undefined ? {} : { HOME: home };
+  const thread = new AgentThread({ program, env, timeouts: { idleSeconds: 1 } });
+  threads.push(thread);
+  return thread;
+}
+
+async function talk(thread: AgentThread, ...turns: [string, string][]): Promise<void> {
+  for (const [word, answer] of turns) {
+    const before = thread.of("turn_end").length;
+    thread.write(says(word, { text: answer }));
+    if (!thread.runner) thread.start();
+    await thread.event("turn_end", before + 1);
+  }
+  await thread.ended();
+}
+
+/** A thread that goes on from there, with its parent's words in its folder. */
+function branchOf(parent: AgentThread, at: string): AgentThread {
+  const child = open(parent.home);
+  const config = JSON.parse(readFileSync(threadPath(child.folder, "config"), "utf8")) as object;
+  const { sessionId } = parent.of("engine_start")[0] ?? {};
+  const origin = { threadId: parent.id, seq: 1, sessionId, at };
+  writeFileSync(threadPath(child.folder, "config"), JSON.stringify({ ...config, dir: parent.dir, origin }));
+  writeFileSync(threadPath(child.folder, "origin"), readFileSync(threadPath(parent.folder, "transcript")));
+  return child;
+}
+
+/** The words of the conversation as the model got it last. */
+function heard(): string[] {
+  const { messages } = model.requests.at(-1) ?? { messages: [] };
+  const text = JSON.stringify(messages).replace(/@@\[.*?\}\]/g, "");
+  return text.match(/\b[mt]-\d+\b/g) ?? [];
+}
+
+test("a fork knows what was said up to its line, and no more; what it costs is its own", async () => {
+  const parent = open();
+  await talk(parent, ["m-1", "t-1"], ["m-2", "t-2"], ["m-3", "t-3"]);
+  const [, second] = parent.of("agent_message");
+  const atText = branchOf(parent, second?.at ?? "");
+  await talk(atText, ["m-9", "t-9"]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-2", "t-2", "m-9"]);
+  expect(atText.of("engine_start")[0]).not.toHaveProperty("reseeded");
+  expect(atText.fold().totals.spendUsd).toBeLessThan(parent.fold().totals.spendUsd);
+
+  const [, delivery] = parent.of("delivery");
+  await talk(branchOf(parent, delivery?.deliveryId ?? ""), ["m-8", "t-8"]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-2", "m-8"]);
+
+  await talk(atText, ["m-7", "t-7"]);
+  expect(heard().slice(0, 5)).toEqual(["m-1", "t-1", "m-2", "t-2", "m-9"]);
+  await talk(parent, ["m-4", "t-4"]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-2", "t-2", "m-3", "t-3", "m-4"]);
+});
+
+test("a line that the program does not have: the branch is told the transcript", async () => {
+  const parent = open();
+  await talk(parent, ["m-1", "t-1"]);
+  const child = branchOf(parent, randomUUID());
+  await talk(child, ["m-9", "t-9"]);
+  expect(child.of("engine_start")).toMatchObject([{ reseeded: true }]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-9"]);
+});
