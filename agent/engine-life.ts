@@ -16,6 +16,7 @@ import { engineEnv, forkPoint, lastSessionId, planGeneration, planProcess } from
 import type { ThreadFiles } from "./thread-files.ts";
 import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
 import type { TurnWatch } from "./turn-watch.ts";
+import { makeWorkspace, setUpWorkspace, type WorkspaceOptions } from "./workspace/workspace.ts";
 
 const GENTLE_END_MS = 3_000;
 
@@ -44,6 +45,11 @@ export class EngineLife {
     this.#thread = options.thread;
     this.#turns = options.turns;
     this.#trust = new TrustGate(options);
+  }
+
+  get #workspace(): WorkspaceOptions {
+    const { folder, config } = this.#options;
+    return { folder, config, env: this.#env, append: (bodies) => this.#thread.append(null, bodies) };
   }
 
   /** Undefined while no engine runs. */
@@ -109,9 +115,11 @@ export class EngineLife {
 
   async start(): Promise<void> {
     const { folder, config, engine } = this.#options;
+    if (await makeWorkspace(this.#workspace, this.#fold)) return;
     const leave = this.#trust.look(this.#fold);
     const said = eventsOfLeave(leave, this.#fold);
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
+    if (await setUpWorkspace(this.#workspace, this.#fold)) return;
     const fold = this.#fold;
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
     const conversation = await this.#lookAtConversation(sessionId);

@@ -42,6 +42,8 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "thread_paused":
     case "thread_locked":
     case "thread_single":
+    case "worktree_in_use":
+    case "worktree_dirty":
     case "turn_running":
     case "ask_ended":
     case "thread_ended":

@@ -23,6 +23,7 @@ import { addStatus } from "./commands/status.ts";
 import { addSteps } from "./commands/steps.ts";
 import { addTail } from "./commands/tail.ts";
 import { addWait } from "./commands/wait.ts";
+import { addWorktree } from "./commands/worktree.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
 import { EXIT, EXIT_CODES_HELP, exitCodeOf } from "./exit-codes.ts";
 import { toJson } from "./output.ts";
@@ -112,6 +113,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addAnswer(program, act);
   addSteps(program, act);
   addBranch(program, act);
+  addWorktree(program, act);
   addControls(program, act);
   addChanges(program, act);
   addRun(program, act);

@@ -67,6 +67,13 @@ export type { CreateRequest, InputReply, InputRequest, KillReply, OutputReply, T
 export { AppError, type ErrorCode } from "./errors.ts";
 export type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
 
+import {
+  type RemoveWorktreeReply,
+  removeWorktreeReplySchema,
+  type WorktreeReply,
+  worktreeReplySchema,
+} from "./worktree-api.ts";
+
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
   url: string;
@@ -95,6 +102,17 @@ export class SidecarClient {
   /** Makes an agent that goes on from a point of another one's conversation. */
   async branchThread(parentId: string, request: z.input<typeof branchRequestSchema>): Promise<BranchReply> {
     return this.#call("POST", `${threadPath(parentId)}/branch`, branchReplySchema, { body: request });
+  }
+
+  /** What is in an agent's worktree, and would be lost with it. */
+  async getWorktree(threadId: string): Promise<WorktreeReply> {
+    return this.#call("GET", `${threadPath(threadId)}/worktree`, worktreeReplySchema);
+  }
+
+  /** Removes an ended agent's worktree. */
+  async removeWorktree(threadId: string, body: { force?: boolean } = {}): Promise<RemoveWorktreeReply> {
+    const path = `${threadPath(threadId)}/worktree/remove`;
+    return this.#call("POST", path, removeWorktreeReplySchema, { body });
   }
 
   async sendInput(threadId: string, input: InputRequest): Promise<InputReply> {

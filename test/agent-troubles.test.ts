@@ -36,7 +36,6 @@ describe("what is not held to is refused at creation, by the field's name", () =
     ["agent.params.maxOutputTokens", { params: { maxOutputTokens: 100 } }],
     ["agent.params.temperature", { params: { temperature: 1 } }],
     ["agent.outputSchema", { engine: "demo", outputSchema: { type: "object" } }],
-    ["agent.workspace", { workspace: "worktree" }],
     ["agent.parentThreadId", { parentThreadId: "1" }],
   ])("%s", async (field, agent) => {
     const request = {

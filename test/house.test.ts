@@ -56,6 +56,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/locks/"],
     ["agent/others/"],
     ["agent/undo/"],
+    ["agent/workspace/"],
     ["agent/show/"],
     ["agent/engines/"],
     ["agent/trust/"],

@@ -36,6 +36,7 @@ const schema = z.object({
   ASK_PARK_MINUTES: whole(1, 43_200).default(60),
   LOCK_TIMEOUT_SECONDS: whole(1, 86_400).default(30),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
+  WORKTREE_SETUP: z.string().max(4_000, "must be at most 4,000 characters").optional(),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -72,6 +73,8 @@ export interface VmConfig {
   agent: LaunchOptions;
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
+  /** Run once in each new worktree. */
+  worktreeSetup?: string;
   /** The environment of every program in every thread. */
   threadEnv: Record<string, string>;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -137,6 +140,7 @@ export function parseVmConfig(
     ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
+    ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",

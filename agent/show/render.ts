@@ -21,7 +21,7 @@ export function markdownOf(event: ThreadEvent): string {
     case "tool_call":
       return `\n- ${event.title}\n`;
     case "step_start":
-      return event.kind === "lock" ? `\n- ${event.title}\n` : "";
+      return event.kind === "lock" || event.kind === "setup" ? `\n- ${event.title}\n` : "";
     case "tool_call_update":
       return toolUpdate(event);
     case "permission_request":

@@ -14,6 +14,7 @@ export interface AgentOptions extends LimitOptions {
   systemPrompt?: string;
   outputSchema?: string;
   single?: boolean;
+  worktree?: boolean;
   tag?: string[];
 }
 
@@ -24,6 +25,7 @@ export function addAgentOptions(command: Command): Command {
     .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
     .option("--system-prompt <text>", "of an agent: appended to its own")
     .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
+    .option("--worktree", "of an agent: it works in a git worktree of its own, on a branch of its own")
     .option("--tag <tag>", "of an agent: a word to find its events by; may be given again", collect)
     .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
   return addLimitOptions(command);
@@ -43,13 +45,14 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.outputSchema": "--output-schema",
   "agent.mode": "--single",
   "agent.tags": "--tag",
+  "agent.workspace": "--worktree",
   "agent.limits": "--max-*",
   ...LIMIT_OPTION_NAMES,
 };
 
 /** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
 export function agentRequest(options: AgentOptions): AgentRequest | undefined {
-  const { engine, model, mode, systemPrompt, outputSchema, single, tag } = options;
+  const { engine, model, mode, systemPrompt, outputSchema, single, worktree, tag } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
@@ -59,6 +62,7 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
     ...(systemPrompt === undefined ? {} : { systemPrompt }),
     ...(outputSchema === undefined ? {} : { outputSchema: readSchema(outputSchema) }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    ...(worktree ? { workspace: "worktree" as const } : {}),
     ...(single ? { mode: "single" as const } : {}),
     ...(tag === undefined ? {} : { tags: tag }),
   };

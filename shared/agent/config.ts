@@ -77,6 +77,19 @@ export const threadConfigSchema = z.object({
   agent: agentConfigSchema,
   launch: launchSchema,
   timeouts: timeoutsSchema.prefault({}),
+  /** Of an agent that works in a worktree of its own: `dir` lies in it. */
+  worktree: z
+    .object({
+      /** The repository's own files. */
+      root: str.startsWith("/"),
+      path: str.startsWith("/"),
+      branch: str.min(1).max(200),
+      /** The person's command that is run there once, before the agent begins. */
+      setup: str.min(1).optional(),
+      /** The files as git keeps them; those of the commit if it is left out. */
+      tree: str.regex(/^[0-9a-f]{40,64}$/).optional(),
+    })
+    .optional(),
   /** Of a branch: where it left its parent. */
   origin: z
     .object({

@@ -65,10 +65,11 @@ export const FAILURE_CODES = [
   "engine_output",
   "disk_full",
   "session_gone",
+  "no_worktree",
 ] as const;
 
 /** `lock`: it waits for a file; `place`: until it may have a turn at all. */
-export const STEP_KINDS = ["chat", "lock", "place", "compact"] as const;
+export const STEP_KINDS = ["chat", "lock", "place", "compact", "setup"] as const;
 
 export const CONTROL_OPS = [
   "interrupt",

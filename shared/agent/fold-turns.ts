@@ -33,6 +33,7 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return {
         ...fold,
         ...lockOut(fold, event),
+        ...setUp(fold, event),
         steps: fold.steps.filter((step) => step.stepId !== event.stepId),
         open: {
           ...fold.open,
@@ -88,6 +89,13 @@ function startTurn(
     cutOffs: { ...fold.cutOffs, at: null },
     totals: { ...fold.totals, begun: fold.totals.begun + (cause === "resume" ? 0 : 1) },
   };
+}
+
+/** A command that failed is not run again by itself; a worktree that could not be made is. */
+function setUp(fold: ThreadFold, { stepId, status }: EventOf<"step_end">): Pick<ThreadFold, "setUp"> {
+  const isSetup = fold.steps.some((step) => step.stepId === stepId && step.kind === "setup");
+  const isDone = status === "completed" || (status === "failed" && stepId === "setup-command");
+  return isSetup && isDone ? { setUp: [...(fold.setUp ?? []), stepId] } : {};
 }
 
 /** A call that has waited for a file in vain is refused, by whichever runner comes to it. */

@@ -53,6 +53,8 @@ export interface ThreadFold {
   recordedAnswers: RecordedAnswer[];
   /** What a person answered to the trust question, until an engine has started on it. */
   trust?: { key: string; isTrusted: boolean };
+  /** Steps of kind `setup` that are done: the worktree, and the person's command in it. */
+  setUp?: string[];
   backgroundTasks: { taskId: string; title: string }[];
   children: { threadId: string; mode: "await" | "async"; title: string; toolCallId?: string }[];
   /** Controls that the engine has not confirmed. */

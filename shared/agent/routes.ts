@@ -2,6 +2,11 @@
 import { branchReplySchema, branchRequestSchema } from "../branch-api.ts";
 import type { Route } from "../route.ts";
 import {
+  removeWorktreeReplySchema,
+  removeWorktreeRequestSchema,
+  worktreeReplySchema,
+} from "../worktree-api.ts";
+import {
   amendRequestSchema,
   answerReplySchema,
   answerRequestSchema,
@@ -81,6 +86,23 @@ export const AGENT_ROUTES: readonly Route[] = [
     summary: "Remove a file of an agent thread",
     status: 204,
     errors: ["not_found", "thread_ended"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/worktree",
+    summary: "What is in an agent's worktree, and would be lost with it",
+    status: 200,
+    reply: worktreeReplySchema,
+    errors: ["not_found", "unavailable"],
+  },
+  {
+    method: "post",
+    path: "/thread/:id/worktree/remove",
+    summary: "Remove an ended agent's worktree; a branch with commits of its own stays",
+    body: removeWorktreeRequestSchema,
+    status: 200,
+    reply: removeWorktreeReplySchema,
+    errors: ["not_found", "worktree_in_use", "worktree_dirty", "unavailable"],
   },
   {
     method: "get",

@@ -2,7 +2,16 @@
 import type { ThreadEvent } from "./events.ts";
 import type { Usage } from "./values.ts";
 
-export type StepKind = "turn" | "chat" | "tool" | "lock" | "place" | "compact" | "permission" | "elicitation";
+export type StepKind =
+  | "turn"
+  | "chat"
+  | "tool"
+  | "lock"
+  | "place"
+  | "compact"
+  | "setup"
+  | "permission"
+  | "elicitation";
 export type StepStatus = "running" | "completed" | "failed" | "cancelled";
 
 /** Begins a row, or changes it: what is not named stays. Rows are keyed by kind and id. */
@@ -44,8 +53,9 @@ export function stepOf(event: ThreadEvent): StepChange | undefined {
       // Its kind is told by the row that its start made: a step's id is its own over all kinds.
       return {
         kind:
-          (["lock", "place", "compact"] as const).find((kind) => event.stepId.startsWith(`${kind}-`)) ??
-          "chat",
+          (["lock", "place", "compact", "setup"] as const).find((kind) =>
+            event.stepId.startsWith(`${kind}-`),
+          ) ?? "chat",
         stepId: event.stepId,
         status: event.status,
         endedAt: event.ts,

@@ -32,6 +32,7 @@ import type { Runners } from "./runners.ts";
 import { refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
 import type { WakeUps } from "./wake-ups.ts";
+import type { Worktrees } from "./worktrees.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
 const MAX_STARTS_IN_VAIN = 3;
@@ -43,6 +44,7 @@ export interface AgentKindOptions {
   agents: AgentThreads;
   attachments: Attachments;
   runners: Runners;
+  worktrees: Worktrees;
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
@@ -72,14 +74,17 @@ export class AgentKind implements Kind {
   }
 
   store(thread: ThreadToStore, request: CreateRequest): void {
-    const { store, folders, agents, launch, now } = this.#options;
+    const { store, folders, worktrees, agents, launch, now } = this.#options;
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
     const { config, folder } = request.origin ?? {};
     const known = config && store.agents.find(config.threadId);
     const origin = config && { threadId: config.threadId, number: known?.number ?? null, seq: config.seq };
-    folders.make(threadConfig(thread, { number, agent, launch, origin: config }), folder);
-    store.threads.insert({ ...thread, agentSession: null });
+    const place = worktrees.placeOf(thread, number, request.workspace);
+    const path = place.worktree?.path ?? place.path ?? thread.path;
+    const made = threadConfig(thread, { number, agent, launch, origin: config });
+    folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
+    store.threads.insert({ ...thread, path, agentSession: null });
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
@@ -292,8 +297,14 @@ export class AgentKind implements Kind {
   }
 
   remove(threadId: string): void {
-    this.#options.agents.forget(threadId);
-    this.#options.folders.remove(threadId);
+    const { store, agents, folders, worktrees } = this.#options;
+    agents.forget(threadId);
+    const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
+    folders.remove(threadId);
+    const isUsed = store.threads
+      .list("open")
+      .some((one) => one.threadId !== threadId && one.path === config?.worktree?.path);
+    if (config?.worktree && !isUsed) void worktrees.tidy(config);
   }
 
   #needsRunner(threadId: string): boolean {

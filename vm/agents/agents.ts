@@ -14,6 +14,7 @@ import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
+import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
@@ -26,6 +27,7 @@ import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import { nothingChanged, refuseControl, withTarget } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
+import type { Worktrees } from "./worktrees.ts";
 
 export interface AgentsOptions {
   store: Store;
@@ -33,6 +35,7 @@ export interface AgentsOptions {
   folders: AgentFolders;
   agents: AgentThreads;
   kind: AgentKind;
+  worktrees: Worktrees;
   queue: KeyedQueue;
   /** For git. */
   threadEnv: Record<string, string>;
@@ -103,6 +106,25 @@ export class Agents {
     );
     if (!diff) throw new Error("nobody ends the wait for a diff");
     return diff;
+  }
+
+  /** What is in an agent's worktree. @throws AppError `not_found` */
+  getWorktree(threadId: string): Promise<WorktreeReply> {
+    const { threads, folders, worktrees } = this.#options;
+    threads.getStored(threadId);
+    return worktrees.describe(folders.exists(threadId) ? folders.findConfig(threadId) : undefined);
+  }
+
+  /** @throws AppError `not_found`, `worktree_in_use`, `worktree_dirty` */
+  async removeWorktree(threadId: string, isForced: boolean): Promise<{ branch: string | null }> {
+    const { threads, folders, worktrees, queue } = this.#options;
+    threads.getStored(threadId);
+    return queue.run(threadId, async () => {
+      const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
+      const path = config?.worktree?.path;
+      const isUsed = this.#options.store.threads.list("open").some((thread) => thread.path === path);
+      return worktrees.remove(config, { isUsed, isForced });
+    });
   }
 
   /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */

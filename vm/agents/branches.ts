@@ -1,4 +1,5 @@
 /** Threads that begin with what another one knows. */
+import { existsSync } from "node:fs";
 import type { WantedPoint } from "../../shared/agent/branch-point.ts";
 import { type AgentConfig, agentConfigSchema } from "../../shared/agent/config.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
@@ -8,11 +9,13 @@ import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
-import type { CreateRequest, Origin } from "../threads/kinds/kind.ts";
+import { resolveDirectory } from "../threads/directory.ts";
+import type { CreateRequest, NewWorkspace, Origin } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
+import type { Worktrees } from "./worktrees.ts";
 
 export interface BranchesOptions {
   store: Store;
@@ -21,6 +24,9 @@ export interface BranchesOptions {
   folders: AgentFolders;
   agents: AgentThreads;
   origins: Origins;
+  worktrees: Worktrees;
+  /** A real path. */
+  reposDir: string;
   queue: KeyedQueue;
 }
 
@@ -46,6 +52,7 @@ export class Branches {
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
+    const workspace = this.#sameWorkspace(parentId);
     const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
     await this.#create(prepared, {
       threadId,
@@ -62,6 +69,7 @@ export class Branches {
         originThreadId: point.threadId,
       },
       origin: originOf(prepared, point.fork),
+      ...(workspace && { workspace }),
     });
     if (lockParent) {
       await queue.run(parentId, async () => {
@@ -79,7 +87,10 @@ export class Branches {
   async createKnowing(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { creation, threads, store, queue } = this.#options;
     const known = request.agent?.originThreadId;
-    if (!request.agent || known === undefined) return creation.create(request);
+    if (!request.agent || known === undefined) {
+      const workspace = await this.#workspaceOf(request);
+      return creation.create({ ...request, ...(workspace && { workspace }) });
+    }
     if (!store.agents.find(known))
       throw new AppError(
         "not_found",
@@ -91,7 +102,25 @@ export class Branches {
       return this.#prepare(known, {});
     });
     const agent = withChoices(request.agent, this.#configOf(known, prepared));
-    return this.#create(prepared, { ...request, agent, origin: originOf(prepared, undefined) });
+    const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known);
+    const origin = originOf(prepared, undefined);
+    return this.#create(prepared, { ...request, agent, origin, ...(workspace && { workspace }) });
+  }
+
+  /** A worktree of its own, if it is asked for. @throws AppError */
+  async #workspaceOf({ agent, dir }: CreateRequest): Promise<NewWorkspace | undefined> {
+    if (agent?.workspace !== "worktree") return undefined;
+    const { reposDir, worktrees } = this.#options;
+    const directory = await resolveDirectory(reposDir, dir);
+    return worktrees.plan(directory.path, directory.dir);
+  }
+
+  /** The worktree that another thread works in, if it does and that is still there. */
+  #sameWorkspace(threadId: string): NewWorkspace | undefined {
+    const { folders, threads, worktrees } = this.#options;
+    const dir = folders.findConfig(threadId)?.dir;
+    if (dir === undefined || !worktrees.holds(dir) || !existsSync(dir)) return undefined;
+    return { kind: "there", path: threads.getStored(threadId).path, dir };
   }
 
   async #create(prepared: Prepared, request: CreateRequest): Promise<{ tmuxSession: string }> {

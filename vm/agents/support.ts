@@ -15,7 +15,7 @@ const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema
  */
 export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine"] | undefined): void {
   const engine = fixed ?? agent.engine;
-  const { limits, params, outputSchema, workspace, parentThreadId } = agent;
+  const { limits, params, outputSchema, parentThreadId } = agent;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
@@ -31,8 +31,6 @@ export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine
   if (outputSchema !== undefined && engine === "demo") {
     refuse("outputSchema", "the engine demo gives no results of a schema.");
   }
-  if (workspace === "worktree")
-    refuse("workspace", "an agent works in its directory; worktrees are not made yet.");
   if (parentThreadId !== undefined) refuse("parentThreadId", "agents have no children yet.");
 }
 

@@ -12,6 +12,7 @@ import {
   transcriptQuerySchema,
 } from "../../shared/agent/api.ts";
 import { CONTROLS } from "../../shared/agent/controls.ts";
+import { removeWorktreeRequestSchema } from "../../shared/worktree-api.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Outputs } from "../threads/outputs.ts";
 import { answer, parse, threadRouter, whileOpen } from "./exchange.ts";
@@ -36,6 +37,13 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   });
   router.get("/thread/:id/diff", async (req, res) => {
     answer(res, await agents.readDiff(req.params.id, parse(diffQuerySchema, req.query)));
+  });
+  router.get("/thread/:id/worktree", async (req, res) => {
+    answer(res, await agents.getWorktree(req.params.id));
+  });
+  router.post("/thread/:id/worktree/remove", async (req, res) => {
+    const { force } = parse(removeWorktreeRequestSchema, req.body ?? {});
+    answer(res, { removed: true, ...(await agents.removeWorktree(req.params.id, force)) });
   });
   router.get("/inbox", (req, res) => {
     answer(res, { items: agents.listInbox(parse(inboxQuerySchema, req.query)) });

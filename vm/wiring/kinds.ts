@@ -50,6 +50,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     store,
     files,
     folders,
+    worktrees: storage.worktrees,
     agents: agentThreads,
     attachments,
     runners: new Runners({

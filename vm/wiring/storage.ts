@@ -2,6 +2,7 @@
 import { realpathSync } from "node:fs";
 import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
+import { Worktrees } from "../agents/worktrees.ts";
 import { statePaths } from "../config.ts";
 import { makeReposDir, makeStateDir, readOrMakeToken } from "../state-dir.ts";
 import { holdLock } from "../store/lock.ts";
@@ -19,6 +20,7 @@ export interface Storage {
   files: ThreadFiles;
   folders: AgentFolders;
   origins: Origins;
+  worktrees: Worktrees;
   /** Told of every change of a thread's row, log or transcript. */
   logWatch: LogWatch;
   store: Store;
@@ -47,6 +49,7 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
     files,
     folders: new AgentFolders(stateDir),
     origins: new Origins(stateDir),
+    worktrees: new Worktrees({ stateDir, threadEnv: config.threadEnv, setup: config.worktreeSetup, log }),
     logWatch,
     store,
     freeDiskBytes: () => freeDiskBytes(stateDir),

@@ -13,7 +13,17 @@ import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
 
 /** With what has been prepared for it. A thread with an origin may begin without a command. */
-export type CreateRequest = z.output<typeof createRequestSchema> & { origin?: Origin };
+export type CreateRequest = z.output<typeof createRequestSchema> & {
+  origin?: Origin;
+  workspace?: NewWorkspace;
+};
+
+/** Where an agent works, if that is not the directory itself. */
+export type NewWorkspace =
+  /** A worktree that is to be made: of the repository at `root`, `below` it, with the files of a kept state. */
+  | { kind: "new"; root: string; below: string; tree?: string }
+  /** One that is there. */
+  | { kind: "there"; path: string; dir: string };
 
 /** What a new thread knows from its first moment on. */
 export interface Origin {

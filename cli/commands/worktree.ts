@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { findAgent } from "../find-thread.ts";
+
+interface WorktreeOptions {
+  remove?: boolean;
+  force?: boolean;
+}
+
+export function addWorktree(program: Command, act: Act): void {
+  program
+    .command("worktree")
+    .summary("what is in an agent's worktree, or remove it")
+    .description(
+      "print where an agent's worktree is and what would be lost with it; an ended thread's worktree stays until it is removed",
+    )
+    .argument("<thread>", "the agent")
+    .option(
+      "--remove",
+      "remove it, unless files in it are not committed; a branch with commits of its own stays",
+    )
+    .option("--force", "with --remove: also if files are not committed; they are lost")
+    .addHelpText("after", examples("threadmux worktree 12", "threadmux worktree 12 --remove"))
+    .action((thread: string, options: WorktreeOptions, command: Command) =>
+      act(command, (context) => worktree(context, thread, options)),
+    );
+}
+
+async function worktree(context: Context, wanted: string, options: WorktreeOptions): Promise<number> {
+  const client = context.client();
+  const { threadId } = await findAgent(client, wanted);
+  if (options.remove) {
+    const reply = await client.removeWorktree(threadId, { force: options.force ?? false });
+    if (context.isJson) await context.out.json(reply);
+    else if (reply.branch !== null)
+      await context.note(`the branch ${reply.branch} stays: it has commits of its own`);
+    return EXIT.ok;
+  }
+  const found = await client.getWorktree(threadId);
+  if (context.isJson) {
+    await context.out.json(found);
+    return EXIT.ok;
+  }
+  await context.out.line(found.path);
+  await context.note(
+    `on ${found.branch}: ${count(found.fileCount, "file")} not committed, ${count(found.commits, "commit")} of its own`,
+  );
+  return EXIT.ok;
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,165 @@
+/**
+ * Linked worktrees of a repository that anybody may have made: nothing that the repository names is run. Git writes the
+ * files through a git directory of our own, so neither hooks nor filters nor a remote have a part in it; a file that a
+ * filter would change, such as git-lfs's, stays as it is kept.
+ */
+import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { makeOwnDir } from "./own-dir.ts";
+import { splitList, textOf } from "./paths.ts";
+import { findRepository, findRepositoryOf, type Repository } from "./repository.ts";
+import { GitError, type GitPlace, runGit } from "./run-git.ts";
+
+const CHECKOUT_MS = 10 * 60_000;
+const MAX_NAMED = 20;
+
+export interface NewWorktree {
+  /** Of the repository: where its files are. */
+  root: string;
+  /** Where the worktree's files are to be. */
+  path: string;
+  /** Below `refs/heads/`. */
+  branch: string;
+  /** What git keeps it under; no other worktree has it. */
+  name: string;
+  /** The files as they were kept; otherwise those of the commit. */
+  tree?: string | undefined;
+}
+
+/** What would be lost with a worktree. */
+export interface WorktreeState {
+  /** Files that are changed, staged or new; the first of them. */
+  files: string[];
+  fileCount: number;
+  /** Commits that no other branch and no tag has. */
+  commits: number;
+}
+
+/**
+ * Makes a worktree on a new branch at the repository's commit. What an earlier try has left there is made anew.
+ * @param own a directory for a git directory of our own
+ * @throws GitError
+ */
+export async function makeWorktree(
+  { root, path, branch, name, tree }: NewWorktree,
+  own: string,
+  env: GitPlace["env"],
+): Promise<{ commit: string }> {
+  const repository = await open(root, own);
+  const place: GitPlace = { dir: own, worktree: path, env };
+  const commit = await commitOf(place, repository);
+  const kept = join(repository.commonDir, "worktrees", name);
+  const heads = join(repository.commonDir, "refs", "heads");
+  await refuseStrange(join(repository.commonDir, "worktrees"), heads, join(heads, "threadmux"));
+  await refuseTaken(place, branch, commit);
+  await rm(kept, { recursive: true, force: true });
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  for (const one of await readdir(path)) await rm(join(path, one), { recursive: true, force: true });
+  await mkdir(kept, { recursive: true });
+  await runGit(place, ["update-ref", `refs/heads/${branch}`, commit]);
+  await writeFile(join(kept, "HEAD"), `ref: refs/heads/${branch}\n`);
+  await writeFile(join(kept, "commondir"), "../..\n");
+  await writeFile(join(kept, "gitdir"), `${join(path, ".git")}\n`);
+  const index = join(kept, "index");
+  await runGit(place, ["read-tree", commit], { indexFile: index });
+  const files = tree === undefined ? index : join(own, "index.tree");
+  if (tree !== undefined) await runGit(place, ["read-tree", tree], { indexFile: files });
+  await runGit(place, ["checkout-index", "-a", "-f", "-u", "-q"], {
+    indexFile: files,
+    timeoutMs: CHECKOUT_MS,
+  });
+  await writeFile(join(path, ".git"), `gitdir: ${kept}\n`);
+  return { commit };
+}
+
+/** @throws GitError if there is no such worktree */
+export async function findWorktreeState(
+  path: string,
+  own: string,
+  env: GitPlace["env"],
+): Promise<WorktreeState> {
+  const repository = await open(path, own);
+  const place: GitPlace = { dir: own, worktree: path, env };
+  const index = { indexFile: join(repository.gitDir, "index") };
+  const commit = await commitOf(place, repository);
+  const changed = await runGit(place, ["ls-files", "-z", "-m", "-o", "--exclude-standard"], index);
+  const staged = await runGit(
+    place,
+    ["diff-index", "--cached", "--name-only", "-z", "--no-renames", commit],
+    index,
+  );
+  const files = [...new Set([...splitList(changed), ...splitList(staged)])].map(textOf);
+  const others = [`--exclude=${branchOf(repository) ?? ""}`, "--branches", "--tags", "--remotes"];
+  const count = await runGit(place, ["rev-list", "--count", commit, "--not", ...others]);
+  return { files: files.slice(0, MAX_NAMED), fileCount: files.length, commits: Number(count.toString()) };
+}
+
+/**
+ * Removes a worktree with its files; its branch only if no commit is lost with it.
+ * @returns the branch if it stays
+ * @throws GitError
+ */
+export async function removeWorktree(
+  path: string,
+  own: string,
+  env: GitPlace["env"],
+): Promise<{ branch: string | undefined }> {
+  const { commits } = await findWorktreeState(path, own, env);
+  const repository = await open(path, own);
+  const branch = branchOf(repository);
+  if (relative(join(repository.commonDir, "worktrees"), repository.gitDir).includes("/"))
+    throw new GitError("failed", `${path} is no linked worktree`);
+  await rm(path, { recursive: true, force: true });
+  await rm(repository.gitDir, { recursive: true, force: true });
+  if (branch === undefined || commits > 0) return { branch };
+  await runGit({ dir: own, worktree: path, env }, ["update-ref", "-d", `refs/heads/${branch}`]);
+  return { branch: undefined };
+}
+
+/** Where a directory lies in its repository; undefined if it is in none. */
+export async function findPlace(path: string): Promise<{ root: string; below: string } | undefined> {
+  const repository = await findRepositoryOf(path);
+  return repository && { root: repository.path, below: relative(repository.path, path) };
+}
+
+async function open(path: string, own: string): Promise<Repository> {
+  const repository = await findRepository(path);
+  if (!repository) throw new GitError("missing", `${path} is no git work tree`);
+  try {
+    await makeOwnDir(repository, own);
+  } catch (error) {
+    throw new GitError("failed", (error as Error).message);
+  }
+  return repository;
+}
+
+async function commitOf(place: GitPlace, { head }: Repository): Promise<string> {
+  const name = head.replace(/^ref: /, "");
+  const args = ["rev-parse", "--verify", "-q", "--end-of-options", `${name}^{commit}`];
+  const found = (await runGit(place, args).catch(() => Buffer.alloc(0))).toString().trim();
+  const commit = /^[0-9a-f]{40,64}$/m.exec(found)?.[0];
+  if (commit === undefined) throw new GitError("missing", "the repository has no commit yet");
+  return commit;
+}
+
+function branchOf({ head }: Repository): string | undefined {
+  return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
+}
+
+/** A branch of that name may hold somebody's commits. */
+async function refuseTaken(place: GitPlace, branch: string, commit: string): Promise<void> {
+  const name = `refs/heads/${branch}`;
+  const found = await runGit(place, ["for-each-ref", "--format=%(objectname)", name]);
+  if (found.toString().trim() === "") return;
+  const own = await runGit(place, ["rev-list", "--count", name, "--not", commit]);
+  if (own.toString().trim() !== "0")
+    throw new GitError("failed", `the branch ${branch} is there already, with commits of its own`);
+}
+
+/** Whoever made the repository must not have what is written there written elsewhere. */
+async function refuseStrange(...folders: string[]): Promise<void> {
+  for (const folder of folders) {
+    const found = await lstat(folder).catch(() => undefined);
+    if (found && !found.isDirectory()) throw new GitError("failed", `${folder} is not a directory`);
+  }
+}

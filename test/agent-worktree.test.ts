@@ -1,0 +1,134 @@
+/** Agents in worktrees of their own: made, set up, undone in, branched, kept and removed. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ThreadEvent } from "../shared/agent/events.ts";
+import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { refusal } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
+
+let sidecar: TestSidecar;
+const at = (...names: string[]) => join(sidecar.reposDir, ...names);
+const inTree = (id: string, ...names: string[]) => join(sidecar.stateDir, "worktrees", id, ...names);
+
+beforeAll(async () => {
+  const worktreeSetup = 'test "$(cat a.txt)" = fail && { echo broken; exit 3; }; echo ready > set-up';
+  sidecar = await startSidecar({ ...STAND_IN_CONFIG, worktreeSetup });
+});
+afterAll(() => sidecar?.close());
+
+function git(cwd: string, ...args: string[]): string {
+  const options = { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] };
+  return String(
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], options as object),
+  ).trim();
+}
+
+function repository(name: string, content = "one\n"): void {
+  mkdirSync(at(name));
+  git(at(name), "init", "-q", "-b", "main");
+  writeFileSync(at(name, "a.txt"), content);
+  writeFileSync(at(name, ".gitignore"), "set-up\n");
+  git(at(name), "add", ".");
+  git(at(name), "commit", "-qm", "first");
+}
+
+const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
+
+async function open(threadId: string, dir: string, ...rounds: Parameters<typeof script>[1][]): Promise<void> {
+  await sidecar.client.createThread({
+    threadId,
+    type: "agent",
+    dir,
+    command: script("go", ...rounds),
+    title: "Fix the: login!",
+    createdBy: "42",
+    agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
+  });
+}
+
+async function eventsOf<T extends ThreadEvent["type"]>(threadId: string, type: T) {
+  const events = await transcriptOf(sidecar, threadId);
+  return events.filter((event): event is Extract<ThreadEvent, { type: T }> => event.type === type);
+}
+
+test("it works on a branch of its own, after the person's command; undo and branches work there", async () => {
+  repository("shop");
+  writeFileSync(at("shop", "a.txt"), "uncommitted\n");
+  await open("tree", "shop", bash("cat set-up >> a.txt"), { text: "Done." });
+  const { number } = await untilStatus(sidecar, "tree", "idle");
+  const branch = `threadmux/${number}-fix-the-login`;
+  expect(readFileSync(inTree("tree", "a.txt"), "utf8")).toBe("one\nready\n");
+  expect(readFileSync(at("shop", "a.txt"), "utf8")).toBe("uncommitted\n");
+  expect(git(inTree("tree"), "branch", "--show-current")).toBe(branch);
+  expect((await eventsOf("tree", "step_start")).slice(0, 2)).toMatchObject([
+    { kind: "setup", title: `Making a worktree on ${branch}` },
+    { kind: "setup", title: expect.stringMatching(/^Setting up: test/) },
+  ]);
+  expect(await sidecar.client.getWorktree("tree")).toMatchObject({ branch, files: ["a.txt"], commits: 0 });
+
+  const request = {
+    threadId: "twig",
+    createdBy: "42",
+    lockParent: false,
+    text: script("more", bash("pwd > where"), { text: "So." }),
+  };
+  await sidecar.client.branchThread("tree", request);
+  await untilStatus(sidecar, "twig", "idle");
+  expect(readFileSync(inTree("tree", "where"), "utf8").trim()).toBe(inTree("tree"));
+  await sidecar.client.killThread("twig");
+
+  await sidecar.client.controlAgent("tree", { control: "undo", by: "discord:42" });
+  await until("the undo", async () => (await eventsOf("tree", "undo")).length > 0);
+  expect(readFileSync(inTree("tree", "a.txt"), "utf8")).toBe("one\n");
+});
+
+test("nothing goes silently: files that are not committed are named, a branch with commits stays", async () => {
+  repository("blog");
+  await open("kept", "blog", bash("echo two > a.txt; echo x > new"), { text: "Done." });
+  const { number } = await untilStatus(sidecar, "kept", "idle");
+  expect(await refusal(sidecar.client.removeWorktree("kept"))).toMatchObject({ code: "worktree_in_use" });
+  await sidecar.client.killThread("kept");
+  expect(existsSync(inTree("kept", "new"))).toBe(true);
+  const refused = await refusal(sidecar.client.removeWorktree("kept"));
+  expect(refused.code).toBe("worktree_dirty");
+  for (const name of ["a.txt", "new"]) expect(refused.message).toContain(name);
+  git(inTree("kept"), "add", ".");
+  git(inTree("kept"), "commit", "-qm", "second");
+  const branch = `threadmux/${number}-fix-the-login`;
+  expect(await sidecar.client.removeWorktree("kept")).toEqual({ removed: true, branch });
+  expect(existsSync(inTree("kept"))).toBe(false);
+  expect(git(at("blog"), "worktree", "list").split("\n")).toHaveLength(1);
+  expect(git(at("blog"), "log", "-1", "--format=%s", branch)).toBe("second");
+  expect(await refusal(sidecar.client.getWorktree("kept"))).toMatchObject({ code: "not_found" });
+});
+
+test("a setup that fails is told, and not run again; without a repository it is refused", async () => {
+  repository("bad", "fail");
+  await open("failing", "bad", { text: "Anyway." });
+  await untilStatus(sidecar, "failing", "idle");
+  const notices = await eventsOf("failing", "notice");
+  expect(notices.at(-1)).toMatchObject({
+    severity: "warning",
+    title: expect.stringContaining("The setup failed (3)"),
+  });
+  expect(notices.at(-1)?.description).toContain("broken");
+  await sidecar.client.sendInput("failing", { text: script("again", { text: "Yes." }) });
+  await until("the answer", async () => (await eventsOf("failing", "agent_message")).length === 2);
+  expect((await eventsOf("failing", "step_start")).filter(({ kind }) => kind === "setup")).toHaveLength(2);
+
+  mkdirSync(at("plain"));
+  expect(await refusal(open("none", "plain"))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("no git repository"),
+  });
+  mkdirSync(at("empty"));
+  git(at("empty"), "init", "-q");
+  await open("unborn", "empty", { text: "Never." });
+  await until("its failure", async () => (await eventsOf("unborn", "failure")).length > 0);
+  expect(await eventsOf("unborn", "failure")).toMatchObject([
+    { code: "no_worktree", message: expect.stringContaining("no commit yet") },
+  ]);
+});

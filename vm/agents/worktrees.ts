@@ -1,0 +1,158 @@
+/** Worktrees of agents, below `STATE_DIR/worktrees`: what is in them, and what goes with them. */
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import { AppError } from "../../shared/errors.ts";
+import { GitError } from "../../shared/git/run-git.ts";
+import { findPlace, findWorktreeState, removeWorktree } from "../../shared/git/worktree.ts";
+import type { Log } from "../../shared/log.ts";
+import type { WorktreeReply } from "../../shared/worktree-api.ts";
+import type { StoredThread } from "../store/threads.ts";
+import type { NewWorkspace } from "../threads/kinds/kind.ts";
+
+const MAX_SLUG = 40;
+
+export interface WorktreesOptions {
+  stateDir: string;
+  threadEnv: Record<string, string>;
+  /** Run once in each new one. */
+  setup: string | undefined;
+  log: Log;
+}
+
+export class Worktrees {
+  readonly #options: WorktreesOptions;
+  readonly #root: string;
+
+  constructor(options: WorktreesOptions) {
+    this.#options = options;
+    this.#root = join(options.stateDir, "worktrees");
+  }
+
+  /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
+  async plan(path: string, dir: string): Promise<NewWorkspace> {
+    const place = await findPlace(path);
+    if (place) return { kind: "new", ...place };
+    throw new AppError("unsupported", `agent.workspace: ${JSON.stringify(dir)} is in no git repository.`);
+  }
+
+  /** Where a thread works: in the directory itself, in a worktree that is there, or in one of its own. */
+  placeOf(
+    thread: Pick<StoredThread, "threadId" | "title" | "path">,
+    number: number,
+    workspace: NewWorkspace | undefined,
+  ): Pick<ThreadConfig, "dir" | "worktree"> & { path?: string } {
+    if (!workspace) return { dir: thread.path };
+    return workspace.kind === "there" ? workspace : this.#make(thread, number, workspace);
+  }
+
+  /** Whether a directory is in one of them. */
+  holds(dir: string): boolean {
+    return dir.startsWith(`${this.#root}/`);
+  }
+
+  /** Makes the place for a thread's worktree; its runner makes the worktree. @throws AppError if one was kept there */
+  #make(
+    { threadId, title }: Pick<StoredThread, "threadId" | "title">,
+    number: number,
+    { root, below, tree }: Extract<NewWorkspace, { kind: "new" }>,
+  ): Pick<ThreadConfig, "dir" | "worktree"> {
+    const path = join(this.#root, threadId);
+    if (existsSync(path) && readdirSync(path).length > 0)
+      throw new AppError("thread_exists", `An earlier thread's worktree is kept at ${path}.`);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const { setup } = this.#options;
+    const branch = `threadmux/${number}-${slugOf(title)}`;
+    const more = { ...(setup !== undefined && { setup }), ...(tree !== undefined && { tree }) };
+    return { dir: join(path, below), worktree: { root, path, branch, ...more } };
+  }
+
+  /** @throws AppError `not_found` if there is none, or none any more */
+  async describe(config: ThreadConfig | undefined): Promise<WorktreeReply> {
+    const { path, branch } = this.#find(config);
+    return {
+      path,
+      branch,
+      ...(await this.#withGit((own) => findWorktreeState(path, own, this.#options.threadEnv))),
+    };
+  }
+
+  /**
+   * Removes an ended thread's worktree. A branch with commits of its own stays.
+   * @throws AppError `not_found`, `worktree_in_use`, `worktree_dirty` if files would be lost and that is not forced
+   */
+  async remove(
+    config: ThreadConfig | undefined,
+    { isUsed, isForced }: { isUsed: boolean; isForced: boolean },
+  ): Promise<{ branch: string | null }> {
+    const { path } = this.#find(config);
+    if (isUsed) throw new AppError("worktree_in_use", "An agent still works there: end its thread first.");
+    return this.#withGit(async (own) => {
+      const { files, fileCount } = await findWorktreeState(path, own, this.#options.threadEnv);
+      if (fileCount > 0 && !isForced) throw dirty(files, fileCount);
+      const { branch } = await removeWorktree(path, own, this.#options.threadEnv);
+      return { branch: branch ?? null };
+    });
+  }
+
+  /** A thread is gone: so is its worktree, unless something would be lost with it. */
+  async tidy({ threadId, worktree }: ThreadConfig): Promise<void> {
+    if (!worktree || !existsSync(worktree.path)) return;
+    const { log, threadEnv } = this.#options;
+    const { path } = worktree;
+    try {
+      if (readdirSync(path).length === 0) return rmdirSync(path); // it was never made
+      await this.#withGit(async (own) => {
+        const { fileCount, commits } = await findWorktreeState(path, own, threadEnv);
+        if (fileCount > 0 || commits > 0)
+          log.warn({ threadId, path, fileCount, commits }, "a worktree is kept");
+        else await removeWorktree(path, own, threadEnv);
+      });
+    } catch (error) {
+      log.warn({ threadId, path, err: error }, "a worktree is kept: it can't be looked at");
+    }
+  }
+
+  #find(config: ThreadConfig | undefined): NonNullable<ThreadConfig["worktree"]> {
+    const worktree = config?.worktree;
+    if (worktree && existsSync(join(worktree.path, ".git"))) return worktree;
+    throw new AppError("not_found", "This thread has no worktree.");
+  }
+
+  /** With an empty directory for a git directory of our own. */
+  async #withGit<T>(work: (own: string) => Promise<T>): Promise<T> {
+    const own = join(this.#root, `.git-${randomUUID()}`);
+    await mkdir(own, { recursive: true, mode: 0o700 });
+    try {
+      return await work(own);
+    } catch (error) {
+      if (!(error instanceof GitError)) throw error;
+      throw new AppError("unavailable", `The worktree can't be looked at: ${error.message}.`, {
+        cause: error,
+      });
+    } finally {
+      await rm(own, { recursive: true, force: true });
+    }
+  }
+}
+
+function dirty(files: readonly string[], count: number): AppError {
+  const more = count > files.length ? ` and ${count - files.length} more` : "";
+  return new AppError(
+    "worktree_dirty",
+    `${count === 1 ? "One file is" : `${count} files are`} not committed, and would be lost: ${files.map((name) => JSON.stringify(name)).join(", ")}${more}. Commit them, or force it.`,
+  );
+}
+
+/** What git and people both take for a part of a branch's name. */
+function slugOf(title: string): string {
+  const slug = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+/, "")
+    .slice(0, MAX_SLUG)
+    .replace(/-+$/, "");
+  return slug === "" ? "agent" : slug;
+}
