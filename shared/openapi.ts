@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { errorReplySchema } from "./api.ts";
 import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
+import { EXAMPLES, type Example } from "./examples.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
 import { VERSION } from "./version.ts";
@@ -27,14 +28,16 @@ export function createOpenApi(): Record<string, unknown> {
 }
 
 function describeRoute(route: Route): Record<string, unknown> {
+  const example = EXAMPLES[`${route.method} ${route.path}`] ?? {};
   const parameters = [
     ...[...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
       name,
       in: "path",
       required: true,
       schema: { type: "string" },
+      ...exampleOf(example.path, name),
     })),
-    ...describeQuery(route.query),
+    ...describeQuery(route.query, example),
   ];
   const codes = route.isPublic ? [] : [...route.errors, ...COMMON_ERRORS];
   const errors = codes.map((code) => [ERROR_STATUS[code], code] as const);
@@ -49,7 +52,12 @@ function describeRoute(route: Route): Record<string, unknown> {
             content:
               typeof route.body === "string"
                 ? { [route.body]: {} }
-                : { "application/json": { schema: toSchema(route.body, "input") } },
+                : {
+                    "application/json": {
+                      schema: toSchema(route.body, "input"),
+                      ...exampleOf({ body: example.body }, "body"),
+                    },
+                  },
           },
         }
       : {}),
@@ -77,10 +85,20 @@ function describeReply(reply: Route["reply"]): Record<string, unknown> {
   return { content: { "application/json": { schema: toSchema(reply, "output") } } };
 }
 
-function describeQuery(query: z.ZodType | undefined): Record<string, unknown>[] {
+function describeQuery(query: z.ZodType | undefined, example: Example): Record<string, unknown>[] {
   if (!query) return [];
   const { properties = {} } = toSchema(query, "input") as { properties?: Record<string, unknown> };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: "query", required: false, schema }));
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: false,
+    schema,
+    ...exampleOf(example.query, name),
+  }));
+}
+
+function exampleOf(values: Readonly<Record<string, unknown>> = {}, name = ""): Record<string, unknown> {
+  return values[name] === undefined ? {} : { example: values[name] };
 }
 
 function toSchema(schema: z.ZodType, io: "input" | "output"): Record<string, unknown> {

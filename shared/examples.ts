@@ -1,0 +1,57 @@
+/** A request for each route that stands for itself: OpenAPI shows it, and it can be sent as it is. */
+
+export interface Example {
+  /** What stands in the path, by name. */
+  path?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number>>;
+  body?: unknown;
+}
+
+const demo = { id: "demo" };
+const helper = { id: "helper" };
+const by = "api:me";
+
+/** By method and path. `demo` is a terminal and `helper` an agent, both made by the first two. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  "post /thread/create": {
+    body: {
+      threadId: "helper",
+      type: "agent",
+      dir: ".",
+      command: "Say hello.",
+      createdBy: "me",
+      agent: { tags: ["ci"], limits: { turns: 20 } },
+    },
+  },
+  "post /thread/:id/input": { path: helper, body: { text: "And goodbye.", inputId: "m1", source: by } },
+  "put /thread/:id/input/:inputId": { path: { ...helper, inputId: "m1" }, body: { text: null } },
+  "get /thread/:id/output": { path: demo, query: { since: 0, limit: 65_536 } },
+  "post /threads/output": { body: { since: { demo: 0 }, transcripts: { helper: 0 } } },
+  "get /thread/:id/screen": { path: demo, query: { format: "text" } },
+  "get /thread/:id/log": { path: demo, query: { format: "raw" } },
+  "post /thread/:id/resize": { path: demo, body: { cols: 120, rows: 40 } },
+  "put /thread/:id/title": { path: demo, body: { title: "the demo" } },
+  "put /thread/:id/delivery": { path: demo, body: { offset: 0 } },
+  "put /thread/:id/messages/:key": { path: { ...demo, key: "page.0" }, body: { messageId: "1" } },
+  "get /thread/:id/messages": { path: demo },
+  "get /threads/messages": { query: { status: "open" } },
+  "put /channel/:id/messages/:key": { path: { id: "1", key: "inbox.2" }, body: { messageId: "3" } },
+  "get /channel/:id/messages": { path: { id: "1" } },
+  "get /threads": { query: { status: "all" } },
+  "get /thread/:id": { path: demo },
+  "get /events": { query: { since: 0, type: "turn_end", tag: "ci" } },
+  "get /repos": { query: { prefix: "" } },
+  "get /healthz": {},
+  "get /metrics": {},
+  "get /openapi.json": {},
+  "get /inbox": { query: { hours: 24 } },
+  "get /thread/:id/transcript": { path: helper, query: { since: 0, limit: 65_536 } },
+  "get /thread/:id/steps": { path: helper, query: { afterSeq: 0, limit: 100 } },
+  "get /asks": {},
+  "get /thread/:id/asks": { path: helper },
+  "post /thread/:id/pause": { path: helper, body: { by } },
+  "post /thread/:id/resume": { path: helper, body: { by, input: { text: "Go on.", inputId: "m2" } } },
+  "post /thread/:id/interrupt": { path: helper, body: { by } },
+  "post /thread/:id/limit": { path: helper, body: { by, limits: { turns: 40 } } },
+  "post /thread/:id/kill": { path: demo },
+};
