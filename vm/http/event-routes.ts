@@ -27,13 +27,15 @@ export function eventRoutes(events: EventHub): Router {
     };
     const sink = {
       write: (bytes: Buffer) => {
+        if (res.destroyed) return false; // gone; its close is about to be told
         begin();
         return res.write(bytes);
       },
       end: () => void res.destroy(),
     };
     const { onDrain, onGone } = events.add({ since, filter }, sink);
-    res.on("drain", onDrain).on("close", onGone);
+    // Without a listener an error of a connection that breaks would end the sidecar.
+    res.on("drain", onDrain).on("close", onGone).on("error", onGone);
   });
   return router;
 }
