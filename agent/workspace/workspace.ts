@@ -1,0 +1,119 @@
+/** Before an agent begins in a worktree of its own: the worktree is made, and the person's command is run in it. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import type { EventBody } from "../../shared/agent/events.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { errorText } from "../../shared/errors.ts";
+import { makeWorktree } from "../../shared/git/worktree.ts";
+import type { Env } from "../engine.ts";
+
+const MADE = "setup-worktree";
+const COMMAND = "setup-command";
+const COMMAND_MS = 15 * 60_000;
+const MAX_WORDS = 2_000;
+
+export interface WorkspaceOptions {
+  folder: string;
+  config: ThreadConfig;
+  /** Of the engine: what a command starts is found by its marker. */
+  env: Env;
+  append: (bodies: EventBody[]) => void;
+}
+
+type Worktree = NonNullable<ThreadConfig["worktree"]>;
+
+/** What is to be done before anything is looked at there. @returns whether something was done */
+export async function makeWorkspace(
+  { folder, config, env, append }: WorkspaceOptions,
+  fold: ThreadFold,
+): Promise<boolean> {
+  const { worktree, threadId } = config;
+  if (!worktree || isDone(fold, MADE)) return false;
+  append([startOf(MADE, `Making a worktree on ${worktree.branch}`)]);
+  const since = Date.now();
+  const own = await mkdtemp(join(folder, "git-"));
+  try {
+    const { commit } = await makeWorktree({ ...worktree, name: threadId }, own, env);
+    const description = describe(worktree, commit);
+    append([
+      endOf(MADE, "completed", since),
+      { type: "notice", severity: "info", title: `Works on the branch ${worktree.branch}`, description },
+    ]);
+  } catch (error) {
+    const message = `The worktree could not be made: ${errorText(error)}.`;
+    append([endOf(MADE, "failed", since), { type: "failure", code: "no_worktree", message }]);
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
+  return true;
+}
+
+function describe({ path, tree }: Worktree, commit: string): string {
+  const files =
+    tree === undefined
+      ? "What is not committed stays in the repository's own directory."
+      : "The files are those of the branch's point, not committed.";
+  return `In ${path}, from the commit ${commit.slice(0, 8)}. ${files}`;
+}
+
+/** What is to be done there once a person trusts the directory. @returns whether something was done */
+export async function setUpWorkspace(
+  { config, env, append }: WorkspaceOptions,
+  fold: ThreadFold,
+): Promise<boolean> {
+  const command = config.worktree?.setup;
+  if (command === undefined || isDone(fold, COMMAND)) return false;
+  append([startOf(COMMAND, `Setting up: ${command.slice(0, 200)}`)]);
+  const since = Date.now();
+  const { code, words } = await run(command, config.dir, env);
+  const status = code === 0 ? "completed" : "failed";
+  const seconds = Math.round((Date.now() - since) / 1_000);
+  const title =
+    code === 0 ? `Set up in ${seconds} s` : `The setup failed (${code ?? "it was ended"}) after ${seconds} s`;
+  const description = `${command}${code === 0 ? "" : `\n${words}`}`;
+  append([
+    endOf(COMMAND, status, since),
+    { type: "notice", severity: code === 0 ? "info" : "warning", title, description },
+  ]);
+  return true;
+}
+
+/** @returns its exit code, null if it was ended; and the last that it printed */
+function run(command: string, cwd: string, env: Env): Promise<{ code: number | null; words: string }> {
+  if (!existsSync(cwd)) return Promise.resolve({ code: null, words: `${cwd} is not there` });
+  const child = spawn("/bin/bash", ["-c", command], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: COMMAND_MS,
+    killSignal: "SIGKILL",
+  });
+  let words = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8");
+    stream.on("data", (text: string) => {
+      words = (words + text).slice(-MAX_WORDS);
+      process.stdout.write(text);
+    });
+  }
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: null, words: error.message }));
+    // What it left in the background may hold its output open for ever.
+    child.once("exit", (code) => setImmediate(() => resolve({ code, words })));
+  });
+}
+
+function isDone({ setUp = [] }: ThreadFold, stepId: string): boolean {
+  return setUp.includes(stepId);
+}
+
+function startOf(stepId: string, title: string): EventBody {
+  return { type: "step_start", stepId, kind: "setup", title };
+}
+
+function endOf(stepId: string, status: "completed" | "failed", since: number): EventBody {
+  return { type: "step_end", stepId, status, durationMs: Date.now() - since };
+}
