@@ -20,6 +20,7 @@ import { PlaceKeeper } from "./places/place-keeper.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
+import { settleCalls } from "./spend/call-room.ts";
 import { type DaySpend, findDaySpend } from "./spend/day-spend.ts";
 import { isFresh } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
@@ -51,6 +52,8 @@ export class Runner {
   readonly #others: OthersWatch;
   readonly #places: PlaceKeeper;
   #diskMs = 0;
+  /** Its next call waits until others' calls have been counted. */
+  #isHeld = false;
 
   constructor(options: RunnerOptions) {
     const { folder, config, env, pane } = options;
@@ -97,6 +100,7 @@ export class Runner {
       const actions = decide(this.#fold, this.#life.seat, this.#options.config, Date.now(), {
         day,
         isQueued: this.#places.isQueued,
+        mayCall: this.#mayCall(),
       });
       for (const action of actions) {
         if (action.do !== "exit") await this.#act(action);
@@ -105,6 +109,15 @@ export class Runner {
       const isLate = this.#writeNotes();
       if (!isNew && actions.length === 0) await this.#waker.wait(this.#waitMs(isLate));
     }
+  }
+
+  /** Who waits for a place needs no room for a call yet. */
+  #mayCall(): boolean {
+    const { seat } = this.#life;
+    this.#isHeld =
+      !this.#places.isQueued &&
+      !settleCalls(this.#daySpend, this.#fold, seat, this.#options.folder, new Date());
+    return !this.#isHeld;
   }
 
   async #act(action: Exclude<Action, { do: "exit" }>): Promise<void> {
@@ -206,6 +219,8 @@ export class Runner {
     if (this.#life.seat?.process.isBlocked) return 5;
     if (this.#life.seat && this.#life.seat.held.size > this.#locks.waitingCount) return 10;
     if (this.#locks.waitingCount > 0) return LOOK_INTERVAL_MS;
+    // Not all at once: of two that take the last room at the same time, neither has it.
+    if (this.#isHeld) return 50 + 100 * Math.random();
     if (isLate) return 100;
     return this.#life.seat?.state.isBusy ? 200 : 1_000;
   }

@@ -49,8 +49,8 @@ test("all threads stop at the day's limit, a new one begins nothing, and one ans
   const made = await Promise.all(THREADS.map(callsOf));
   const spent = CALL_USD * made.reduce((sum, count) => sum + count, 0);
   expect(spent).toBeGreaterThanOrEqual(CAP);
-  // Each thread may have been in a call of the model when the last cent went.
-  expect(spent).toBeLessThan(CAP + THREADS.length * CALL_USD);
+  // However many threads there are: one call may cost more than what was left, and then no other runs.
+  expect(spent).toBeLessThan(CAP + CALL_USD);
 
   await open("late");
   await askOf("late");

@@ -78,6 +78,8 @@ export interface Common {
   day?: DayLimit | undefined;
   /** It waits for a place: the model is not to be called. */
   isQueued?: boolean;
+  /** False: what other threads' calls may still cost leaves no room for another call today. */
+  mayCall?: boolean;
 }
 
 export function decide(
@@ -85,15 +87,16 @@ export function decide(
   running: Running | undefined,
   config: ThreadConfig,
   nowMs: number,
-  { day, isQueued = false }: Common = {},
+  { day, isQueued = false, mayCall = true }: Common = {},
 ): Action[] {
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
-  if (!running) return decideWithout(fold, nowMs, { day, isQueued });
+  if (!running) return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall });
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
   if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
-  const stop = stopAt(fold, running, nowMs, day);
+  const atLimit = stopAt(fold, running, nowMs, day);
+  const stop = { ...atLimit, isHeld: atLimit.isHeld || !mayCall };
   if (!running.state.isOpen) {
     const isFree = !stop.isHeld && !isQueued;
     return isFree && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
@@ -218,14 +221,14 @@ function stopAt(fold: ThreadFold, running: Running, nowMs: number, day: DayLimit
 }
 
 /** The request by which the engine waits before it calls the model again. */
-function findBetween({ state, sent, held }: Running): string | undefined {
+export function findBetween({ state, sent, held }: Running): string | undefined {
   return Object.values(state.requests).find(
     ({ requestId, isAfterCalls }) => isAfterCalls && !held.has(requestId) && !sent.has(`answer ${requestId}`),
   )?.requestId;
 }
 
 /** An engine that does not tell in time is taken at what its calls have used. */
-function isCostDue({ state, sent }: Running, requestId: string, nowMs: number): boolean {
+export function isCostDue({ state, sent }: Running, requestId: string, nowMs: number): boolean {
   const askedMs = sent.get(costKey(requestId));
   return state.costFor !== requestId && (askedMs === undefined || nowMs - askedMs < MAX_COST_MS);
 }

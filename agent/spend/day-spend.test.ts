@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { thisProcess } from "../locks/alive.ts";
 import { DaySpend } from "./day-spend.ts";
 
 const CAP = 10;
@@ -65,4 +66,28 @@ test("a file that is no such file is worth nothing, and stops nobody", () => {
     writeFileSync(join(folder, "2026-11-22", name), text);
   a.note(1, at(22));
   expect(a.look(at(22))).toMatchObject({ usedUsd: 1, allowedUsd: CAP });
+});
+
+test("calls that run at once fit into the day; the last one runs alone, and a dead one counts for a while", () => {
+  const [a, b, c] = [open("a"), open("b"), open("c")];
+  for (const each of [a, b, c]) each.note(0, at(22));
+  const self = [thisProcess()];
+  expect(a.reserve("1", 6, self, at(22))).toBe(true);
+  expect(a.reserve("1", 6, self, at(22))).toBe(true);
+  expect(b.reserve("1", 5, self, at(22))).toBe(false);
+  expect(c.reserve("1", 4, self, at(22))).toBe(true);
+  a.note(9.9, at(22));
+  a.release();
+  // Not enough is left for it, and another call runs.
+  expect(a.reserve("2", 6, self, at(22))).toBe(false);
+  c.release();
+  expect(a.reserve("2", 6, self, at(22))).toBe(true);
+  a.note(10, at(22));
+  a.release();
+  expect(b.reserve("2", 1, self, at(22))).toBe(false);
+  const dead = { fifo: join(folder, "gone") };
+  b.raise({ day: "2026-11-22", allowedUsd: CAP });
+  expect(b.reserve("3", 9, [dead], at(22))).toBe(true);
+  expect(a.reserve("3", 2, self, at(22, 12, 5))).toBe(false);
+  expect(a.reserve("3", 2, self, at(22, 12, 40))).toBe(true);
 });

@@ -9,11 +9,21 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type DayLimit, usedOf } from "../../shared/agent/limits.ts";
 import { SPEND_CAP, SPEND_FOLDER } from "../../shared/agent/markers.ts";
 import { findJson, replaceJson } from "../folder/json-file.ts";
+import { holderSchema, isLive, type LiveHolder } from "../locks/alive.ts";
 
 const spentSchema = z.object({ baseUsd: z.number(), spentUsd: z.number().nonnegative() });
 const raiseSchema = z.object({ allowedUsd: z.number().positive() });
 
 const RAISE = "raise-";
+const CALL = "call-";
+/** What a call that died may have cost counts so long: then the thread's next runner has counted it. */
+const MAX_UNSETTLED_MS = 30_000;
+/** Room for one call of the model, from before it begins until what it has cost is counted. */
+const callSchema = z.object({
+  amountUsd: z.number().nonnegative(),
+  atMs: z.number(),
+  holders: z.array(holderSchema).max(4),
+});
 /** Others' files are read anew so often at most, while nothing of this thread changes. */
 const LOOK_INTERVAL_MS = 1_000;
 
@@ -34,6 +44,8 @@ export class DaySpend {
   readonly #options: DaySpendOptions;
   #day = "";
   #own = { baseUsd: 0, spentUsd: 0 };
+  /** The call that this runner has taken room for. */
+  #reserved: string | undefined;
   #known: { limit: DayLimit; atMs: number } | undefined;
 
   constructor(options: DaySpendOptions) {
@@ -74,7 +86,7 @@ export class DaySpend {
     let usedUsd = 0;
     let allowedUsd = this.#options.capUsd;
     for (const name of readdirSync(this.#folder())) {
-      if (!name.endsWith(".json")) continue; // one that is just being replaced
+      if (!name.endsWith(".json") || name.startsWith(CALL)) continue; // one that is just being replaced
       const value = findJson(join(this.#folder(), name));
       if (name.startsWith(RAISE))
         allowedUsd = Math.max(allowedUsd, raiseSchema.safeParse(value).data?.allowedUsd ?? 0);
@@ -83,6 +95,53 @@ export class DaySpend {
     const limit = { day: this.#day, allowedUsd, usedUsd, stepUsd: this.#options.capUsd };
     this.#known = { limit, atMs: now.getTime() };
     return limit;
+  }
+
+  /**
+   * Takes room for a call of the model: all that runs at once fits into what is left of the day. A call for which
+   * there is not enough left may begin only alone. So the day is exceeded by one call at most. Of two that take the
+   * last room at once each sees the other, and both try again.
+   * @param key of the call: asked again for the same one, it has its room
+   * @param holders whoever lives as long as the call may run
+   */
+  reserve(key: string, amountUsd: number, holders: readonly LiveHolder[], now: Date): boolean {
+    if (this.#reserved === key) return true;
+    this.release();
+    replaceJson(this.#callPath(), { amountUsd, atMs: now.getTime(), holders });
+    this.#known = undefined;
+    const { usedUsd, allowedUsd } = this.look(now);
+    const othersUsd = this.#othersUsd(now.getTime());
+    const isFree =
+      othersUsd === undefined ? usedUsd < allowedUsd : usedUsd + othersUsd + amountUsd <= allowedUsd;
+    if (isFree) this.#reserved = key;
+    else this.#removeCall();
+    return isFree;
+  }
+
+  /** What the call has cost is counted. */
+  release(): void {
+    if (this.#reserved === "") return;
+    this.#reserved = "";
+    this.#removeCall();
+  }
+
+  #removeCall(): void {
+    rmSync(this.#callPath(), { force: true });
+  }
+
+  /** What others' calls may still cost; undefined if none runs. */
+  #othersUsd(nowMs: number): number | undefined {
+    const own = `${CALL}${this.#options.threadId}.json`;
+    const calls = readdirSync(this.#folder()).flatMap((name) => {
+      if (!name.startsWith(CALL) || !name.endsWith(".json") || name === own) return [];
+      const call = callSchema.safeParse(findJson(join(this.#folder(), name))).data;
+      return call && (nowMs - call.atMs < MAX_UNSETTLED_MS || call.holders.some(isLive)) ? [call] : [];
+    });
+    return calls.length === 0 ? undefined : calls.reduce((sum, { amountUsd }) => sum + amountUsd, 0);
+  }
+
+  #callPath(): string {
+    return join(this.#folder(), `${CALL}${this.#options.threadId}.json`);
   }
 
   #begin(day: string, totalUsd: number): void {

@@ -68,6 +68,16 @@ export function openUsd({ open, priceUsd }: Pick<ThreadFold, "open" | "priceUsd"
   return open.toldUsd + weigh(open.unpriced) * (priceUsd ?? PRICE_USD);
 }
 
+/** A call that the model has not begun is taken to read at least so much, and to write so much at most. */
+const BOUND = { inputTokens: 20_000, outputTokens: 8_000 };
+
+/** What the next call of the model may cost: a bound for all but very long answers. */
+export function callBoundUsd({ context, priceUsd }: Pick<ThreadFold, "context" | "priceUsd">): number {
+  const inputTokens = 0;
+  const cachedWriteTokens = Math.max(BOUND.inputTokens, context?.used ?? 0);
+  return weigh({ ...BOUND, inputTokens, cachedWriteTokens }) * (priceUsd ?? PRICE_USD);
+}
+
 /** So much is used up by now. @param nowMs since the epoch: a turn that runs uses up seconds */
 export function usedOf(fold: ThreadFold, nowMs: number): Record<LimitName, number> {
   const { totals, open, clock } = fold;

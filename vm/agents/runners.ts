@@ -90,7 +90,7 @@ export class Runners {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
     const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board };
-    const env = { ...threadEnv, ...this.#marker(threadId), ...shared };
+    const env = { ...threadEnv, ...this.#marker(threadId), ...shared, ...this.#spendEnv() };
     const child = spawn(program, args, { env, stdio: "ignore" });
     const ended = new Promise<void>((resolve, reject) => {
       child.once("error", reject);
