@@ -90,11 +90,9 @@ test("a change of 10,000 lines: Show all stands first, and gives the whole of it
   const change = { file_path: "big.txt", old_string: lines.join("\n"), new_string: lines.join(";\n") };
   const threadId = await open("Hello", { text: "Hello." });
   await untilMessage(threadId, "Hello.");
-  // A command takes 6,000 characters, a message 2,000: longer words come as a file.
-  const data = script("Do it", { tools: [{ name: "Edit", input: change }] }, { text: "Fine." });
-  all.discord.driver.post(all.you, threadId, "", {
-    files: [{ name: "do-it.txt", type: "text/plain", data }],
-  });
+  // A command takes 6,000 characters, a message 2,000, and a longer text that is attached stays a file.
+  const prompt = script("Do it", { tools: [{ name: "Edit", input: change }] }, { text: "Fine." });
+  await all.sidecar.client.sendInput(threadId, { text: prompt, source: `discord:${all.you}` });
   const ask = await untilMessage(threadId, "May the agent do this?");
   expect(ask.content.length).toBeLessThanOrEqual(2_000);
   expect(ask.content).toMatch(/\n\(cut: 1\d\d\.\d kB in all\)\n```/);
