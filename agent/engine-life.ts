@@ -11,6 +11,7 @@ import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
+import { eventsOfRights } from "./rights.ts";
 import { Seat } from "./seat.ts";
 import { engineEnv, forkPoint, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -130,7 +131,7 @@ export class EngineLife {
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);
     if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
-    this.#thread.append(null, [...said, ...events]);
+    this.#thread.append(null, [...said, ...eventsOfRights(config, this.#fold), ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
     const trusted = configOfLeave(config, leave);

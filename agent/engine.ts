@@ -42,7 +42,7 @@ export interface Engine<State extends EngineState = EngineState> {
   /** Which calls the engine has saved: one that is not would be unknown to it after a crash, and run twice. */
   savedCalls(sessionId: string, env: Env): { has(toolCallId: string): boolean; close(): void };
   /** Program, arguments and environment of the next process. */
-  plan(request: LaunchRequest): { program: string; args: string[]; env: Env };
+  plan(request: LaunchRequest): LaunchPlan;
   /** What is sent first, and sent again on attach if its reply is missing. */
   open(): string;
   begin(launch: Launch): State;
@@ -76,6 +76,8 @@ export interface EngineState {
   isBusy: boolean;
   /** It takes one message a turn, and none in mid-turn. */
   takesOneAtATime?: boolean;
+  /** It does not take rules back while it runs: with the next start it has none of them. */
+  keepsRules?: true;
   /** The request whose answer waited for the cost so far, which has come: `EngineControl` of op `cost`. */
   costFor?: string;
   /** What the running call of the model has used, as far as that is told. */
@@ -116,6 +118,8 @@ export type EngineControl =
   | { op: "model"; seq: number; value: string }
   | { op: "compact"; seq: number; value: string | undefined }
   | { op: "end_task"; seq: number; value: string }
+  /** From here on it asks about these again, whatever was granted before; the list replaces the one before. */
+  | { op: "rules"; seq: number; ask: readonly string[] }
   /** Asks what the conversation has cost by now; `id` is the request that waits for it. */
   | { op: "cost"; id: string }
   | { op: "end" };
@@ -136,6 +140,14 @@ export interface LaunchRequest {
   env: Env;
   /** The thread's folder. */
   folder: string;
+}
+
+export interface LaunchPlan {
+  program: string;
+  args: string[];
+  env: Env;
+  /** Of the thread's folder, by name: they are there before it starts. */
+  files?: Readonly<Record<string, string>>;
 }
 
 export interface EngineProblem {

@@ -4,6 +4,7 @@ import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
+import { BYPASS_ALLOWED } from "../shared/agent/markers.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { ConfigError, withoutBlanks } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
@@ -20,7 +21,7 @@ export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pan
     Object.entries(environment).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])),
   );
   const folder = findFolder(path);
-  const config = withTimeouts(readConfig(folder), env);
+  const config = withRights(withTimeouts(readConfig(folder), env), env);
   const ended = new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
   keepYoungGenerationSmall();
   await ended;
@@ -71,6 +72,11 @@ function withTimeouts(config: ThreadConfig, env: Env): ThreadConfig {
   throw new ConfigError(
     parsed.error.issues.map((issue) => `${VARIABLES[String(issue.path[0])]}: ${issue.message}`),
   );
+}
+
+/** What this machine allows, whatever it allowed when the thread was made. */
+function withRights(config: ThreadConfig, env: Env): ThreadConfig {
+  return { ...config, launch: { ...config.launch, allowBypass: env[BYPASS_ALLOWED] === "1" } };
 }
 
 const VARIABLES: Record<string, string> = {

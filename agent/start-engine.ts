@@ -7,6 +7,7 @@ import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import {
   BOARD_FOLDER,
+  BYPASS_ALLOWED,
   ENGINE_FOLDER_MARKER,
   ENGINE_MARKER,
   LOCK_FOLDER,
@@ -24,6 +25,7 @@ import type { ProcessPlan } from "./process/engine-process.ts";
 
 /** What only the runner needs. */
 const RUNNERS_OWN = [
+  BYPASS_ALLOWED,
   RUNNER_MARKER,
   LOCK_FOLDER,
   PLACES_FOLDER,
@@ -101,6 +103,7 @@ export function planGeneration(
     taken: [...delivered],
     ...(baseUsd !== undefined && { costUsd: baseUsd }),
     startedAt: now.toISOString(),
+    seq: fold.seq,
   };
   if (reseeded && !hasHistory) {
     const title = "The conversation goes on from a transcript";
@@ -121,5 +124,7 @@ export function planProcess(
   if (config.agent.systemPrompt !== undefined) {
     writeFileSync(join(folder, SYSTEM_PROMPT_FILE), config.agent.systemPrompt, { mode: 0o600 });
   }
-  return { ...engine.plan(request), cwd: config.dir };
+  const { files = {}, ...plan } = engine.plan(request);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+  return { ...plan, cwd: config.dir };
 }

@@ -16,6 +16,7 @@ import { addLog } from "./commands/log.ts";
 import { addLs } from "./commands/ls.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
+import { addRules } from "./commands/rules.ts";
 import { addRun } from "./commands/run.ts";
 import { addScreen } from "./commands/screen.ts";
 import { addSend } from "./commands/send.ts";
@@ -115,6 +116,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addBranch(program, act);
   addWorktree(program, act);
   addControls(program, act);
+  addRules(program, act);
   addChanges(program, act);
   addRun(program, act);
   addWait(program, act);

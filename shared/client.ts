@@ -14,6 +14,7 @@ import {
   type InboxItem,
   type InboxQuery,
   inboxReplySchema,
+  rulesReplySchema,
   type Step,
   stepsReplySchema,
 } from "./agent/api.ts";
@@ -179,6 +180,11 @@ export class SidecarClient {
   ): AsyncGenerator<Uint8Array, void, undefined> {
     const path = `${threadPath(threadId)}/attachments/${encodeURIComponent(name)}`;
     return this.#http.download(path, {}, signal);
+  }
+
+  /** What people allowed an agent for as long as its thread goes on. */
+  async listRules(threadId: string): Promise<string[]> {
+    return (await this.#call("GET", `${threadPath(threadId)}/rules`, rulesReplySchema)).rules;
   }
 
   async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<void> {

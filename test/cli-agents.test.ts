@@ -148,6 +148,23 @@ describe.concurrent("what an agent does", () => {
     expect(wrong.stderr).toContain("There is no diff of e9-9");
   });
 
+  test("rules: what was allowed for the whole thread is listed, and taken back", async () => {
+    await openAsking("ruled", bash("mkdir made"));
+    const [ask] = await sidecar.client.listAsks("ruled");
+    await sidecar.client.answerAsk("ruled", ask?.requestId ?? "", { optionId: "thread", by: "discord:42" });
+    await untilStatus(sidecar, "ruled", "idle");
+    const rule = "Bash(mkdir made *)";
+    expect(await cli.ok("rules", "ruled")).toBe(`${rule}\n`);
+    expect(await cli.json("rules", "ruled")).toEqual({ threadId: "ruled", rules: [rule] });
+    expect(await cli.call(["rules", "ruled", "--withdraw", "Bash"])).toMatchObject({
+      stdout: "",
+      stderr: 'threadmux: This thread has no rule "Bash".\n',
+    });
+    await cli.ok("rules", "ruled", "--withdraw", rule);
+    await until("no rule", async () => (await cli.ok("rules", "ruled")) === "");
+    expect(await cli.json("rules", "ruled", "--withdraw-all")).toEqual({ threadId: "ruled", withdrawn: [] });
+  });
+
   test("steps: turns, calls and asks, the last so many", async () => {
     const number = await openAsking("steps", bash("touch made"));
     await cli.ok("approve", number);

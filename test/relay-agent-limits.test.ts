@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { agentTalk, bash } from "./support/agent-talk.ts";
-import { STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { refusal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -11,7 +11,7 @@ import { until } from "./support/wait.ts";
 let all: Everything;
 const { open, messages, untilMessage, press, now } = agentTalk(() => all);
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ vm: BYPASS_CONFIG });
 });
 afterAll(() => all?.close());
 

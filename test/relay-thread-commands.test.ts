@@ -118,6 +118,25 @@ test("pause holds an agent, a message there is refused with a button, and Resume
   await say("done", {}, threadId);
 });
 
+test("rules: what was allowed for the whole thread is listed, suggested and withdrawn", async () => {
+  const { client } = all.sidecar;
+  const { threadId } = await openAgent("Make", bash("mkdir made"), { text: "Made it." });
+  const asked = await until("an ask", async () => (await client.listAsks(threadId))[0]);
+  expect(await say("thread rules", {}, threadId)).toContain("Nobody has allowed this agent anything");
+  expect(await say("thread rules", { withdraw: "all" }, threadId)).toContain("⚠️ withdraw: no rule");
+  await client.answerAsk(threadId, asked.requestId, { optionId: "thread", by: `discord:${all.you}` });
+  await untilStatus(all.sidecar, threadId, "idle");
+  const rule = "Bash(mkdir made *)";
+  expect(await say("thread rules", {}, threadId)).toContain(`- \`${rule}\``);
+  const driver = all.discord.driver;
+  const options = { withdraw: "mk" };
+  const suggested = await driver.autocomplete(all.you, threadId, "thread rules", options, "withdraw");
+  expect(suggested).toEqual([{ name: rule, value: rule }]);
+  expect(await say("thread rules", { withdraw: rule }, threadId)).toMatch(/asks again about:\n.*mkdir/);
+  await until("no rule", async () => (await client.listRules(threadId)).length === 0);
+  await say("done", {}, threadId);
+});
+
 test("history: pages forth and back, all steps once, and a file", async () => {
   const rounds = Array.from(
     { length: 12 },

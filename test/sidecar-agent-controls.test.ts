@@ -1,8 +1,16 @@
 /** What callers of the sidecar do with an agent that works: pause it, resume it, change how it goes on. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
+import {
+  BYPASS_CONFIG,
+  openAgent,
+  STAND_IN_CONFIG,
+  script,
+  transcriptOf,
+  untilStatus,
+  wordsOf,
+} from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -82,7 +90,20 @@ test("modes that nobody knows, or that this thread can't have, are refused with 
     code: "invalid_request",
     message: expect.stringContaining("modeId: must be one of default, acceptEdits"),
   });
-  expect(await refusal(mode("bypassPermissions"))).toMatchObject({ code: "unsupported" });
+  await expect(mode("bypassPermissions")).rejects.toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("ALLOW_BYPASS=1"),
+  });
+  const create = (permissionMode: string) =>
+    client.createThread({
+      ...{ threadId: "modes2", type: "agent", dir: "modes", command: "hi", createdBy: "42" },
+      agent: { permissionMode },
+    });
+  await expect(create("bypassPermissions")).rejects.toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("agent.permissionMode: bypassPermissions"),
+  });
+  await expect(create("yolo")).rejects.toThrow("agent.permissionMode: must be one of");
   await mode("acceptEdits");
   expect(await refusal(client.controlAgent("nobody", { control: "pause", by }))).toMatchObject({
     code: "not_found",
@@ -112,4 +133,53 @@ test("steps are read from either end, and a thread says what it does now", async
   expect(await client.listSteps("steps", { afterSeq: middle, limit: 2 })).toEqual(all.slice(5, 7));
   await client.killThread("steps");
   expect((await client.getThread("steps")).doing).toBeNull();
+});
+
+test("rules that were granted are listed and withdrawn, over restarts; what was not granted is refused", async () => {
+  const { client } = sidecar;
+  const make = (name: string) => script(`Make ${name}`, bash(`mkdir made ${name}`), { text: "Made." });
+  const ask = () => until("an ask", async () => (await client.listAsks("ruled"))[0]);
+  await openAgent(sidecar, "ruled", script("Make", bash("mkdir made"), { text: "Made." }));
+  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "thread", by });
+  await untilStatus(sidecar, "ruled", "idle");
+  const [rule = ""] = await client.listRules("ruled");
+  expect(rule).toBe("Bash(mkdir made *)");
+  await sidecar.restart();
+  expect(await client.listRules("ruled")).toEqual([rule]);
+  const withdraw = (...rules: string[]) =>
+    client.controlAgent("ruled", { control: "rules", withdraw: rules, by });
+  expect(await refusal(withdraw("Bash(rm *)"))).toMatchObject({ code: "not_found" });
+  expect(await refusal(client.listRules("nobody"))).toMatchObject({ code: "not_found" });
+  await withdraw(rule);
+  await until("the rule to be gone", async () => (await client.listRules("ruled")).length === 0);
+  expect(await refusal(withdraw(rule))).toMatchObject({ code: "not_found" });
+  await client.sendInput("ruled", { text: make("more") });
+  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "no", by });
+  await untilStatus(sidecar, "ruled", "idle");
+  expect(existsSync(join(sidecar.reposDir, "ruled", "more"))).toBe(false);
+  await client.killThread("ruled");
+});
+
+test("an agent that may do everything unasked asks again once the sidecar does not allow that any more", async () => {
+  const { client, reposDir } = sidecar;
+  await sidecar.restart(BYPASS_CONFIG);
+  mkdirSync(join(reposDir, "free"));
+  await client.createThread({
+    ...{
+      threadId: "free",
+      type: "agent",
+      dir: "free",
+      createdBy: "42",
+      command: script("1", bash("touch 1")),
+    },
+    agent: { permissionMode: "bypassPermissions" },
+  });
+  await until("the first file", () => existsSync(join(reposDir, "free", "1")));
+  await untilStatus(sidecar, "free", "idle");
+  await sidecar.restart(STAND_IN_CONFIG);
+  await client.sendInput("free", { text: script("2", bash("touch 2")) });
+  const ask = await until("an ask", async () => (await client.listAsks("free"))[0]);
+  expect(existsSync(join(reposDir, "free", "2"))).toBe(false);
+  await client.answerAsk("free", ask.requestId, { optionId: "no", by });
+  await client.killThread("free");
 });

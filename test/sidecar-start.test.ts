@@ -13,6 +13,7 @@ import { text as readText } from "node:stream/consumers";
 import Database from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
 import { SidecarClient } from "../shared/client.ts";
+import { parseVmConfig } from "../vm/config.ts";
 import {
   makeSidecarFolders,
   type SidecarFolders,
@@ -68,6 +69,15 @@ describe("a configuration that can't work", () => {
     expect(stderr).not.toContain("short");
     expect(exitCode).toBe(2);
   });
+
+  test.each(["--permission-mode bypassPermissions", "--dangerously-skip-permissions"])(
+    "AGENT_ARGS=%s needs ALLOW_BYPASS=1",
+    (args) => {
+      const { env } = makeFolders();
+      expect(() => parseVmConfig({ ...env, AGENT_ARGS: args })).toThrow(/AGENT_ARGS: .*ALLOW_BYPASS=1/);
+      expect(parseVmConfig({ ...env, AGENT_ARGS: args, ALLOW_BYPASS: "1" }).agent.allowBypass).toBe(true);
+    },
+  );
 
   test("a host that others can reach needs a token", async () => {
     const { env } = makeFolders();

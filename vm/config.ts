@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
-import { splitArgs } from "./agents/program.ts";
+import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
@@ -37,6 +37,10 @@ const schema = z.object({
   LOCK_TIMEOUT_SECONDS: whole(1, 86_400).default(30),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
   WORKTREE_SETUP: z.string().max(4_000, "must be at most 4,000 characters").optional(),
+  ALLOW_BYPASS: z
+    .enum(["0", "1"], { error: "must be 1 or 0" })
+    .default("0")
+    .transform((value) => value === "1"),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -110,6 +114,11 @@ export function parseVmConfig(
   } catch (error) {
     problems.push(`AGENT_ARGS: ${error instanceof Error ? error.message : error}`);
   }
+  const bypass = values?.ALLOW_BYPASS ? undefined : findBypass(agentArgs);
+  if (bypass !== undefined)
+    problems.push(
+      `AGENT_ARGS: ${bypass} lets agents do everything without asking; set ALLOW_BYPASS=1 if you mean it`,
+    );
   if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
     problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
   if (!values || problems.length > 0) throw new ConfigError(problems);
@@ -127,6 +136,7 @@ export function parseVmConfig(
     agent: {
       program: values.AGENT_PROGRAM,
       args: agentArgs,
+      allowBypass: values.ALLOW_BYPASS,
       ...(values.AGENT_ENGINE === "command" ? { engine: "command" as const } : {}),
       timeouts: {
         idleSeconds: values.AGENT_IDLE_SECONDS,

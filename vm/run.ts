@@ -83,7 +83,7 @@ function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: 
 
 /** Connects to tmux, brings the threads in step with it, and begins to look after them. */
 async function start(
-  { tmux, queue, store, folders, agentKind, log, listenToTrouble }: Common,
+  { tmux, queue, store, folders, agentKind, config, log, now, listenToTrouble }: Common,
   { reconciler, watcher, orphans }: Care,
   metrics: Metrics,
   releasers: Releasers,
@@ -98,7 +98,10 @@ async function start(
   releasers.add("tmux client", () => tmux.close());
   orphans.refuse();
   releasers.add("queue", () => queue.idle());
-  await recoverAgents({ store, folders, kind: agentKind, queue, log });
+  await recoverAgents({
+    ...{ store, folders, kind: agentKind, queue, log, now },
+    allowBypass: config.agent.allowBypass ?? false,
+  });
   watcher.start();
   releasers.add("watcher", () => watcher.close());
 }

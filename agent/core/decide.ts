@@ -9,6 +9,7 @@ import type {
 } from "../../shared/agent/fold-types.ts";
 import { type DayLimit, findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
+import { rulesToTell } from "../../shared/agent/rules.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
@@ -103,6 +104,7 @@ export function decide(
   }
   if (stop.ask) return [{ do: "append", bodies: [limitAsk(fold, stop.ask)] }];
   const actions = [
+    ...tellRules(fold, running),
     ...askCost(running, stop),
     ...(isQueued ? [] : answers(fold, running, stop.isHeld)),
     ...controls(fold, running, nowMs, isQueued),
@@ -176,7 +178,7 @@ function findEnd(
   if (!isIdle(fold, running)) return undefined;
   // The next one prints into a file of its own: so what a long conversation takes on the disk is bounded.
   const isLong = running.outputBytes > MAX_OUTPUT_BYTES;
-  const isOver = isLong || nowMs - running.idleSinceMs > idleSeconds * 1_000;
+  const isOver = isLong || running.state.keepsRules || nowMs - running.idleSinceMs > idleSeconds * 1_000;
   return isOver ? { reason: "idle", how: "gentle" } : undefined;
 }
 
@@ -263,6 +265,14 @@ function answers(fold: ThreadFold, { state, sent, held, refused }: Running, isHe
     if (fold.asks.some((ask) => ask.requestId === requestId)) return [];
     return [{ do: "answer", key, request, answer: { requestId, refusal: "Nobody answered in time." } }];
   });
+}
+
+/** Before any answer: a call that is let go on is judged by what holds now. */
+function tellRules(fold: ThreadFold, { sent, launch }: Running): Action[] {
+  const told = rulesToTell(fold, launch.seq ?? 0);
+  if (!told) return [];
+  const key = `rules ${told.seq}`;
+  return sent.has(key) ? [] : [{ do: "control", key, control: { op: "rules", ...told } }];
 }
 
 function controls(fold: ThreadFold, { sent, state }: Running, nowMs: number, isQueued: boolean): Action[] {

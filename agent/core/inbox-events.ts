@@ -72,6 +72,8 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
       return { type: "control", op: "model", by: line.by, value: line.model };
     case "limit":
       return { type: "control", op: "limit", by: line.by, limits: line.limits };
+    case "rules":
+      return { type: "control", op: "rules", by: line.by, withdraw: line.withdraw };
     case "event":
       return line.event as EventBody; // its shape is checked when it is written
     default:

@@ -1,6 +1,6 @@
 /** A thread's events for people: lines of the pane and of transcript.md. Pure. */
 import { changesText, undoText } from "../../shared/agent/change-text.ts";
-import type { ThreadEvent } from "../../shared/agent/events.ts";
+import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import type { Block, ToolContent } from "../../shared/agent/values.ts";
 
 const MAX_OUTPUT = 2_000;
@@ -49,7 +49,7 @@ export function markdownOf(event: ThreadEvent): string {
         ? `\n*In the background: ${event.tasks.map(({ title }) => title).join(", ")}*\n`
         : "";
     case "control":
-      return `\n*${event.by}: ${event.op}${event.value ? ` ${event.value}` : ""}*\n`;
+      return `\n*${event.by}: ${event.op}${event.value ? ` ${event.value}` : ""}${withdrawn(event)}*\n`;
     case "failure":
       return `\n**Failed:** ${event.message}\n`;
     case "notice":
@@ -104,4 +104,8 @@ function blocks(content: readonly Block[]): string {
   return content
     .map((block) => (block.type === "text" ? block.text : `[${block.type} ${block.uri}]`))
     .join("\n\n");
+}
+
+function withdrawn({ withdraw }: EventOf<"control">): string {
+  return withdraw === undefined ? "" : ` withdrawn: ${withdraw.join(", ")}`;
 }

@@ -185,6 +185,11 @@ export class VmThread {
     return unboundLine(event, (sha256) => bodies.get(sha256));
   }
 
+  /** What people allowed an agent for as long as its thread goes on. */
+  listRules(): Promise<string[]> {
+    return this.#client.listRules(this.threadId);
+  }
+
   control(request: ControlRequest): Promise<void> {
     return this.#client.controlAgent(this.threadId, request);
   }

@@ -99,6 +99,12 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema, by: sourceSchema }),
   /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
   z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional(), by: sourceSchema }),
+  /** Withdraws rules that people granted in the thread: what they allowed is asked about again, at once. */
+  z.strictObject({
+    control: z.literal("rules"),
+    withdraw: z.array(str.min(1).max(1_000)).min(1).max(100),
+    by: sourceSchema,
+  }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */
@@ -108,6 +114,8 @@ export const controlBodySchemas: Readonly<Record<string, z.ZodType>> = Object.fr
     z.strictObject(shape as z.ZodRawShape),
   ]),
 );
+/** What people granted in a thread and have not withdrawn, as the engine writes it: `Bash(npm test *)`. */
+export const rulesReplySchema = z.object({ rules: z.array(str) });
 /** Other words for a message that was sent; null takes it back. */
 export const amendRequestSchema = z.strictObject({ text: str.nullable() });
 export const controlReplySchema = z.object({ accepted: z.literal(true) });

@@ -48,6 +48,8 @@ export const launchSchema = z.object({
   mcpConfigFile: str.optional(),
   /** Tools that need no ask, such as `mcp__threadmux`. */
   allowedTools: z.array(str).default([]),
+  /** Whether it may be let do everything without asking; the runner takes it from its environment. */
+  allowBypass: z.boolean().optional(),
   /** Which of the person's settings are loaded; not set: all, as when they start it by hand. */
   settingSources: str.optional(),
 });

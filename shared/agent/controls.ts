@@ -10,6 +10,7 @@ export const CONTROLS = [
   "model",
   "limit",
   "undo",
+  "rules",
 ] as const;
 export type Control = (typeof CONTROLS)[number];
 
@@ -22,6 +23,7 @@ export const CONTROL_SUMMARIES: Record<Control, string> = {
   model: "Change an agent's model",
   limit: "Change what an agent may use up",
   undo: "Put the files back that an agent's turn changed",
+  rules: "Withdraw rules that people granted in an agent's thread",
 };
 
 /** A program that answers a message and ends has no mode, no model and no context to speak of. */
@@ -31,12 +33,8 @@ export const ENGINE_CONTROLS: Record<EngineName, readonly Control[]> = {
   command: ["interrupt", "pause", "resume", "limit", "undo"],
 };
 
+/** The mode that asks for nothing. */
+export const BYPASS_MODE = "bypassPermissions";
+
 /** What an agent may do without asking, as the engine names it. */
-export const PERMISSION_MODES = [
-  "default",
-  "acceptEdits",
-  "plan",
-  "auto",
-  "dontAsk",
-  "bypassPermissions",
-] as const;
+export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "auto", "dontAsk", BYPASS_MODE] as const;

@@ -82,6 +82,7 @@ export const CONTROL_OPS = [
   "end_task",
   "limit",
   "undo",
+  "rules",
 ] as const;
 
 /** By type. */
@@ -253,6 +254,8 @@ const schemas = {
     value: str.optional(),
     /** Of `limit`. */
     limits: limitChangesSchema.optional(),
+    /** Of `rules`: those that hold no longer. */
+    withdraw: z.array(str).optional(),
   })),
   thread_spawned: event("thread_spawned", () => ({
     threadId: str,

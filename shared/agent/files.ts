@@ -24,6 +24,8 @@ export const stateSchema = z.object({
       /** What the engine says that the conversation had cost before: what it tells later goes on from there. */
       costUsd: z.number().nonnegative().optional(),
       startedAt: z.iso.datetime(),
+      /** The transcript's last event then: it knows the rules that were granted and withdrawn before. */
+      seq: count.optional(),
     })
     .optional(),
   transcript: z.object({ bytes: count, seq: count }),

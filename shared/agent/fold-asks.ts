@@ -2,6 +2,7 @@
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
 import { answerLimit } from "./limits.ts";
+import { grantRule } from "./rules.ts";
 import { TRUST_OPTION } from "./trust.ts";
 
 export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
@@ -77,7 +78,7 @@ function open(
 
 function close(
   fold: ThreadFold,
-  { requestId, ts }: Pick<ThreadEvent & { requestId: string }, "requestId" | "ts">,
+  { requestId, ts, seq }: Pick<ThreadEvent & { requestId: string }, "requestId" | "ts" | "seq">,
   answer: AskAnswer | undefined,
 ): ThreadFold {
   const ask = findAsk(fold, requestId);
@@ -85,8 +86,6 @@ function close(
   const asks = fold.asks.filter((other) => other !== ask);
   const option = answer?.kind === "permission" && ask.options.find((o) => o.optionId === answer.optionId);
   const rule = option && option.kind === "allow_always" ? option.rule : undefined;
-  const grantedRules =
-    rule === undefined || fold.grantedRules.includes(rule) ? fold.grantedRules : [...fold.grantedRules, rule];
   if (!answer) return { ...fold, asks };
   if (ask.limit)
     return answerLimit(
@@ -108,10 +107,12 @@ function close(
     input,
     generation,
     response: answer,
+    ...(rule !== undefined && { rule }),
   };
   // If the same call was answered before the engine died, this answer takes the place of that one.
   const others = fold.recordedAnswers.filter((other) => !ask.replaces.includes(other.requestId));
-  return { ...fold, asks, grantedRules, recordedAnswers: [...others, recorded].slice(-100) };
+  const next = { ...fold, asks, recordedAnswers: [...others, recorded].slice(-100) };
+  return rule === undefined ? next : grantRule(next, rule, seq);
 }
 
 function permissionAnswer(event: EventOf<"permission_response">): AskAnswer | undefined {

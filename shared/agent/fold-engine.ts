@@ -3,6 +3,7 @@ import type { EventOf, ThreadEvent } from "./events.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
+import { withdrawRules } from "./rules.ts";
 import { undoneText } from "./undone.ts";
 import { isQueued } from "./waits.ts";
 
@@ -119,6 +120,8 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     }
     case "limit":
       return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}) };
+    case "rules":
+      return withdrawRules(fold, event.withdraw ?? [], seq);
     case "kill":
       return { ...fold, isKilled: true };
   }

@@ -77,8 +77,10 @@ export interface ThreadFold {
   failure: { code: EventOf<"failure">["code"]; message: string } | null;
   /** How often in a row the engine died in its work, and when it did so last; `at` is null once it is taken up. */
   cutOffs: { count: number; at: string | null /** What it said when it died last. */; lastWords?: string };
-  /** Rules that a person granted in this thread. */
+  /** Rules that a person granted in this thread, and nobody has withdrawn. */
   grantedRules: string[];
+  /** Those that were withdrawn and not granted again; `changedSeq` is the last event that changed them. */
+  rules?: { changedSeq: number; withdrawn: string[] };
   /** `turns` have ended; `begun` are those that took up no other. */
   totals: { turns: number; begun: number; toolCalls: number; usage: Usage; spendUsd: number };
   /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */
@@ -178,6 +180,8 @@ export interface RecordedAnswer {
   toolName: string;
   generation: number;
   response: AskAnswer;
+  /** That it grants. */
+  rule?: string;
 }
 
 export type AskAnswer =

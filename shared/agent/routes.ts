@@ -19,6 +19,7 @@ import {
   diffReplySchema,
   inboxQuerySchema,
   inboxReplySchema,
+  rulesReplySchema,
   stepsQuerySchema,
   stepsReplySchema,
   transcriptQuerySchema,
@@ -174,6 +175,14 @@ export const AGENT_ROUTES: readonly Route[] = [
     status: 200,
     reply: answerReplySchema,
     errors: ["not_found", "already_answered", "ask_ended", "thread_ended"],
+  },
+  {
+    method: "get",
+    path: "/thread/:id/rules",
+    summary: "What people allowed an agent for as long as its thread goes on",
+    status: 200,
+    reply: rulesReplySchema,
+    errors: ["not_found"],
   },
   ...CONTROLS.map(
     (control): Route => ({

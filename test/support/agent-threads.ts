@@ -18,7 +18,7 @@ import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.
 import { parseEvent } from "../../shared/agent/events.ts";
 import { foldEvents } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { BYPASS_ALLOWED, ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "./folders.ts";
 import { listProcesses, signal } from "./processes.ts";
@@ -93,6 +93,8 @@ export class AgentThread {
       HOME: this.home,
       THREADMUX_TEST: process.env["THREADMUX_TEST"] ?? "",
       THREADMUX_RUNNER: this.id,
+      // Whoever chooses the mode that asks for nothing means it.
+      [BYPASS_ALLOWED]: "1",
       ...program.env,
       ...env,
     };

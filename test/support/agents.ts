@@ -13,6 +13,11 @@ export const STAND_IN = programFile("agent/engines/demo");
 
 /** Settings of a sidecar whose agent is the stand-in. */
 export const STAND_IN_CONFIG: Partial<VmConfig> = { maxThreads: 100, maxAgents: 100, agent: standIn() };
+/** As with ALLOW_BYPASS=1. */
+export const BYPASS_CONFIG: Partial<VmConfig> = {
+  ...STAND_IN_CONFIG,
+  agent: { ...standIn(), allowBypass: true },
+};
 
 export function standIn(timeouts: Partial<VmConfig["agent"]["timeouts"]> = {}): VmConfig["agent"] {
   return {

@@ -65,7 +65,7 @@ export class AgentKind implements Kind {
   /** @throws AppError `unsupported`, or `unavailable` if the agent's program is not on the machine. */
   checkCreation({ agent }: CreateRequest): void {
     const { launch, threadEnv } = this.#options;
-    if (agent) refuseUnsupported(agent, launch.engine);
+    if (agent) refuseUnsupported(agent, launch);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
       "unavailable",

@@ -25,7 +25,7 @@ import { readDiff } from "./diff.ts";
 import type { AgentFolders } from "./folders.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
-import { nothingChanged, refuseControl, withTarget } from "./support.ts";
+import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
 import type { Worktrees } from "./worktrees.ts";
 
@@ -37,6 +37,8 @@ export interface AgentsOptions {
   kind: AgentKind;
   worktrees: Worktrees;
   queue: KeyedQueue;
+  /** Of all agents. */
+  settings: { allowBypass?: boolean };
   /** For git. */
   threadEnv: Record<string, string>;
   now: () => number;
@@ -132,6 +134,13 @@ export class Agents {
     if (threadId !== undefined) this.#options.threads.getStored(threadId);
     const asks = this.#options.store.asks.listOpen();
     return threadId === undefined ? asks : asks.filter((ask) => ask.threadId === threadId);
+  }
+
+  /** The rules that people granted in a thread. @throws AppError `not_found` */
+  listRules(threadId: string): readonly string[] {
+    const agent = this.#options.store.agents.find(threadId);
+    if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
+    return agent.fold.grantedRules;
   }
 
   /** What needs people, over all open agents; of the turns that ended, those of the last so many hours. */
@@ -231,8 +240,10 @@ export class Agents {
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
       const agent = folders.findConfig(threadId)?.agent;
-      if (agent) refuseControl(agent, request);
-      const line = controlLine(withTarget(request, agents.get(threadId).fold), now());
+      if (agent) refuseControl(agent, request, this.#options.settings);
+      const { fold } = agents.get(threadId);
+      refuseUnknownRules(request, fold);
+      const line = controlLine(withTarget(request, fold), now());
       if (request.control === "resume") this.#options.store.agents.setLocked(threadId, false);
       const input = request.control === "resume" ? request.input : undefined;
       if (!input) return kind.append(thread, [line]);

@@ -1,5 +1,7 @@
 /** At the sidecar's start: what an earlier one was killed in the middle of. */
+import { BYPASS_MODE } from "../../shared/agent/controls.ts";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { isOpen } from "../../shared/api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { killMarked } from "../processes/kill-marked.ts";
@@ -13,11 +15,17 @@ export interface RecoveryOptions {
   folders: AgentFolders;
   kind: AgentKind;
   queue: KeyedQueue;
+  allowBypass: boolean;
   log: Log;
+  now: () => number;
 }
 
-/** Ends engines that no open thread has, and begins to close the threads whose kill was cut off. */
-export async function recoverAgents({ store, folders, kind, queue, log }: RecoveryOptions): Promise<void> {
+/**
+ * Ends engines that no open thread has, begins to close the threads whose kill was cut off, and lets no agent go on
+ * in a mode that is not allowed any more.
+ */
+export async function recoverAgents(options: RecoveryOptions): Promise<void> {
+  const { store, folders, kind, queue, log } = options;
   const open = new Set(store.threads.list("open").map(({ threadId }) => folders.of(threadId)));
   for (const folder of foldersOfEngines(folders.root)) {
     if (open.has(folder)) continue;
@@ -29,6 +37,23 @@ export async function recoverAgents({ store, folders, kind, queue, log }: Recove
     if (thread?.status !== "killed" || status === "killed") continue;
     log.warn({ threadId }, "finishing a kill that was cut off");
     void queue.run(threadId, () => kind.takeKill(thread));
+  }
+  endBypass(options);
+}
+
+/** An engine that starts is looked at by its runner; one that has gone on since an earlier sidecar is told. */
+function endBypass({ store, kind, queue, allowBypass, log, now }: RecoveryOptions): void {
+  if (allowBypass) return;
+  for (const { threadId, fold } of store.agents.list()) {
+    const thread = store.threads.find(threadId);
+    const isOn = fold.engine?.isUp && fold.engine.modeId === BYPASS_MODE;
+    if (!isOn || !thread || !isOpen(thread.status)) continue;
+    log.warn({ threadId }, "ALLOW_BYPASS is not set: an agent that asked for nothing asks again");
+    const ts = new Date(now()).toISOString();
+    const line = { ts, op: "mode", modeId: "default", by: "threadmux" } as const;
+    queue
+      .run(threadId, () => kind.append(thread, [line]))
+      .catch((error: unknown) => log.error({ threadId, err: error }, "could not change an agent's mode"));
   }
 }
 

@@ -13,6 +13,8 @@ export interface LaunchOptions {
   timeouts: ThreadConfig["timeouts"];
   /** What the program speaks, if it is not claude's protocol: of all threads, whatever engine their creator names. */
   engine?: "demo" | "command";
+  /** Whether an agent may be let do everything without asking. */
+  allowBypass?: boolean;
 }
 
 /** A message lies in a file, so only the inbox's reader bounds it. */
@@ -125,6 +127,8 @@ export function controlLine(request: ControlRequest, now: number): InboxLine {
       return { ts, op: "mode", modeId: request.modeId, by };
     case "model":
       return { ts, op: "model", model: request.model, by };
+    case "rules":
+      return { ts, op: "rules", withdraw: request.withdraw, by };
     case "limit":
       return { ts, op: "limit", limits: request.limits, by };
     case "interrupt": {

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import {
   BOARD_FOLDER,
+  BYPASS_ALLOWED,
   ENGINE_FOLDER_MARKER,
   LOCK_FOLDER,
   PLACES_FOLDER,
@@ -38,6 +39,7 @@ export interface RunnersOptions {
   maxAgents: number;
   /** Undefined: nobody limits it. */
   spendLimitUsdPerDay: number | undefined;
+  allowBypass: boolean;
 }
 
 /** The callers hold the thread's queue. */
@@ -70,6 +72,7 @@ export class Runners {
         [PLACES_FOLDER]: folders.places,
         [PLACES_MAX]: String(maxAgents),
         ...this.#spendEnv(),
+        ...this.#rightsEnv(),
       },
     });
   }
@@ -112,6 +115,10 @@ export class Runners {
     const { folders, spendLimitUsdPerDay } = this.#options;
     if (spendLimitUsdPerDay === undefined) return {};
     return { [SPEND_FOLDER]: folders.spend, [SPEND_CAP]: String(spendLimitUsdPerDay) };
+  }
+
+  #rightsEnv(): Record<string, string> {
+    return this.#options.allowBypass ? { [BYPASS_ALLOWED]: "1" } : {};
   }
 
   #marker(threadId: string): Record<string, string> {

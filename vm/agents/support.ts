@@ -1,7 +1,7 @@
 /** What of a configuration is held to: the rest is refused, since a limit that nobody enforces is worse than none. */
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
-import { ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
+import { BYPASS_MODE, ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -9,13 +9,19 @@ import { AppError } from "../../shared/errors.ts";
 /** What a program that answers a message and ends is not told. */
 const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema"] as const;
 
-/**
- * @param fixed the engine of all threads of this sidecar, if settings fix it.
- * @throws AppError `unsupported` naming the first field that the engine can't do.
- */
-export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine"] | undefined): void {
+/** What the sidecar's settings say of all its agents. */
+interface Settings {
+  /** The engine of all of them, if settings fix it. */
+  engine?: AgentConfig["engine"];
+  allowBypass?: boolean;
+}
+
+const BYPASS_REFUSED = `${BYPASS_MODE} lets an agent do everything without asking: it is refused unless the sidecar is started with ALLOW_BYPASS=1.`;
+
+/** @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid. */
+export function refuseUnsupported(agent: AgentConfig, { engine: fixed, allowBypass }: Settings): void {
   const engine = fixed ?? agent.engine;
-  const { limits, params, outputSchema, parentThreadId } = agent;
+  const { limits, params, outputSchema, parentThreadId, permissionMode } = agent;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
@@ -25,6 +31,9 @@ export function refuseUnsupported(agent: AgentConfig, fixed: AgentConfig["engine
     const given = NOT_OF_COMMAND.find((field) => agent[field] !== undefined);
     if (given) refuse(given, "the engine command gives its program the message alone.");
   }
+  if (permissionMode !== undefined && !PERMISSION_MODES.some((mode) => mode === permissionMode))
+    refuse("permissionMode", `must be one of ${PERMISSION_MODES.join(", ")}.`);
+  if (permissionMode === BYPASS_MODE && !allowBypass) refuse("permissionMode", BYPASS_REFUSED);
   const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
   if (told) refuse(`limits.${told}`, UNTOLD);
   for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
@@ -39,7 +48,11 @@ const isTold = (limit: string) => limit === "tokens" || limit === "spendUsd";
 const UNTOLD = "the engine command does not tell what its program uses; limit turns or seconds.";
 
 /** @throws AppError `unsupported` if the thread's engine can't do it, `invalid_request` if nobody could. */
-export function refuseControl({ engine, permissionMode }: AgentConfig, request: ControlRequest): void {
+export function refuseControl(
+  { engine, permissionMode }: AgentConfig,
+  request: ControlRequest,
+  { allowBypass }: Settings,
+): void {
   const { control } = request;
   if (!ENGINE_CONTROLS[engine].includes(control)) {
     throw new AppError("unsupported", `The engine ${engine} can't do that: ${control}.`);
@@ -49,11 +62,13 @@ export function refuseControl({ engine, permissionMode }: AgentConfig, request: 
   if (!PERMISSION_MODES.some((mode) => mode === request.modeId)) {
     throw new AppError("invalid_request", `modeId: must be one of ${PERMISSION_MODES.join(", ")}.`);
   }
+  if (request.modeId !== BYPASS_MODE) return;
+  if (!allowBypass) throw new AppError("unsupported", `modeId: ${BYPASS_REFUSED}`);
   // The engine takes it only if it was started with it.
-  if (request.modeId === "bypassPermissions" && permissionMode !== "bypassPermissions") {
+  if (permissionMode !== BYPASS_MODE) {
     throw new AppError(
       "unsupported",
-      "modeId: bypassPermissions is for threads that were made with it; this one was not.",
+      `modeId: ${BYPASS_MODE} is for threads that were made with it; this one was not.`,
     );
   }
 }
@@ -63,6 +78,14 @@ function refuseLimits(engine: AgentConfig["engine"], limits: LimitChanges): void
     throw new AppError("invalid_request", `limits: name at least one of ${LIMIT_NAMES.join(", ")}.`);
   const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
   if (told) throw new AppError("unsupported", `limits.${told}: ${UNTOLD}`);
+}
+
+/** @throws AppError `not_found` if a rule that is to be withdrawn was not granted, or not any more */
+export function refuseUnknownRules(request: ControlRequest, { grantedRules }: ThreadFold): void {
+  if (request.control !== "rules") return;
+  const unknown = request.withdraw.find((rule) => !grantedRules.includes(rule));
+  if (unknown !== undefined)
+    throw new AppError("not_found", `This thread has no rule ${JSON.stringify(unknown)}.`);
 }
 
 /**

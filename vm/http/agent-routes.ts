@@ -54,6 +54,9 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
   router.get("/thread/:id/asks", (req, res) => {
     answer(res, { asks: agents.listAsks(req.params.id) });
   });
+  router.get("/thread/:id/rules", (req, res) => {
+    answer(res, { rules: agents.listRules(req.params.id) });
+  });
   router.post("/thread/:id/asks/:requestId", async (req, res) => {
     const { id, requestId } = req.params;
     await agents.answer(id, requestId, parse(answerRequestSchema, req.body));

@@ -62,6 +62,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
       threadEnv,
       maxAgents: config.maxAgents,
       spendLimitUsdPerDay: config.spendLimitUsdPerDay,
+      allowBypass: config.agent.allowBypass ?? false,
     }),
     launch: launchOf(config.agent, demo),
     threadEnv,

@@ -61,6 +61,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     agents: agentThreads,
     kind: agentKind,
     threadEnv: config.threadEnv,
+    settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
   return {

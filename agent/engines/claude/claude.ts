@@ -18,6 +18,7 @@ import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { readConversation } from "./session-file.ts";
+import { findSettingsProblem, readSettings, type Settings } from "./settings.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 import { findVersionProblem } from "./version.ts";
@@ -35,7 +36,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
     savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
-    plan: planLaunch,
+    plan: (request) => planLaunch(request, findSettings(request.config)),
     open: openLine,
     begin: beginClaude,
     translate: translateClaude,
@@ -51,6 +52,8 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
 /** Asked before each start: an old one would run effects twice after a crash. */
 async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined> {
   const { program, args } = config.launch;
+  const message = findSettingsProblem(config);
+  if (message) return { code: "engine_missing", message };
   try {
     const { stdout } = await promisify(execFile)(program, [...args, "--version"], {
       env,
@@ -61,6 +64,11 @@ async function checkProgram(config: ThreadConfig, env: Env): Promise<EngineProbl
   } catch (error) {
     return findVersionProblem(program, error as NodeJS.ErrnoException);
   }
+}
+
+/** None if they can't be read: the check says so before the program is told anything. */
+function findSettings(config: ThreadConfig): Settings {
+  return findSettingsProblem(config) === undefined ? readSettings(config) : {};
 }
 
 /** claude keeps a conversation in a folder that is named after the directory it began in, whichever that is. */

@@ -96,6 +96,12 @@ export function engineControlLine(control: EngineControl): string {
       return controlLine(`model-${control.seq}`, { subtype: "set_model", model: control.value });
     case "end_task":
       return controlLine(`end_task-${control.seq}`, { subtype: "stop_task", task_id: control.value });
+    case "rules":
+      // What is to be asked about stands above what is allowed, wherever that was granted.
+      return controlLine(`rules-${control.seq}`, {
+        subtype: "apply_flag_settings",
+        settings: { permissions: { ask: control.ask } },
+      });
     case "cost":
       return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":

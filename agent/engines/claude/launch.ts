@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
-import type { CutOffCall, Env, LaunchRequest } from "../../engine.ts";
+import type { CutOffCall, Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
+import { mergeSettings, ownSettings, SETTINGS_FILE, type Settings, splitSettings } from "./settings.ts";
 
 /** The flags of every start: what the runner and the program speak with each other. */
 export const PROTOCOL_FLAGS = [
@@ -35,17 +36,17 @@ const DISALLOWED = [
 /** The prompt is in a file: arguments can be read by every user of the machine. */
 export const SYSTEM_PROMPT_FILE = "system-prompt.txt";
 
-export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest): {
-  program: string;
-  args: string[];
-  env: Env;
-} {
+/** @param theirs the settings that the person's own arguments name */
+export function planLaunch(
+  { config, launch, fold, env, folder }: LaunchRequest,
+  theirs: Settings = {},
+): LaunchPlan {
   const { agent, launch: how } = config;
   const mode = fold.chosen.modeId ?? agent.permissionMode;
   const model = fold.chosen.model ?? agent.model;
   const allowed = [...how.allowedTools, ...fold.grantedRules, ...attachmentsRule(folder)];
   const args = [
-    ...how.args,
+    ...splitSettings(how.args).rest,
     ...PROTOCOL_FLAGS,
     ...sessionArgs({ config, launch }),
     ...(mode === undefined ? [] : ["--permission-mode", mode]),
@@ -53,6 +54,7 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
     ...(agent.systemPrompt === undefined
       ? []
       : ["--append-system-prompt-file", join(folder, SYSTEM_PROMPT_FILE)]),
+    ...["--settings", join(folder, SETTINGS_FILE)],
     ...(how.settingSources === undefined ? [] : ["--setting-sources", how.settingSources]),
     ...(how.mcpConfigFile === undefined ? [] : ["--mcp-config", how.mcpConfigFile]),
     ...(allowed.length === 0 ? [] : ["--allowedTools", ...allowed]),
@@ -60,7 +62,12 @@ export function planLaunch({ config, launch, fold, env, folder }: LaunchRequest)
     DISALLOWED.join(","),
     ...(agent.outputSchema === undefined ? [] : ["--json-schema", JSON.stringify(agent.outputSchema)]),
   ];
-  return { program: how.program, args, env: { ...env, ...(launch.takesUp && resumeEnv(fold)) } };
+  return {
+    program: how.program,
+    args,
+    env: { ...env, ...(launch.takesUp && resumeEnv(fold)) },
+    files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ownSettings(how))) },
+  };
 }
 
 /** What people attach is meant to be read. A rule can't name every path. */

@@ -27,6 +27,7 @@ export function replyLine(
   }
   if (requestId.startsWith(COST_ID)) return costTold(state, requestId, response.response);
   const [op = ""] = requestId.split("-");
+  if (isFailed && op === "rules") return rulesKept(state, error ?? "refused");
   if (isFailed) return { state, events: refused(op, error ?? "refused", state) };
   const { fold } = context;
   if (op === "mode") {
@@ -72,6 +73,13 @@ function refused(op: string, error: string, state: ClaudeState): EventBody[] {
   if (op === "mode") return [notice, { type: "current_mode_update", modeId: state.modeId }];
   if (op === "model") return [notice, { type: "config_update", model: state.model }];
   return op === "interrupt" || op === "end_task" ? [notice] : [];
+}
+
+/** It is started anew as soon as it rests, and then has none of them. */
+function rulesKept(state: ClaudeState, error: string): Translated {
+  const title = "The agent's program keeps a withdrawn rule until this turn has ended";
+  const notice: EventBody = { type: "notice", severity: "warning", title, description: error };
+  return { state: { ...state, keepsRules: true }, events: [notice] };
 }
 
 function fieldOf(reply: unknown, name: string): string | undefined {

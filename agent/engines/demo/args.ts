@@ -1,4 +1,5 @@
 /** The flags of the engine's command line that the stand-in obeys; it refuses those that it does not know. */
+import { readFileSync } from "node:fs";
 import * as z from "zod";
 
 export const MODES = [
@@ -13,6 +14,17 @@ export const MODES = [
 export const Mode = z.enum(MODES).transform((mode) => (mode === "manual" ? "default" : mode));
 export type Mode = z.infer<typeof Mode>;
 
+/** Of the last `--settings`: what the stand-in obeys of them. */
+export const Settings = z.looseObject({
+  permissions: z
+    .looseObject({
+      ask: z.array(z.string()).default([]),
+      disableBypassPermissionsMode: z.literal("disable").optional(),
+    })
+    .prefault({}),
+});
+export type Settings = z.infer<typeof Settings>;
+
 export interface Args {
   sessionId: string;
   isResumed: boolean;
@@ -23,6 +35,7 @@ export interface Args {
   /** `Bash`, `Bash(npm test:*)`, `mcp__threadmux`. */
   allowed: string[];
   disallowed: string[];
+  settings: Settings;
 }
 
 /** Flags with one value. What the stand-in can do nothing about, such as a budget, is refused. */
@@ -73,15 +86,23 @@ export function parseArgs(argv: readonly string[]): Args {
     const choices = MODES.map((name) => `"${name}"`).join(", ");
     throw new Error(`option '--permission-mode <mode>' argument is invalid. Allowed choices are ${choices}.`);
   }
+  const settings = readSettings(one("--settings"));
+  const isBypassed = given.has("--dangerously-skip-permissions") || mode.data === "bypassPermissions";
+  const isDisabled = settings.permissions.disableBypassPermissionsMode === "disable";
   return {
     sessionId: sessionId.data,
     isResumed: resumed !== undefined && !isFork,
     forkOf: isFork ? { sessionId: resumed, at: one("--resume-session-at") } : undefined,
-    mode: given.has("--dangerously-skip-permissions") ? "bypassPermissions" : mode.data,
+    mode: !isBypassed ? mode.data : isDisabled ? "default" : "bypassPermissions",
     model: one("--model") ?? "demo",
     allowed: splitRules(given.get("--allowedTools") ?? []),
     disallowed: splitRules(given.get("--disallowedTools") ?? []),
+    settings,
   };
+}
+
+function readSettings(given = "{}"): Settings {
+  return Settings.parse(JSON.parse(given.startsWith("{") ? given : readFileSync(given, "utf8")));
 }
 
 function collect(argv: readonly string[]): Map<string, string[]> {

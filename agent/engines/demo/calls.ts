@@ -15,6 +15,8 @@ export interface Settings {
   model: string;
   /** Calls that run without a question. */
   rules: string[];
+  /** Calls that are asked about all the same. */
+  asked: string[];
   disallowed: string[];
 }
 
@@ -148,10 +150,10 @@ export class Calls {
     isAllowed: boolean,
   ): Promise<{ input: Call["input"]; meta: Meta } | undefined> {
     const { settings, cwd } = this.#context;
-    const { mode, rules, disallowed } = settings;
+    const { mode, rules, asked, disallowed } = settings;
     const verdict = isAllowed
       ? ({ kind: "run", reason: undefined } as const)
-      : judge(call, { mode, cwd, rules, disallowed });
+      : judge(call, { mode, cwd, rules, asked, disallowed });
     if (verdict.kind === "run") {
       const { reason } = verdict;
       const decision = { decision: "accept", source: "config", ...(reason ? { reason_type: reason } : {}) };

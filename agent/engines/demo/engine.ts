@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type * as z from "zod";
-import { type Args, Mode } from "./args.ts";
+import { type Args, Settings as FlagSettings, Mode } from "./args.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
@@ -58,7 +58,8 @@ export class Engine {
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
     this.#tasks = new Tasks(output, cwd, folder, (notification) => this.#taskEnded(notification));
     const { mode, model, allowed, disallowed } = args;
-    const settings: Settings = { mode, model, rules: [...allowed], disallowed: [...disallowed] };
+    const { ask } = args.settings.permissions;
+    const settings: Settings = { mode, model, rules: [...allowed], asked: ask, disallowed: [...disallowed] };
     const setMode = (name: string) => this.#setMode(name);
     const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
     this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs };
@@ -159,6 +160,10 @@ export class Engine {
         }
         return;
       }
+      case "apply_flag_settings":
+        settings.asked = FlagSettings.parse(request["settings"]).permissions.ask;
+        this.#output.reply(request_id);
+        return;
       case "get_usage":
         this.#output.reply(request_id, { session: { total_cost_usd: this.#costUsd } });
         return;
@@ -298,6 +303,11 @@ export class Engine {
       return;
     }
     if (mode.data === "bypassPermissions" && this.#args.mode !== "bypassPermissions") {
+      if (this.#args.settings.permissions.disableBypassPermissionsMode === "disable") {
+        const why = "Cannot set permission mode to bypassPermissions because it is disabled by settings";
+        this.#output.refuse(requestId, `${why} or configuration`, "bypass_disabled");
+        return;
+      }
       const text =
         "Cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions";
       this.#output.refuse(requestId, text, "bypass_not_launched");

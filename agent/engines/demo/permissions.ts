@@ -14,6 +14,8 @@ export interface Policy {
   cwd: string;
   /** `Bash(npm test:*)`: what runs without a question. */
   rules: readonly string[];
+  /** What is asked about all the same, in every mode. */
+  asked: readonly string[];
   disallowed: readonly string[];
 }
 
@@ -40,6 +42,7 @@ export function judge(call: Call, policy: Policy): Verdict {
   }
   if (mode === "dontAsk" && INTERACTIVE.has(call.name)) return refused(call, mode);
   if (INTERACTIVE.has(call.name)) return { kind: "ask", fields: { requires_user_interaction: true } };
+  if (isGranted(call, policy.asked)) return mode === "dontAsk" ? refused(call, mode) : ask({});
   if (mode === "bypassPermissions" || mode === "auto") return { kind: "run", reason: "mode" };
   if (isGranted(call, policy.rules)) {
     // A rule with a pattern is matched command by command, a rule without one by the tool.

@@ -1,11 +1,13 @@
 /** What Discord suggests while an option is typed. */
 import type { AutocompleteInteraction } from "discord.js";
 import { isOpen, type Thread } from "../../../shared/api.ts";
+import { cleanLine } from "../../../shared/clean-text.ts";
 import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
 import { directoryChoice } from "../../texts.ts";
 import type { Vm } from "../../threads/vm.ts";
 import { completeKey } from "../keys.ts";
 import type { CommandContext } from "./command.ts";
+import { findThread } from "./thread/part.ts";
 
 /** Discord shows at most 25 choices of at most 100 characters. */
 const MAX_CHOICES = 25;
@@ -18,7 +20,8 @@ export async function completions(
 ): Promise<{ name: string; value: string }[]> {
   const { name, value } = interaction.options.getFocused(true);
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
-  const choices = await complete(context, { part, option: name, typed: value });
+  const place = interaction.options.getString("thread") ?? interaction.channelId;
+  const choices = await complete(context, { part, option: name, typed: value, place });
   return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
 }
 
@@ -27,14 +30,18 @@ interface Typed {
   part: string;
   option: string;
   typed: string;
+  /** The thread that the command names, or is used in. */
+  place: string;
 }
 
-async function complete(context: CommandContext, { part, option, typed }: Typed) {
+async function complete(context: CommandContext, { part, option, typed, place }: Typed) {
   switch (option) {
     case "dir":
       return completeDirectory(context.vm, typed);
     case "thread":
       return completeThread(context, part, typed);
+    case "withdraw":
+      return completeRule(context.vm, place, typed);
     case "name":
       return completeKey(typed).map((name) => ({ name, value: name }));
     default:
@@ -48,6 +55,18 @@ async function completeDirectory(vm: Vm, typed: string) {
     name: directoryChoice(dir, branch, dirty === true),
     value: dir,
   }));
+}
+
+/** A rule that is longer than a choice may be is suggested by its beginning. */
+async function completeRule(vm: Vm, place: string, typed: string) {
+  const { threadId } = await findThread(vm, place);
+  const granted = await vm.thread(threadId).listRules();
+  return ["all", ...granted]
+    .filter((rule) => rule.includes(typed.trim()))
+    .map((rule) =>
+      rule.length <= MAX_CHOICE_CHARACTERS ? rule : `${rule.slice(0, MAX_CHOICE_CHARACTERS - 1)}…`,
+    )
+    .map((value) => ({ name: cleanLine(value), value }));
 }
 
 /** Those that the command can do something to, the ones at work first. */

@@ -13,6 +13,7 @@ import { model } from "./thread/model.ts";
 import type { Part } from "./thread/part.ts";
 import { pause } from "./thread/pause.ts";
 import { resume } from "./thread/resume.ts";
+import { rules } from "./thread/rules.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
   list,
@@ -24,6 +25,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   compact,
   limit,
   branch,
+  rules,
   kill,
   "kill-all": killAll,
 };

@@ -1,0 +1,79 @@
+/** The real program: rules that are withdrawn while it runs, and settings that would let it do everything. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { BYPASS_ALLOWED } from "../../shared/agent/markers.ts";
+import { AgentThread, bash, says, type ThreadOptions } from "../support/agent-threads.ts";
+import { until } from "../support/wait.ts";
+import { type Model, startModel } from "./model.ts";
+import { claudeEnvironment, claudeProgram } from "./real.ts";
+
+let model: Model;
+let thread: AgentThread;
+
+beforeEach(async () => {
+  model = await startModel();
+});
+afterEach(async () => {
+  await thread.close();
+  await model.close();
+});
+
+function open(options: ThreadOptions = {}, args: string[] = []): void {
+  const program = { program: claudeProgram(), args, env: claudeEnvironment(model) };
+  thread = new AgentThread({ program, timeouts: { idleSeconds: 2 }, ...options });
+}
+
+const isThere = (name: string) => existsSync(join(thread.dir, name));
+const init = (name: string) => bash(`git init -q ${name}`);
+
+test("a rule that is withdrawn in mid-turn is asked about from the next call on, and after a restart", async () => {
+  open();
+  thread.write(says("init", { tools: [init("one")] }, { text: "ok" }));
+  thread.start();
+  thread.answer((await thread.event("permission_request")).requestId, "thread");
+  await thread.event("turn_end");
+  const [rule = ""] = thread.fold().grantedRules;
+  expect(rule).toMatch(/^Bash\(git init/);
+
+  const gate = join(thread.folder, "go");
+  thread.write(
+    says("more", { tools: [init("two")] }, { tools: [init("three")], waitFor: gate }, { text: "ok" }),
+  );
+  await until("the call that the rule allows", () => isThere("two"));
+  thread.append({ op: "rules", withdraw: [rule], by: "discord:7" });
+  await thread.event("control");
+  writeFileSync(gate, "");
+  thread.answer((await thread.event("permission_request", 2)).requestId, "no");
+  await thread.event("turn_end", 2);
+  expect(isThere("three")).toBe(false);
+  expect(await thread.ended()).toBe(0);
+
+  thread.write(says("again", { tools: [init("four")] }, { text: "ok" }));
+  thread.start();
+  thread.answer((await thread.event("permission_request", 3)).requestId, "no");
+  await thread.event("turn_end", 3);
+  expect(thread.of("engine_start")).toHaveLength(2);
+  expect(isThere("four")).toBe(false);
+});
+
+test("neither a trusted repository's settings nor the person's own let it do everything unasked", async () => {
+  const bypass = JSON.stringify({ permissions: { defaultMode: "bypassPermissions" } });
+  open({ env: { [BYPASS_ALLOWED]: "0" } }, ["--settings", bypass]);
+  for (const home of [thread.dir, thread.home]) {
+    mkdirSync(join(home, ".claude"));
+    writeFileSync(join(home, ".claude", "settings.json"), bypass);
+  }
+  thread.write(says("init", { tools: [init("one")] }, { text: "ok" }));
+  thread.start();
+  thread.answer((await thread.event("permission_request")).requestId, "trust");
+  await thread.ended();
+  thread.start();
+  const { requestId } = await thread.event("permission_request", 2);
+  expect(thread.of("engine_start")).toMatchObject([{ modeId: "default" }]);
+  thread.append({ op: "mode", modeId: "bypassPermissions", by: "discord:7" });
+  expect((await thread.event("notice")).title).toContain("disabled");
+  thread.answer(requestId, "no");
+  await thread.event("turn_end");
+  expect(isThere("one")).toBe(false);
+});
