@@ -18,6 +18,8 @@ export interface GitCall {
   indexFile?: string;
   /** What is longer is cut, not refused. */
   isCut?: boolean;
+  /** `core.name=value`, for this call. */
+  settings?: readonly string[];
 }
 
 /** Git could not do it. `message` is part of a sentence for a person. */
@@ -34,6 +36,13 @@ export class GitError extends Error {
 const MAX_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
 const MAX_WORDS = 300;
+
+/** glibc gives memory back to the system and takes it anew for each object that git packs: half of the time. */
+const MEMORY = {
+  MALLOC_MMAP_THRESHOLD_: "67108864",
+  MALLOC_TRIM_THRESHOLD_: "268435456",
+  MALLOC_TOP_PAD_: "4194304",
+};
 
 /** In a process group of its own. Its standard error is for the caller to read, its input to end. */
 export function spawnGit({ dir, worktree, env }: GitPlace, args: readonly string[], indexFile?: string) {
@@ -58,6 +67,7 @@ export function spawnGit({ dir, worktree, env }: GitPlace, args: readonly string
         GIT_CONFIG_GLOBAL: "/dev/null",
         GIT_ATTR_NOSYSTEM: "1",
         GIT_TERMINAL_PROMPT: "0",
+        ...MEMORY,
         ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
       },
       detached: true,
@@ -79,7 +89,8 @@ export function killGit(child: ChildProcess): void {
 /** What git puts out. @throws GitError */
 export function runGit(place: GitPlace, args: readonly string[], call: GitCall = {}): Promise<Buffer> {
   const { input, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, indexFile, isCut = false } = call;
-  const child = spawnGit(place, args, indexFile);
+  const settings = (call.settings ?? []).flatMap((setting) => ["-c", setting]);
+  const child = spawnGit(place, [...settings, ...args], indexFile);
   return new Promise((resolve, reject) => {
     let problem: GitError | undefined;
     const stop = (error?: GitError) => {

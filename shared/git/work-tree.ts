@@ -42,12 +42,18 @@ export interface Version {
 }
 
 const MAX_LEFT_OUT = 20;
+/** So many new files at once are written into one pack: a file of git's for each takes most of the time. */
+const MANY_FILES = 200;
+/** What is larger than this goes into the pack of the call. */
+const ONE_PACK = ["core.bigFileThreshold=1", "pack.compression=1"];
 
 export class WorkTree {
   readonly repository: Repository;
   readonly place: GitPlace;
   /** Files that are in the repository though they are ignored: they may go, and come again. */
   #forced: BytePath[] | undefined;
+  /** Of git. */
+  #version: string | undefined;
 
   private constructor(repository: Repository, place: GitPlace) {
     this.repository = repository;
@@ -94,12 +100,9 @@ export class WorkTree {
     const args = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
     const listed = new Set([...splitList(await runGit(this.place, args)), ...forced]);
     const { add, remove, left } = this.#sort(listed);
-    if (add.length > 0) {
-      const input = joinList(add);
-      await runGit(this.place, ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], {
-        input,
-      });
-    }
+    const { known, unknown } = await this.#split(add);
+    await this.#add(known, []);
+    await this.#add(unknown, ONE_PACK);
     if (remove.length > 0) {
       const input = joinList(remove);
       await runGit(this.place, ["update-index", "-z", "--force-remove", "--stdin"], { input });
@@ -107,6 +110,28 @@ export class WorkTree {
     const tree = (await runGit(this.place, ["write-tree"])).toString().trim();
     const { head } = (await findRepositoryOf(this.repository.path)) ?? this.repository;
     return { tree, head, left: left.slice(0, MAX_LEFT_OUT) };
+  }
+
+  async #add(paths: readonly BytePath[], settings: readonly string[]): Promise<void> {
+    if (paths.length === 0) return;
+    const args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+    await runGit(this.place, args, { input: joinList(paths), settings });
+  }
+
+  /** If there are many: whose content the repository does not have, as far as its index tells, and the others. */
+  async #split(paths: readonly BytePath[]): Promise<{ known: BytePath[]; unknown: BytePath[] }> {
+    if (paths.length < MANY_FILES || !(await this.#hasOnePack())) return { known: [...paths], unknown: [] };
+    const tracked = new Set(await this.#listIndex([]));
+    const unknown = paths.filter((path) => !tracked.has(path));
+    if (unknown.length < MANY_FILES) return { known: [...paths], unknown: [] };
+    return { known: paths.filter((path) => tracked.has(path)), unknown };
+  }
+
+  /** Older ones would make a pack of each file. */
+  async #hasOnePack(): Promise<boolean> {
+    this.#version ??= (await runGit(this.place, ["--version"])).toString();
+    const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(this.#version) ?? [];
+    return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38);
   }
 
   /** What goes into the state, and what is to be in none. */
@@ -186,7 +211,12 @@ export class WorkTree {
     return (await runGit(this.place, ["write-tree"], { indexFile })).toString().trim();
   }
 
-  async #findForced(): Promise<BytePath[]> {
+  #findForced(): Promise<BytePath[]> {
+    return this.#listIndex(["--ignored", "--exclude-standard"]);
+  }
+
+  /** Of the repository's own index. */
+  async #listIndex(which: readonly string[]): Promise<BytePath[]> {
     const { gitDir } = this.repository;
     const indexFile = join(gitDir, "index");
     try {
@@ -195,8 +225,7 @@ export class WorkTree {
     } catch {
       return []; // nothing was ever added, or the index is none
     }
-    const args = ["ls-files", "-z", "--cached", "--ignored", "--exclude-standard"];
-    return splitList(await runGit(this.place, args, { indexFile }));
+    return splitList(await runGit(this.place, ["ls-files", "-z", "--cached", ...which], { indexFile }));
   }
 
   async #isIgnored(directory: string): Promise<boolean> {

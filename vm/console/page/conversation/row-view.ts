@@ -197,4 +197,5 @@ const CONTROLS: Record<EventOf<"control">["op"], string> = {
   end_task: "Told to end a background task",
   limit: "Told other limits",
   undo: "Told to undo",
+  rules: "Told to ask again",
 };
