@@ -4,7 +4,7 @@ import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
-import { BYPASS_ALLOWED } from "../shared/agent/markers.ts";
+import { BYPASS_ALLOWED, STATE_FOLDER } from "../shared/agent/markers.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { ConfigError, withoutBlanks } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
@@ -76,7 +76,10 @@ function withTimeouts(config: ThreadConfig, env: Env): ThreadConfig {
 
 /** What this machine allows, whatever it allowed when the thread was made. */
 function withRights(config: ThreadConfig, env: Env): ThreadConfig {
-  return { ...config, launch: { ...config.launch, allowBypass: env[BYPASS_ALLOWED] === "1" } };
+  const { stateDir: _, ...launch } = config.launch;
+  const stateDir = env[STATE_FOLDER];
+  const rights = { allowBypass: env[BYPASS_ALLOWED] === "1", ...(stateDir !== undefined && { stateDir }) };
+  return { ...config, launch: { ...launch, ...rights } };
 }
 
 const VARIABLES: Record<string, string> = {

@@ -16,6 +16,7 @@ import {
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
+  STATE_FOLDER,
   THREAD_TITLE,
   TRUST_FOLDER,
 } from "../shared/agent/markers.ts";
@@ -26,6 +27,7 @@ import type { ProcessPlan } from "./process/engine-process.ts";
 /** What only the runner needs. */
 const RUNNERS_OWN = [
   BYPASS_ALLOWED,
+  STATE_FOLDER,
   RUNNER_MARKER,
   LOCK_FOLDER,
   PLACES_FOLDER,

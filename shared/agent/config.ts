@@ -50,6 +50,8 @@ export const launchSchema = z.object({
   allowedTools: z.array(str).default([]),
   /** Whether it may be let do everything without asking; the runner takes it from its environment. */
   allowBypass: z.boolean().optional(),
+  /** The sidecar's state folder, which no agent may look into; the runner takes it from its environment. */
+  stateDir: str.optional(),
   /** Which of the person's settings are loaded; not set: all, as when they start it by hand. */
   settingSources: str.optional(),
 });

@@ -18,6 +18,8 @@ export const PLACES_FOLDER = "THREADMUX_PLACES";
 export const PLACES_MAX = "THREADMUX_PLACES_MAX";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
+/** In the runner's environment alone: the sidecar's state folder, which no agent may look into. */
+export const STATE_FOLDER = "THREADMUX_STATE";
 /** In the runner's environment alone: `1` if agents may be let do everything without asking. */
 export const BYPASS_ALLOWED = "THREADMUX_ALLOW_BYPASS";
 /** In the environment of the engine and of all that it starts: the thread's id, */

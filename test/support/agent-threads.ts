@@ -18,7 +18,7 @@ import type { EventOf, EventType, ThreadEvent } from "../../shared/agent/events.
 import { parseEvent } from "../../shared/agent/events.ts";
 import { foldEvents } from "../../shared/agent/fold.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import { BYPASS_ALLOWED, ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { BYPASS_ALLOWED, ENGINE_FOLDER_MARKER, STATE_FOLDER } from "../../shared/agent/markers.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "./folders.ts";
 import { listProcesses, signal } from "./processes.ts";
@@ -56,6 +56,8 @@ export interface ThreadOptions {
   number?: number;
   /** A directory that several threads work in; not set: one of its own. */
   dir?: string;
+  /** The runner is told of a state folder, beside the thread's. */
+  stateDir?: boolean;
 }
 
 export class AgentThread {
@@ -68,7 +70,15 @@ export class AgentThread {
   readonly runners: ChildProcess[] = [];
   pane = "";
 
-  constructor({ agent = {}, timeouts = {}, program = DEMO, env = {}, number, dir }: ThreadOptions = {}) {
+  constructor({
+    agent = {},
+    timeouts = {},
+    program = DEMO,
+    env = {},
+    number,
+    dir,
+    stateDir,
+  }: ThreadOptions = {}) {
     const root = makeFolder();
     this.#remove = root.remove;
     this.folder = join(root.path, "thread");
@@ -95,6 +105,7 @@ export class AgentThread {
       THREADMUX_RUNNER: this.id,
       // Whoever chooses the mode that asks for nothing means it.
       [BYPASS_ALLOWED]: "1",
+      ...(stateDir && { [STATE_FOLDER]: join(root.path, "state") }),
       ...program.env,
       ...env,
     };

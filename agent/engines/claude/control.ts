@@ -2,6 +2,7 @@
 import type { RecordedAnswer } from "../../../shared/agent/fold-types.ts";
 import type { ContentPart, EngineControl, OpenRequest, Refusal } from "../../engine.ts";
 import { permissionResult } from "./asks.ts";
+import { askedRules } from "./guard.ts";
 import { type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 
 export const OPEN_ID = "init";
@@ -100,7 +101,7 @@ export function engineControlLine(control: EngineControl): string {
       // What is to be asked about stands above what is allowed, wherever that was granted.
       return controlLine(`rules-${control.seq}`, {
         subtype: "apply_flag_settings",
-        settings: { permissions: { ask: control.ask } },
+        settings: { permissions: { ask: [...askedRules(), ...control.ask] } },
       });
     case "cost":
       return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });

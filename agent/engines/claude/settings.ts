@@ -8,23 +8,41 @@ import * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import { errorText } from "../../../shared/errors.ts";
 import { lazy } from "../../../shared/lazy.ts";
+import { askedRules, deniedRules } from "./guard.ts";
 
 /** In the thread's folder: it may hold what the person's file holds, and arguments can be read by everybody. */
 export const SETTINGS_FILE = "settings.json";
 const FLAG = "--settings";
 const MAX_BYTES = 1024 * 1024;
 
-const settingsSchema = lazy(() => z.looseObject({ permissions: z.looseObject({}).optional() }));
+const rules = z.array(z.string()).optional();
+const settingsSchema = lazy(() =>
+  z.looseObject({ permissions: z.looseObject({ deny: rules, ask: rules }).optional() }),
+);
 export type Settings = z.infer<ReturnType<typeof settingsSchema>>;
 
-/** Ours: unless it is allowed, no settings and no request lead to the mode that asks for nothing. Pure. */
-export function ownSettings({ allowBypass }: ThreadConfig["launch"]): Settings {
-  return allowBypass ? {} : { permissions: { disableBypassPermissionsMode: "disable" } };
+/**
+ * Ours: what nobody may do, and what is asked about whatever is allowed. Unless it is allowed, no settings and no
+ * request lead to the mode that asks for nothing. Pure.
+ */
+export function ownSettings({ allowBypass, stateDir }: ThreadConfig["launch"]): Settings {
+  return {
+    permissions: {
+      deny: deniedRules(stateDir),
+      ask: askedRules(),
+      ...(!allowBypass && { disableBypassPermissionsMode: "disable" as const }),
+    },
+  };
 }
 
 /** Nothing of ours is lost, and of theirs nothing but what ours says otherwise. Pure. */
 export function mergeSettings(theirs: Settings, ours: Settings): Settings {
-  return { ...theirs, ...ours, permissions: { ...theirs.permissions, ...ours.permissions } };
+  const both = (name: "deny" | "ask") => [
+    ...(theirs.permissions?.[name] ?? []),
+    ...(ours.permissions?.[name] ?? []),
+  ];
+  const lists = { deny: both("deny"), ask: both("ask") };
+  return { ...theirs, ...ours, permissions: { ...theirs.permissions, ...ours.permissions, ...lists } };
 }
 
 /** What the person's own arguments name last, and the arguments without it. Pure. */

@@ -19,6 +19,7 @@ export const Settings = z.looseObject({
   permissions: z
     .looseObject({
       ask: z.array(z.string()).default([]),
+      deny: z.array(z.string()).default([]),
       disableBypassPermissionsMode: z.literal("disable").optional(),
     })
     .prefault({}),
@@ -103,6 +104,18 @@ export function parseArgs(argv: readonly string[]): Args {
 
 function readSettings(given = "{}"): Settings {
   return Settings.parse(JSON.parse(given.startsWith("{") ? given : readFileSync(given, "utf8")));
+}
+
+/** Why it can't be told to ask for nothing; undefined if it was started so. */
+export function bypassRefusal({ mode, settings }: Args): { text: string; code: string } | undefined {
+  if (mode === "bypassPermissions") return undefined;
+  const text = "Cannot set permission mode to bypassPermissions because";
+  return settings.permissions.disableBypassPermissionsMode === "disable"
+    ? { text: `${text} it is disabled by settings or configuration`, code: "bypass_disabled" }
+    : {
+        text: `${text} the session was not launched with --dangerously-skip-permissions`,
+        code: "bypass_not_launched",
+      };
 }
 
 function collect(argv: readonly string[]): Map<string, string[]> {

@@ -17,6 +17,8 @@ export interface Settings {
   rules: string[];
   /** Calls that are asked about all the same. */
   asked: string[];
+  /** What no call may read or write. */
+  denied: string[];
   disallowed: string[];
 }
 
@@ -150,10 +152,10 @@ export class Calls {
     isAllowed: boolean,
   ): Promise<{ input: Call["input"]; meta: Meta } | undefined> {
     const { settings, cwd } = this.#context;
-    const { mode, rules, asked, disallowed } = settings;
+    const { mode, rules, asked, denied, disallowed } = settings;
     const verdict = isAllowed
       ? ({ kind: "run", reason: undefined } as const)
-      : judge(call, { mode, cwd, rules, asked, disallowed });
+      : judge(call, { mode, cwd, rules, asked, denied, disallowed });
     if (verdict.kind === "run") {
       const { reason } = verdict;
       const decision = { decision: "accept", source: "config", ...(reason ? { reason_type: reason } : {}) };

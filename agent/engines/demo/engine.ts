@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type * as z from "zod";
-import { type Args, Settings as FlagSettings, Mode } from "./args.ts";
+import { type Args, bypassRefusal, Settings as FlagSettings, Mode } from "./args.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
@@ -58,8 +58,9 @@ export class Engine {
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
     this.#tasks = new Tasks(output, cwd, folder, (notification) => this.#taskEnded(notification));
     const { mode, model, allowed, disallowed } = args;
-    const { ask } = args.settings.permissions;
-    const settings: Settings = { mode, model, rules: [...allowed], asked: ask, disallowed: [...disallowed] };
+    const { ask, deny } = args.settings.permissions;
+    const lists = { rules: [...allowed, ...ask.map(askFor)], denied: deny, disallowed: [...disallowed] };
+    const settings: Settings = { mode, model, ...lists };
     const setMode = (name: string) => this.#setMode(name);
     const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
     this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs };
@@ -161,7 +162,12 @@ export class Engine {
         return;
       }
       case "apply_flag_settings":
+<<<<<<< HEAD
         settings.asked = FlagSettings.parse(request["settings"]).permissions.ask;
+=======
+        settings.rules = settings.rules.filter((rule) => !rule.startsWith("?"));
+        settings.rules.push(...FlagSettings.parse(request["settings"]).permissions.ask.map(askFor));
+>>>>>>> b2cdaf1 (docs: say what an agent can reach and what it can't)
         this.#output.reply(request_id);
         return;
       case "get_usage":
@@ -302,17 +308,8 @@ export class Engine {
       this.#output.refuse(requestId, `Invalid permission mode: ${String(name)}`, "invalid_mode");
       return;
     }
-    if (mode.data === "bypassPermissions" && this.#args.mode !== "bypassPermissions") {
-      if (this.#args.settings.permissions.disableBypassPermissionsMode === "disable") {
-        const why = "Cannot set permission mode to bypassPermissions because it is disabled by settings";
-        this.#output.refuse(requestId, `${why} or configuration`, "bypass_disabled");
-        return;
-      }
-      const text =
-        "Cannot set permission mode to bypassPermissions because the session was not launched with --dangerously-skip-permissions";
-      this.#output.refuse(requestId, text, "bypass_not_launched");
-      return;
-    }
+    const refusal = mode.data === "bypassPermissions" ? bypassRefusal(this.#args) : undefined;
+    if (refusal) return this.#output.refuse(requestId, refusal.text, refusal.code);
     this.#output.reply(requestId, { mode: mode.data });
     this.#setMode(mode.data);
   }

@@ -1,5 +1,7 @@
 /** Whether a call runs, is asked about or is refused: pure, by permission mode and rules. */
-import { basename, dirname, resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Mode } from "./args.ts";
 import type { Call } from "./script.ts";
 
@@ -16,6 +18,8 @@ export interface Policy {
   rules: readonly string[];
   /** What is asked about all the same, in every mode. */
   asked: readonly string[];
+  /** Files that no call may read or write, as rules name them; links are followed. */
+  denied: readonly string[];
   disallowed: readonly string[];
 }
 
@@ -40,9 +44,13 @@ export function judge(call: Call, policy: Policy): Verdict {
   if (policy.disallowed.includes(call.name)) {
     return { kind: "refuse", message: `Permission to use ${call.name} has been denied.` };
   }
+  if (touches(call, cwd, policy.denied)) {
+    return { kind: "refuse", message: `Permission to use ${call.name} on this path has been denied.` };
+  }
   if (mode === "dontAsk" && INTERACTIVE.has(call.name)) return refused(call, mode);
   if (INTERACTIVE.has(call.name)) return { kind: "ask", fields: { requires_user_interaction: true } };
-  if (isGranted(call, policy.asked)) return mode === "dontAsk" ? refused(call, mode) : ask({});
+  if (isGranted(call, policy.asked) || touches(call, cwd, policy.asked))
+    return mode === "dontAsk" ? refused(call, mode) : ask({});
   if (mode === "bypassPermissions" || mode === "auto") return { kind: "run", reason: "mode" };
   if (isGranted(call, policy.rules)) {
     // A rule with a pattern is matched command by command, a rule without one by the tool.
@@ -140,6 +148,48 @@ function isGranted(call: Call, rules: readonly string[]): boolean {
     const parts = call.name === "Bash" ? subject.replaceAll("&&", ";").split(";") : [subject];
     return parts.every((part) => matches(part.trim(), pattern));
   });
+}
+
+/** Whether a call is about a file that such rules name: by its path, or by a word of its command. */
+function touches({ name, input }: Call, cwd: string, rules: readonly string[]): boolean {
+  if (name === "Bash") {
+    const command = String(input["command"]);
+    const words = rules.flatMap((rule) => /^Bash\(\*(.+)\*\)$/s.exec(rule)?.[1] ?? []);
+    if (words.some((word) => command.includes(word))) return true;
+  }
+  const paths = name === "Bash" ? String(input["command"]).split(/[\s;&|<>"']+/) : [input["file_path"]];
+  const patterns = rules.flatMap((rule) => /^(?:Read|Edit)\((.+)\)$/s.exec(rule)?.[1] ?? []).map(toPath);
+  return paths.some((path) => {
+    if (typeof path !== "string" || path === "") return false;
+    const named = resolve(cwd, path.replace(/^~(?=\/|$)/, homedir()));
+    return [named, real(named)].some((file) => patterns.some((pattern) => pattern.test(file)));
+  });
+}
+
+/** The paths that a rule names, and all that is below them. */
+function toPath(pattern: string): RegExp {
+  const path = pattern.startsWith("//") ? pattern.slice(1) : pattern.replace(/^~/, homedir());
+  const source = path
+    .split(/(\*\*|\*|\[[^\]]*\])/)
+    .map((part, at) =>
+      at % 2 === 0
+        ? part.replace(/\\(.)/g, "$1").replace(/[.+?^${}()|[\]\\]/g, "\\$&")
+        : part === "**"
+          ? ".*"
+          : part === "*"
+            ? "[^/]*"
+            : part,
+    );
+  return new RegExp(`^${source.join("")}(/|$)`, "s");
+}
+
+/** Where a path leads, also if nothing is there yet. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === "/" ? path : join(real(dirname(path)), basename(path));
+  }
 }
 
 /** `npm test:*` and `npm test *` are prefixes, `npm*` matches as a shell would. */
