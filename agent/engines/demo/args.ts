@@ -106,6 +106,11 @@ function readSettings(given = "{}"): Settings {
   return Settings.parse(JSON.parse(given.startsWith("{") ? given : readFileSync(given, "utf8")));
 }
 
+/** What is to be asked about, as the stand-in's rules have it. */
+export function askedIn(settings: unknown): string[] {
+  return Settings.parse(settings).permissions.ask.map((rule) => `?${rule}`);
+}
+
 /** Why it can't be told to ask for nothing; undefined if it was started so. */
 export function bypassRefusal({ mode, settings }: Args): { text: string; code: string } | undefined {
   if (mode === "bypassPermissions") return undefined;

@@ -13,10 +13,8 @@ import { fault, type Outcome, runTool } from "./tools.ts";
 export interface Settings {
   mode: Mode;
   model: string;
-  /** Calls that run without a question. */
+  /** Calls that run without a question; after a `?` those that are asked about all the same. */
   rules: string[];
-  /** Calls that are asked about all the same. */
-  asked: string[];
   /** What no call may read or write. */
   denied: string[];
   disallowed: string[];
@@ -152,7 +150,9 @@ export class Calls {
     isAllowed: boolean,
   ): Promise<{ input: Call["input"]; meta: Meta } | undefined> {
     const { settings, cwd } = this.#context;
-    const { mode, rules, asked, denied, disallowed } = settings;
+    const { mode, denied, disallowed } = settings;
+    const rules = settings.rules.filter((rule) => !rule.startsWith("?"));
+    const asked = settings.rules.flatMap((rule) => (rule.startsWith("?") ? [rule.slice(1)] : []));
     const verdict = isAllowed
       ? ({ kind: "run", reason: undefined } as const)
       : judge(call, { mode, cwd, rules, asked, denied, disallowed });

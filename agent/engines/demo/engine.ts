@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type * as z from "zod";
-import { type Args, bypassRefusal, Settings as FlagSettings, Mode } from "./args.ts";
+import { type Args, askedIn, bypassRefusal, Mode } from "./args.ts";
 import type { Behaviour } from "./behaviour.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
@@ -58,9 +58,9 @@ export class Engine {
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
     this.#tasks = new Tasks(output, cwd, folder, (notification) => this.#taskEnded(notification));
     const { mode, model, allowed, disallowed } = args;
-    const { ask, deny } = args.settings.permissions;
-    const lists = { rules: [...allowed, ...ask.map(askFor)], denied: deny, disallowed: [...disallowed] };
-    const settings: Settings = { mode, model, ...lists };
+    const { deny: denied } = args.settings.permissions;
+    const rules = [...allowed, ...askedIn(args.settings)];
+    const settings: Settings = { mode, model, rules, denied, disallowed: [...disallowed] };
     const setMode = (name: string) => this.#setMode(name);
     const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
     this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs };
@@ -162,20 +162,18 @@ export class Engine {
         return;
       }
       case "apply_flag_settings":
-<<<<<<< HEAD
-        settings.asked = FlagSettings.parse(request["settings"]).permissions.ask;
-=======
         settings.rules = settings.rules.filter((rule) => !rule.startsWith("?"));
-        settings.rules.push(...FlagSettings.parse(request["settings"]).permissions.ask.map(askFor));
->>>>>>> b2cdaf1 (docs: say what an agent can reach and what it can't)
+        settings.rules.push(...askedIn(request["settings"]));
         this.#output.reply(request_id);
         return;
       case "get_usage":
         this.#output.reply(request_id, { session: { total_cost_usd: this.#costUsd } });
         return;
       case "get_context_usage":
-        this.#output.reply(request_id, describeUsage(this.#session.conversation(), settings.model));
-        return;
+        return void this.#output.reply(
+          request_id,
+          describeUsage(this.#session.conversation(), settings.model),
+        );
       case "end_session":
         this.#output.reply(request_id);
         this.#end(0);
@@ -309,7 +307,7 @@ export class Engine {
       return;
     }
     const refusal = mode.data === "bypassPermissions" ? bypassRefusal(this.#args) : undefined;
-    if (refusal) return this.#output.refuse(requestId, refusal.text, refusal.code);
+    if (refusal) return void this.#output.refuse(requestId, refusal.text, refusal.code);
     this.#output.reply(requestId, { mode: mode.data });
     this.#setMode(mode.data);
   }
