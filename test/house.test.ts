@@ -25,6 +25,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/streams/"],
     ["vm/threads/"],
     ["vm/agents/"],
+    ["vm/mcp/"],
     ["vm/events/"],
     ["vm/console/"],
     ["vm/http/"],

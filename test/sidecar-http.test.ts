@@ -246,6 +246,8 @@ test("threads are listed by status, with everything that is known of them", asyn
     rows: 30,
     heldSmallUntil: null,
     origin: null,
+    home: null,
+    parentId: null,
     waiting: 0,
     number: null,
     awaiting: null,

@@ -50,6 +50,8 @@ export function markdownOf(event: ThreadEvent): string {
         : "";
     case "control":
       return `\n*${event.by}: ${event.op}${event.value ? ` ${event.value}` : ""}${withdrawn(event)}*\n`;
+    case "file_sent":
+      return `\n*File: attachments/${event.name}*\n`;
     case "failure":
       return `\n**Failed:** ${event.message}\n`;
     case "notice":

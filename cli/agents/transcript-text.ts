@@ -90,12 +90,8 @@ export class TranscriptText {
         return [`↩ ${undoText(event)} (${cleanLine(event.undoId)}) by ${cleanLine(event.by)}`];
       case "failure":
         return [`! failed: ${cleanLine(event.message)}`];
-      case "notice": {
-        const more = event.description === undefined ? "" : `: ${cleanLine(event.description)}`;
-        return [`! ${cleanLine(event.title)}${more}`];
-      }
       default:
-        return []; // says nothing to people
+        return toldText(event);
     }
   }
 
@@ -178,4 +174,20 @@ function quote(content: EventOf<"user_message">["content"]): string[] {
 function waitLines(event: EventOf<"step_start"> | EventOf<"step_update">): string[] {
   const isWait = event.type === "step_update" || event.kind === "lock" || event.kind === "place";
   return isWait ? [`◌ ${cleanLine(event.title)}`] : [];
+}
+
+/** What is told outside of turns. */
+function toldText(event: ThreadEvent): string[] {
+  switch (event.type) {
+    case "file_sent":
+      return [
+        `+ file ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),
+      ];
+    case "notice": {
+      const more = event.description === undefined ? "" : `: ${cleanLine(event.description)}`;
+      return [`! ${cleanLine(event.title)}${more}`];
+    }
+    default:
+      return []; // says nothing to people
+  }
 }

@@ -14,6 +14,8 @@ export interface MessageText {
   readonly replyTo?: string;
   /** Discord notifies nobody of it, not even those who follow every message of the thread. */
   readonly isSilent?: boolean;
+  /** An attachment of the thread that it brings. It is sent with the message and never changed. */
+  readonly file?: string;
 }
 
 /** One message as it should be now. */

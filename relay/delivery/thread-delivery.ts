@@ -2,7 +2,7 @@
 import type { LedgerRow, MessageRequest } from "../../shared/api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
-import { compareIds, type DiscordApi, snowflakeTime } from "../discord/api.ts";
+import { compareIds, type DiscordApi, type OutgoingFile, snowflakeTime } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import { toComponents } from "../discord/buttons.ts";
 import type { Refusal } from "../discord/refusals.ts";
@@ -40,6 +40,8 @@ export interface ThreadDeliveryOptions<Reply> {
   putMark: (mark: ContentMark & { seen: string }) => Promise<void>;
   putMessage: (key: string, note: MessageRequest) => Promise<void>;
   api: DiscordApi;
+  /** An attachment of the thread; undefined if it is gone. */
+  readFile?: (name: string) => Promise<OutgoingFile | undefined>;
   budget: Budget;
   botId: string;
   log: Log;
@@ -281,9 +283,10 @@ export class ThreadDelivery<Reply> {
   }
 
   /** @returns false if it has to be sent once more. */
-  #send(key: string, text: Post): Promise<boolean> {
+  async #send(key: string, text: Post): Promise<boolean> {
+    const file = text.file === undefined ? undefined : await this.#options.readFile?.(text.file);
     this.#pace.noteSend(this.#options.now());
-    return this.#ledger.send(key, outgoing(text), shownBy(text));
+    return this.#ledger.send(key, { ...outgoing(text), ...(file && { file }) }, shownBy(text));
   }
 
   /** A message was deleted, by a person or by a relay that died then. */

@@ -76,6 +76,12 @@ export interface OutgoingMessage {
   isSilent?: boolean;
   replyTo?: string;
   components?: Components;
+  file?: OutgoingFile;
+}
+
+export interface OutgoingFile {
+  name: string;
+  data: Buffer;
 }
 
 export class DiscordApi {
@@ -101,7 +107,11 @@ export class DiscordApi {
       ...(message.isSilent ? { flags: SUPPRESS_NOTIFICATIONS } : {}),
     };
     return this.#requests.call(sentSchema, (signal) =>
-      this.#rest.post(Routes.channelMessages(channelId), { body, signal }),
+      this.#rest.post(Routes.channelMessages(channelId), {
+        body,
+        signal,
+        ...(message.file && { files: [message.file] }),
+      }),
     );
   }
 

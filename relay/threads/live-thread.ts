@@ -160,6 +160,7 @@ function openDelivery<Reply>(
     // What people may ask about later is known by its message.
     putMessage: (key, note) =>
       vm.putMessage(key, "messageId" in note ? { ...note, keep: thread.type === "agent" } : note),
+    readFile: (name) => vm.findAttachment(name),
     api,
     budget,
     botId,

@@ -127,6 +127,19 @@ export class VmThread {
     return this.#client.attach(this.threadId, name, bytes);
   }
 
+  /** A file of an agent's; undefined if it is gone. */
+  async findAttachment(name: string): Promise<{ name: string; data: Buffer } | undefined> {
+    const chunks: Uint8Array[] = [];
+    try {
+      for await (const chunk of this.#client.downloadAttachment(this.threadId, name)) chunks.push(chunk);
+    } catch (error) {
+      const isGone = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
+      if (isGone) return undefined;
+      throw error;
+    }
+    return { name, data: Buffer.concat(chunks) };
+  }
+
   kill(): Promise<KillReply> {
     return this.#client.killThread(this.threadId);
   }

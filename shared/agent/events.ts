@@ -264,6 +264,15 @@ const schemas = {
     toolCallId: str.optional(),
   })),
   thread_ended: event("thread_ended", () => ({ threadId: str, stopReason: str, result: str.optional() })),
+  /** The agent sent a file: its copy is an attachment of that name. */
+  file_sent: event("file_sent", () => ({
+    fileId: str,
+    name: str,
+    bytes: int.nonnegative(),
+    /** Of a picture. */
+    imageType: str.optional(),
+    caption: str.optional(),
+  })),
   failure: event("failure", () => ({ code: z.enum(FAILURE_CODES), message: str })),
   notice: event("notice", () => ({
     severity: z.enum(["info", "warning", "error"]),

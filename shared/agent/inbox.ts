@@ -57,7 +57,9 @@ export const inboxSchema = z.discriminatedUnion("op", [
   line("limit", { limits: limitChangesSchema, by: sourceSchema }),
   line("rules", { withdraw: z.array(str).min(1), by: sourceSchema }),
   /** An event that the sidecar knows of and the runner writes down: children that began or ended, notices. */
-  line("event", { event: z.looseObject({ type: z.enum(["thread_spawned", "thread_ended", "notice"]) }) }),
+  line("event", {
+    event: z.looseObject({ type: z.enum(["thread_spawned", "thread_ended", "file_sent", "notice"]) }),
+  }),
 ]);
 
 export type InboxLine = z.infer<typeof inboxSchema>;

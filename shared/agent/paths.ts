@@ -13,6 +13,7 @@ export const THREAD_FILES = {
   approvals: "approvals",
   attachments: "attachments",
   blobs: "blobs",
+  mcp: "mcp.json",
 } as const;
 
 /** The path of a file that each thread's folder may hold. */

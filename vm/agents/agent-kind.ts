@@ -4,6 +4,7 @@ import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { doingOf, emptyFold } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
@@ -82,7 +83,8 @@ export class AgentKind implements Kind {
     const origin = config && { threadId: config.threadId, number: known?.number ?? null, seq: config.seq };
     const place = worktrees.placeOf(thread, number, request.workspace);
     const path = place.worktree?.path ?? place.path ?? thread.path;
-    const made = threadConfig(thread, { number, agent, launch, origin: config });
+    const mcpConfigFile = threadPath(folders.of(thread.threadId), "mcp");
+    const made = threadConfig(thread, { number, agent, launch, origin: config, mcpConfigFile });
     folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
     store.threads.insert({ ...thread, path, agentSession: null });
     const status = thread.command === "" ? "idle" : "running";

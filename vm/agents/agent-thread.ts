@@ -55,6 +55,10 @@ export class AgentThread {
     return this.#inbox.messageIds().has(messageId);
   }
 
+  hasFile(fileId: string): boolean {
+    return this.#inbox.hasFile(fileId);
+  }
+
   /** A message as its writer left it last: `text` is null once it was taken back. Undefined if there is none. */
   findMessage(messageId: string): FoundMessage | undefined {
     return this.#inbox.findMessage(messageId);

@@ -9,6 +9,7 @@ import type {
   InboxQuery,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
+import type { EventBody } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
@@ -211,6 +212,17 @@ export class Agents {
       if (text !== null) checkMessage(text, files);
       if (message.text === text) return;
       await kind.append(thread, [amendLine(inputId, text, { by, files }, now())]);
+    });
+  }
+
+  /** The agent sent a file, which is an attachment by now. One of the same id is told once. */
+  async noteFile(threadId: string, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
+    const { queue, kind, agents, now } = this.#options;
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      if (agents.get(threadId).hasFile(file.fileId)) return;
+      const ts = new Date(now()).toISOString();
+      await kind.append(thread, [{ ts, op: "event", event: { type: "file_sent", ...file } }]);
     });
   }
 

@@ -74,6 +74,13 @@ export class Inbox {
     return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
   }
 
+  /** Whether the agent has sent that file before. */
+  hasFile(fileId: string): boolean {
+    return this.#linesAfter(undefined).some(
+      (line) => line.op === "event" && line.event.type === "file_sent" && line.event["fileId"] === fileId,
+    );
+  }
+
   /** A message with the last words that its writer gave it; `text` is null once it was taken back. */
   findMessage(messageId: string): FoundMessage | undefined {
     let found: FoundMessage | undefined;

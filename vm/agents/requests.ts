@@ -4,6 +4,7 @@ import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { Block, Source } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
+import { MCP_SERVER } from "./mcp-files.ts";
 
 /** The person's settings on this machine, for every agent thread. */
 export interface LaunchOptions {
@@ -42,14 +43,20 @@ export function threadConfig(
     launch,
     sessionId,
     origin,
+    mcpConfigFile,
   }: {
     number: number;
     agent: AgentConfig;
     launch: LaunchOptions;
     sessionId?: string | undefined;
     origin?: ThreadConfig["origin"];
+    /** Where the engine finds the thread's own tools. */
+    mcpConfigFile?: string;
   },
 ): ThreadConfig {
+  const engine = launch.engine ?? agent.engine;
+  // A program that answers a message and ends knows no tools.
+  const hasTools = engine !== "command" && mcpConfigFile !== undefined;
   return {
     v: 1,
     threadId: thread.threadId,
@@ -58,7 +65,12 @@ export function threadConfig(
     createdAt: new Date(thread.createdAt).toISOString(),
     dir: thread.path,
     agent: launch.engine === undefined ? agent : { ...agent, engine: launch.engine },
-    launch: { program: launch.program, args: [...launch.args], allowedTools: [] },
+    launch: {
+      program: launch.program,
+      args: [...launch.args],
+      allowedTools: hasTools ? [`mcp__${MCP_SERVER}`] : [],
+      ...(hasTools && { mcpConfigFile }),
+    },
     timeouts: launch.timeouts,
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(origin === undefined ? {} : { origin }),

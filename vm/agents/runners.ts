@@ -23,6 +23,7 @@ import type { Programs, RunningProgram } from "../threads/programs.ts";
 import { unlessAway } from "../threads/tmux-replies.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import type { AgentFolders } from "./folders.ts";
+import type { McpFiles } from "./mcp-files.ts";
 
 /** Closing what is open takes a runner without an engine a moment. */
 const CLOSING_TIMEOUT_MS = 15_000;
@@ -32,6 +33,7 @@ export interface RunnersOptions {
   tmux: TmuxServer;
   programs: Programs;
   folders: AgentFolders;
+  mcpFiles: McpFiles;
   /** The runner's program with its arguments, but for the folder. */
   runner: readonly string[];
   threadEnv: Record<string, string>;
@@ -56,9 +58,10 @@ export class Runners {
    * @throws AppError `unavailable`
    */
   async start(thread: StoredThread): Promise<RunningProgram> {
-    const { store, programs, folders, runner, maxAgents } = this.#options;
+    const { store, programs, folders, runner, maxAgents, mcpFiles } = this.#options;
     const { threadId } = thread;
     await this.end(threadId);
+    mcpFiles.write(threadId);
     const run = store.agents.takeRun(threadId);
     return programs.open(thread, run, {
       argv: [...runner, folders.of(threadId)],

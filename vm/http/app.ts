@@ -20,12 +20,13 @@ import { answerError } from "./failures.ts";
 import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
 import { inputRoutes } from "./input-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
+import { type McpRoutesOptions, mcpRoutes } from "./mcp-routes.ts";
 import { type OutputRoutesOptions, outputRoutes } from "./output-routes.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 import { healthRoute, sidecarRoutes } from "./sidecar-routes.ts";
 import { type ThreadRoutesOptions, threadRoutes } from "./thread-routes.ts";
 
-export interface AppOptions extends ThreadRoutesOptions, OutputRoutesOptions {
+export interface AppOptions extends ThreadRoutesOptions, OutputRoutesOptions, McpRoutesOptions {
   inputs: Inputs;
   ledgers: Ledgers;
   agents: Agents;
@@ -50,6 +51,7 @@ export function createApp(options: AppOptions): Express {
   app.use(metrics.measureRequests(), logRequests(log, refusalLog));
   app.get("/healthz", healthRoute(options.getHealth));
   app.use(console.pages);
+  app.use(mcpRoutes(options));
   app.use(requireToken({ checkToken, mayPass: console.mayPass, wrongTokens }));
   app.use(byHome(options.homes));
   app.use(attachmentRoutes(options.attachments));

@@ -14,6 +14,8 @@ import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import { sendFileTool } from "../mcp/send-file.ts";
+import { McpServer } from "../mcp/server.ts";
 import { Homes } from "../threads/homes.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
@@ -79,8 +81,10 @@ export async function openDoor({
     ...eventsLimits,
   });
   metrics.watchEvents(events);
+  const { mcpFiles } = operations;
   const app = createApp({
     ...operations,
+    mcp: new McpServer([sendFileTool(operations)], log),
     events,
     ledgers: new Ledgers(store),
     homes: new Homes(store),
@@ -95,6 +99,7 @@ export async function openDoor({
   });
   const server = createHttpServer({ app, onWebSocket: (...upgrade) => viewers.upgrade(...upgrade) });
   await listen(server, config);
+  mcpFiles.setPlace({ host: config.host, port: (server.address() as AddressInfo).port });
   releasers.add("http server", () => close(server));
   releasers.add("viewers", () => viewers.close());
   releasers.add("readers of events", () => events.close());

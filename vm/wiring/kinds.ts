@@ -2,6 +2,7 @@
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
 import { Attachments } from "../agents/attachments.ts";
+import { McpFiles } from "../agents/mcp-files.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
@@ -19,6 +20,7 @@ export interface WiredKinds {
   agentKind: AgentKind;
   agentThreads: AgentThreads;
   attachments: Attachments;
+  mcpFiles: McpFiles;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
   /** Says who is told what agents' events measure. */
@@ -46,6 +48,8 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const attachments = new Attachments({ store, folders, freeDiskBytes, now });
   const wakeUps = new WakeUps(() => onTrouble(), now);
   releasers.add("agents' wake-ups", () => wakeUps.close());
+  const mcpFiles = new McpFiles(store, folders);
+  if (config.port !== 0) mcpFiles.setPlace(config);
   const agentKind = new AgentKind({
     store,
     files,
@@ -58,6 +62,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
       tmux,
       programs,
       folders,
+      mcpFiles,
       runner,
       threadEnv,
       maxAgents: config.maxAgents,
@@ -80,5 +85,5 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     onMeasure = listener;
   };
   const kinds = { terminal, agent: agentKind };
-  return { kinds, agentKind, agentThreads, attachments, listenToTrouble, listenToMeasures };
+  return { kinds, agentKind, agentThreads, attachments, mcpFiles, listenToTrouble, listenToMeasures };
 }

@@ -4,6 +4,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
+import type { McpFiles } from "../agents/mcp-files.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -51,6 +52,7 @@ export interface Operations {
   agents: Agents;
   branches: Branches;
   attachments: Attachments;
+  mcpFiles: McpFiles;
   kill: (threadId: string) => Promise<KillReply>;
 }
 
@@ -72,6 +74,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,
     attachments: common.attachments,
+    mcpFiles: common.mcpFiles,
     kill: (threadId) => killThread(common, threadId),
   };
 }

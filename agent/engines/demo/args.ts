@@ -33,6 +33,8 @@ export interface Args {
   forkOf: { sessionId: string; at: string | undefined } | undefined;
   mode: Mode;
   model: string;
+  /** The file that names servers of tools. */
+  mcpConfig: string | undefined;
   /** `Bash`, `Bash(npm test:*)`, `mcp__threadmux`. */
   allowed: string[];
   disallowed: string[];
@@ -96,6 +98,7 @@ export function parseArgs(argv: readonly string[]): Args {
     forkOf: isFork ? { sessionId: resumed, at: one("--resume-session-at") } : undefined,
     mode: !isBypassed ? mode.data : isDisabled ? "default" : "bypassPermissions",
     model: one("--model") ?? "demo",
+    mcpConfig: one("--mcp-config"),
     allowed: splitRules(given.get("--allowedTools") ?? []),
     disallowed: splitRules(given.get("--disallowedTools") ?? []),
     settings,

@@ -1,6 +1,7 @@
 /** The calls of one answer: hooks, questions to the person, effects. Reads run side by side, all else in turn. */
 import { randomUUID } from "node:crypto";
 import type { Mode } from "./args.ts";
+import { callMcpTool } from "./mcp.ts";
 import type { Output } from "./output.ts";
 import type { Decision, Peer } from "./peer.ts";
 import { judge } from "./permissions.ts";
@@ -27,6 +28,8 @@ export interface Context {
   tasks: Tasks;
   settings: Settings;
   cwd: string;
+  /** The file that names the servers of tools. */
+  mcpConfig: string | undefined;
   setMode: (mode: string) => void;
   /** How long an edit takes. */
   writeMs: number;
@@ -219,6 +222,8 @@ export class Calls {
     if (call.name === "Bash" && call.input["run_in_background"] === true) {
       return this.#context.tasks.start(call, block.id ?? "");
     }
+    if (call.name.startsWith("mcp__"))
+      return callMcpTool(call, block.id ?? "", this.#context.mcpConfig, this.#signal);
     if (call.name === "EnterPlanMode") this.#context.setMode("plan");
     if (call.name === "ExitPlanMode" && this.#context.settings.mode === "plan")
       this.#context.setMode("default");

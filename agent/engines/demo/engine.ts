@@ -57,13 +57,13 @@ export class Engine {
     this.#peer = new Peer(output);
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
     this.#tasks = new Tasks(output, cwd, folder, (notification) => this.#taskEnded(notification));
-    const { mode, model, allowed, disallowed } = args;
+    const { mode, model, allowed, disallowed, mcpConfig } = args;
     const { deny: denied } = args.settings.permissions;
     const rules = [...allowed, ...askedIn(args.settings)];
     const settings: Settings = { mode, model, rules, denied, disallowed: [...disallowed] };
     const setMode = (name: string) => this.#setMode(name);
     const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
-    this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs };
+    this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs, mcpConfig };
   }
 
   /** Takes up the turn that a kill cut off, if the environment says so. */

@@ -80,6 +80,7 @@ export interface Remark extends EntryBase {
     | EventOf<"failure">
     | EventOf<"undo">
     | EventOf<"notice">
+    | EventOf<"file_sent">
     | EventOf<"user_message">
     | EventOf<"message_edit">
     | EventOf<"message_withdraw">;

@@ -302,6 +302,11 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
         mention: starter,
       });
     }
+    case "file_sent": {
+      const { name, caption } = event;
+      const words = caption === undefined || caption.trim() === "" ? "" : ` ${inline(caption, 500)}`;
+      return { ...page(`s${seq}`, `📎 ${inline(name, 150)}${words}`, { isSilent: false }), file: name };
+    }
     case "undo":
       return undoPage(event);
     case "notice": {

@@ -121,6 +121,11 @@ export class Story {
   /** What is told outside of turns' steps and words. */
   #remark(event: ThreadEvent): void {
     switch (event.type) {
+      case "file_sent":
+        this.#speakAsNarration();
+        this.breakActivity();
+        this.#push({ kind: "remark", seq: event.seq, event });
+        return;
       case "undo":
       case "failure":
         this.#push({ kind: "remark", seq: event.seq, event });

@@ -52,6 +52,12 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
       return drawEnd(event);
     case "failure":
       return [remark(`The agent can't go on. ${cleanLines(event.message)}`, "bad")];
+    case "file_sent":
+      return [
+        remark(
+          `File: ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),
+        ),
+      ];
     case "notice": {
       const description = event.description === undefined ? "" : `\n${cleanLines(event.description)}`;
       return [remark(`${cleanLine(event.title)}${description}`, event.severity === "info" ? "" : "bad")];

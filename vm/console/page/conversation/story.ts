@@ -152,6 +152,7 @@ export function isTold(event: ThreadEvent): boolean {
     case "thread_spawned":
     case "thread_ended":
     case "failure":
+    case "file_sent":
     case "notice":
       return true;
     case "agent_message":

@@ -1,0 +1,82 @@
+/** `send_file`: a file of the workspace for the people of the thread. */
+import { createHash } from "node:crypto";
+import { constants, createReadStream } from "node:fs";
+import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
+import { basename, relative, resolve, sep } from "node:path";
+import { z } from "zod";
+import { AppError } from "../../shared/errors.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Attachments } from "../agents/attachments.ts";
+import type { Threads } from "../threads/threads.ts";
+import { looksSecret } from "./secret-names.ts";
+import type { Tool, ToolCall } from "./tool.ts";
+
+/** What Discord takes of a server without boosts. */
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
+
+const inputSchema = z.strictObject({
+  path: z.string().min(1).max(4_096).describe("The file, relative to the working directory or absolute"),
+  caption: z.string().max(500).optional().describe("A sentence that stands beside it"),
+});
+
+export interface SendFileOptions {
+  threads: Threads;
+  agents: Agents;
+  attachments: Attachments;
+}
+
+export function sendFileTool(options: SendFileOptions): Tool {
+  return {
+    name: "send_file",
+    description:
+      "Sends a file of the working directory to the people of this thread (at most 10 MiB): a screenshot, a report, a build. They see it in their chat.",
+    inputSchema,
+    run: (call) => sendFile(options, call),
+  };
+}
+
+async function sendFile(
+  { threads, agents, attachments }: SendFileOptions,
+  { threadId, callId, input }: ToolCall,
+): Promise<string> {
+  const { path, caption } = inputSchema.parse(input);
+  const file = await openBelow(threads.getStored(threadId).path, path);
+  try {
+    const { size } = await file.handle.stat();
+    // The same call a second time, after an answer that was lost, sends nothing more.
+    const fileId = callId ?? createHash("sha256").update(`${file.path} ${size} ${caption}`).digest("hex");
+    const stream = createReadStream("", { fd: file.handle, autoClose: false, start: 0 });
+    const { name, bytes, imageType } = await attachments.add(threadId, basename(file.path), stream);
+    const sent = { fileId: fileId.slice(0, 100), name, bytes, ...(caption && { caption }) };
+    await agents.noteFile(threadId, { ...sent, ...(imageType !== null && { imageType }) });
+    return `Sent ${name} (${bytes} bytes) to the people of this thread.`;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/**
+ * Opens a file of the workspace. What counts is what was opened, not what lies under the name a moment later.
+ * @throws AppError `invalid_request` in words for the model
+ */
+async function openBelow(workspace: string, wanted: string): Promise<{ handle: FileHandle; path: string }> {
+  const refuse = (why: string) => new AppError("invalid_request", `${wanted} was not sent: ${why}.`);
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+  const handle = await open(resolve(workspace, wanted), flags).catch((error: NodeJS.ErrnoException) => {
+    throw refuse(error.code === "ENOENT" ? "there is no such file" : `it can't be read (${error.code})`);
+  });
+  try {
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw refuse("it is no file");
+    const [path, root] = [await readlink(`/proc/self/fd/${handle.fd}`), await realpath(workspace)];
+    if (!path.startsWith(root + sep)) throw refuse("it lies outside of this thread's working directory");
+    if (looksSecret(relative(root, path)) || looksSecret(wanted))
+      throw refuse("its name looks like a secret's; ask a person to copy it under another name");
+    if (stats.size > MAX_FILE_BYTES)
+      throw refuse(`it has ${stats.size} bytes; at most 10 MiB (${MAX_FILE_BYTES}) can be sent`);
+    return { handle, path };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The Model Context Protocol over HTTP, without sessions: each request stands for itself, so a restart of the sidecar
+ * breaks nothing for an engine that goes on.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { z } from "zod";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { VERSION } from "../../shared/version.ts";
+import type { Tool } from "./tool.ts";
+
+/** As claude names a call in a request. */
+const CALL_ID = "claudecode/toolUseId";
+
+export interface McpRequest {
+  threadId: string;
+  request: IncomingMessage;
+  response: ServerResponse;
+  body: unknown;
+  signal: AbortSignal;
+}
+
+export class McpServer {
+  readonly #tools: readonly Tool[];
+  readonly #log: Log;
+
+  constructor(tools: readonly Tool[], log: Log) {
+    this.#tools = tools;
+    this.#log = log;
+  }
+
+  async handle({ threadId, request, response, body, signal }: McpRequest): Promise<void> {
+    const { Server, CallToolRequestSchema, ListToolsRequestSchema, Transport } = await loadSdk();
+    const server = new Server({ name: "threadmux", version: VERSION }, { capabilities: { tools: {} } });
+    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#tools.map(describe) }));
+    server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+      const callId = params._meta?.[CALL_ID];
+      const told = { threadId, input: params.arguments ?? {}, signal };
+      return this.#call(params.name, { ...told, callId: typeof callId === "string" ? callId : undefined });
+    });
+    const transport = new Transport({ enableJsonResponse: true });
+    response.once("close", () => {
+      void transport.close();
+      void server.close();
+    });
+    // The SDK's types are not made for exact optional properties.
+    await server.connect(transport as Parameters<typeof server.connect>[0]);
+    await transport.handleRequest(request, response, body);
+  }
+
+  async #call(name: string, call: Parameters<Tool["run"]>[0]) {
+    const tool = this.#tools.find((one) => one.name === name);
+    const { threadId } = call;
+    try {
+      if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
+      this.#log.info({ threadId, tool: name }, "an agent uses a tool");
+      return { content: [{ type: "text" as const, text: await tool.run(call) }] };
+    } catch (error) {
+      return {
+        content: [{ type: "text" as const, text: this.#sentenceOf(error, threadId, name) }],
+        isError: true,
+      };
+    }
+  }
+
+  #sentenceOf(error: unknown, threadId: string, tool: string): string {
+    if (error instanceof AppError && error.code !== "internal") return error.message;
+    if (error instanceof z.ZodError) return `The input is wrong: ${z.prettifyError(error)}`;
+    this.#log.error({ threadId, tool, err: error }, "a tool failed");
+    return "Something went wrong in threadmux; its log says what.";
+  }
+}
+
+function describe({ name, description, inputSchema }: Tool) {
+  const { $schema, ...schema } = z.toJSONSchema(inputSchema, { io: "input" });
+  return { name, description, inputSchema: { ...schema, type: "object" as const } };
+}
+
+/** Loaded when the first engine asks: it is half of what the sidecar would load at its start. */
+async function loadSdk() {
+  const [{ Server }, { StreamableHTTPServerTransport }, types] = await Promise.all([
+    import("@modelcontextprotocol/sdk/server/index.js"),
+    import("@modelcontextprotocol/sdk/server/streamableHttp.js"),
+    import("@modelcontextprotocol/sdk/types.js"),
+  ]);
+  const { CallToolRequestSchema, ListToolsRequestSchema } = types;
+  return { Server, Transport: StreamableHTTPServerTransport, CallToolRequestSchema, ListToolsRequestSchema };
+}

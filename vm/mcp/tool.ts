@@ -1,0 +1,21 @@
+/** A tool that the sidecar offers to engines over the Model Context Protocol. */
+import type { z } from "zod";
+
+export interface ToolCall {
+  /** Whose token the caller has. */
+  threadId: string;
+  /** The engine's id of the call: the same a second time does nothing more. Undefined if it tells none. */
+  callId: string | undefined;
+  input: unknown;
+  /** Fires when nobody waits for the answer any more. */
+  signal: AbortSignal;
+}
+
+export interface Tool {
+  name: string;
+  /** For the model. */
+  description: string;
+  inputSchema: z.ZodType;
+  /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
+  run(call: ToolCall): Promise<string>;
+}
