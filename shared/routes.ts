@@ -27,6 +27,7 @@ import {
 } from "./api.ts";
 import { homeRequestSchema } from "./home-api.ts";
 import { eventsQuerySchema } from "./hub-events.ts";
+import { killRequestSchema } from "./kill-api.ts";
 import { healthReplySchema, reposQuerySchema, reposReplySchema } from "./machine-api.ts";
 import type { Route } from "./route.ts";
 
@@ -179,7 +180,8 @@ export const ROUTES: readonly Route[] = [
   {
     method: "post",
     path: "/thread/:id/kill",
-    summary: "End the whole process tree and the thread",
+    summary: "End the whole process tree and the thread, with the threads that it spawned",
+    body: killRequestSchema,
     status: 200,
     reply: killReplySchema,
     errors: ["not_found", "thread_ended"],

@@ -241,8 +241,10 @@ export class AgentKind implements Kind {
   }
 
   describe({ threadId, status }: StoredThread): KindDescription {
-    const agent = this.#options.store.agents.find(threadId);
+    const { store, folders } = this.#options;
+    const agent = store.agents.find(threadId);
     if (!agent) return NO_AGENT;
+    const parentId = folders.parentOf(threadId);
     const { number, awaiting, fold, origin } = agent;
     const now =
       status === "killed" ? { ...agent, waiting: 0, problem: null, status } : this.describeAgent(agent);
@@ -255,6 +257,7 @@ export class AgentKind implements Kind {
       problem: now.problem,
       doing: status === "killed" ? null : doingOf(fold, this.#options.now()),
       activeAt: fold.ts,
+      ...(parentId !== undefined && { parentId }),
       origin,
     };
   }

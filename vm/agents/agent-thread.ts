@@ -55,6 +55,10 @@ export class AgentThread {
     return this.#inbox.messageIds().has(messageId);
   }
 
+  hasChild(type: "thread_spawned" | "thread_ended", threadId: string): boolean {
+    return this.#inbox.hasChild(type, threadId);
+  }
+
   hasFile(fileId: string): boolean {
     return this.#inbox.hasFile(fileId);
   }

@@ -226,6 +226,19 @@ export class Agents {
     });
   }
 
+  /** A child of the thread began or ended: told once each. A thread that is over is told nothing. */
+  async noteChild(
+    threadId: string,
+    event: EventBody<"thread_spawned"> | EventBody<"thread_ended">,
+  ): Promise<void> {
+    const { queue, kind, agents, now } = this.#options;
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      if (agents.get(threadId).hasChild(event.type, event.threadId)) return;
+      await kind.append(thread, [{ ts: new Date(now()).toISOString(), op: "event", event }]);
+    });
+  }
+
   /** Asked once for all: other threads that ask about the very same directory, or day, get the same answer. */
   async #answerAlike(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
     const { store, queue, kind, folders, now } = this.#options;

@@ -27,6 +27,8 @@ export class AgentFolders {
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
+  readonly #parents = new Map<string, string | undefined>();
+
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
     this.trust = join(stateDir, "trust");
@@ -77,6 +79,15 @@ export class AgentFolders {
     return statSync(threadPath(this.of(threadId), "config"), { throwIfNoEntry: false }) !== undefined;
   }
 
+  /** The thread that spawned it; undefined if none did. It never changes. */
+  parentOf(threadId: string): string | undefined {
+    if (!this.#parents.has(threadId)) {
+      const config = this.exists(threadId) ? this.findConfig(threadId) : undefined;
+      this.#parents.set(threadId, config?.agent.parentThreadId);
+    }
+    return this.#parents.get(threadId);
+  }
+
   /** Undefined if the file is damaged: then the runner says so. */
   findConfig(threadId: string): ThreadConfig | undefined {
     try {
@@ -89,6 +100,7 @@ export class AgentFolders {
   }
 
   remove(threadId: string): void {
+    this.#parents.delete(threadId);
     rmSync(this.of(threadId), { recursive: true, force: true });
   }
 

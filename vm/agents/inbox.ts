@@ -81,6 +81,13 @@ export class Inbox {
     );
   }
 
+  /** Whether a child's beginning or end stands in it. */
+  hasChild(type: "thread_spawned" | "thread_ended", threadId: string): boolean {
+    return this.#linesAfter(undefined).some(
+      (line) => line.op === "event" && line.event.type === type && line.event["threadId"] === threadId,
+    );
+  }
+
   /** A message with the last words that its writer gave it; `text` is null once it was taken back. */
   findMessage(messageId: string): FoundMessage | undefined {
     let found: FoundMessage | undefined;

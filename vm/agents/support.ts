@@ -21,7 +21,7 @@ const BYPASS_REFUSED = `${BYPASS_MODE} lets an agent do everything without askin
 /** @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid. */
 export function refuseUnsupported(agent: AgentConfig, { engine: fixed, allowBypass }: Settings): void {
   const engine = fixed ?? agent.engine;
-  const { limits, params, outputSchema, parentThreadId, permissionMode } = agent;
+  const { limits, params, outputSchema, permissionMode } = agent;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
@@ -40,7 +40,6 @@ export function refuseUnsupported(agent: AgentConfig, { engine: fixed, allowBypa
   if (outputSchema !== undefined && engine === "demo") {
     refuse("outputSchema", "the engine demo gives no results of a schema.");
   }
-  if (parentThreadId !== undefined) refuse("parentThreadId", "agents have no children yet.");
 }
 
 /** What an engine must tell to be held to it. */

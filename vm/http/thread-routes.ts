@@ -10,6 +10,8 @@ import {
   titleRequestSchema,
 } from "../../shared/api.ts";
 import { branchRequestSchema } from "../../shared/branch-api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type KillRequest, killRequestSchema } from "../../shared/kill-api.ts";
 import type { Branches } from "../agents/branches.ts";
 import type { Threads } from "../threads/threads.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";
@@ -18,13 +20,13 @@ export interface ThreadRoutesOptions {
   threads: Threads;
   branches: Branches;
   /** As `killThread`. */
-  kill: (threadId: string) => Promise<KillReply>;
+  kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function threadRoutes({ threads, branches, kill }: ThreadRoutesOptions): Router {
   const router = threadRouter();
   router.post("/thread/create", async (req, res) => {
-    const { tmuxSession } = await branches.createKnowing(parse(createRequestSchema, req.body));
+    const { tmuxSession } = await branches.createKnowing(refuseChild(parse(createRequestSchema, req.body)));
     answer(res, { created: true, tmuxSession }, 201);
   });
   router.post("/thread/:id/branch", async (req, res) => {
@@ -52,7 +54,18 @@ export function threadRoutes({ threads, branches, kill }: ThreadRoutesOptions): 
     answer(res, { resized: true });
   });
   router.post("/thread/:id/kill", async (req, res) => {
-    answer(res, await kill(req.params.id));
+    answer(res, await kill(req.params.id, parse(killRequestSchema, req.body)));
   });
   return router;
+}
+
+/** Children are made by their parents' tools alone: those look after whose rights they have. */
+function refuseChild<T extends { agent?: { parentThreadId?: string | undefined } | undefined }>(
+  request: T,
+): T {
+  if (request.agent?.parentThreadId === undefined) return request;
+  throw new AppError(
+    "unsupported",
+    "agent.parentThreadId: an agent makes its children itself (spawn_thread).",
+  );
 }

@@ -1,6 +1,7 @@
 /** Ends threads on request. */
 import stripAnsi from "strip-ansi";
 import { isOpen, type KillReply } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -31,6 +32,25 @@ export interface KillOptions {
   queue: KeyedQueue;
   log: Log;
   now: () => number;
+}
+
+/**
+ * As {@link killThread}, with the threads that it spawned and that are still open: those end after it, and one that is
+ * over by then is as well.
+ */
+export async function killWithChildren(
+  options: KillOptions,
+  threadId: string,
+  children: readonly string[],
+): Promise<KillReply> {
+  const reply = await killThread(options, threadId);
+  for (const childId of children) {
+    await killThread(options, childId).catch((error: unknown) => {
+      const isOver = error instanceof AppError && ["thread_ended", "not_found"].includes(error.code);
+      if (!isOver) options.log.error({ threadId: childId, err: error }, "could not end a child");
+    });
+  }
+  return reply;
 }
 
 /**

@@ -14,6 +14,7 @@ import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import { childTools } from "../mcp/child-tools.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
 import { Homes } from "../threads/homes.ts";
@@ -84,7 +85,7 @@ export async function openDoor({
   const { mcpFiles } = operations;
   const app = createApp({
     ...operations,
-    mcp: new McpServer([sendFileTool(operations)], log),
+    mcp: new McpServer([sendFileTool(operations), ...childTools(operations)], log),
     events,
     ledgers: new Ledgers(store),
     homes: new Homes(store),

@@ -1,15 +1,17 @@
 /** The threads: what callers do with them, and what looks after them. */
 import type { KillReply } from "../../shared/api.ts";
+import type { KillRequest } from "../../shared/kill-api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
+import { Children } from "../mcp/children.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
 import { Inputs } from "../threads/inputs.ts";
-import { killThread } from "../threads/kill.ts";
+import { killWithChildren } from "../threads/kill.ts";
 import { Orphans } from "../threads/orphans.ts";
 import { Outputs } from "../threads/outputs.ts";
 import { Reconciler } from "../threads/reconciler.ts";
@@ -53,7 +55,8 @@ export interface Operations {
   branches: Branches;
   attachments: Attachments;
   mcpFiles: McpFiles;
-  kill: (threadId: string) => Promise<KillReply>;
+  children: Children;
+  kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
@@ -66,6 +69,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
+  const children = new Children({ ...common, creation, agents });
   return {
     threads,
     creation,
@@ -75,7 +79,9 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     agents,
     attachments: common.attachments,
     mcpFiles: common.mcpFiles,
-    kill: (threadId) => killThread(common, threadId),
+    children,
+    kill: (threadId, { children: what = "kill" } = {}) =>
+      killWithChildren(common, threadId, what === "kill" ? children.descendantsOf(threadId) : []),
   };
 }
 

@@ -100,13 +100,16 @@ function resumeEnv(fold: ThreadFold): Env {
   return {
     CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
     CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
-    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...fold.asks, ...fold.recordedAnswers]),
+    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...fold.asks, ...fold.recordedAnswers], fold.children),
   };
 }
 
 /** An echo takes an answer off the record: the calls of those that are left did not run either. */
-export function resumePrompt(calls: readonly CutOffCall[]): string {
-  const goOn = "The session was restarted; continue from where you left off.";
+export function resumePrompt(calls: readonly CutOffCall[], children: ThreadFold["children"] = []): string {
+  const open = children.map(({ threadId }) => threadId).join(", ");
+  const wait =
+    open === "" ? "" : ` These threads that you spawned go on; wait for them with wait_thread: ${open}.`;
+  const goOn = `The session was restarted; continue from where you left off.${wait}`;
   if (calls.length === 0) return goOn;
   const list = calls.map(({ toolName, input }) => `\n- ${toolName} ${input}`).join("");
   return `${goOn} These calls were waiting for permission and did NOT run; call them again:${list}`;

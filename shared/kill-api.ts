@@ -1,0 +1,8 @@
+/** What a kill is asked for with. */
+import { z } from "zod";
+
+export const killRequestSchema = z.strictObject({
+  /** Of agents: whether the threads that it spawned end with it. */
+  children: z.enum(["kill", "keep"]).default("kill"),
+});
+export type KillRequest = z.input<typeof killRequestSchema>;

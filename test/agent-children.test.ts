@@ -1,0 +1,125 @@
+/** Threads that agents spawn: once each, with their parents' rights or fewer, over restarts. With the stand-in. */
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
+import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { refusal } from "./support/threads.ts";
+
+let sidecar: TestSidecar;
+beforeAll(async () => {
+  sidecar = await startSidecar(STAND_IN_CONFIG);
+});
+afterAll(() => sidecar?.close());
+
+/** Calls a tool as the thread's engine would. */
+async function call(threadId: string, name: string, input: object, callId = "call"): Promise<string> {
+  const file = join(sidecar.stateDir, "threads", threadId, "mcp.json");
+  const { headers } = JSON.parse(readFileSync(file, "utf8")).mcpServers.threadmux;
+  const response = await fetch(`${sidecar.url}/mcp`, {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-06-18",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name, arguments: input, _meta: { "claudecode/toolUseId": callId } },
+    }),
+  });
+  const reply = (await response.json()) as { result: { content: { text: string }[] } };
+  return reply.result.content[0]?.text ?? "";
+}
+
+const childrenOf = async (parentId: string) =>
+  (await sidecar.client.listThreads({ status: "all" })).filter((thread) => thread.parentId === parentId);
+
+test("a parent awaits its child and is given its result; both say so", async () => {
+  const prompt = script("Do your part", { text: "My part is done." });
+  const spawn = { name: "mcp__threadmux__spawn_thread", input: { prompt, title: "a part" } };
+  await openAgent(sidecar, "parent", script("Split it", { tools: [spawn] }, { text: "All done." }));
+  await untilStatus(sidecar, "parent", "idle");
+  expect(await wordsOf(sidecar, "parent")).toEqual(["All done."]);
+  const [child] = await childrenOf("parent");
+  expect(child).toMatchObject({ title: "a part", dir: "parent", status: "idle" });
+  expect(await wordsOf(sidecar, child?.threadId ?? "")).toEqual(["My part is done."]);
+  const events = await transcriptOf(sidecar, "parent");
+  const told = events.filter(({ type }) => type === "thread_spawned" || type === "thread_ended");
+  expect(told).toMatchObject([
+    { type: "thread_spawned", threadId: child?.threadId, mode: "await" },
+    { type: "thread_ended", threadId: child?.threadId, stopReason: "end_turn" },
+  ]);
+  const results = events.filter(({ type }) => type === "tool_call_update");
+  expect(JSON.stringify(results)).toContain("My part is done.");
+});
+
+test("a call spawns one child however often it comes, also over a restart, and its result stays the same", async () => {
+  await openAgent(sidecar, "busy", script("Hello", { text: "Hello." }));
+  await untilStatus(sidecar, "busy", "idle");
+  const input = { prompt: script("Work", { text: "Result." }), mode: "async" };
+  const spawn = (callId: string) => call("busy", "spawn_thread", input, callId);
+  await Promise.all(["1", "1", "2", "1", "2"].map(spawn));
+  await sidecar.restart();
+  await Promise.all(["1", "2", "3"].map(spawn));
+  const children = await childrenOf("busy");
+  expect(children).toHaveLength(3);
+  const threadId = children[0]?.threadId ?? "";
+  const first = await call("busy", "wait_thread", { threadId });
+  expect(first).toContain("Result.");
+  expect(await call("busy", "wait_thread", { threadId })).toBe(first);
+  const events = await transcriptOf(sidecar, "busy");
+  expect(events.filter(({ type }) => type === "thread_spawned")).toHaveLength(3);
+  expect(events.filter(({ type }) => type === "thread_ended")).toHaveLength(1);
+  expect((await call("busy", "list_threads", {})).split("\n")).toHaveLength(3);
+  expect(await call("busy", "read_transcript", { threadId })).toContain("Result.");
+  // Its children end with it.
+  await sidecar.client.killThread("busy");
+  expect((await childrenOf("busy")).map(({ status }) => status)).toEqual(["killed", "killed", "killed"]);
+}, 60_000);
+
+test("a child has its parent's rights or fewer, and reaches nobody's threads but its own", async () => {
+  const { client, reposDir } = sidecar;
+  await openAgent(sidecar, "other", script("Hello", { text: "A secret of others." }));
+  await untilStatus(sidecar, "other", "idle");
+  await openAgent(sidecar, "narrow", script("Hello", { text: "Hello." }));
+  await untilStatus(sidecar, "narrow", "idle");
+  mkdirSync(join(reposDir, "narrow", "below"));
+  symlinkSync(join(reposDir, "other"), join(reposDir, "narrow", "link"));
+  const refused: [object, string][] = [
+    [{ permissionMode: "acceptEdits" }, "no more than its parent"],
+    [{ permissionMode: "bypassPermissions" }, "no more than its parent"],
+    [{ permissionMode: "root" }, "permissionMode: one of"],
+    [{ dir: "../other" }, "below this thread's own"],
+    [{ dir: "link" }, "below this thread's own"],
+    [{ dir: "/etc" }, "below this thread's own"],
+    [{ tools: ["all"] }, "The input is wrong"],
+  ];
+  for (const [more, why] of refused)
+    expect(await call("narrow", "spawn_thread", { prompt: "x", mode: "async", ...more }), why).toContain(why);
+  for (const tool of ["wait_thread", "thread_status", "read_transcript", "kill_thread"])
+    expect(await call("narrow", tool, { threadId: "other" }), tool).toContain("You have no child");
+  expect((await client.getThread("other")).status).toBe("idle");
+  const own = { type: "agent" as const, dir: ".", command: "x", createdBy: "42", threadId: "forged" };
+  const agent = { parentThreadId: "other" } as never;
+  expect(await refusal(client.createThread({ ...own, agent }))).toMatchObject({ code: "unsupported" });
+
+  const prompt = script("Hello", { text: "Hi." });
+  await call("narrow", "spawn_thread", { prompt, dir: "below", permissionMode: "plan", mode: "await" }, "ok");
+  const [child] = await childrenOf("narrow");
+  expect(child?.dir).toBe("narrow/below");
+  const childId = child?.threadId ?? "";
+  expect(await call(childId, "spawn_thread", { prompt, permissionMode: "default" })).toContain(
+    "no more than",
+  );
+  expect(await call(childId, "wait_thread", { threadId: "narrow" })).toContain("You have no child");
+  const deeper = (threadId: string) => call(threadId, "spawn_thread", { prompt, mode: "await" }, "deeper");
+  await deeper(childId);
+  const grandchild = (await childrenOf(childId))[0]?.threadId ?? "";
+  await deeper(grandchild);
+  const last = (await childrenOf(grandchild))[0]?.threadId ?? "";
+  expect(await deeper(last)).toContain("3 deep at most");
+}, 60_000);

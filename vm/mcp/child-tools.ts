@@ -1,0 +1,164 @@
+/** The tools by which an agent splits its work among children of its own. */
+import { z } from "zod";
+import { parseEvent } from "../../shared/agent/events.ts";
+import type { Thread } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { pause } from "../../shared/lifecycle.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { Children } from "./children.ts";
+import type { Tool } from "./tool.ts";
+
+const LOOK_MS = 200;
+/** Of the end of a child's transcript: its last words are in it. */
+const READ_BYTES = 256 * 1024;
+const MAX_READ_CHARACTERS = 20_000;
+
+const threadId = z.string().min(1).max(64).describe("As spawn_thread or list_threads told it");
+const one = z.strictObject({ threadId });
+const spawn = z.strictObject({
+  prompt: z.string().min(1).max(50_000).describe("What the child is to do; it knows nothing else"),
+  title: z.string().min(1).max(100).optional(),
+  dir: z.string().max(1_000).optional().describe("Below your working directory; without it the same"),
+  permissionMode: z.string().max(50).optional().describe("Yours or a narrower one"),
+  mode: z.enum(["await", "async"]).default("await").describe("await: the answer is its result"),
+});
+
+export interface ChildToolsOptions {
+  threads: Threads;
+  agents: Agents;
+  children: Children;
+  kill: (threadId: string) => Promise<unknown>;
+}
+
+export function childTools(options: ChildToolsOptions): Tool[] {
+  const { threads, agents, children, kill } = options;
+  return [
+    {
+      name: "spawn_thread",
+      description:
+        "Starts a child: another agent that does a part of your work in a thread of its own, at most as freely as you. With mode await you get its result, with async its id for wait_thread.",
+      inputSchema: spawn,
+      run: async ({ threadId: parentId, callId, input, signal }) => {
+        const request = spawn.parse(input);
+        if (callId === undefined)
+          throw new AppError("unsupported", "This engine names no calls, so a child could be made twice.");
+        const childId = await children.spawn(parentId, { ...request, callId });
+        if (request.mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
+        return waitFor(options, parentId, childId, signal);
+      },
+    },
+    {
+      name: "wait_thread",
+      description: "Waits until a child of yours has ended its turn. Called again it tells the same result.",
+      inputSchema: one,
+      run: ({ threadId: parentId, input, signal }) => {
+        const { threadId: childId } = one.parse(input);
+        children.checkDescendant(parentId, childId);
+        return waitFor(options, parentId, childId, signal);
+      },
+    },
+    {
+      name: "thread_status",
+      description: "What a child of yours does now.",
+      inputSchema: one,
+      run: async ({ threadId: parentId, input }) => {
+        const { threadId: childId } = one.parse(input);
+        children.checkDescendant(parentId, childId);
+        return statusOf(threads.get(childId));
+      },
+    },
+    {
+      name: "list_threads",
+      description: "Your open children.",
+      inputSchema: z.strictObject({}),
+      run: async ({ threadId: parentId }) =>
+        children.list(parentId).map(statusOf).join("\n") || "You have no open children.",
+    },
+    {
+      name: "read_transcript",
+      description: "What was said in a child's thread, its end.",
+      inputSchema: one,
+      run: async ({ threadId: parentId, input }) => {
+        const { threadId: childId } = one.parse(input);
+        children.checkDescendant(parentId, childId);
+        return (await saidIn(agents, childId)).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
+      },
+    },
+    {
+      name: "kill_thread",
+      description: "Ends a child of yours with all that it started. Its files stay.",
+      inputSchema: one,
+      run: async ({ threadId: parentId, input }) => {
+        const { threadId: childId } = one.parse(input);
+        children.checkChild(parentId, childId);
+        await kill(childId);
+        return `Ended ${childId}.`;
+      },
+    },
+  ];
+}
+
+async function waitFor(
+  { threads, agents }: ChildToolsOptions,
+  parentId: string,
+  childId: string,
+  signal: AbortSignal,
+): Promise<string> {
+  for (;;) {
+    const child = threads.get(childId);
+    if (isSettled(child)) {
+      const { last, stopReason } = await saidIn(agents, childId);
+      await agents.noteChild(parentId, {
+        type: "thread_ended",
+        threadId: childId,
+        stopReason: stopReason ?? child.status,
+      });
+      return `${statusOf(child)}\n\n${last || "It said nothing."}`;
+    }
+    await pause(LOOK_MS, signal);
+    if (signal.aborted) throw new AppError("unavailable", "The wait was cut off; call wait_thread again.");
+  }
+}
+
+/** It will not go on by itself. */
+function isSettled({ status, waiting }: Thread): boolean {
+  return (
+    status === "killed" || status === "failed" || status === "locked" || (status === "idle" && waiting === 0)
+  );
+}
+
+const nameOf = ({ threadId, number, title }: Thread) => `${threadId} (#${number ?? "?"}, ${title})`;
+
+function statusOf(thread: Thread): string {
+  const { status, doing, awaiting, problem } = thread;
+  const more = [doing, awaiting && `waits for a person: ${awaiting}`, problem].filter(Boolean).join("; ");
+  return `${nameOf(thread)}: ${status}${more === "" ? "" : `, ${more}`}`;
+}
+
+/** What people and agent said at the end of a thread; the agent's last words of its last turn that ended. */
+async function saidIn(
+  agents: Agents,
+  threadId: string,
+): Promise<{ all: string; last: string; stopReason: string | undefined }> {
+  const { end } = await agents.readTranscript(threadId, { since: 0, limit: 1 });
+  const since = Math.max(0, end - READ_BYTES);
+  const { lines } = await agents.readTranscript(threadId, { since, limit: READ_BYTES });
+  let [words, last, stopReason]: [string, string, string | undefined] = ["", "", undefined];
+  const all: string[] = [];
+  // The first line may be a line's rest.
+  for (const line of lines.split("\n").slice(since === 0 ? 0 : 1)) {
+    const event = line === "" ? undefined : parseEvent(line);
+    if (event?.type === "user_message")
+      all.push(
+        `> ${event.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join(" ")}`,
+      );
+    if (event?.type === "turn_start") words = "";
+    if (event?.type === "agent_message" && event.parentToolCallId === undefined) {
+      words = event.text;
+      all.push(event.text);
+    }
+    if (event?.type === "turn_end") [last, stopReason] = [words, event.stopReason];
+  }
+  return { all: all.join("\n\n"), last, stopReason };
+}

@@ -1,0 +1,178 @@
+/** Threads that agents spawn: who is whose child, and what a child may not be. */
+import { createHash } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { EventBody } from "../../shared/agent/events.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, type Thread } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { AgentFolders } from "../agents/folders.ts";
+import type { Store } from "../store/store.ts";
+import type { Creation } from "../threads/creation.ts";
+import type { Threads } from "../threads/threads.ts";
+
+const MAX_DEPTH = 3;
+const MAX_CHILDREN = 8;
+/** The narrowest first. */
+const MODES = ["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"];
+const SNOWFLAKE = /^\d{17,20}$/;
+
+export interface ChildrenOptions {
+  store: Store;
+  threads: Threads;
+  folders: AgentFolders;
+  creation: Creation;
+  agents: Agents;
+  /** A real path. */
+  reposDir: string;
+}
+
+export interface SpawnRequest {
+  /** The engine's id of the call: the same spawns one child. */
+  callId: string;
+  prompt: string;
+  title?: string | undefined;
+  dir?: string | undefined;
+  permissionMode?: string | undefined;
+  mode: "await" | "async";
+}
+
+export class Children {
+  readonly #options: ChildrenOptions;
+
+  constructor(options: ChildrenOptions) {
+    this.#options = options;
+  }
+
+  /** Open children of a thread, the oldest first. */
+  list(parentId: string): Thread[] {
+    const { threads } = this.#options;
+    return threads.list("open").filter(({ threadId }) => this.#parentOf(threadId) === parentId);
+  }
+
+  /** @throws AppError `not_found` if it is no descendant: of others the caller learns nothing. */
+  checkDescendant(ancestorId: string, threadId: string): void {
+    for (let id = this.#parentOf(threadId); id !== undefined; id = this.#parentOf(id)) {
+      if (id === ancestorId) return;
+    }
+    throw new AppError("not_found", `You have no child ${JSON.stringify(threadId)}.`);
+  }
+
+  /** @throws AppError `not_found` if it is no child of its own. */
+  checkChild(parentId: string, threadId: string): void {
+    if (this.#parentOf(threadId) === parentId) return;
+    throw new AppError("not_found", `You have no child ${JSON.stringify(threadId)}.`);
+  }
+
+  /**
+   * Makes a child, or finds the one that this call has made. It has its parent's rights or fewer.
+   * @returns its id
+   * @throws AppError in words for the model
+   */
+  async spawn(parentId: string, request: SpawnRequest): Promise<string> {
+    const { store, threads, folders, creation, agents } = this.#options;
+    const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
+    const threadId = `child-${hash.slice(0, 24)}`;
+    const parent = threads.getStored(parentId);
+    const title = request.title ?? request.prompt.slice(0, 60);
+    if (!store.threads.find(threadId)) {
+      const agent = folders.findConfig(parentId)?.agent;
+      if (!agent) throw new AppError("unavailable", "This thread's own configuration can't be read.");
+      this.#checkRoom(parentId, agent.limits);
+      const { originThreadId: _, outputSchema: __, ...inherited } = agent;
+      const permissionMode = this.#modeOf(parentId, request.permissionMode);
+      const isInDiscord = SNOWFLAKE.test(parentId) || store.homes.find(parentId) !== undefined;
+      await creation.create({
+        threadId,
+        type: "agent",
+        dir: this.#dirOf(parent.path, request.dir),
+        command: request.prompt,
+        title,
+        createdBy: parent.createdBy,
+        cols: DEFAULT_COLS,
+        rows: DEFAULT_ROWS,
+        agent: {
+          ...inherited,
+          ...permissionMode,
+          mode: "conversation",
+          workspace: "shared",
+          tags: [],
+          parentThreadId: parentId,
+        },
+        ...(isInDiscord && { home: "discord" as const }),
+      });
+    }
+    const told: EventBody<"thread_spawned"> = {
+      type: "thread_spawned",
+      threadId,
+      mode: request.mode,
+      title,
+      toolCallId: request.callId,
+    };
+    await agents.noteChild(parentId, told);
+    return threadId;
+  }
+
+  /** @returns the ids of its open children and of theirs, a parent before its children */
+  descendantsOf(parentId: string): string[] {
+    return this.list(parentId).flatMap(({ threadId }) => [threadId, ...this.descendantsOf(threadId)]);
+  }
+
+  #parentOf(threadId: string): string | undefined {
+    return this.#options.folders.parentOf(threadId);
+  }
+
+  #checkRoom(parentId: string, limits: object): void {
+    if (Object.values(limits).some((limit) => limit !== undefined)) {
+      throw new AppError(
+        "unsupported",
+        "This thread has limits, and a child would not count against them yet: do the work yourself.",
+      );
+    }
+    let depth = 1;
+    for (let id = this.#parentOf(parentId); id !== undefined; id = this.#parentOf(id)) depth++;
+    if (depth > MAX_DEPTH)
+      throw new AppError("unsupported", `Threads may be ${MAX_DEPTH} deep at most; do the work yourself.`);
+    if (this.list(parentId).length >= MAX_CHILDREN) {
+      throw new AppError(
+        "unsupported",
+        `A thread may have ${MAX_CHILDREN} open children; end one with kill_thread first.`,
+      );
+    }
+  }
+
+  /** As the parent works now, or narrower. */
+  #modeOf(parentId: string, wanted: string | undefined): { permissionMode?: string } {
+    const { store, folders } = this.#options;
+    const fold = store.agents.find(parentId)?.fold;
+    const configured = folders.findConfig(parentId)?.agent.permissionMode;
+    const own = fold?.engine?.modeId ?? fold?.chosen.modeId ?? configured ?? "default";
+    const mode = wanted ?? own;
+    const [rank, most] = [MODES.indexOf(mode), MODES.indexOf(own)];
+    if (rank < 0) throw new AppError("invalid_request", `permissionMode: one of ${MODES.join(", ")}.`);
+    if (rank > Math.max(0, most)) {
+      throw new AppError(
+        "unsupported",
+        `permissionMode: a child may do no more than its parent, which works in ${own}.`,
+      );
+    }
+    return { permissionMode: mode };
+  }
+
+  /** The parent's directory, or one below it, after links are followed; relative to REPOS_DIR. */
+  #dirOf(path: string, wanted: string | undefined): string {
+    const { reposDir } = this.#options;
+    const refuse = () =>
+      new AppError("invalid_directory", "dir: must be a directory below this thread's own.");
+    if (wanted !== undefined && (wanted.includes("\0") || isAbsolute(wanted))) throw refuse();
+    let real: string;
+    try {
+      real = realpathSync(resolve(path, wanted ?? "."));
+    } catch {
+      throw refuse(); // it is not there
+    }
+    if (real !== path && !real.startsWith(path + sep)) throw refuse();
+    const below = relative(reposDir, real);
+    return below === "" ? "." : join(below);
+  }
+}
