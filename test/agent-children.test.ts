@@ -123,3 +123,20 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   const last = (await childrenOf(grandchild))[0]?.threadId ?? "";
   expect(await deeper(last)).toContain("3 deep at most");
 }, 60_000);
+
+test("with one place, parents that await their children hold none: all end", async () => {
+  const small = await startSidecar({ ...STAND_IN_CONFIG, maxAgents: 1 });
+  try {
+    const part = {
+      name: "mcp__threadmux__spawn_thread",
+      input: { prompt: script("Part", { text: "Done." }) },
+    };
+    const whole = script("Split it", { tools: [part] }, { text: "All done." });
+    const parents = ["one", "two", "three"];
+    for (const parent of parents) await openAgent(small, parent, whole);
+    await Promise.all(parents.map((parent) => untilStatus(small, parent, "idle")));
+    for (const parent of parents) expect(await wordsOf(small, parent)).toEqual(["All done."]);
+  } finally {
+    await small.close();
+  }
+}, 60_000);
