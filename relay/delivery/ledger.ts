@@ -61,7 +61,8 @@ export class Ledger {
     this.#options = options;
     this.#newest = options.threadId;
     for (const { key, messageId, after, nonce } of options.rows) {
-      if (messageId !== null) this.#messages.set(key, { id: messageId, shows: undefined, isGone: false });
+      if (messageId !== null)
+        this.#messages.set(key, { id: messageId, shows: undefined, isGone: false, isFromBefore: true });
       else if (after !== null && nonce !== null) this.#flight = { key, after, nonce };
       this.#noteNewest(messageId ?? after ?? "");
     }

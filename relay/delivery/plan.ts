@@ -8,6 +8,8 @@ export interface SentMessage {
   readonly shows: string | undefined;
   /** A person deleted it, and messages stand below its place: what it showed could only be repeated below them. */
   readonly isGone: boolean;
+  /** An earlier process sent it, and nothing has been done with it since. */
+  readonly isFromBefore?: boolean;
 }
 
 export type PageAction =
@@ -42,6 +44,7 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
     const message = find(page.key);
     if (message && isThere(message)) {
       if (page.presence === "unwanted") continue;
+      if (mayHoldChoices(message, page)) continue;
       if (message.shows === shownBy(page)) {
         if (page.isSealed) delivered.push(page.key);
         continue;
@@ -100,6 +103,11 @@ interface Shown {
 /** What a message shows, for comparing. What notifies is not shown. */
 export function shownBy({ text, buttons, selects = [] }: Shown): string {
   return JSON.stringify([text, ...[...selects, ...buttons].map(({ id, label }) => [id, label])]);
+}
+
+/** What a person has chosen so far stands in the message alone: an edit would take it back. */
+function mayHoldChoices({ shows, isFromBefore }: SentMessage, { selects = [], isSealed }: Page): boolean {
+  return isFromBefore === true && shows === undefined && selects.length > 0 && !isSealed;
 }
 
 /** Whether a person could press a button that the page has no more. */
