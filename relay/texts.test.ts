@@ -2,13 +2,24 @@ import { describe, expect, it } from "vitest";
 import type { Step } from "../shared/agent/api.ts";
 import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
+import { channelStatus } from "./content/lists/channel.ts";
 import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
 import { inboxHead, inboxLine } from "./content/lists/inbox.ts";
 import { fitLines, joinBlocks } from "./content/lists/lines.ts";
 import { listLine, statusText, threadChoice } from "./content/lists/threads.ts";
 import { describeEnd, listNotices } from "./content/notices.ts";
 import { gapNotice } from "./content/pages.ts";
-import { clip, directoryChoice, errorSentence, killedText, openingText, threadName } from "./texts.ts";
+import {
+  branchText,
+  channelInputText,
+  clip,
+  directoryChoice,
+  errorSentence,
+  homeText,
+  killedText,
+  openingText,
+  threadName,
+} from "./texts.ts";
 
 /** What makes the longest of a text: long itself, or doubled by what makes it harmless. */
 const FILLERS = [
@@ -48,6 +59,7 @@ const threadOf = (text: string, status: ThreadStatus = "running"): Thread =>
     doing: null,
     activeAt: null,
     problem: null,
+    origin: null,
     offset: Number.MAX_SAFE_INTEGER,
   }) as Thread;
 
@@ -57,6 +69,7 @@ const agentOf = (text: string): Thread => ({
   number: 2_147_483_647,
   doing: text,
   problem: text,
+  origin: { threadId: "t".repeat(64), number: null, seq: 1 },
 });
 
 const stepOf = (text: string, seq: number): Step => ({
@@ -72,6 +85,17 @@ const stepOf = (text: string, seq: number): Step => ({
   model: text,
   tokens: Number.MAX_SAFE_INTEGER,
 });
+
+/** What is said of agents' threads, of those that began elsewhere, and in the channel. */
+const wordsOf = (text: string): string[] => {
+  const agent = { ...agentOf(text), number: null };
+  return [
+    branchText({ parent: agent, userId: "12345678901234567890", text, from: "<#12345678901234567890>" }),
+    homeText(agent, "12345678901234567890"),
+    channelInputText("12345678901234567890", text),
+    channelStatus("12345678901234567890", agent),
+  ];
+};
 
 /** The lists of agents, with the most that stands on them. */
 const listsOf = (text: string): string[] => {
@@ -114,6 +138,7 @@ describe("every text, with the longest of every field", () => {
         openingText("terminal", text, text, "12345678901234567890"),
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
         ...listsOf(text),
+        ...wordsOf(text),
         killedText(
           { killed: true, exitCode: 255, survivors: 99_999, summary: text } as KillReply,
           "terminal",
@@ -163,6 +188,7 @@ describe("every text, with the longest of every field", () => {
         statusText(thread, { branch: text, paused: undefined, now: 1e15 }),
         openingText("terminal", text, text, "12345678901234567890"),
         ...listsOf(text),
+        ...wordsOf(text),
         threadChoice(agentOf(text)).name,
         killedText({ killed: true, exitCode: null, survivors: 0, summary: text } as KillReply, "terminal"),
         errorSentence(new AppError("invalid_request", text)),

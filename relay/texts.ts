@@ -71,7 +71,7 @@ export function homeText({ type, dir, command, createdBy }: Thread, from: string
   const head = `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
   return command.trim() === ""
     ? `${head}.`
-    : `${head}:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
+    : `${head}:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS - MAX_STARTER), clip)}`;
 }
 
 /** In the Discord thread that it came from. */
