@@ -216,8 +216,7 @@ export class Inputs {
       // It has ended this moment, and is still served.
       if (code === "thread_ended" && thread.type === "agent" && (await this.#options.ended.ask(message)))
         return;
-      const hint =
-        code === "thread_ended" && thread.type === "terminal" ? " Use /done to end this thread." : "";
+      const hint = code === "thread_ended" ? " Use /done to end this thread." : "";
       const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
       const buttons = BUTTONS[code]?.(message.id) ?? [];
       await this.#reply(message, thread, { name: `no.${message.id}`, text, buttons });
