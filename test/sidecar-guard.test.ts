@@ -70,7 +70,17 @@ test("GET /openapi.json is the description of exactly the routes that there are"
   }
   const create = served.paths["/thread/create"].post;
   expect(Object.keys(create.requestBody.content["application/json"].schema.properties)).toContain("dir");
-  expect(Object.keys(create.responses)).toEqual(["201", "400", "401", "404", "409", "413", "429", "500", "503"]);
+  expect(Object.keys(create.responses)).toEqual([
+    "201",
+    "400",
+    "401",
+    "404",
+    "409",
+    "413",
+    "429",
+    "500",
+    "503",
+  ]);
 });
 
 test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
