@@ -170,8 +170,12 @@ function openDelivery<Reply>(
   });
 }
 
-/** What was written before is not a thread's that has gone on in the Discord thread of an ended one. */
-function beginningOf({ threadId, createdAt }: Thread): string {
+/**
+ * A thread that goes on in the Discord thread of the one that it knows: what was written before it was made was not
+ * written to it. Only there the VM's clock is compared with Discord's: where they differ, messages would be missed.
+ */
+function beginningOf({ threadId, origin, createdAt }: Thread): string {
+  if (origin?.threadId !== threadId) return threadId;
   const made = snowflakeNow(Date.parse(createdAt));
   return compareIds(made, threadId) > 0 ? made : threadId;
 }
