@@ -19,8 +19,9 @@ test("the top tells all commands, settings and exit codes; each command has exam
   const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<)/gm)].map(([, name = ""]) => name);
   const ofAll = "ls new send tail screen attach kill log resize status";
   const ofAgents =
-    "inbox asks approve deny answer steps interrupt pause resume compact mode model limit diff undo";
-  expect(names).toEqual([...ofAll.split(" "), ...ofAgents.split(" "), "help"]);
+    "inbox asks approve deny answer steps branch worktree interrupt pause resume compact mode model limit rules diff undo";
+  const ofScripts = "run wait events";
+  expect(names).toEqual([ofAll, ofAgents, ofScripts, "help"].flatMap((some) => some.split(" ")));
   for (const name of names.filter((each) => each !== "help")) {
     const help = await run(name, "--help");
     expect(help.code).toBe(0);

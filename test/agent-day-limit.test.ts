@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { STAND_IN_CONFIG, script, transcriptOf, wordsOf } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf, wordsOf } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
 
@@ -14,7 +14,7 @@ const by = "terminal";
 
 let sidecar: TestSidecar;
 beforeEach(async () => {
-  sidecar = await startSidecar({ ...STAND_IN_CONFIG, spendLimitUsdPerDay: CAP });
+  sidecar = await startSidecar({ ...BYPASS_CONFIG, spendLimitUsdPerDay: CAP });
 });
 afterEach(() => sidecar?.close());
 
@@ -48,7 +48,8 @@ test("all threads stop at the day's limit, a new one begins nothing, and one ans
   );
   const made = await Promise.all(THREADS.map(callsOf));
   const spent = CALL_USD * made.reduce((sum, count) => sum + count, 0);
-  expect(spent).toBeGreaterThanOrEqual(CAP);
+  // A call whose end nobody heard counts all the same, so they may stop a call early.
+  expect(spent).toBeGreaterThan(CAP - CALL_USD);
   // However many threads there are: one call may cost more than what was left, and then no other runs.
   expect(spent).toBeLessThan(CAP + CALL_USD);
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
 import { BOARD_FOLDER, LOCK_FOLDER, THREAD_TITLE } from "../shared/agent/markers.ts";
 import { type AgentThread, bash, openThreads, says } from "./support/agent-threads.ts";
-import { STAND_IN_CONFIG } from "./support/agents.ts";
+import { BYPASS_CONFIG } from "./support/agents.ts";
 import { makeFolder } from "./support/folders.ts";
 import { startSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
@@ -90,7 +90,7 @@ test("an agent is told what the others in its directory do: when it changed, and
 });
 
 test("the sidecar tells runners their threads' titles, whatever they hold", async () => {
-  const sidecar = await startSidecar(STAND_IN_CONFIG);
+  const sidecar = await startSidecar(BYPASS_CONFIG);
   try {
     mkdirSync(join(sidecar.reposDir, "both"));
     const create = (threadId: string, title: string, ...rounds: Round[]) =>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
 import { bash, openThreads, says } from "./support/agent-threads.ts";
-import { STAND_IN_CONFIG, script, wordsOf } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, wordsOf } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
 
@@ -74,7 +74,7 @@ test("without a told moment it can only be let go on; that is what resume does t
 });
 
 test("told to, it goes on by itself at that moment, though everything was ended and started meanwhile", async () => {
-  sidecar = await startSidecar(STAND_IN_CONFIG);
+  sidecar = await startSidecar(BYPASS_CONFIG);
   const { client, reposDir } = sidecar;
   const begin = async (threadId: string) => {
     mkdirSync(join(reposDir, threadId));

@@ -106,7 +106,8 @@ test("a folder that is removed in a turn: no process is left, and the thread say
   const ask = await until("an ask", async () => (await sidecar.client.listAsks("gone"))[0]);
   await sidecar.client.answerAsk("gone", ask.requestId, { optionId: "once", by: "discord:42" });
   await until("the call to run", () => processesOf(folder).some((process) => process.includes("sleep 1000")));
-  rmSync(folder, { recursive: true });
+  // Its runner writes into it meanwhile.
+  rmSync(folder, { recursive: true, maxRetries: 10 });
   await until("no process to be left", () => processesOf(folder).length === 0);
   expect(await sidecar.client.getThread("gone")).toMatchObject({
     status: "failed",

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ThreadEvent } from "../shared/agent/events.ts";
-import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -15,7 +15,7 @@ const inTree = (id: string, ...names: string[]) => join(sidecar.stateDir, "workt
 
 beforeAll(async () => {
   const worktreeSetup = 'test "$(cat a.txt)" = fail && { echo broken; exit 3; }; echo ready > set-up';
-  sidecar = await startSidecar({ ...STAND_IN_CONFIG, worktreeSetup });
+  sidecar = await startSidecar({ ...BYPASS_CONFIG, worktreeSetup });
 });
 afterAll(() => sidecar?.close());
 

@@ -29,6 +29,10 @@ const WITHOUT = [
   "/thread/:id/mode",
   "/thread/:id/model",
   "/thread/:id/undo",
+  "/thread/:id/rules",
+  "/thread/:id/withdraw",
+  "/thread/:id/worktree",
+  "/thread/:id/worktree/remove",
 ];
 
 let sidecar: TestSidecar;

@@ -1,3 +1,4 @@
+import { DiscordAPIError } from "discord.js";
 import { expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -36,4 +37,19 @@ test("a receipt that Discord refuses is not tried again", async () => {
   const log = createLog("relay", "silent");
   await nextReceipt({ threadId: "7", content: taken(ids), api, budget: createBudget(), log })?.run();
   expect(ids).toEqual([]);
+});
+
+test("a message that was written in the thread's channel gets its receipt there", async () => {
+  const reactions: string[] = [];
+  const gone = new DiscordAPIError({ code: 10_008, message: "Unknown Message" }, 10_008, 404, "PUT", "/", {});
+  const api = {
+    react: (channelId: string, messageId: string) =>
+      channelId === "7"
+        ? Promise.reject(gone)
+        : Promise.resolve(void reactions.push(`${channelId} ${messageId}`)),
+  } as unknown as DiscordApi;
+  const log = createLog("relay", "silent");
+  const options = { threadId: "7", parentId: "3", content: taken(["1"]), api, budget: createBudget(), log };
+  await nextReceipt(options)?.run();
+  expect(reactions).toEqual(["3 1"]);
 });
