@@ -30,7 +30,6 @@ const WITHOUT = [
   "/thread/:id/model",
   "/thread/:id/undo",
   "/thread/:id/rules",
-  "/thread/:id/withdraw",
   "/thread/:id/worktree",
   "/thread/:id/worktree/remove",
 ];
