@@ -203,22 +203,3 @@ test("however often it dies, each message is made once, in order, and known by i
     { numRuns: 500 },
   );
 });
-
-test("a message that is deleted while its id, or its edit, is under way is looked at again", async () => {
-  const remote = new Remote();
-  const ledger = remote.start();
-  await ledger.settle();
-  const sending = ledger.send("page.0", { content: "a" }, "a");
-  ledger.noteDeleted("1001"); // Discord's news come by another way than its answer
-  await sending;
-  expect(ledger.find("page.0")).toMatchObject({ id: "1001", shows: undefined, isGone: false });
-
-  await ledger.send("page.1", { content: "b" }, "b");
-  ledger.noteEdit("page.1", undefined);
-  ledger.noteDeleted("1002");
-  ledger.noteEdit("page.1", "c");
-  expect(ledger.find("page.1")?.shows).toBeUndefined();
-
-  await ledger.send("page.2", { content: "d" }, "d");
-  expect(ledger.find("page.2")?.shows).toBe("d");
-});

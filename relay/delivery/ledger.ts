@@ -26,9 +26,6 @@ export interface LedgerOptions {
   findNewest?: () => Promise<string | undefined>;
 }
 
-/** So many of the newest deletions are kept in mind, until what was under way for their messages has ended. */
-const KEPT_DELETIONS = 100;
-
 /** A message that was begun: until it has an id, and the id is noted, nothing else is sent or edited. */
 interface Flight {
   readonly key: string;
@@ -52,8 +49,6 @@ export class Ledger {
   #newest: string;
   /** Rows that the sidecar is to forget with the next write. */
   readonly #stale = new Set<string>();
-  /** Messages of the channel, of whomever, that Discord said are deleted. */
-  readonly #deleted = new Set<string>();
   /** Whether it has been seen what the messages of an earlier process show. */
   #hasLooked = false;
 
@@ -77,8 +72,11 @@ export class Ledger {
     return this.#messages.get(key);
   }
 
-  #findKey(messageId: string): string | undefined {
-    return [...this.#messages].find(([, { id }]) => id === messageId)?.[0];
+  /** What it shows is not known any more. @returns whether it is one of ours */
+  noteDeleted(messageId: string): boolean {
+    const key = [...this.#messages].find(([, { id }]) => id === messageId)?.[0];
+    if (key !== undefined) this.noteEdit(key, undefined);
+    return key !== undefined;
   }
 
   /** Finds out what became of a message in flight. Before anything else is done; mostly there is nothing to do. */
@@ -126,18 +124,7 @@ export class Ledger {
   /** @param shows undefined while it is not known. */
   noteEdit(key: string, shows: string | undefined): void {
     const message = this.#messages.get(key);
-    if (message) this.#messages.set(key, { ...message, shows: this.#unlessDeleted(message.id, shows) });
-  }
-
-  /**
-   * Discord says that a message is deleted: what it shows is not known any more, also if it is one whose id, or whose
-   * edit, is still under way.
-   */
-  noteDeleted(messageId: string): void {
-    this.#deleted.add(messageId);
-    if (this.#deleted.size > KEPT_DELETIONS) this.#deleted.delete([...this.#deleted][0] ?? "");
-    const key = this.#findKey(messageId);
-    if (key !== undefined) this.noteEdit(key, undefined);
+    if (message) this.#messages.set(key, { ...message, shows, isFromBefore: false });
   }
 
   /**
@@ -169,10 +156,6 @@ export class Ledger {
     if (this.#messages.delete(key)) this.#stale.add(key);
   }
 
-  #unlessDeleted(id: string, shows: string | undefined): string | undefined {
-    return this.#deleted.has(id) ? undefined : shows;
-  }
-
   /** Forgets what is not needed, but for the newest row: what is not known is newer than that. */
   prune(isNeeded: (key: string) => boolean): void {
     const newest = [...this.#messages].reduce(
@@ -186,7 +169,7 @@ export class Ledger {
 
   async #note(key: string, id: string, shows: string | undefined): Promise<void> {
     await this.#put(key, { messageId: id });
-    this.#messages.set(key, { id, shows: this.#unlessDeleted(id, shows), isGone: false });
+    this.#messages.set(key, { id, shows, isGone: false });
     this.#noteNewest(id);
     this.#flight = undefined;
   }

@@ -161,8 +161,7 @@ export class ThreadDelivery<Reply> {
 
   /** A message was deleted: it is looked at again. If it was the newest page, it gets a successor. */
   noteDeleted(messageId: string): void {
-    this.#ledger.noteDeleted(messageId);
-    this.#pump.wake(true);
+    if (this.#ledger.noteDeleted(messageId)) this.#pump.wake(true);
   }
 
   /** A person wrote: what comes from now on stands below their message. */
