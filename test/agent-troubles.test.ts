@@ -1,5 +1,5 @@
 /** What may happen to an agent thread beside kills: damaged and removed files, a held database, tmux away, wrong wishes. */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -106,8 +106,9 @@ test("a folder that is removed in a turn: no process is left, and the thread say
   const ask = await until("an ask", async () => (await sidecar.client.listAsks("gone"))[0]);
   await sidecar.client.answerAsk("gone", ask.requestId, { optionId: "once", by: "discord:42" });
   await until("the call to run", () => processesOf(folder).some((process) => process.includes("sleep 1000")));
-  // Its runner writes into it meanwhile.
-  rmSync(folder, { recursive: true, maxRetries: 10 });
+  // Gone at once: its runner writes into it meanwhile.
+  renameSync(folder, `${folder}.gone`);
+  rmSync(`${folder}.gone`, { recursive: true, maxRetries: 10 });
   await until("no process to be left", () => processesOf(folder).length === 0);
   expect(await sidecar.client.getThread("gone")).toMatchObject({
     status: "failed",
