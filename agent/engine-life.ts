@@ -78,6 +78,7 @@ export class EngineLife {
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
     while (await this.read()) this.#thread.writeNotes(this.#seat);
     if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
+    if (!this.#seat.hasReadAll) this.#seat.ping(Date.now());
   }
 
   /** @returns whether there was anything to read */

@@ -76,6 +76,10 @@ export interface EngineState {
   isBusy: boolean;
   /** It takes one message a turn, and none in mid-turn. */
   takesOneAtATime?: boolean;
+  /** A delivery that it has had before does nothing. */
+  dropsRepeats?: true;
+  /** The newest `EngineControl` of op `ping` that it has replied to. */
+  pong?: string;
   /** It does not take rules back while it runs: with the next start it has none of them. */
   keepsRules?: true;
   /** The request whose answer waited for the cost so far, which has come: `EngineControl` of op `cost`. */
@@ -122,6 +126,8 @@ export type EngineControl =
   | { op: "rules"; seq: number; ask: readonly string[] }
   /** Asks what the conversation has cost by now; `id` is the request that waits for it. */
   | { op: "cost"; id: string }
+  /** Its reply, whatever that says, tells that all lines before it were read. */
+  | { op: "ping"; id: string }
   | { op: "end" };
 
 export interface TranslateContext {

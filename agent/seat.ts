@@ -1,4 +1,5 @@
 /** The engine at work: its process, what its output came to, and what it was sent. */
+import { randomUUID } from "node:crypto";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import type { EndReason, Running } from "./core/decide.ts";
@@ -10,7 +11,6 @@ const MAX_HOLD_MS = 5_000;
 export class Seat implements Running {
   readonly launch: Launch;
   readonly process: EngineProcess;
-  readonly isNew: boolean;
   readonly sent = new Map<string, number>();
   readonly sinceMs: number;
   readonly #engine: Engine;
@@ -20,17 +20,21 @@ export class Seat implements Running {
   readonly held = new Set<string>();
   readonly refused = new Map<string, string>();
   readonly #saved: ReturnType<Engine["savedCalls"]>;
+  readonly #pingId = randomUUID();
   readonly #seenMs = new Map<string, number>();
 
   constructor(engine: Engine, launch: Launch, process: EngineProcess, env: Env, nowMs: number) {
     this.#engine = engine;
     this.launch = launch;
     this.process = process;
-    this.isNew = process.isOurs;
     this.#state = engine.begin(launch);
     this.#saved = engine.savedCalls(launch.sessionId, env);
     this.sinceMs = nowMs;
     this.idleSinceMs = nowMs;
+  }
+
+  get hasReadAll(): boolean {
+    return this.process.isOurs || this.#state.dropsRepeats === true || this.#state.pong === this.#pingId;
   }
 
   get outputBytes(): number {
@@ -60,6 +64,11 @@ export class Seat implements Running {
   send(key: string, line: string, nowMs: number): void {
     this.process.send(line);
     this.sent.set(key, nowMs);
+  }
+
+  /** Asks an engine of an earlier runner whether it has read what that one has sent. */
+  ping(nowMs: number): void {
+    this.send("ping", this.#engine.control({ op: "ping", id: this.#pingId }), nowMs);
   }
 
   /** Looks which calls have been saved meanwhile. One that is not saved in some seconds may begin all the same. */

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
+import { engineOutputPath, threadPath } from "../shared/agent/paths.ts";
 import { seededRandom } from "../shared/random.ts";
 import { findFaults, runChaos } from "./support/agent-chaos.ts";
 import { type AgentThread, bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
@@ -103,6 +104,63 @@ test.each(["the engine lives", "the engine dies too"])(
     expect(thread.saved().split('"text":"Hello."').length - 1).toBe(1);
   },
 );
+
+/** The engine behind a program that gives it its first line at once, the second once told, more after its turn. */
+function gatedProgram(thread: AgentThread): void {
+  const script = join(thread.folder, "..", "gate.mjs");
+  const [go, output] = [join(thread.folder, "..", "go"), engineOutputPath(thread.folder, 1)];
+  const text = `
+    import { spawn } from "node:child_process";
+    import { existsSync, readFileSync } from "node:fs";
+    import { createInterface } from "node:readline";
+    import { setTimeout as sleep } from "node:timers/promises";
+    const args = [...${JSON.stringify(DEMO.args)}, ...process.argv.slice(2)];
+    const isVersion = args.includes("--version");
+    const stdio = [isVersion ? "ignore" : "pipe", "inherit", "inherit"];
+    const engine = spawn(${JSON.stringify(DEMO.program)}, args, { stdio });
+    engine.on("exit", (code) => process.exit(code ?? 1));
+    const mayPass = [
+      () => true,
+      () => existsSync(${JSON.stringify(go)}),
+      () => readFileSync(${JSON.stringify(output)}, "utf8").includes('"type":"result"'),
+    ];
+    let count = 0;
+    if (!isVersion) {
+      for await (const line of createInterface({ input: process.stdin })) {
+        const isFree = mayPass[Math.min(count++, 2)];
+        while (!isFree()) await sleep(10);
+        engine.stdin.write(line + "\\n");
+      }
+    }
+  `;
+  writeFileSync(script, text);
+  const path = threadPath(thread.folder, "config");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  writeFileSync(path, JSON.stringify({ ...config, launch: { program: process.execPath, args: [script] } }));
+}
+
+test("a message that an engine has not read yet, though it is open, is not sent again", async () => {
+  const thread = open();
+  gatedProgram(thread);
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  const { deliveryId } = await thread.event("delivery");
+  await until("the engine to be open", () => engineSaid(thread).includes("control_response"));
+  await killRunner(thread);
+  thread.start();
+  await thread.event("engine_start"); // the next runner knows that it is open
+  thread.write("later", { when: "next_turn" });
+  await thread.event("user_message", 2);
+  writeFileSync(join(thread.folder, "..", "go"), "");
+  await until("both turns to end", () => thread.of("turn_end").length === 2);
+  await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
+  const echoes = engineSaid(thread)
+    .split("\n")
+    .filter((line) => line.includes('"isReplay":true') && line.includes(deliveryId));
+  expect(echoes).toHaveLength(1);
+});
+
+const engineSaid = (thread: AgentThread) => readFileSync(engineOutputPath(thread.folder, 1), "utf8");
 
 test.each(["the engine lives", "the engine dies too"])(
   "between a delivery's note and its way to the engine; %s",

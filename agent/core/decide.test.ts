@@ -23,7 +23,7 @@ function running(fields: Partial<Running> = {}): Running {
   return {
     launch,
     state,
-    isNew: true,
+    hasReadAll: true,
     sinceMs: START,
     idleSinceMs: START,
     outputBytes: 0,
@@ -95,7 +95,7 @@ test("a message is sent before the engine has opened, unless something is to com
   for (const [given, engine] of [
     [waiting, { launch: { ...launch, takesUp: true } }],
     [waiting, { launch: { ...launch, reseeded: true } }],
-    [noted, { isNew: false }], // what an earlier runner has sent lies before it
+    [noted, { hasReadAll: false }], // what an earlier runner has sent lies before it
     [mode, {}],
   ] as const) {
     expect(decide(given, closed(engine), config, START)).toEqual([]);

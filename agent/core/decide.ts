@@ -20,8 +20,8 @@ import { providerAsk } from "./provider-ask.ts";
 export interface Running {
   launch: Launch;
   state: EngineState;
-  /** This runner has started it, so nobody else has sent it anything. */
-  isNew: boolean;
+  /** It has read all that earlier runners sent, or they sent nothing: what it does not hold by now, it never got. */
+  hasReadAll: boolean;
   /** Since this runner has it. */
   sinceMs: number;
   /** Since nothing is to be done. */
@@ -119,9 +119,9 @@ export function decide(
  * Whether a message may be sent before the engine is open: it reads its lines in order, and is spared a wait. Not if
  * anything is to come before the message: a turn that it takes up, what a new conversation is told, a control.
  */
-function mayRunAhead(fold: ThreadFold, { isNew, launch }: Running): boolean {
+function mayRunAhead(fold: ThreadFold, { hasReadAll, launch }: Running): boolean {
   const isPending = Object.values(fold.pending).some((control) => control !== null);
-  return isNew && !launch.takesUp && !launch.reseeded && !isPending;
+  return hasReadAll && !launch.takesUp && !launch.reseeded && !isPending;
 }
 
 function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued }: Common): Action[] {
@@ -275,14 +275,20 @@ function tellRules(fold: ThreadFold, { sent, launch }: Running): Action[] {
   return sent.has(key) ? [] : [{ do: "control", key, control: { op: "rules", ...told } }];
 }
 
-function controls(fold: ThreadFold, { sent, state }: Running, nowMs: number, isQueued: boolean): Action[] {
+function controls(
+  fold: ThreadFold,
+  { sent, state, hasReadAll }: Running,
+  nowMs: number,
+  isQueued: boolean,
+): Action[] {
   const { interrupt, mode, model, endTask, compact } = fold.pending;
   const wanted: EngineControl[] = [];
   if (interrupt) wanted.push({ op: "interrupt", seq: interrupt.seq });
   if (mode?.value) wanted.push({ op: "mode", seq: mode.seq, value: mode.value });
   if (model?.value) wanted.push({ op: "model", seq: model.seq, value: model.value });
   if (endTask?.value) wanted.push({ op: "end_task", seq: endTask.seq, value: endTask.value });
-  const isFree = !isQueued && !state.isBusy && fold.turn === null && fold.deliveries.length === 0;
+  const isFree =
+    hasReadAll && !isQueued && !state.isBusy && fold.turn === null && fold.deliveries.length === 0;
   if (compact && isFree) wanted.push({ op: "compact", seq: compact.seq, value: compact.value });
   return wanted.flatMap((control): Action[] => {
     const key = `control ${"seq" in control ? control.seq : control.op}`;
@@ -293,7 +299,7 @@ function controls(fold: ThreadFold, { sent, state }: Running, nowMs: number, isQ
 }
 
 /** At most one delivery is on its way: the next is noted when the last one was taken. */
-function deliveries(fold: ThreadFold, { sent, state }: Running): Action[] {
+function deliveries(fold: ThreadFold, { sent, state, hasReadAll }: Running): Action[] {
   const { compact } = fold.pending;
   const isCompacting = compact !== null && sent.has(`control ${compact.seq}`);
   if (isCompacting && state.isBusy) return [];
@@ -302,7 +308,7 @@ function deliveries(fold: ThreadFold, { sent, state }: Running): Action[] {
     const { deliveryId, messages } = noted;
     const key = `delivery ${deliveryId}`;
     const hasIt = sent.has(key) || state.received.includes(deliveryId);
-    return hasIt ? [] : [{ do: "deliver", key, deliveryId, messages }];
+    return hasIt || !hasReadAll ? [] : [{ do: "deliver", key, deliveryId, messages }];
   }
   if (state.takesOneAtATime && (state.isBusy || fold.deliveries.length > 0)) return [];
   const messages = state.takesOneAtATime ? nextBatch(fold).slice(0, 1) : nextBatch(fold);

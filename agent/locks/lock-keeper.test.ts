@@ -26,7 +26,7 @@ class Thread {
       isBusy: true,
       live: {},
     },
-    isNew: true,
+    hasReadAll: true,
     sinceMs: START,
     idleSinceMs: START,
     outputBytes: 0,

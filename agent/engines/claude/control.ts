@@ -8,6 +8,8 @@ import { type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 export const OPEN_ID = "init";
 /** Before the id of the request that waits for the reply. */
 export const COST_ID = "cost-";
+/** Before the id of the runner's ping. */
+export const PING_ID = "ping-";
 
 /** Without an answer in time a hook fails closed: the longest that it is to wait. */
 const HOOK_TIMEOUT_SECONDS = 86_400;
@@ -105,6 +107,8 @@ export function engineControlLine(control: EngineControl): string {
       });
     case "cost":
       return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
+    case "ping":
+      return controlLine(`${PING_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
       return deliveryLine(
         compactId(control.seq),

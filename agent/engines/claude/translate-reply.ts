@@ -2,7 +2,7 @@
 import * as z from "zod";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
-import { COST_ID, OPEN_ID } from "./control.ts";
+import { COST_ID, OPEN_ID, PING_ID } from "./control.ts";
 import type { ClaudeReply } from "./lines.ts";
 import { type ClaudeState, costSince, startEngine } from "./state.ts";
 import type { Translated } from "./translate-turn.ts";
@@ -24,6 +24,9 @@ export function replyLine(
   if (requestId === OPEN_ID) {
     if (isFailed || state.isOpen) return { state, events: [] };
     return opened(state, openReply.parse(response.response ?? {}), context);
+  }
+  if (requestId.startsWith(PING_ID)) {
+    return { state: { ...state, pong: requestId.slice(PING_ID.length) }, events: [] };
   }
   if (requestId.startsWith(COST_ID)) return costTold(state, requestId, response.response);
   const [op = ""] = requestId.split("-");
