@@ -43,6 +43,14 @@ test("so many have a place, the others wait in order, and leave the queue or tak
   expect(readdirSync(join(root, "places"))).toEqual([expect.stringMatching(/^last\./)]);
 });
 
+test("of two that wait, one is first for both, whatever time each gives for itself later", () => {
+  for (const id of ["a", "b"]) expect(take(id)).toBeUndefined();
+  expect(take("two", { sinceMs: 2_016 })).toBe(0);
+  expect(take("three", { sinceMs: 2_000 })).toBe(0);
+  places.release("a");
+  expect([take("two", { sinceMs: 2_018 }), take("three", { sinceMs: 2_025 })]).toEqual([1, undefined]);
+});
+
 test("the dead have no place and stand in nobody's way; an engine without a runner lives", () => {
   const fifo = join(root, "stdin.1");
   makeFifo(fifo);

@@ -55,7 +55,10 @@ export class PlaceFolder {
     const own = entries.filter((entry) => entry.id === id);
     if (own.some(({ isHeld }) => isHeld)) return undefined;
     const held = this.#living(entries.filter(({ isHeld }) => isHeld));
-    const { waiting, mine } = this.#queue(claimant, id, entries, held);
+    // What the others see of it decides for itself too: else each of two could take the other for the first.
+    const queued = own.find(({ isBack }) => isBack === claimant.isBack);
+    const self = queued ?? { ...claimant, id, person: hash(claimant.person, 12) };
+    const { waiting, mine } = this.#queue(self, entries, held);
     if (mine < this.#max - held.length) {
       const name = this.#write("held", claimant, id, holders);
       const others = this.#living(this.#read().filter((entry) => entry.isHeld && entry.name !== name));
@@ -66,8 +69,10 @@ export class PlaceFolder {
       }
       this.#remove([{ name }]);
     }
-    const isQueued = own.some(({ isBack }) => isBack === claimant.isBack);
-    if (!isQueued) this.#write("wait", claimant, id, holders);
+    if (!queued) {
+      this.#write("wait", claimant, id, holders);
+      this.#remove(own);
+    }
     return Math.min(mine, waiting);
   }
 
@@ -91,10 +96,9 @@ export class PlaceFolder {
   }
 
   /** Where the thread stands among those that wait. The dead before it, as far as they matter, are removed. */
-  #queue(claimant: Claimant, id: string, entries: readonly Entry[], held: readonly Entry[]) {
+  #queue(self: Waiter, entries: readonly Entry[], held: readonly Entry[]) {
     const busy = held.map(({ person }) => person);
-    const self: Waiter = { ...claimant, id, person: hash(claimant.person, 12) };
-    let waiting = entries.filter((entry) => !entry.isHeld && entry.id !== id && !isIn(held, entry));
+    let waiting = entries.filter((entry) => !entry.isHeld && entry.id !== self.id && !isIn(held, entry));
     const served = new Map(this.#served().map(({ person, ms }) => [person, ms]));
     for (;;) {
       const order = orderOf([...waiting, self], busy, served);
