@@ -1,8 +1,9 @@
 /** Threads that agents spawn: once each, with their parents' rights or fewer, over restarts. With the stand-in. */
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
+import { callTool } from "./support/mcp.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 
@@ -12,28 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar?.close());
 
-/** Calls a tool as the thread's engine would. */
-async function call(threadId: string, name: string, input: object, callId = "call"): Promise<string> {
-  const file = join(sidecar.stateDir, "threads", threadId, "mcp.json");
-  const { headers } = JSON.parse(readFileSync(file, "utf8")).mcpServers.threadmux;
-  const response = await fetch(`${sidecar.url}/mcp`, {
-    method: "POST",
-    headers: {
-      ...headers,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2025-06-18",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name, arguments: input, _meta: { "claudecode/toolUseId": callId } },
-    }),
-  });
-  const reply = (await response.json()) as { result: { content: { text: string }[] } };
-  return reply.result.content[0]?.text ?? "";
-}
+const call = (threadId: string, name: string, input: object, callId = "call") =>
+  callTool(sidecar, { threadId, name, input, callId });
 
 const childrenOf = async (parentId: string) =>
   (await sidecar.client.listThreads({ status: "all" })).filter((thread) => thread.parentId === parentId);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { AgentTalk } from "./support/discord-agents.ts";
+import { callTool } from "./support/mcp.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
@@ -24,27 +25,8 @@ const sends = (path: string, caption?: string) => ({
 });
 const configOf = (threadId: string) => join(all.sidecar.stateDir, "threads", threadId, "mcp.json");
 
-/** Calls a tool as an engine of that thread would. */
-async function call(threadId: string, input: object, callId: string): Promise<string> {
-  const { url, headers } = JSON.parse(readFileSync(configOf(threadId), "utf8")).mcpServers.threadmux;
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      ...headers,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2025-06-18",
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name: "send_file", arguments: input, _meta: { "claudecode/toolUseId": callId } },
-    }),
-  });
-  const reply = (await response.json()) as { result: { content: { text: string }[] } };
-  return reply.result.content[0]?.text ?? "";
-}
+const call = (threadId: string, input: object, callId: string) =>
+  callTool(all.sidecar, { threadId, name: "send_file", input, callId });
 
 const filesIn = (threadId: string) =>
   all.discord.driver.messages(threadId).filter(({ attachments }) => attachments.length > 0);
