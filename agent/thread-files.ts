@@ -6,6 +6,7 @@ import type { ThreadConfig } from "../shared/agent/config.ts";
 import { type EventBody, parseEvent, type ThreadEvent } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { threadPath } from "../shared/agent/paths.ts";
+import { askedBy } from "./core/held-ask.ts";
 import { answeredBy, inboxEvent } from "./core/inbox-events.ts";
 import type { Launch } from "./engine.ts";
 import { LineFile } from "./folder/line-file.ts";
@@ -57,7 +58,7 @@ export class ThreadFiles {
     for (const { byte, text } of lines) {
       const isSingle = this.#config.agent.mode === "single";
       const event = inboxEvent(text, this.fold, isSingle, (line) => this.#whole(line));
-      this.append({ from: "inbox", byte }, [...answeredBy(event, this.fold), event]);
+      this.append({ from: "inbox", byte }, [...answeredBy(event, this.fold), event, ...askedBy(event)]);
     }
     return lines.length > 0;
   }

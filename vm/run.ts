@@ -59,6 +59,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const operations = createOperations(common, (seconds) => metrics.outputSeconds.observe(seconds));
     const care = createCare(common, canPunchLogs, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
+    await operations.messages.recover();
     const url = await openDoor({ setting, storage, machine, operations, metrics });
     const { stateDir, reposDir, token } = storage;
     log.info({ url, tmux: machine.tmux.version, reposDir, stateDir }, "sidecar is ready");

@@ -1,5 +1,6 @@
 /** What is written when the engine has ended, however it did: nothing of its work stays open. Pure. */
 import type { EventBody, EventOf } from "../../shared/agent/events.ts";
+import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { EngineState } from "../engine.ts";
 
@@ -46,7 +47,8 @@ export function closingEvents(
           ...(chat?.usage && chat.stepId === stepId && { usage: chat.usage }),
         }),
       ),
-    ...(isStopped ? fold.asks.map((ask) => cancelAsk(ask, isKill ? "killed" : "withdrawn")) : []),
+    ...(isKill ? fold.asks.map((ask) => cancelAsk(ask, "killed")) : []),
+    ...(isStopped && !isKill ? asksOfWork(fold).map((ask) => cancelAsk(ask, "withdrawn")) : []),
   ];
   if (fold.turn) {
     events.push({

@@ -1,6 +1,7 @@
 /** What the runner does next, given what is true now. Pure: the runner acts, reads, and asks again. */
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
+import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type {
   PendingControl,
   RecordedAnswer,
@@ -170,7 +171,7 @@ function findEnd(
     return { reason: "parked", how };
   }
   const { idleSeconds, askParkMinutes } = config.timeouts;
-  const [oldest] = fold.asks;
+  const [oldest] = asksOfWork(fold);
   const isParkable = oldest && fold.backgroundTasks.length === 0;
   if (isParkable && nowMs - Date.parse(oldest.askedAt) > askParkMinutes * 60_000) {
     return { reason: "parked", how: "crash" };
@@ -190,7 +191,7 @@ export function isIdle(fold: ThreadFold, running: Pick<Running, "state">): boole
     fold.turn === null &&
     fold.messages.length === 0 &&
     fold.deliveries.length === 0 &&
-    fold.asks.length === 0 &&
+    asksOfWork(fold).length === 0 &&
     fold.backgroundTasks.length === 0 &&
     fold.pending.compact === null &&
     fold.cutOffs.at === null
@@ -327,7 +328,9 @@ function timeouts(fold: ThreadFold, { timeouts }: ThreadConfig, nowMs: number): 
 function leftovers(fold: ThreadFold, { state, launch, sinceMs }: Running, nowMs: number): EventBody[] {
   if (fold.turn !== null || state.isBusy) return [];
   if (fold.cutOffs.at === null && fold.deliveries.length === 0) {
-    return fold.asks.filter(({ limit }) => !limit).map((ask) => cancelAsk(ask, "turn_ended"));
+    return asksOfWork(fold)
+      .filter(({ limit }) => !limit)
+      .map((ask) => cancelAsk(ask, "turn_ended"));
   }
   const isTaken = fold.deliveries.every(({ status }) => status === "started");
   if (!launch.resumed || !isTaken || nowMs - sinceMs < SETTLE_MS) return [];

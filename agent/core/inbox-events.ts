@@ -82,12 +82,14 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
 }
 
 function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boolean): EventBody {
-  const isKnown = fold.messages.some(({ messageId }) => messageId === line.messageId);
+  const isKnown = [...fold.messages, ...(fold.held ?? [])].some(
+    ({ messageId }) => messageId === line.messageId,
+  );
   if (isKnown) return warning("A message came twice; it counts once", line.messageId);
   if (isSingle && fold.deliveryIds.length + fold.messages.length > 0) {
     return warning("This thread takes no second message", line.messageId);
   }
-  const { messageId, source, content, when, replyTo, plain } = line;
+  const { messageId, source, content, when, replyTo, plain, hops, fromNumber, held } = line;
   return {
     type: "user_message",
     messageId,
@@ -96,6 +98,9 @@ function messageEvent(line: LineOf<"message">, fold: ThreadFold, isSingle: boole
     ...(when && { when }),
     ...(replyTo !== undefined && { replyTo }),
     ...(plain && { plain }),
+    ...(hops !== undefined && { hops }),
+    ...(fromNumber !== undefined && { fromNumber }),
+    ...(held && { held }),
   };
 }
 

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import * as z from "zod";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { doingOf } from "../../shared/agent/fold.ts";
+import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { OpenTurn, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { BOARD_FOLDER, THREAD_TITLE } from "../../shared/agent/markers.ts";
 import type { Env } from "../engine.ts";
@@ -85,7 +86,7 @@ export class Board {
 
   #noteOf(fold: ThreadFold, { callsBefore = 0 }: OpenTurn, holds: readonly string[], nowMs: number): Note {
     const step = fold.totals.toolCalls - callsBefore;
-    const doing = fold.asks.length > 0 ? "waiting for a person" : (doingOf(fold, nowMs) ?? "thinking");
+    const doing = asksOfWork(fold).length > 0 ? "waiting for a person" : (doingOf(fold, nowMs) ?? "thinking");
     return { ...this.#self, step, doing, holds: holds.slice(0, 100) };
   }
 

@@ -50,6 +50,8 @@ export function markdownOf(event: ThreadEvent): string {
         : "";
     case "control":
       return `\n*${event.by}: ${event.op}${event.value ? ` ${event.value}` : ""}${withdrawn(event)}*\n`;
+    case "message_sent":
+      return `\n## To thread:${event.threadId}\n\n${event.text}\n`;
     case "file_sent":
       return `\n*File: attachments/${event.name}*\n`;
     case "failure":

@@ -183,6 +183,13 @@ function toldText(event: ThreadEvent): string[] {
       return [
         `+ file ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),
       ];
+    case "message_sent":
+      return [
+        "",
+        `‹ to ${cleanLine(event.number === undefined ? event.threadId : `#${event.number}`)}:`,
+        ...toLines(event.text).map((line) => `‹ ${line}`),
+        "",
+      ];
     case "notice": {
       const more = event.description === undefined ? "" : `: ${cleanLine(event.description)}`;
       return [`! ${cleanLine(event.title)}${more}`];

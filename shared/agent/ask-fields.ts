@@ -31,6 +31,8 @@ export const permissionRequestFields = () => ({
   trust: z.literal(true).optional(),
   /** The runner asks: this limit is reached, may the thread go on with as much again? Or when, at the provider's. */
   limit: askedLimitSchema.optional(),
+  /** The runner asks: may this message of another agent come in? The thread's own work does not wait for it. */
+  heldMessageId: str.optional(),
 });
 
 export const permissionResponseFields = () => ({

@@ -17,6 +17,7 @@ import {
 } from "./ask-fields.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
 import { limitChangesSchema, usageLimitSchema } from "./limit-schema.ts";
+import { fromThreadFields, messageSentFields } from "./message-fields.ts";
 import {
   blockSchema,
   costSchema,
@@ -122,7 +123,10 @@ const schemas = {
     when: z.enum(["now", "next_turn"]).optional(),
     /** The text expands nothing: no commands, no @paths. */
     plain: z.boolean().optional(),
+    ...fromThreadFields(),
   })),
+  /** The agent wrote to another thread. */
+  message_sent: event("message_sent", messageSentFields),
   /** A stored message was changed. `applied` is false if a delivery already held it: the agent has the old words. */
   message_edit: event("message_edit", () => ({
     messageId: str,

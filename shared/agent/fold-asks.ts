@@ -1,5 +1,6 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { LET_IN_OPTION, settleHeld } from "./fold-held.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
 import { answerLimit } from "./limits.ts";
 import { grantRule } from "./rules.ts";
@@ -15,6 +16,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         options: event.options,
         ...(event.trust && { trust: event.trust }),
         ...(event.limit && { limit: event.limit }),
+        ...(event.heldMessageId !== undefined && { heldMessageId: event.heldMessageId }),
       });
     case "elicitation_request":
       return open(fold, event, {
@@ -56,7 +58,7 @@ export function isParked(fold: ThreadFold, ask: OpenAsk): boolean {
 function open(
   fold: ThreadFold,
   event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
-  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust" | "limit">,
+  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust" | "limit" | "heldMessageId">,
 ): ThreadFold {
   const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
   const ask: OpenAsk = {
@@ -86,6 +88,10 @@ function close(
   const asks = fold.asks.filter((other) => other !== ask);
   const option = answer?.kind === "permission" && ask.options.find((o) => o.optionId === answer.optionId);
   const rule = option && option.kind === "allow_always" ? option.rule : undefined;
+  if (ask.heldMessageId !== undefined) {
+    const isLetIn = answer?.kind === "permission" && answer.optionId === LET_IN_OPTION;
+    return settleHeld({ ...fold, asks }, ask.heldMessageId, isLetIn);
+  }
   if (!answer) return { ...fold, asks };
   if (ask.limit)
     return answerLimit(

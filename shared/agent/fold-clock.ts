@@ -1,5 +1,6 @@
 /** The part of the fold that knows how long turns have run. */
 import type { ThreadEvent } from "./events.ts";
+import { asksOfWork } from "./fold-held.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { isQueued } from "./waits.ts";
 
@@ -15,6 +16,6 @@ export function foldClock(
   const { since } = before.clock;
   const isSign = id.startsWith("e");
   const ranMs = since !== null && isSign ? Math.max(0, Date.parse(ts) - Date.parse(since)) : 0;
-  const isRunning = after.turn !== null && after.asks.length === 0 && !isQueued(after);
+  const isRunning = after.turn !== null && asksOfWork(after).length === 0 && !isQueued(after);
   return { ms: before.clock.ms + ranMs, since: isRunning ? (isSign ? ts : (since ?? ts)) : null };
 }

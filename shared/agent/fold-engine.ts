@@ -1,5 +1,6 @@
 /** The part of the fold that knows the engine's process, controls and what ends a thread. */
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { asksOfWork } from "./fold-held.ts";
 import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
@@ -77,7 +78,7 @@ function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
   const next = { ...fold, engine, backgroundTasks: [], endedGeneration: event.generation };
   if (event.reason !== "crashed") return next;
   // What waits for a person was not cut off: the answer takes it up, and no limit counts.
-  const count = fold.asks.length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;
+  const count = asksOfWork(fold).length > 0 ? fold.cutOffs.count : fold.cutOffs.count + 1;
   const { at } = fold.cutOffs;
   const lastWords = event.error?.slice(-MAX_LAST_WORDS);
   return { ...next, cutOffs: { count, at, ...(lastWords && { lastWords }) } };

@@ -1,29 +1,12 @@
 /** The part of the fold that knows messages and deliveries. */
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { holdMessage, hopsAfter } from "./fold-held.ts";
 import type { OpenDelivery, ThreadFold, WaitingMessage } from "./fold-types.ts";
 
 export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "user_message":
-      // A person who writes wants it to go on: what failed is tried again.
-      return {
-        ...fold,
-        failure: null,
-        stoppedAt: null,
-        cutOffs: { count: 0, at: fold.cutOffs.at && event.ts },
-        messages: [
-          ...fold.messages,
-          {
-            seq: event.seq,
-            messageId: event.messageId,
-            source: event.source,
-            content: event.content,
-            ...(event.blobs && { blobs: event.blobs }),
-            when: event.when ?? "now",
-            plain: event.plain ?? false,
-          },
-        ],
-      };
+      return foldUserMessage(fold, event);
     case "message_edit":
       if (!event.applied) return fold;
       return {
@@ -44,6 +27,25 @@ export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     default:
       return fold;
   }
+}
+
+function foldUserMessage(fold: ThreadFold, event: EventOf<"user_message">): ThreadFold {
+  const message: WaitingMessage = {
+    seq: event.seq,
+    messageId: event.messageId,
+    source: event.source,
+    content: event.content,
+    ...(event.blobs && { blobs: event.blobs }),
+    when: event.when ?? "now",
+    plain: event.plain ?? false,
+  };
+  if (event.held) return holdMessage(fold, message);
+  const taken = { ...fold, hops: hopsAfter(fold, event), messages: [...fold.messages, message] };
+  // What failed, or was stopped, another agent does not set going again.
+  if (event.source.startsWith("thread:")) return taken;
+  // A person who writes wants it to go on: what failed is tried again.
+  const cutOffs = { count: 0, at: fold.cutOffs.at && event.ts };
+  return { ...taken, failure: null, stoppedAt: null, cutOffs };
 }
 
 function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly string[]): ThreadFold {

@@ -34,6 +34,10 @@ export interface ThreadFold {
   endedGeneration: number;
   /** Received, and in no delivery yet. */
   messages: WaitingMessage[];
+  /** Of other agents: a person is asked about each. */
+  held?: WaitingMessage[] | undefined;
+  /** So many messages of agents, one upon the other, have led to this, without a person's. */
+  hops?: number;
   /** Noted, and not completed. */
   deliveries: OpenDelivery[];
   /** The last hundred, completed ones too: echoes name them. */
@@ -170,6 +174,8 @@ export interface OpenAsk {
   trust?: true;
   /** The question of a thread that has reached a limit: no engine works before its answer. */
   limit?: NonNullable<EventOf<"permission_request">["limit"]> | undefined;
+  /** The question about another agent's message. */
+  heldMessageId?: string | undefined;
 }
 
 export interface RecordedAnswer {

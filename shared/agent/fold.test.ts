@@ -177,3 +177,31 @@ test("the fold goes on from a stored one, and knows the last ids of both sources
   expect(whole.lastEngineId).toEqual({ generation: 1, byte: 70, n: 1 });
   expect(foldEvents([], emptyFold())).toEqual(emptyFold());
 });
+
+test("another agent's message counts hops, and sets nothing going that failed; held, it stands beside the work", () => {
+  const fold = (...bodies: EventBody[]) => foldEvents(events(...bodies));
+  const from = (messageId: string, more: object): EventBody => ({
+    ...(message(messageId) as EventBody<"user_message">),
+    source: "thread:other",
+    ...more,
+  });
+  const failed = { type: "failure", code: "cut_off", message: "x" } as const;
+  const one = fold(...turn, failed, from("a", { hops: 3 }));
+  expect(one).toMatchObject({ hops: 3, failure: { code: "cut_off" } });
+  expect(fold(...turn, failed, from("a", { hops: 3 }), message("m2"))).toMatchObject({
+    hops: 0,
+    failure: null,
+  });
+  const about = { ...(ask("held-a") as EventBody<"permission_request">), toolCallId: "", heldMessageId: "a" };
+  const options = [{ optionId: "let_in", name: "Let it in", kind: "allow_once" as const }];
+  const held = [...turn, from("a", { hops: 9, held: "hops" }), { ...about, options }];
+  const before = fold(...turn);
+  expect(statusOf(fold(...held))).toBe(statusOf(before));
+  expect(fold(...held)).toMatchObject({ messages: before.messages, held: [{ messageId: "a" }] });
+  const answer = { type: "permission_response", requestId: "held-a", outcome: "selected" } as const;
+  const letIn = fold(...held, { ...answer, optionId: "let_in", by: "discord:7" });
+  expect(letIn).toMatchObject({ hops: 0, held: [], asks: [], recordedAnswers: [] });
+  expect(letIn.messages.map(({ messageId }) => messageId)).toContain("a");
+  const dropped = fold(...held, { ...answer, optionId: "drop", by: "discord:7" });
+  expect(dropped).toMatchObject({ held: [], asks: [], messages: before.messages });
+});

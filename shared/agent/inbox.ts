@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { limitChangesSchema } from "./limit-schema.ts";
+import { fromThreadFields } from "./message-fields.ts";
 import { blockSchema, sourceSchema } from "./values.ts";
 
 const str = z.string();
@@ -27,6 +28,7 @@ export const inboxSchema = z.discriminatedUnion("op", [
     replyTo: z.number().int().optional(),
     /** No commands and no @paths are read in it: for webhooks and other threads. */
     plain: z.boolean().optional(),
+    ...fromThreadFields(),
   }),
   line("edit", { messageId: str.min(1), content: z.array(blockSchema).min(1), by: sourceSchema }),
   line("withdraw", { messageId: str.min(1), by: sourceSchema }),
@@ -58,7 +60,9 @@ export const inboxSchema = z.discriminatedUnion("op", [
   line("rules", { withdraw: z.array(str).min(1), by: sourceSchema }),
   /** An event that the sidecar knows of and the runner writes down: children that began or ended, notices. */
   line("event", {
-    event: z.looseObject({ type: z.enum(["thread_spawned", "thread_ended", "file_sent", "notice"]) }),
+    event: z.looseObject({
+      type: z.enum(["thread_spawned", "thread_ended", "message_sent", "file_sent", "notice"]),
+    }),
   }),
 ]);
 

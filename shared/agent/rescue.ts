@@ -1,4 +1,5 @@
 /** Whether a thread goes on by itself: the one rule by which runners start engines and the sidecar starts runners. */
+import { asksOfWork } from "./fold-held.ts";
 import type { ThreadFold } from "./fold-types.ts";
 
 /** A cut-off turn is taken up by itself so often, */
@@ -34,7 +35,7 @@ export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
   if (fold.engine?.isUp) return "engine";
   if (fold.cutOffs.count > MAX_RESCUES) return "give_up";
   if (isNew || fold.trust || fold.goOnAt !== undefined) return "engine";
-  if (fold.asks.length > 0) return "rest"; // the answer takes it up
+  if (asksOfWork(fold).length > 0) return "rest"; // the answer takes it up
   const cutOffMs = fold.cutOffs.at === null ? nowMs : Date.parse(fold.cutOffs.at);
   return nowMs - cutOffMs > RESCUE_WINDOW_MS ? "give_up" : "engine";
 }

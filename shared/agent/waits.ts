@@ -1,5 +1,6 @@
 /** Whom a turn waits for. Pure. Meanwhile others may have the thread's place. */
 import { isParked } from "./fold-asks.ts";
+import { asksOfWork } from "./fold-held.ts";
 import type { ThreadFold } from "./fold-types.ts";
 
 export type Wait = "person" | "child" | "lock";
@@ -14,7 +15,7 @@ const WAITING_TOOL = /__wait_thread$/;
  * @param nowMs since the epoch
  */
 export function waitOf(fold: ThreadFold, nowMs: number): Wait | undefined {
-  if (fold.asks.some((ask) => !isParked(fold, ask))) return "person";
+  if (asksOfWork(fold).some((ask) => !isParked(fold, ask))) return "person";
   const awaited = fold.children.flatMap(({ mode, toolCallId }) => (mode === "await" ? [toolCallId] : []));
   const isChild = fold.toolCalls.some(
     ({ toolCallId, name }) => awaited.includes(toolCallId) || WAITING_TOOL.test(name),

@@ -91,8 +91,8 @@ export class AgentKind implements Kind {
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (thread.command === "") return; // a branch waits for its first message
-    const { inputId } = request;
-    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy) };
+    const { inputId, hops } = request;
+    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), hops };
     agents.get(thread.threadId).append([messageLine(thread.command, first, now())]);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
   }

@@ -55,12 +55,8 @@ export class AgentThread {
     return this.#inbox.messageIds().has(messageId);
   }
 
-  hasChild(type: "thread_spawned" | "thread_ended", threadId: string): boolean {
-    return this.#inbox.hasChild(type, threadId);
-  }
-
-  hasFile(fileId: string): boolean {
-    return this.#inbox.hasFile(fileId);
+  hasEvent(...what: Parameters<Inbox["hasEvent"]>): boolean {
+    return this.#inbox.hasEvent(...what);
   }
 
   /** A message as its writer left it last: `text` is null once it was taken back. Undefined if there is none. */

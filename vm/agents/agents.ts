@@ -11,6 +11,7 @@ import type {
 } from "../../shared/agent/api.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -21,9 +22,11 @@ import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
+import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-message.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import { readDiff } from "./diff.ts";
 import type { AgentFolders } from "./folders.ts";
+import type { NotedType } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
@@ -216,26 +219,58 @@ export class Agents {
   }
 
   /** The agent sent a file, which is an attachment by now. One of the same id is told once. */
-  async noteFile(threadId: string, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
-    const { queue, kind, agents, now } = this.#options;
-    await queue.run(threadId, async () => {
-      const thread = this.#getOpen(threadId);
-      if (agents.get(threadId).hasFile(file.fileId)) return;
-      const ts = new Date(now()).toISOString();
-      await kind.append(thread, [{ ts, op: "event", event: { type: "file_sent", ...file } }]);
-    });
+  noteFile(threadId: string, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
+    return this.#note(threadId, { type: "file_sent", ...file }, "fileId", file.fileId);
   }
 
   /** A child of the thread began or ended: told once each. A thread that is over is told nothing. */
-  async noteChild(
+  noteChild(threadId: string, event: EventBody<"thread_spawned"> | EventBody<"thread_ended">): Promise<void> {
+    return this.#note(threadId, event, "threadId", event.threadId);
+  }
+
+  /** The agent wrote to another one: told once. */
+  noteSent(threadId: string, event: EventBody<"message_sent">): Promise<void> {
+    return this.#note(threadId, event, "messageId", event.messageId);
+  }
+
+  async #note(
     threadId: string,
-    event: EventBody<"thread_spawned"> | EventBody<"thread_ended">,
+    event: EventBody<NotedType>,
+    field: "fileId" | "messageId" | "threadId",
+    id: string,
   ): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
-      if (agents.get(threadId).hasChild(event.type, event.threadId)) return;
+      if (agents.get(threadId).hasEvent(event.type, field, id)) return;
       await kind.append(thread, [{ ts: new Date(now()).toISOString(), op: "event", event }]);
+    });
+  }
+
+  hasMessage(threadId: string, messageId: string): boolean {
+    return this.#options.agents.get(threadId).hasMessage(messageId);
+  }
+
+  /** What the thread comes to now, with all that its runner has written. @throws AppError `thread_ended` */
+  async foldNow(threadId: string): Promise<ThreadFold> {
+    const { agents } = this.#options;
+    await agents.catchUp(threadId);
+    return agents.get(threadId).fold;
+  }
+
+  /**
+   * A message of another agent. One of the same id counts once.
+   * @throws AppError `not_found`, `thread_ended`, `thread_paused`, `thread_single`, `thread_locked`
+   */
+  async takeFromAgent(threadId: string, message: AgentMessage): Promise<void> {
+    const { queue, kind, agents, folders, store, now } = this.#options;
+    await queue.run(threadId, async () => {
+      const thread = this.#getOpen(threadId);
+      const agent = agents.get(threadId);
+      if (agent.hasMessage(message.messageId)) return;
+      const mode = folders.findConfig(threadId)?.agent.mode;
+      refuseMessage({ mode, isPaused: agent.isPaused, isLocked: store.agents.find(threadId)?.isLocked });
+      await kind.append(thread, [agentMessageLine(message, now())]);
     });
   }
 

@@ -82,8 +82,8 @@ export class AgentFolders {
   /** The thread that spawned it; undefined if none did. It never changes. */
   parentOf(threadId: string): string | undefined {
     if (!this.#parents.has(threadId)) {
-      const config = this.exists(threadId) ? this.findConfig(threadId) : undefined;
-      this.#parents.set(threadId, config?.agent.parentThreadId);
+      if (!this.exists(threadId)) return undefined;
+      this.#parents.set(threadId, this.findConfig(threadId)?.agent.parentThreadId);
     }
     return this.#parents.get(threadId);
   }

@@ -23,6 +23,9 @@ export interface FoundMessage {
   files: readonly Block[];
 }
 
+/** Of events that the sidecar knows of. */
+export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
+
 export class Inbox {
   readonly #folder: string;
   readonly #file: string;
@@ -74,17 +77,10 @@ export class Inbox {
     return new Set(lines.flatMap((line) => (line.op === "message" ? [line.messageId] : [])));
   }
 
-  /** Whether the agent has sent that file before. */
-  hasFile(fileId: string): boolean {
+  /** Whether an event of this type, about whatever the field names, stands in it. */
+  hasEvent(type: NotedType, field: "fileId" | "messageId" | "threadId", id: string): boolean {
     return this.#linesAfter(undefined).some(
-      (line) => line.op === "event" && line.event.type === "file_sent" && line.event["fileId"] === fileId,
-    );
-  }
-
-  /** Whether a child's beginning or end stands in it. */
-  hasChild(type: "thread_spawned" | "thread_ended", threadId: string): boolean {
-    return this.#linesAfter(undefined).some(
-      (line) => line.op === "event" && line.event.type === type && line.event["threadId"] === threadId,
+      (line) => line.op === "event" && line.event.type === type && line.event[field] === id,
     );
   }
 

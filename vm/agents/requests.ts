@@ -85,12 +85,15 @@ export function messageLine(
     when?: "now" | "next_turn" | undefined;
     /** Attachments. */
     files?: readonly Block[];
+    /** Of a child's first one. */
+    hops?: number | undefined;
   },
   now: number,
 ): InboxLine {
-  const { messageId, source, when, files = [] } = more;
+  const { messageId, source, when, files = [], hops } = more;
   const content = contentOf(text, files);
-  return { ts: at(now), op: "message", messageId, source, content, ...(when === undefined ? {} : { when }) };
+  const line = { ts: at(now), op: "message" as const, messageId, source, content };
+  return { ...line, ...(when !== undefined && { when }), ...(hops !== undefined && { hops }) };
 }
 
 /** @throws AppError `invalid_request` naming the field that does not fit the ask. */

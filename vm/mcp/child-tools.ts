@@ -1,7 +1,10 @@
 /** The tools by which an agent splits its work among children of its own. */
 import { z } from "zod";
 import { parseEvent } from "../../shared/agent/events.ts";
-import type { Thread } from "../../shared/api.ts";
+import { hasWork } from "../../shared/agent/fold.ts";
+import { asksOfWork } from "../../shared/agent/fold-held.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -14,7 +17,7 @@ const LOOK_MS = 200;
 const READ_BYTES = 256 * 1024;
 const MAX_READ_CHARACTERS = 20_000;
 
-const threadId = z.string().min(1).max(64).describe("As spawn_thread or list_threads told it");
+const threadId = threadIdSchema.describe("As spawn_thread or list_threads told it");
 const one = z.strictObject({ threadId });
 const spawn = z.strictObject({
   prompt: z.string().min(1).max(50_000).describe("What the child is to do; it knows nothing else"),
@@ -70,10 +73,9 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "list_threads",
-      description: "Your open children.",
+      description: "Your open children; your parent and those beside you, if a thread spawned you.",
       inputSchema: z.strictObject({}),
-      run: async ({ threadId: parentId }) =>
-        children.list(parentId).map(statusOf).join("\n") || "You have no open children.",
+      run: async ({ threadId }) => listFamily(options, threadId),
     },
     {
       name: "read_transcript",
@@ -107,7 +109,7 @@ async function waitFor(
 ): Promise<string> {
   for (;;) {
     const child = threads.get(childId);
-    if (isSettled(child)) {
+    if (await isSettled(child, agents)) {
       const { last, stopReason } = await saidIn(agents, childId);
       await agents.noteChild(parentId, {
         type: "thread_ended",
@@ -122,10 +124,26 @@ async function waitFor(
 }
 
 /** It will not go on by itself. */
-function isSettled({ status, waiting }: Thread): boolean {
-  return (
-    status === "killed" || status === "failed" || status === "locked" || (status === "idle" && waiting === 0)
-  );
+async function isSettled({ threadId, status, waiting }: Thread, agents: Agents): Promise<boolean> {
+  if (status === "killed" || status === "failed" || status === "locked") return true;
+  if (waiting > 0) return false;
+  // Another agent's message that a person is to let in is none of its work.
+  return status === "idle" || (status === "waiting" && isAtRest(await agents.foldNow(threadId)));
+}
+
+const isAtRest = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork(fold);
+
+function listFamily({ threads, children }: ChildToolsOptions, threadId: string): string {
+  const own = children.list(threadId).map(statusOf);
+  const parentId = children.parentOf(threadId);
+  if (parentId === undefined) return own.join("\n") || "You have no open children.";
+  const beside = children.list(parentId).filter((one) => one.threadId !== threadId);
+  const parent = threads.list("all").find((one) => one.threadId === parentId);
+  return [
+    ...(parent ? [`Your parent: ${nameOf(parent)}`] : []),
+    ...beside.map((one) => `Beside you: ${nameOf(one)}`),
+    ...own.map((line) => `Your child: ${line}`),
+  ].join("\n");
 }
 
 const nameOf = ({ threadId, number, title }: Thread) => `${threadId} (#${number ?? "?"}, ${title})`;

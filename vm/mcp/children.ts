@@ -47,20 +47,33 @@ export class Children {
   /** Open children of a thread, the oldest first. */
   list(parentId: string): Thread[] {
     const { threads } = this.#options;
-    return threads.list("open").filter(({ threadId }) => this.#parentOf(threadId) === parentId);
+    return threads.list("open").filter(({ threadId }) => this.parentOf(threadId) === parentId);
   }
 
   /** @throws AppError `not_found` if it is no descendant: of others the caller learns nothing. */
   checkDescendant(ancestorId: string, threadId: string): void {
-    for (let id = this.#parentOf(threadId); id !== undefined; id = this.#parentOf(id)) {
+    for (let id = this.parentOf(threadId); id !== undefined; id = this.parentOf(id)) {
       if (id === ancestorId) return;
     }
     throw new AppError("not_found", `You have no child ${JSON.stringify(threadId)}.`);
   }
 
+  /** @throws AppError `not_found` if they do not descend from one thread, or are the same: of others nothing is told. */
+  checkFamily(threadId: string, otherId: string): void {
+    if (threadId !== otherId && this.#rootOf(threadId) === this.#rootOf(otherId)) return;
+    throw new AppError("not_found", `There is no thread ${JSON.stringify(otherId)} that you know.`);
+  }
+
+  /** Whether it works in a wider mode, or in a directory that is not the other one's or below it. */
+  mayDoMore(threadId: string, otherId: string): boolean {
+    const { threads } = this.#options;
+    if (MODES.indexOf(this.#ownMode(threadId)) > MODES.indexOf(this.#ownMode(otherId))) return true;
+    return !isBelow(threads.getStored(threadId).path, threads.getStored(otherId).path);
+  }
+
   /** @throws AppError `not_found` if it is no child of its own. */
   checkChild(parentId: string, threadId: string): void {
-    if (this.#parentOf(threadId) === parentId) return;
+    if (this.parentOf(threadId) === parentId) return;
     throw new AppError("not_found", `You have no child ${JSON.stringify(threadId)}.`);
   }
 
@@ -100,6 +113,8 @@ export class Children {
           parentThreadId: parentId,
         },
         ...(isInDiscord && { home: "discord" as const }),
+        // A child that is made and writes back is a message too.
+        hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
       });
     }
     const told: EventBody<"thread_spawned"> = {
@@ -118,8 +133,14 @@ export class Children {
     return this.list(parentId).flatMap(({ threadId }) => [threadId, ...this.descendantsOf(threadId)]);
   }
 
-  #parentOf(threadId: string): string | undefined {
+  /** The thread that spawned it; undefined if none did. */
+  parentOf(threadId: string): string | undefined {
     return this.#options.folders.parentOf(threadId);
+  }
+
+  #rootOf(threadId: string): string {
+    const parentId = this.parentOf(threadId);
+    return parentId === undefined ? threadId : this.#rootOf(parentId);
   }
 
   #checkRoom(parentId: string, limits: object): void {
@@ -130,7 +151,7 @@ export class Children {
       );
     }
     let depth = 1;
-    for (let id = this.#parentOf(parentId); id !== undefined; id = this.#parentOf(id)) depth++;
+    for (let id = this.parentOf(parentId); id !== undefined; id = this.parentOf(id)) depth++;
     if (depth > MAX_DEPTH)
       throw new AppError("unsupported", `Threads may be ${MAX_DEPTH} deep at most; do the work yourself.`);
     if (this.list(parentId).length >= MAX_CHILDREN) {
@@ -143,10 +164,7 @@ export class Children {
 
   /** As the parent works now, or narrower. */
   #modeOf(parentId: string, wanted: string | undefined): { permissionMode?: string } {
-    const { store, folders } = this.#options;
-    const fold = store.agents.find(parentId)?.fold;
-    const configured = folders.findConfig(parentId)?.agent.permissionMode;
-    const own = fold?.engine?.modeId ?? fold?.chosen.modeId ?? configured ?? "default";
+    const own = this.#ownMode(parentId);
     const mode = wanted ?? own;
     const [rank, most] = [MODES.indexOf(mode), MODES.indexOf(own)];
     if (rank < 0) throw new AppError("invalid_request", `permissionMode: one of ${MODES.join(", ")}.`);
@@ -157,6 +175,13 @@ export class Children {
       );
     }
     return { permissionMode: mode };
+  }
+
+  #ownMode(threadId: string): string {
+    const { store, folders } = this.#options;
+    const fold = store.agents.find(threadId)?.fold;
+    const configured = folders.findConfig(threadId)?.agent.permissionMode;
+    return fold?.engine?.modeId ?? fold?.chosen.modeId ?? configured ?? "default";
   }
 
   /** The parent's directory, or one below it, after links are followed; relative to REPOS_DIR. */
@@ -171,8 +196,10 @@ export class Children {
     } catch {
       throw refuse(); // it is not there
     }
-    if (real !== path && !real.startsWith(path + sep)) throw refuse();
+    if (!isBelow(real, path)) throw refuse();
     const below = relative(reposDir, real);
     return below === "" ? "." : join(below);
   }
 }
+
+const isBelow = (path: string, root: string) => path === root || path.startsWith(root + sep);

@@ -15,6 +15,7 @@ import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
 import { childTools } from "../mcp/child-tools.ts";
+import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
 import { Homes } from "../threads/homes.ts";
@@ -85,7 +86,7 @@ export async function openDoor({
   const { mcpFiles } = operations;
   const app = createApp({
     ...operations,
-    mcp: new McpServer([sendFileTool(operations), ...childTools(operations)], log),
+    mcp: new McpServer([sendFileTool(operations), ...childTools(operations), messageTool(operations)], log),
     events,
     ledgers: new Ledgers(store),
     homes: new Homes(store),

@@ -7,6 +7,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Children } from "../mcp/children.ts";
+import { Messages } from "../mcp/messages.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -56,6 +57,7 @@ export interface Operations {
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
+  messages: Messages;
   kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -80,6 +82,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     attachments: common.attachments,
     mcpFiles: common.mcpFiles,
     children,
+    messages: new Messages({ ...common, agents, children }),
     kill: (threadId, { children: what = "kill" } = {}) =>
       killWithChildren(common, threadId, what === "kill" ? children.descendantsOf(threadId) : []),
   };

@@ -1,6 +1,7 @@
 /** claude's command line and environment. Pure. */
 import { join } from "node:path";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import type { CutOffCall, Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
@@ -100,7 +101,7 @@ function resumeEnv(fold: ThreadFold): Env {
   return {
     CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
     CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
-    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...fold.asks, ...fold.recordedAnswers], fold.children),
+    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...asksOfWork(fold), ...fold.recordedAnswers], fold.children),
   };
 }
 

@@ -81,6 +81,7 @@ export interface Remark extends EntryBase {
     | EventOf<"undo">
     | EventOf<"notice">
     | EventOf<"file_sent">
+    | EventOf<"message_sent">
     | EventOf<"user_message">
     | EventOf<"message_edit">
     | EventOf<"message_withdraw">;

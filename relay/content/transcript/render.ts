@@ -327,7 +327,13 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
       const text = event.content
         .map((block) => (block.type === "text" ? block.text : `[${block.type}]`))
         .join("\n");
-      return page(`u${seq}`, `-# ✉ ${who(event.source)}\n${codeBlock(text, 1_500).text}`);
+      const from = event.fromNumber === undefined ? who(event.source) : `from #${event.fromNumber}`;
+      return page(`u${seq}`, `-# ✉ ${from}\n${codeBlock(text, 1_500).text}`);
+    }
+    case "message_sent": {
+      const to = event.number === undefined ? inline(event.threadId, 60) : `#${event.number}`;
+      const waits = event.held ? " · waits for a person there" : "";
+      return page(`m${seq}`, `-# ✉ to ${to}${waits}\n${codeBlock(event.text, 1_500).text}`);
     }
   }
 }

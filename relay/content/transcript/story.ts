@@ -68,7 +68,9 @@ export class Story {
       case "user_message":
         this.#speakAsNarration();
         this.breakActivity();
-        if (!event.source.startsWith("discord:")) this.#push({ kind: "remark", seq: event.seq, event });
+        // What is asked about is shown by the ask.
+        if (!event.source.startsWith("discord:") && !event.held)
+          this.#push({ kind: "remark", seq: event.seq, event });
         return;
       case "agent_message":
         if (event.parentToolCallId !== undefined) return; // a sub-agent's words are its caller's to tell
@@ -121,6 +123,7 @@ export class Story {
   /** What is told outside of turns' steps and words. */
   #remark(event: ThreadEvent): void {
     switch (event.type) {
+      case "message_sent":
       case "file_sent":
         this.#speakAsNarration();
         this.breakActivity();

@@ -16,6 +16,8 @@ import type { Ending, RunEnd } from "../ending.ts";
 export type CreateRequest = z.output<typeof createRequestSchema> & {
   origin?: Origin;
   workspace?: NewWorkspace;
+  /** Of an agent's child: as many as of a message that its parent writes. */
+  hops?: number;
 };
 
 /** Where an agent works, if that is not the directory itself. */

@@ -52,6 +52,8 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
       return drawEnd(event);
     case "failure":
       return [remark(`The agent can't go on. ${cleanLines(event.message)}`, "bad")];
+    case "message_sent":
+      return [remark(`To #${event.number ?? "?"}: ${cleanLines(event.text)}`)];
     case "file_sent":
       return [
         remark(

@@ -152,6 +152,7 @@ export function isTold(event: ThreadEvent): boolean {
     case "thread_spawned":
     case "thread_ended":
     case "failure":
+    case "message_sent":
     case "file_sent":
     case "notice":
       return true;

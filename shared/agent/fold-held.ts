@@ -1,0 +1,27 @@
+/** The part of the fold that knows messages of other agents: how many in a row, and which wait for a person. */
+import type { OpenAsk, ThreadFold, WaitingMessage } from "./fold-types.ts";
+
+/** Let in by a person; any other answer drops the message. */
+export const LET_IN_OPTION = "let_in";
+
+/** Asks that the work waits for: one about another agent's message stands beside it. */
+export function asksOfWork({ asks }: Pick<ThreadFold, "asks">): OpenAsk[] {
+  return asks.filter(({ heldMessageId }) => heldMessageId === undefined);
+}
+
+/** After a message has come: a person's begins to count anew. */
+export function hopsAfter({ hops = 0 }: Pick<ThreadFold, "hops">, message: { hops?: number | undefined }) {
+  return message.hops === undefined ? 0 : Math.max(hops, message.hops);
+}
+
+export function holdMessage(fold: ThreadFold, message: WaitingMessage): ThreadFold {
+  return { ...fold, held: [...(fold.held ?? []), message] };
+}
+
+/** A person has seen it: it goes in as if they had written it, or it is gone. */
+export function settleHeld(fold: ThreadFold, messageId: string, isLetIn: boolean): ThreadFold {
+  const message = fold.held?.find((one) => one.messageId === messageId);
+  if (!message) return fold;
+  const held = fold.held?.filter((one) => one !== message);
+  return isLetIn ? { ...fold, held, hops: 0, messages: [...fold.messages, message] } : { ...fold, held };
+}

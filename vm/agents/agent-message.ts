@@ -1,0 +1,44 @@
+/** A message that one agent writes to another, as its reader's inbox takes it. Pure. */
+import type { AgentConfig } from "../../shared/agent/config.ts";
+import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { HoldReason } from "../../shared/agent/message-fields.ts";
+import { AppError } from "../../shared/errors.ts";
+
+export interface AgentMessage {
+  messageId: string;
+  /** The thread that wrote it, by its token. */
+  from: string;
+  fromNumber?: number | undefined;
+  text: string;
+  hops: number;
+  held?: HoldReason | undefined;
+}
+
+/** It expands nothing: no commands, no @paths. */
+export function agentMessageLine(
+  { messageId, from, fromNumber, text, hops, held }: AgentMessage,
+  now: number,
+): InboxLine {
+  return {
+    ts: new Date(now).toISOString(),
+    op: "message",
+    messageId,
+    source: `thread:${from}`,
+    content: [{ type: "text", text }],
+    plain: true,
+    hops,
+    ...(fromNumber !== undefined && { fromNumber }),
+    ...(held && { held }),
+  };
+}
+
+/** @throws AppError in words for the model that writes */
+export function refuseMessage(reader: {
+  mode: AgentConfig["mode"] | undefined;
+  isPaused: boolean;
+  isLocked: boolean | undefined;
+}): void {
+  if (reader.isPaused) throw new AppError("thread_paused", "That thread is paused by a person.");
+  if (reader.mode === "single") throw new AppError("thread_single", "That thread takes no second message.");
+  if (reader.isLocked) throw new AppError("thread_locked", "That thread was branched and is locked.");
+}

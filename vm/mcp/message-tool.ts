@@ -1,0 +1,42 @@
+/** `message`: an agent writes to another one of its family. */
+import { z } from "zod";
+import { threadIdSchema } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { Children } from "./children.ts";
+import type { Messages } from "./messages.ts";
+import type { Tool } from "./tool.ts";
+
+const PARENT = "parent";
+const MAX_CHARACTERS = 8_000;
+
+const message = z.strictObject({
+  threadId: threadIdSchema.describe(`As list_threads told it; "${PARENT}" is who spawned you`),
+  text: z
+    .string()
+    .max(MAX_CHARACTERS)
+    .refine((text) => text.trim() !== "", "must not be empty")
+    .describe("Longer things belong into a file that the other one can read"),
+});
+
+export function messageTool({ messages, children }: { messages: Messages; children: Children }): Tool {
+  return {
+    name: "message",
+    description:
+      "Writes to another agent: your parent, a child of yours, or one beside you. It reads it between two of its steps, or begins a turn. People see it in both threads. Write only what the other one needs: no thanks, no receipts.",
+    inputSchema: message,
+    run: async ({ threadId: from, callId, input }) => {
+      const { threadId: wanted, text } = message.parse(input);
+      if (callId === undefined)
+        throw new AppError("unsupported", "This engine names no calls, so a message could be sent twice.");
+      const to = wanted === PARENT ? children.parentOf(from) : wanted;
+      if (to === undefined) throw new AppError("not_found", "No thread spawned you.");
+      const { to: reader, held } = await messages.send(from, { to, text, callId });
+      const name = `#${reader.number ?? "?"} (${reader.threadId})`;
+      if (held === "rights")
+        return `${name} may do more than you, so a person is asked there whether it is to read this. Do not wait for it.`;
+      if (held === "hops")
+        return `You have written to each other often without a person, so one is asked whether ${name} is to read this. Come to an end.`;
+      return `Sent to ${name}, which is ${reader.status}.`;
+    },
+  };
+}
