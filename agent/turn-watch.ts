@@ -2,6 +2,7 @@
 import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
+import { endLockWaits } from "./core/closing.ts";
 import type { Engine, Env, OpenRequest, Refusal } from "./engine.ts";
 import type { EventSource } from "./folder/transcript.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -40,7 +41,7 @@ export class TurnWatch {
     }
   }
 
-  /** Appends to the transcript; what a turn changed stands before its end. */
+  /** Appends to the transcript; what a turn changed, and the end of its waits, stand before its own. */
   async append(source: EventSource, bodies: readonly EventBody[]): Promise<void> {
     if (this.#isOld(source)) return void this.#thread.append(source, bodies);
     for (const body of bodies) {
@@ -54,6 +55,8 @@ export class TurnWatch {
       const changes = await this.#keeper.end(end.turnId);
       if (changes) this.#thread.append(null, [changes]);
     }
+    // With an engine's own end all steps end.
+    if (end && source?.from === "engine") this.#thread.append(null, endLockWaits(this.#fold, Date.now()));
     this.#thread.append(source, bodies);
     if (end) this.#keeper.close();
   }

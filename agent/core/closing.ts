@@ -38,13 +38,10 @@ export function closingEvents(
     ...fold.steps
       .filter(({ kind }) => isKill || kind !== "place")
       .map(
-        ({ stepId, startedAt }): EventBody => ({
-          type: "step_end",
-          stepId,
-          status: "cancelled",
-          durationMs: Math.max(0, nowMs - Date.parse(startedAt)),
+        (step): EventBody => ({
+          ...endOfStep(step, "cancelled", nowMs),
           // What a call used that nobody heard the end of is paid for too.
-          ...(chat?.usage && chat.stepId === stepId && { usage: chat.usage }),
+          ...(chat?.usage && chat.stepId === step.stepId && { usage: chat.usage }),
         }),
       ),
     ...(isKill ? fold.asks.map((ask) => cancelAsk(ask, "killed")) : []),
@@ -74,6 +71,20 @@ export function closingEvents(
     });
   }
   return events;
+}
+
+export function endOfStep(
+  { stepId, startedAt }: ThreadFold["steps"][number],
+  status: EventOf<"step_end">["status"],
+  nowMs: number,
+): Extract<EventBody, { type: "step_end" }> {
+  return { type: "step_end", stepId, status, durationMs: Math.max(0, nowMs - Date.parse(startedAt)) };
+}
+
+/** Of the turn that is about to end: what its calls wait for. */
+export function endLockWaits(fold: ThreadFold, nowMs: number): EventBody[] {
+  const waits = fold.steps.filter(({ kind }) => kind === "lock");
+  return waits.map((step) => endOfStep(step, "cancelled", nowMs));
 }
 
 export function cancelAsk(

@@ -9,6 +9,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LOCK_FOLDER } from "../../shared/agent/markers.ts";
 import { engineInputPath } from "../../shared/agent/paths.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
+import { endOfStep } from "../core/closing.ts";
 import type { Running } from "../core/decide.ts";
 import { type LockWant, lockStepId, lockWants, mayHold } from "../core/lock-wants.ts";
 import type { Env } from "../engine.ts";
@@ -151,12 +152,11 @@ export class LockKeeper {
   }
 
   #endStep(
-    { stepId, startedAt }: ThreadFold["steps"][number],
+    step: ThreadFold["steps"][number],
     status: "completed" | "failed" | "cancelled",
     nowMs: number,
   ): void {
-    const durationMs = Math.max(0, nowMs - Date.parse(startedAt));
-    this.#log.append(null, [{ type: "step_end", stepId, status, durationMs }]);
+    this.#log.append(null, [endOfStep(step, status, nowMs)]);
   }
 
   /** Nobody waits any more: the call was withdrawn. */

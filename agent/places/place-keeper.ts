@@ -10,6 +10,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { DayLimit } from "../../shared/agent/limits.ts";
 import { PLACES_FOLDER, PLACES_MAX } from "../../shared/agent/markers.ts";
 import { engineInputPath } from "../../shared/agent/paths.ts";
+import { endOfStep } from "../core/closing.ts";
 import type { Running } from "../core/decide.ts";
 import { comesBack, wantsPlace } from "../core/place-wants.ts";
 import type { Env } from "../engine.ts";
@@ -128,11 +129,8 @@ export class PlaceKeeper {
     this.#watcher?.close();
     this.#watcher = undefined;
     if (status === undefined) return;
-    for (const { kind, stepId, startedAt } of this.#log.fold.steps) {
-      if (kind !== "place") continue;
-      const durationMs = Math.max(0, nowMs - Date.parse(startedAt));
-      this.#log.append(null, [{ type: "step_end", stepId, status, durationMs }]);
-    }
+    const waits = this.#log.fold.steps.filter(({ kind }) => kind === "place");
+    for (const step of waits) this.#log.append(null, [endOfStep(step, status, nowMs)]);
   }
 
   /** Whoever wrote what waits longest; a thread's own messages are its parent's. */
