@@ -1,29 +1,16 @@
 /** The real program forks its own conversation at a text, at a message, and in an earlier turn; else it is told it. */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { threadPath } from "../../shared/agent/paths.ts";
-import { AgentThread, says } from "../support/agent-threads.ts";
-import { type Model, startModel } from "./model.ts";
-import { claudeEnvironment, claudeProgram } from "./real.ts";
+import { type AgentThread, says } from "../support/agent-threads.ts";
+import { realThreads } from "./real-threads.ts";
 
-let model: Model;
-const threads: AgentThread[] = [];
-
-beforeEach(async () => {
-  model = await startModel();
-});
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-  await model.close();
-});
+const real = realThreads();
 
 function open(home?: string): AgentThread {
-  const program = { program: claudeProgram(), args: [], env: claudeEnvironment(model) };
   const env = home === undefined ? {} : { HOME: home };
-  const thread = new AgentThread({ program, env, timeouts: { idleSeconds: 1 } });
-  threads.push(thread);
-  return thread;
+  return real.open({ env, timeouts: { idleSeconds: 1 } });
 }
 
 async function talk(thread: AgentThread, ...turns: [string, string][]): Promise<void> {
@@ -49,7 +36,7 @@ function branchOf(parent: AgentThread, at: string): AgentThread {
 
 /** The words of the conversation as the model got it last. */
 function heard(): string[] {
-  const { messages } = model.requests.at(-1) ?? { messages: [] };
+  const { messages } = real.model.requests.at(-1) ?? { messages: [] };
   const text = JSON.stringify(messages).replace(/@@\[.*?\}\]/g, "");
   return text.match(/\b[mt]-\d+\b/g) ?? [];
 }

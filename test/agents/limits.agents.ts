@@ -1,30 +1,20 @@
 /** The real program at a limit: held between two calls of the model, terminated there, and taken up again. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { usedOf } from "../../shared/agent/limits.ts";
-import { AgentThread, bash, says } from "../support/agent-threads.ts";
+import { type AgentThread, bash, says } from "../support/agent-threads.ts";
 import { signal } from "../support/processes.ts";
-import { type Model, startModel } from "./model.ts";
-import { claudeEnvironment, claudeProgram } from "./real.ts";
+import { realThreads } from "./real-threads.ts";
 
 const CALL = { inputTokens: 10_000, outputTokens: 100 };
 
-let model: Model;
+const real = realThreads();
 let thread: AgentThread;
 
-beforeEach(async () => {
-  model = await startModel();
-});
-afterEach(async () => {
-  await thread.close();
-  await model.close();
-});
-
 function open(limits: object): void {
-  const program = { program: claudeProgram(), args: [], env: claudeEnvironment(model) };
   const agent = { limits, permissionMode: "bypassPermissions" };
-  thread = new AgentThread({ program, agent, timeouts: { idleSeconds: 1 } });
+  thread = real.open({ agent, timeouts: { idleSeconds: 1 } });
 }
 
 const used = () => usedOf(thread.fold(), Date.now());
@@ -45,7 +35,7 @@ test.each(["spendUsd", "tokens"] as const)(
   "a limit of %s: it stops after the call that reached it, and goes on",
   async (name) => {
     const perCall = name === "tokens" ? CALL.inputTokens + CALL.outputTokens : await priceOfCall();
-    const calledBefore = model.requests.length;
+    const calledBefore = real.model.requests.length;
     open({ [name]: 2.5 * perCall });
     const work = [0, 1, 2, 3].map((i) => ({ tools: [bash(`echo ${i} >> ran; echo b${i} >> ran`)], ...CALL }));
     thread.write(says("work", ...work, { text: "Done.", ...CALL }));
@@ -54,7 +44,7 @@ test.each(["spendUsd", "tokens"] as const)(
     expect(await thread.ended()).toBe(0);
     expect(limit?.name).toBe(name);
     // Three calls, each with its effects; their cost is told, not guessed.
-    expect(model.requests.length - calledBefore).toBe(3);
+    expect(real.model.requests.length - calledBefore).toBe(3);
     expect(used()[name]).toBeCloseTo(3 * perCall, 6);
     const ran = () => readFileSync(join(thread.dir, "ran"), "utf8").trim().split("\n");
     expect(ran()).toEqual(["0", "b0", "1", "b1", "2", "b2"]);
@@ -64,7 +54,7 @@ test.each(["spendUsd", "tokens"] as const)(
     await thread.ended();
     expect(ran()).toEqual(["0", "b0", "1", "b1", "2", "b2", "3", "b3"]);
     expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Done."]);
-    expect(model.requests.length - calledBefore).toBe(5);
+    expect(real.model.requests.length - calledBefore).toBe(5);
     expect(used()[name]).toBeCloseTo(5 * perCall, 6);
   },
 );

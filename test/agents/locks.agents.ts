@@ -1,24 +1,18 @@
 /** Several of the real program in one directory: one file, one writer at a time, and what each is told of the others. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BOARD_FOLDER, LOCK_FOLDER, THREAD_TITLE } from "../../shared/agent/markers.ts";
 import { seededRandom } from "../../shared/random.ts";
-import { type AgentProgram, AgentThread, bash, says } from "../support/agent-threads.ts";
+import { AgentThread, bash, says } from "../support/agent-threads.ts";
 import { inFull } from "../support/faults.ts";
 import { makeFolder } from "../support/folders.ts";
 import { besiegeFiles } from "../support/lock-siege.ts";
 import { until } from "../support/wait.ts";
-import { type Model, type ModelRequest, startModel } from "./model.ts";
-import { claudeEnvironment, claudeProgram } from "./real.ts";
+import type { ModelRequest } from "./model.ts";
+import { realThreads } from "./real-threads.ts";
 
-let model: Model;
-let program: AgentProgram;
-beforeEach(async () => {
-  model = await startModel();
-  program = { program: claudeProgram(), args: [], env: claudeEnvironment(model) };
-});
-afterEach(() => model.close());
+const real = realThreads();
 
 const ROUNDS = inFull(200, 12);
 const WRITE_SECONDS = inFull(2, 0.3);
@@ -47,7 +41,7 @@ test.each(inFull([2, 5], [2]))(
       writeMs: WRITE_SECONDS * 1_000,
       kills: KILLS,
       random: seededRandom(agents),
-      program,
+      program: real.program(),
       prepare: slowDown,
       timeoutMs: TIMEOUT_MS,
     });
@@ -72,7 +66,14 @@ test("what it is told of the others stands at the end: no earlier message of the
       [THREAD_TITLE]: `Title ${number}`,
     };
     const agent = { permissionMode: "bypassPermissions" };
-    return new AgentThread({ number, dir, agent, program, timeouts: { idleSeconds: 1 }, env });
+    return new AgentThread({
+      number,
+      dir,
+      agent,
+      program: real.program(),
+      timeouts: { idleSeconds: 1 },
+      env,
+    });
   };
   const [told, other] = [open(1), open(2)];
   try {
@@ -99,7 +100,7 @@ test("what it is told of the others stands at the end: no earlier message of the
       writeFileSync(join(root.path, `go${i}`), "");
     }
     await told.ended();
-    const own = model.requests.filter(
+    const own = real.model.requests.filter(
       ({ messages, tools }) => tools?.length && textOf(messages).includes("told first"),
     );
     expect(own).toHaveLength(8);

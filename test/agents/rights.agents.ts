@@ -1,27 +1,17 @@
 /** The real program: rules that are withdrawn while it runs, and settings that would let it do everything. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BYPASS_ALLOWED } from "../../shared/agent/markers.ts";
-import { AgentThread, bash, says, type ThreadOptions } from "../support/agent-threads.ts";
+import { type AgentThread, bash, says, type ThreadOptions } from "../support/agent-threads.ts";
 import { until } from "../support/wait.ts";
-import { type Model, startModel } from "./model.ts";
-import { claudeEnvironment, claudeProgram } from "./real.ts";
+import { realThreads } from "./real-threads.ts";
 
-let model: Model;
+const real = realThreads();
 let thread: AgentThread;
 
-beforeEach(async () => {
-  model = await startModel();
-});
-afterEach(async () => {
-  await thread.close();
-  await model.close();
-});
-
 function open(options: ThreadOptions = {}, args: string[] = []): void {
-  const program = { program: claudeProgram(), args, env: claudeEnvironment(model) };
-  thread = new AgentThread({ program, timeouts: { idleSeconds: 2 }, ...options });
+  thread = real.open({ program: real.program(args), timeouts: { idleSeconds: 2 }, ...options });
 }
 
 const isThere = (name: string) => existsSync(join(thread.dir, name));
@@ -66,8 +56,9 @@ test("neither a trusted repository's settings nor the person's own let it do eve
   }
   thread.write(says("init", { tools: [init("one")] }, { text: "ok" }));
   thread.start();
-  thread.answer((await thread.event("permission_request")).requestId, "trust");
-  await thread.ended();
+  const { requestId: trust } = await thread.event("permission_request");
+  await thread.ended(); // else this runner may take the answer, and goes on
+  thread.answer(trust, "trust");
   thread.start();
   const { requestId } = await thread.event("permission_request", 2);
   expect(thread.of("engine_start")).toMatchObject([{ modeId: "default" }]);

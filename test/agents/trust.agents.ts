@@ -1,30 +1,16 @@
 /** The real program in a directory that brings a hook and an MCP server: neither runs before a person says so. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { AgentThread, says } from "../support/agent-threads.ts";
+import { expect, test } from "vitest";
+import { type AgentThread, says } from "../support/agent-threads.ts";
 import { bringHooks } from "../support/trust.ts";
 import { until } from "../support/wait.ts";
-import { type Model, startModel } from "./model.ts";
-import { claudeEnvironment, claudeProgram } from "./real.ts";
+import { realThreads } from "./real-threads.ts";
 
-let model: Model;
-const threads: AgentThread[] = [];
+const real = realThreads();
 
-beforeEach(async () => {
-  model = await startModel();
-});
-afterEach(async () => {
-  for (const thread of threads.splice(0)) await thread.close();
-  await model.close();
-});
-
-function open(args: string[] = []): AgentThread {
-  const program = { program: claudeProgram(), args, env: claudeEnvironment(model) };
-  const thread = new AgentThread({ program, timeouts: { idleSeconds: 1 } });
-  threads.push(thread);
-  return thread;
-}
+const open = (args: string[] = []): AgentThread =>
+  real.open({ program: real.program(args), timeouts: { idleSeconds: 1 } });
 
 async function askIn(thread: AgentThread) {
   writeFileSync(join(thread.dir, "CLAUDE.md"), "The word of this repository is kumquat.");
@@ -50,7 +36,7 @@ test("trusted: the hook and the server run", async () => {
   thread.answer(requestId, "trust");
   await turnOf(thread);
   await until("both to have run", () => hasRun().length === 2);
-  expect(model.timesInContext("kumquat")).toBe(1);
+  expect(real.model.timesInContext("kumquat")).toBe(1);
 });
 
 test("without them: neither runs, and its CLAUDE.md is not read", async () => {
@@ -59,7 +45,7 @@ test("without them: neither runs, and its CLAUDE.md is not read", async () => {
   thread.answer(requestId, "without");
   await turnOf(thread);
   expect(hasRun()).toEqual([]);
-  expect(model.timesInContext("kumquat")).toBe(0);
+  expect(real.model.timesInContext("kumquat")).toBe(0);
 });
 
 test("without them, although the person's own arguments name the project's settings", async () => {
