@@ -26,7 +26,7 @@ const ROUNDS = inFull(10, 3);
 test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILLS} kills of the sidecar`, {
   timeout: inFull(900_000, 120_000),
 }, async () => {
-  const spawned = await spawnSidecar(SIEGE_ENV);
+  const spawned = await spawnSidecar({ ...SIEGE_ENV, MAX_AGENTS: String(THREADS) });
   sidecar = spawned;
   const { client } = spawned;
   const random = seededRandom(7);
@@ -69,7 +69,9 @@ test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILL
     }),
   );
   const count = expected.flat().length;
-  await until("each reader to have as many", () => readers.every(({ events }) => events.length >= count));
+  await until("each reader to have as many", () => readers.every(({ events }) => events.length >= count), {
+    timeoutMs: inFull(300_000, 30_000),
+  });
   const [first] = readers;
   for (const { events, ids: given } of readers) {
     expect(events).toEqual(first?.events);

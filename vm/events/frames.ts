@@ -1,5 +1,5 @@
 /** Rows of events as they are sent: Server-Sent Events, with the transcript's own lines in them. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, openSync, readSync } from "node:fs";
 import type { EventRow } from "../store/events.ts";
 
 /** An event as all its readers get it. */
@@ -44,12 +44,13 @@ function fileOf(
   return files.get(threadId);
 }
 
+/** Undefined if there is none. Programs of the thread could put something else there: no pipe is waited for. */
 function openIfThere(file: string): number | undefined {
   try {
-    return openSync(file, "r");
+    return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+    if (isPassing(error)) throw error;
+    return undefined;
   }
 }
 
@@ -57,9 +58,19 @@ function openIfThere(file: string): number | undefined {
 function findLine(fd: number | undefined, { byte, bytes }: EventRow): string | undefined {
   if (fd === undefined || byte === null || bytes === null) return undefined;
   const buffer = Buffer.allocUnsafe(bytes);
-  if (readSync(fd, buffer, 0, bytes, byte) < bytes) return undefined;
+  try {
+    if (readSync(fd, buffer, 0, bytes, byte) < bytes) return undefined;
+  } catch {
+    return undefined; // it is no file, or the disk has lost it: others' events are told all the same
+  }
   const line = buffer.toString("utf8", 0, bytes - 1);
   return isOneObject(line) ? line : undefined;
+}
+
+/** The sidecar has too many files open: that is nothing of the transcript's. */
+function isPassing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EMFILE" || code === "ENFILE";
 }
 
 function isOneObject(line: string): boolean {

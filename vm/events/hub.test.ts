@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -94,6 +95,16 @@ test("each reader gets all after the id that it has, in one order, once", async 
   });
 });
 
+test("what came when the only reader had just left is there for the next", async () => {
+  const first = read();
+  await settled();
+  write("a", "plan");
+  first.onGone();
+  await settled();
+  const next = read({ since: 1_000 });
+  await until("it to be read", () => idsOf(next).length === 1);
+});
+
 test("by thread, type and tag", async () => {
   const readers = {
     thread: read({ filter: { threads: new Set(["a"]) } }),
@@ -140,6 +151,27 @@ test("who is full gets no more until it has taken that, and is cut off if it tak
   expect([hub.dropped, hub.readers]).toEqual([1, 0]);
 });
 
+test("who is behind gets nothing of a thread that took the place of a removed one", async () => {
+  for (let i = 0; i < 4_000; i++) write(i % 2 ? "old" : "other", "plan", "x".repeat(500));
+  let isFull = false;
+  const slow = read({ since: 0, isFull: () => isFull });
+  await until("some of it", () => slow.got.events.length > 0);
+  isFull = true;
+  await settled();
+  store.transaction(() => {
+    store.events.removeThread("old");
+    store.events.addOwn("old", { type: "thread_removed" });
+  });
+  writeFileSync(
+    transcript("old"),
+    `${JSON.stringify({ type: "plan", text: "n".repeat(500) })}\n`.repeat(2_000),
+  );
+  isFull = false;
+  slow.onDrain();
+  await until("the rest", () => slow.got.lastId === "5001");
+  expect(slow.got.events.filter(({ event }) => String(event?.["text"]).startsWith("n"))).toEqual([]);
+});
+
 test("who hears nothing gets a sign of life, with how far it came", async () => {
   hub.close();
   hub = makeHub({ lookMs: 20 });
@@ -162,7 +194,12 @@ test("no more readers than there may be", () => {
 test("a transcript that was removed, or written to by somebody else, breaks nothing", async () => {
   write("gone", "plan");
   write("torn", "plan", "xxxx");
+  write("folder", "plan");
+  write("pipe", "plan");
   write("whole", "plan");
+  for (const name of ["folder", "pipe"]) rmSync(transcript(name));
+  mkdirSync(transcript("folder"));
+  execFileSync("mkfifo", [transcript("pipe")]);
   rmSync(dirname(transcript("gone")), { recursive: true });
   writeFileSync(transcript("torn"), "\n\ndata: forged\n\n".padEnd(sizes.get("torn") ?? 0, " "));
   const reader = read({ since: 0 });
@@ -170,7 +207,9 @@ test("a transcript that was removed, or written to by somebody else, breaks noth
   expect(reader.got.events).toEqual([
     { id: 1_001, threadId: "gone", type: "plan", event: null },
     { id: 1_002, threadId: "torn", type: "plan", event: null },
-    { id: 1_003, threadId: "whole", type: "plan", event: { type: "plan", text: "" } },
+    { id: 1_003, threadId: "folder", type: "plan", event: null },
+    { id: 1_004, threadId: "pipe", type: "plan", event: null },
+    { id: 1_005, threadId: "whole", type: "plan", event: { type: "plan", text: "" } },
   ]);
 });
 

@@ -7,18 +7,18 @@ import type { Log } from "../../shared/log.ts";
 import type { EventRow } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
 import { type Frame, framesOf, idFrame, resetFrame } from "./frames.ts";
+import { Pages, within } from "./pages.ts";
 import { Tail } from "./tail.ts";
+import { type Turn, Turns } from "./turns.ts";
 
 /** What is given to a reader at once, and one event more. */
 const SLICE_BYTES = 64 * 1024;
-/** So many rows are looked at in one go: some milliseconds' work. */
+/** So many new rows are read in one go: some milliseconds' work. */
 const SLICE_ROWS = 500;
+const PAGES_BYTES = 8 * 1024 * 1024;
 const TAIL_BYTES = 2 * 1024 * 1024;
 /** What the first reader after a while finds made: those who all come again after a restart have missed no more. */
 const TAIL_ROWS = 2_000;
-const RETRY_MS = 1_000;
-/** What comes within so long of the last time goes out together: many readers of many events cost a write each. */
-const PACE_MS = 25;
 /** How often readers are looked at: who hears nothing gets a sign of life, who takes nothing is cut off. */
 const LOOK_MS = 15_000;
 const MAX_READERS = 500;
@@ -66,17 +66,31 @@ export class EventHub {
   readonly #tags = new Map<string, ReadonlySet<string>>();
   /** There while somebody reads. */
   #tail: Tail | undefined;
+  /** What those read who are further behind. */
+  readonly #pages: Pages;
+  /** Who is to be given something, in turn. */
+  readonly #due = new Set<Reader>();
+  readonly #turns: Turns;
   #timer: NodeJS.Timeout | undefined;
-  #isPlanned = false;
-  #pace: NodeJS.Timeout | undefined;
-  #servedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   /** Readers that were cut off because they took too long. */
   dropped = 0;
 
   constructor(options: HubOptions) {
     this.#options = options;
-    options.store.events.listen(() => this.#planNews());
+    const { store, transcript } = options;
+    this.#pages = new Pages({
+      list: (afterId, limit) => store.events.list(afterId, limit),
+      newest: () => store.events.newest(),
+      framesOf: (rows) => framesOf(rows, transcript),
+      sliceBytes: SLICE_BYTES,
+      maxBytes: PAGES_BYTES,
+    });
+    this.#turns = new Turns({
+      take: (turn) => this.#take(turn),
+      onError: (error) => options.log.error({ err: error }, "could not read events; trying again"),
+    });
+    store.events.listen((type) => this.#notice(type));
   }
 
   get readers(): number {
@@ -105,12 +119,16 @@ export class EventHub {
     this.#readers.add(reader);
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
     this.#give(reader, isKnown ? idFrame(cursor) : resetFrame(cursor));
-    this.#plan();
+    const goOn = () => {
+      if (this.#readers.has(reader)) this.#due.add(reader);
+      this.#turns.plan();
+    };
+    goOn();
     return {
       onDrain: () => {
         reader.isFull = false;
         reader.isLate = false;
-        this.#plan();
+        goOn();
       },
       onGone: () => this.#remove(reader),
     };
@@ -118,49 +136,34 @@ export class EventHub {
 
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#pace);
+    this.#turns.close();
     for (const reader of [...this.#readers]) this.#end(reader);
   }
 
   /** There is something new, in a transaction that has not ended. */
-  #planNews(): void {
-    const waitMs = this.#servedAt + PACE_MS - performance.now();
+  #notice(type: string): void {
+    // Another thread may come to have the files of one that is removed.
+    if (type === "thread_removed") this.#pages.clear();
     if (this.#readers.size === 0) this.#forget();
-    else if (waitMs <= 0) this.#plan();
-    else {
-      this.#pace ??= setTimeout(() => {
-        this.#pace = undefined;
-        this.#plan();
-      }, waitMs);
-    }
+    else this.#turns.notice();
   }
 
-  /** Serves everybody soon. */
-  #plan(): void {
-    if (this.#isPlanned) return;
-    this.#isPlanned = true;
-    setImmediate(() => {
-      this.#isPlanned = false;
-      if (this.#isClosed || this.#readers.size === 0) return;
-      this.#servedAt = performance.now();
-      try {
-        if (this.#serve()) this.#plan();
-      } catch (error) {
-        this.#options.log.error({ err: error }, "could not read events; trying again");
-        setTimeout(() => this.#plan(), RETRY_MS).unref();
-      }
-    });
-  }
-
-  /** @returns whether there is more to do */
-  #serve(): boolean {
-    const { store } = this.#options;
-    this.#tail ??= new Tail(store.events.idBefore(TAIL_ROWS), TAIL_BYTES);
-    let isMore = this.#load(this.#tail);
-    for (const reader of this.#readers) {
-      if (!reader.isFull && this.#serveOne(reader, this.#tail)) isMore = true;
+  /** Gives something to those who wait, one after the other, until the turn is over. @returns what is left to do */
+  #take({ endMs, isNews }: Turn): Pick<Turn, "isNews"> | undefined {
+    if (this.#readers.size === 0) {
+      this.#forget(); // what is new would be missing
+      return undefined;
     }
-    return isMore;
+    const tail = this.#tail ?? new Tail(this.#options.store.events.idBefore(TAIL_ROWS), TAIL_BYTES);
+    const isNewsLeft = isNews || !this.#tail ? this.#load(tail) : false;
+    this.#tail = tail;
+    // Who wants more comes again after all others.
+    for (const reader of this.#due) {
+      this.#due.delete(reader);
+      if (!reader.isFull && this.#serve(reader, tail)) this.#due.add(reader);
+      if (performance.now() >= endMs) break;
+    }
+    return this.#due.size > 0 || isNewsLeft ? { isNews: isNewsLeft } : undefined;
   }
 
   /** Reads what is new, for all. @returns whether there is more */
@@ -170,25 +173,22 @@ export class EventHub {
     const rows = within(found, TAIL_BYTES / 2);
     for (const { type, threadId } of rows) if (type === "thread_created") this.#tags.delete(threadId);
     tail.push(framesOf(rows, transcript));
+    for (const reader of this.#readers) this.#due.add(reader);
     return rows.length < found.length || found.length === SLICE_ROWS;
   }
 
-  /** @returns whether it wants more at once */
-  #serveOne(reader: Reader, tail: Tail): boolean {
-    const { store, transcript } = this.#options;
+  /** Gives it the next slice. @returns whether it wants more at once */
+  #serve(reader: Reader, tail: Tail): boolean {
     if (reader.cursor >= tail.end) return false;
     if (tail.holds(reader.cursor)) return this.#pass(reader, tail.after(reader.cursor), tail.end);
-    const floor = store.events.floor();
+    const floor = this.#options.store.events.floor();
     if (reader.cursor < floor) {
       reader.cursor = floor; // what it was about to read went meanwhile
       this.#give(reader, resetFrame(floor));
       return true;
     }
-    const rows = store.events.list(reader.cursor, SLICE_ROWS);
-    const wanted = rows.filter((row) => this.#isWanted(reader.filter, row));
-    const slice = within(wanted, SLICE_BYTES);
-    const last = slice.length < wanted.length ? slice.at(-1) : rows.at(-1);
-    this.#pass(reader, framesOf(slice, transcript), last?.eventId ?? tail.end);
+    const { frames, end } = this.#pages.next(reader.cursor, (row) => this.#isWanted(reader.filter, row));
+    this.#pass(reader, frames, end);
     return !reader.isFull;
   }
 
@@ -242,6 +242,7 @@ export class EventHub {
       else if (reader.isQuiet) this.#give(reader, idFrame(reader.cursor));
       reader.isQuiet = !reader.isFull;
     }
+    if ([...this.#readers].every(({ cursor }) => this.#tail?.holds(cursor))) this.#pages.clear();
   }
 
   #end(reader: Reader): void {
@@ -251,6 +252,7 @@ export class EventHub {
 
   #remove(reader: Reader): void {
     this.#readers.delete(reader);
+    this.#due.delete(reader);
     if (this.#readers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -259,17 +261,7 @@ export class EventHub {
 
   #forget(): void {
     this.#tail = undefined;
+    this.#pages.clear();
     this.#tags.clear();
   }
-}
-
-/** The first of them that together are not larger than that; at least one. */
-function within(rows: readonly EventRow[], maxBytes: number): EventRow[] {
-  let bytes = 0;
-  const end = rows.findIndex((row) => {
-    const isOver = bytes > maxBytes;
-    bytes += row.bytes ?? row.body?.length ?? 0;
-    return isOver;
-  });
-  return end < 0 ? [...rows] : rows.slice(0, end);
 }

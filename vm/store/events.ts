@@ -53,7 +53,7 @@ export class EventTable {
   readonly #prune;
   readonly #removeThread;
   #rows: number;
-  #onAdd = () => {};
+  #onAdd: (type: string) => void = () => {};
 
   constructor(db: Database, maxEvents = MAX_EVENTS) {
     this.#db = db;
@@ -89,8 +89,8 @@ export class EventTable {
     });
   }
 
-  /** Says who is told when there is something new, before the surrounding transaction ends. */
-  listen(onAdd: () => void): void {
+  /** Says who is told the type of what is new, before the surrounding transaction ends. */
+  listen(onAdd: (type: string) => void): void {
     this.#onAdd = onAdd;
   }
 
@@ -133,7 +133,7 @@ export class EventTable {
     this.#insert.run(row);
     this.#rows += 1;
     if (this.#rows >= this.#maxEvents + PRUNED_AT_ONCE) this.#pruneSome();
-    this.#onAdd();
+    this.#onAdd(row.type);
   }
 
   #pruneSome(): void {
