@@ -6,7 +6,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
-import { type DayLimit, usedOf } from "../../shared/agent/limits.ts";
+import { type DayLimit, ownUseOf } from "../../shared/agent/limits.ts";
 import { SPEND_CAP, SPEND_FOLDER } from "../../shared/agent/markers.ts";
 import { findJson, replaceJson } from "../folder/json-file.ts";
 import { holderSchema, isLive, type LiveHolder } from "../locks/alive.ts";
@@ -54,7 +54,7 @@ export class DaySpend {
 
   /** Writes down what this thread has spent, and tells what is left of the day for all. */
   settle(fold: ThreadFold, now: Date): DayLimit {
-    this.note(usedOf(fold, now.getTime()).spendUsd, now);
+    this.note(ownUseOf(fold, now.getTime()).spendUsd, now);
     if (fold.dayRaised) this.raise(fold.dayRaised);
     return this.look(now);
   }

@@ -15,8 +15,9 @@ import {
   permissionRequestFields,
   permissionResponseFields,
 } from "./ask-fields.ts";
+import { useSchema } from "./budget.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
-import { limitChangesSchema, usageLimitSchema } from "./limit-schema.ts";
+import { limitChangesSchema, limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { fromThreadFields, messageSentFields } from "./message-fields.ts";
 import {
   blockSchema,
@@ -266,8 +267,16 @@ const schemas = {
     mode: z.enum(["await", "async"]),
     title: str,
     toolCallId: str.optional(),
+    /** Set aside for it, of the thread's own. */
+    limits: limitsSchema.optional(),
   })),
-  thread_ended: event("thread_ended", () => ({ threadId: str, stopReason: str, result: str.optional() })),
+  thread_ended: event("thread_ended", () => ({
+    threadId: str,
+    stopReason: str,
+    result: str.optional(),
+    /** Counts for this thread; the rest of what was set aside is given back. */
+    used: useSchema.optional(),
+  })),
   /** The agent sent a file: its copy is an attachment of that name. */
   file_sent: event("file_sent", () => ({
     fileId: str,

@@ -1,4 +1,5 @@
 /** The part of the fold that knows turns, steps, tool calls and what they cost. */
+import { addUse, NO_USE } from "./budget.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { countTokens, openUsd, weigh } from "./limits.ts";
@@ -64,14 +65,15 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "background_update":
       return { ...fold, backgroundTasks: event.tasks };
     case "thread_spawned": {
-      const { threadId, mode, title, toolCallId } = event;
-      return {
-        ...fold,
-        children: [...fold.children, { threadId, mode, title, ...(toolCallId && { toolCallId }) }],
-      };
+      const { threadId, mode, title, toolCallId, limits } = event;
+      const child = { threadId, mode, title, ...(toolCallId && { toolCallId }), ...(limits && { limits }) };
+      return { ...fold, children: [...fold.children, child] };
     }
-    case "thread_ended":
-      return { ...fold, children: fold.children.filter((child) => child.threadId !== event.threadId) };
+    case "thread_ended": {
+      const children = fold.children.filter((child) => child.threadId !== event.threadId);
+      const { used } = event;
+      return { ...fold, children, ...(used && { endedUse: addUse(fold.endedUse ?? NO_USE, used) }) };
+    }
     default:
       return fold;
   }

@@ -1,5 +1,6 @@
 /** What a transcript comes to: the value of `foldEvents`. */
 
+import type { LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
 import type { AskedLimit, Limits } from "./limit-schema.ts";
@@ -60,7 +61,16 @@ export interface ThreadFold {
   /** Steps of kind `setup` that are done: the worktree, and the person's command in it. */
   setUp?: string[];
   backgroundTasks: { taskId: string; title: string }[];
-  children: { threadId: string; mode: "await" | "async"; title: string; toolCallId?: string }[];
+  children: {
+    threadId: string;
+    mode: "await" | "async";
+    title: string;
+    toolCallId?: string;
+    /** Set aside for it. */
+    limits?: LimitsOfChild | undefined;
+  }[];
+  /** What children that have ended have used. */
+  endedUse?: Use;
   /** Controls that the engine has not confirmed. */
   pending: {
     interrupt: PendingControl | null;

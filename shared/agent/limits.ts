@@ -2,6 +2,7 @@
  * What a thread may use up: turns, tokens, dollars, seconds. Used and allowed are both of the transcript, so they are
  * the same for runner, sidecar and people, and no restart loses them. Pure.
  */
+import { addUse, NO_USE, useOfChildren } from "./budget.ts";
 import type { OpenAsk, ThreadFold } from "./fold-types.ts";
 import {
   LIMIT_NAMES,
@@ -78,8 +79,14 @@ export function callBoundUsd({ context, priceUsd }: Pick<ThreadFold, "context" |
   return weigh({ ...BOUND, inputTokens, cachedWriteTokens }) * (priceUsd ?? PRICE_USD);
 }
 
-/** So much is used up by now. @param nowMs since the epoch: a turn that runs uses up seconds */
+/** So much is used up by now, with what is set aside for children. @param nowMs as of {@link ownUseOf} */
 export function usedOf(fold: ThreadFold, nowMs: number): Record<LimitName, number> {
+  const own = ownUseOf(fold, nowMs);
+  return { ...own, ...addUse(own, useOfChildren(fold.children, fold.endedUse ?? NO_USE)) };
+}
+
+/** So much the thread itself has used. @param nowMs since the epoch: a turn that runs uses up seconds */
+export function ownUseOf(fold: ThreadFold, nowMs: number): Record<LimitName, number> {
   const { totals, open, clock } = fold;
   const runningMs = clock.since === null ? 0 : Math.max(0, nowMs - Date.parse(clock.since));
   return {

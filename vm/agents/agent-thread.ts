@@ -4,7 +4,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import type { Log } from "../../shared/log.ts";
-import { type FoundMessage, Inbox } from "./inbox.ts";
+import { type FoundMessage, Inbox, type ToldChildren } from "./inbox.ts";
 import type { Projection } from "./projection.ts";
 import { findCalls, readEvents, transcriptSize } from "./transcript.ts";
 
@@ -53,6 +53,11 @@ export class AgentThread {
 
   hasMessage(messageId: string): boolean {
     return this.#inbox.messageIds().has(messageId);
+  }
+
+  /** As the inbox tells: the transcript comes later. */
+  get children(): ToldChildren {
+    return this.#inbox.children();
   }
 
   hasEvent(...what: Parameters<Inbox["hasEvent"]>): boolean {

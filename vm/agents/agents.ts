@@ -26,7 +26,7 @@ import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-mess
 import type { AgentThreads } from "./agent-threads.ts";
 import { readDiff } from "./diff.ts";
 import type { AgentFolders } from "./folders.ts";
-import type { NotedType } from "./inbox.ts";
+import type { NotedType, ToldChildren } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
@@ -245,6 +245,11 @@ export class Agents {
       if (agents.get(threadId).hasEvent(event.type, field, id)) return;
       await kind.append(thread, [{ ts: new Date(now()).toISOString(), op: "event", event }]);
     });
+  }
+
+  /** The thread's children, as it was told of them. */
+  toldChildren(threadId: string): ToldChildren {
+    return this.#options.agents.get(threadId).children;
   }
 
   hasMessage(threadId: string, messageId: string): boolean {

@@ -10,7 +10,9 @@ import {
   writeSync,
 } from "node:fs";
 import { boundLine } from "../../shared/agent/bound.ts";
+import { addUse, type LimitsOfChild, NO_USE, type Use, useSchema } from "../../shared/agent/budget.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
+import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import type { Block, Source } from "../../shared/agent/values.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
@@ -25,6 +27,12 @@ export interface FoundMessage {
 
 /** Of events that the sidecar knows of. */
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
+
+export interface ToldChildren {
+  known: ReadonlySet<string>;
+  open: ReadonlyMap<string, LimitsOfChild | undefined>;
+  endedUse: Use;
+}
 
 export class Inbox {
   readonly #folder: string;
@@ -82,6 +90,26 @@ export class Inbox {
     return this.#linesAfter(undefined).some(
       (line) => line.op === "event" && line.event.type === type && line.event[field] === id,
     );
+  }
+
+  /** The children that were told to begin, with what is set aside for each; what those that were told to end have used. */
+  children(): ToldChildren {
+    const known = new Set<string>();
+    const open = new Map<string, LimitsOfChild | undefined>();
+    let endedUse = NO_USE;
+    for (const line of this.#linesAfter(undefined)) {
+      if (line.op !== "event") continue;
+      const { type, threadId, limits, used } = line.event;
+      if (typeof threadId !== "string") continue;
+      if (type === "thread_spawned") {
+        known.add(threadId);
+        open.set(threadId, limitsSchema.safeParse(limits).data);
+      }
+      if (type !== "thread_ended") continue;
+      open.delete(threadId);
+      endedUse = addUse(endedUse, useSchema.safeParse(used).data ?? NO_USE);
+    }
+    return { known, open, endedUse };
   }
 
   /** A message with the last words that its writer gave it; `text` is null once it was taken back. */

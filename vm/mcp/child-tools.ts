@@ -4,11 +4,13 @@ import { parseEvent } from "../../shared/agent/events.ts";
 import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Threads } from "../threads/threads.ts";
+import { noteEnd } from "./budgets.ts";
 import type { Children } from "./children.ts";
 import type { Tool } from "./tool.ts";
 
@@ -24,6 +26,12 @@ const spawn = z.strictObject({
   title: z.string().min(1).max(100).optional(),
   dir: z.string().max(1_000).optional().describe("Below your working directory; without it the same"),
   permissionMode: z.string().max(50).optional().describe("Yours or a narrower one"),
+  limits: limitsSchema
+    .strict()
+    .optional()
+    .describe(
+      "Of yours, what the child may use; without it half of what you have left of each of your limits",
+    ),
   mode: z.enum(["await", "async"]).default("await").describe("await: the answer is its result"),
 });
 
@@ -95,6 +103,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
         const { threadId: childId } = one.parse(input);
         children.checkChild(parentId, childId);
         await kill(childId);
+        await noteEnd(options, parentId, childId, "killed");
         return `Ended ${childId}.`;
       },
     },
@@ -102,20 +111,17 @@ export function childTools(options: ChildToolsOptions): Tool[] {
 }
 
 async function waitFor(
-  { threads, agents }: ChildToolsOptions,
+  options: ChildToolsOptions,
   parentId: string,
   childId: string,
   signal: AbortSignal,
 ): Promise<string> {
+  const { threads, agents } = options;
   for (;;) {
     const child = threads.get(childId);
     if (await isSettled(child, agents)) {
       const { last, stopReason } = await saidIn(agents, childId);
-      await agents.noteChild(parentId, {
-        type: "thread_ended",
-        threadId: childId,
-        stopReason: stopReason ?? child.status,
-      });
+      await noteEnd(options, parentId, childId, stopReason ?? child.status);
       return `${statusOf(child)}\n\n${last || "It said nothing."}`;
     }
     await pause(LOOK_MS, signal);

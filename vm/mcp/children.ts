@@ -2,14 +2,17 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import type { Threads } from "../threads/threads.ts";
+import { shareFor } from "./budgets.ts";
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
@@ -25,6 +28,7 @@ export interface ChildrenOptions {
   agents: Agents;
   /** A real path. */
   reposDir: string;
+  now: () => number;
 }
 
 export interface SpawnRequest {
@@ -34,11 +38,14 @@ export interface SpawnRequest {
   title?: string | undefined;
   dir?: string | undefined;
   permissionMode?: string | undefined;
+  limits?: LimitsOfChild | undefined;
   mode: "await" | "async";
 }
 
 export class Children {
   readonly #options: ChildrenOptions;
+  /** One after the other of each parent: what one is given, the next does not find. */
+  readonly #spawning = new KeyedQueue();
 
   constructor(options: ChildrenOptions) {
     this.#options = options;
@@ -82,7 +89,11 @@ export class Children {
    * @returns its id
    * @throws AppError in words for the model
    */
-  async spawn(parentId: string, request: SpawnRequest): Promise<string> {
+  spawn(parentId: string, request: SpawnRequest): Promise<string> {
+    return this.#spawning.run(parentId, () => this.#spawn(parentId, request));
+  }
+
+  async #spawn(parentId: string, request: SpawnRequest): Promise<string> {
     const { store, threads, folders, creation, agents } = this.#options;
     const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
     const threadId = `child-${hash.slice(0, 24)}`;
@@ -91,7 +102,8 @@ export class Children {
     if (!store.threads.find(threadId)) {
       const agent = folders.findConfig(parentId)?.agent;
       if (!agent) throw new AppError("unavailable", "This thread's own configuration can't be read.");
-      this.#checkRoom(parentId, agent.limits);
+      this.#checkRoom(parentId);
+      const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
       const { originThreadId: _, outputSchema: __, ...inherited } = agent;
       const permissionMode = this.#modeOf(parentId, request.permissionMode);
       const isInDiscord = SNOWFLAKE.test(parentId) || store.homes.find(parentId) !== undefined;
@@ -107,6 +119,7 @@ export class Children {
         agent: {
           ...inherited,
           ...permissionMode,
+          limits,
           mode: "conversation",
           workspace: "shared",
           tags: [],
@@ -117,12 +130,14 @@ export class Children {
         hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
       });
     }
+    const { limits = {} } = folders.findConfig(threadId)?.agent ?? {};
     const told: EventBody<"thread_spawned"> = {
       type: "thread_spawned",
       threadId,
       mode: request.mode,
       title,
       toolCallId: request.callId,
+      ...(Object.keys(limits).length > 0 && { limits }),
     };
     await agents.noteChild(parentId, told);
     return threadId;
@@ -143,13 +158,7 @@ export class Children {
     return parentId === undefined ? threadId : this.#rootOf(parentId);
   }
 
-  #checkRoom(parentId: string, limits: object): void {
-    if (Object.values(limits).some((limit) => limit !== undefined)) {
-      throw new AppError(
-        "unsupported",
-        "This thread has limits, and a child would not count against them yet: do the work yourself.",
-      );
-    }
+  #checkRoom(parentId: string): void {
     let depth = 1;
     for (let id = this.parentOf(parentId); id !== undefined; id = this.parentOf(id)) depth++;
     if (depth > MAX_DEPTH)
