@@ -166,11 +166,10 @@ export class Runner {
     await this.#turns.hook(request);
     if (call?.side === "before") this.#others.beforeCall(call);
     if (call?.side === "after") this.#others.afterCall(call);
-    const news = isAfterCalls && !isSubagent ? this.#others.takeNews() : undefined;
+    const news = isAfterCalls && !isSubagent ? this.#others.takeNews(requestId) : undefined;
     if (news) this.#thread.append(null, news.events);
-    seat.send(key, this.#options.engine.letHookGoOn(requestId, news?.text), Date.now());
-    // After it was told: told twice is better than never.
     if (isAfterCalls) this.#others.save();
+    seat.send(key, this.#options.engine.letHookGoOn(requestId, news?.text), Date.now());
   }
 
   /** The delivery is on the disk before the engine has it. */

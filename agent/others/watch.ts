@@ -17,6 +17,8 @@ const notesSchema = z.object({
   /** What the model was told last of the others. */
   told: z.string(),
   files: z.record(z.string(), z.string().nullable()),
+  /** The last news, and the hook that it answers. */
+  news: z.object({ requestId: z.string(), text: z.string() }).optional(),
 });
 
 /** At once; the rest is counted. */
@@ -35,6 +37,7 @@ export class OthersWatch {
   readonly #dir: string;
   readonly #files: ReadFiles;
   #told: string;
+  #news: z.infer<typeof notesSchema>["news"];
   #isAlone = true;
   #saved = "";
 
@@ -44,6 +47,7 @@ export class OthersWatch {
     this.#board = board;
     this.#dir = config.dir;
     this.#told = notes?.told ?? "";
+    this.#news = notes?.news;
     this.#files = new ReadFiles(notes?.files ?? {}, { dir: config.dir, home: env["HOME"] ?? "/" });
   }
 
@@ -63,8 +67,12 @@ export class OthersWatch {
     if (kind === "execute" && this.#isAlone && !this.#board.isShared) this.#files.noteAll();
   }
 
-  /** A round of calls has ended, and the model is called when it has been told this. */
-  takeNews(): News | undefined {
+  /**
+   * A round of calls has ended, and the model is called when it has been told this. A hook that an earlier runner may
+   * have answered is answered with the same words: the engine takes one of the two.
+   */
+  takeNews(requestId: string): News | undefined {
+    if (this.#news?.requestId === requestId) return { text: this.#news.text, events: [] };
     const changed = this.#files.takeChanged().map((path) => shownPath(path, this.#dir));
     const others = this.#board.describeOthers();
     const news = newsOfOthers(others, this.#told);
@@ -82,12 +90,14 @@ export class OthersWatch {
       changed.length === 0
         ? []
         : [{ type: "notice", severity: "info", title: `Changed outside of this thread: ${names}` }];
-    return { text: parts.join("\n\n"), events };
+    const text = parts.join("\n\n");
+    this.#news = { requestId, text };
+    return { text, events };
   }
 
-  /** What the model knows by now, for the next runner. */
+  /** What the model knows once it has its answer, for the next runner: to be called before it is sent. */
   save(): void {
-    const notes = { told: this.#told, files: this.#files.known };
+    const notes = { told: this.#told, files: this.#files.known, news: this.#news };
     const text = JSON.stringify(notes);
     if (text === this.#saved) return;
     replaceJson(this.#path, notes);
