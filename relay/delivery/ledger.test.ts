@@ -35,8 +35,10 @@ class Remote {
     return message;
   }
 
-  start(): Ledger {
+  start({ isReused = false } = {}): Ledger {
     return new Ledger({
+      isReused,
+      findNewest: () => this.#call(() => this.messages.at(-1)?.id),
       threadId: THREAD,
       rows: structuredClone([...this.rows.values()]),
       put: (key, note) => this.#call(() => this.#put(key, note)),
@@ -115,6 +117,21 @@ test("after a death in between, the message is the only one of ours that no row 
   expect(remote.lists).toBe(1);
   await send(again, "page.1", "c");
   expect(remote.lists).toBe(1);
+});
+
+test("where another thread stood before, a death takes none of its messages for ours", async () => {
+  const remote = new Remote();
+  remote.post("of the thread that stood here before");
+  const ledger = remote.start({ isReused: true });
+  // Discord is asked for its newest message, the intent is noted, and the message is made or is not.
+  for (const death of ["after", "before"] as const) {
+    remote.deaths = [undefined, undefined, death];
+    await expect(send(ledger, "page.0", "a")).rejects.toThrow("dead");
+    const again = remote.start({ isReused: true });
+    await again.settle();
+    expect(again.find("page.0")?.id).toBe(death === "after" ? "1002" : undefined);
+    remote.rows.clear();
+  }
 });
 
 test("one that was never made is made, with the same nonce: Discord may make it late", async () => {

@@ -19,11 +19,12 @@ export interface LedgerOptions {
   put: (key: string, note: MessageRequest) => Promise<void>;
   api: Pick<DiscordApi, "send" | "listMessagesAfter">;
   botId: string;
-  /**
-   * The newest message of anybody, if others write much there too. A message of ours that is in flight is newer than
-   * that, so nothing older has to be looked through.
-   */
-  findNewest?: () => Promise<string | undefined>;
+  /** The newest message of anybody: one of ours that is sent after that is newer. */
+  findNewest: () => Promise<string | undefined>;
+  /** Others write much there too, so what stands between our messages is never read through. */
+  isShared?: boolean;
+  /** Messages of ours that no row knows stood there before the first of this ledger. */
+  isReused?: boolean;
 }
 
 /** A message that was begun: until it has an id, and the id is noted, nothing else is sent or edited. */
@@ -98,10 +99,13 @@ export class Ledger {
    * @returns false if it was deleted before it was known: to be sent again.
    */
   async send(key: string, message: Omit<OutgoingMessage, "nonce">, shows: string): Promise<boolean> {
-    const { api, threadId } = this.#options;
-    const nonce = this.#notFound?.key === key ? this.#notFound.nonce : randomBytes(15).toString("base64url");
-    // Asked before the intent is noted: what is sent after it is newer.
-    this.#noteNewest((await this.#options.findNewest?.()) ?? "");
+    const { api, threadId, findNewest, isShared, isReused } = this.#options;
+    const tried = this.#notFound?.key === key ? this.#notFound : undefined;
+    const nonce = tried?.nonce ?? randomBytes(15).toString("base64url");
+    // Asked before the intent is noted: what is sent after it is newer. Not again for a second try: Discord may have
+    // made the message of the first one late.
+    const isUnsure = isShared || (isReused && this.#messages.size === 0);
+    if (isUnsure && !tried) this.#noteNewest((await findNewest()) ?? "");
     const flight: Flight = { key, after: this.#newest, nonce };
     await this.#put(key, { after: flight.after, nonce });
     this.#flight = flight;
@@ -186,9 +190,9 @@ export class Ledger {
    * a second, so they are read at once.
    */
   async #learn(): Promise<void> {
-    const { api, threadId, findNewest } = this.#options;
+    const { api, threadId, isShared } = this.#options;
     // There are few, and between them stands what others wrote: they are simply edited.
-    if (this.#hasLooked || findNewest) return;
+    if (this.#hasLooked || isShared) return;
     const unknown = [...this.#messages].filter(([key, { shows }]) => isPage(key) && shows === undefined);
     const [oldest] = unknown.map(([, { id }]) => id).sort(compareIds);
     if (unknown.length > MAX_UNKNOWN && oldest !== undefined) {

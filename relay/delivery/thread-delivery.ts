@@ -31,6 +31,8 @@ export interface ThreadDeliveryOptions<Reply> {
   parentId?: string | undefined;
   /** Of a channel, in which others write too: what stands between our messages is never read through. */
   isShared?: boolean;
+  /** Another thread stood there before, whose messages no row knows. */
+  isReused?: boolean;
   content: Content<Reply>;
   rows: readonly LedgerRow[];
   /** Up to this message all are taken care of. */
@@ -87,9 +89,9 @@ export class ThreadDelivery<Reply> {
       put: options.putMessage,
       api,
       botId,
-      ...(options.isShared
-        ? { findNewest: async () => (await api.findChannel(threadId))?.lastMessageId }
-        : {}),
+      findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
+      isShared: options.isShared === true,
+      isReused: options.isReused === true,
     });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
     this.#keeper = new MarkKeeper({

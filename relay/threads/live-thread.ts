@@ -154,6 +154,7 @@ function openDelivery<Reply>(
     content,
     rows,
     seen: seen ?? beginningOf(thread),
+    isReused: isHeir(thread),
     ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
     owner: thread.createdBy,
     putMark: (kept) => vm.putMark({ ...kept }),
@@ -170,12 +171,18 @@ function openDelivery<Reply>(
   });
 }
 
+/** Whether it goes on in the Discord thread of the one that it knows. */
+function isHeir({ threadId, origin }: Thread): boolean {
+  return origin?.threadId === threadId;
+}
+
 /**
- * A thread that goes on in the Discord thread of the one that it knows: what was written before it was made was not
- * written to it. Only there the VM's clock is compared with Discord's: where they differ, messages would be missed.
+ * What was written before an heir was made was not written to it. Only there the VM's clock is compared with
+ * Discord's: if they differ, messages would be missed.
  */
-function beginningOf({ threadId, origin, createdAt }: Thread): string {
-  if (origin?.threadId !== threadId) return threadId;
+function beginningOf(thread: Thread): string {
+  const { threadId, createdAt } = thread;
+  if (!isHeir(thread)) return threadId;
   const made = snowflakeNow(Date.parse(createdAt));
   return compareIds(made, threadId) > 0 ? made : threadId;
 }
