@@ -67,7 +67,7 @@ export async function runRelay(
     const homes = new Homes({ vm, threads, threadMaker, api, ...place });
     const poller = new Poller({ vm, threads, endings, pollIntervalMs, channel, homes, log });
     const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
-    const ended = new EndedThreads({ api, vm, beginnings, files, log });
+    const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
     const inputs = new Inputs({ api, threads, files, ended, allowedUserIds, log, now, signal: stop.signal });
     const channelMessages = new ChannelMessages({
       ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },

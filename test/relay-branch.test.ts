@@ -101,13 +101,18 @@ test("/thread branch goes on from the newest words, with a message if one is giv
 }, 60_000);
 
 describe("a message to an agent that was ended asks what is to become of it", () => {
-  async function ended(text: string): Promise<string> {
+  async function ended(): Promise<string> {
     const threadId = await open("m-1", { text: "t-1" });
     await untilMessage(threadId, "t-1");
     await all.discord.driver.command(all.you, threadId, "done").reply();
     await until("its end", () =>
       all.discord.driver.threads({ archived: true }).some(({ id }) => id === threadId),
     );
+    return threadId;
+  }
+
+  async function writtenTo(text: string): Promise<string> {
+    const threadId = await ended();
     say(threadId, text, { text: "t-2" });
     return threadId;
   }
@@ -120,7 +125,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     );
 
   test("Go on here: the same Discord thread, with what was said, also over a restart of the relay", async () => {
-    const threadId = await ended("m-2");
+    const threadId = await writtenTo("m-2");
     const question = await untilMessage(threadId, "This agent was ended");
     press(question, "Go on here");
     await untilMessage(threadId, "It goes on here");
@@ -135,7 +140,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
   }, 60_000);
 
   test("Start a new one that knows this: another Discord thread, and this one stays over", async () => {
-    const threadId = await ended("m-2");
+    const threadId = await writtenTo("m-2");
     const question = await untilMessage(threadId, "This agent was ended");
     press(question, "Start a new one that knows this");
     const { content } = await untilMessage(threadId, "It goes on in <#");
@@ -143,6 +148,23 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     await untilMessage(heir, "t-1");
     await untilHeard(heir, ["m-1", "t-1", "m-2", "t-1"]);
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "killed" });
+  }, 60_000);
+
+  test("written while the relay was away, and asked about once: it can be answered after any restart", async () => {
+    const threadId = await ended();
+    await all.stopRelay();
+    say(threadId, "m-2", { text: "t-2" });
+    for (let starts = 0; starts < 2; starts++) {
+      await all.startRelay();
+      await untilMessage(threadId, "This agent was ended");
+      await all.stopRelay();
+    }
+    await all.startRelay();
+    const asked = messages(threadId).filter(({ content }) => content.includes("This agent was ended"));
+    expect(asked).toHaveLength(1);
+    const [question] = asked;
+    if (question) press(question, "Go on here");
+    await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1"]);
   }, 60_000);
 
   test("one that is locked: Go on here unlocks it", async () => {

@@ -1,23 +1,36 @@
 /** Agents that have ended, or are locked: whoever writes to one is asked what is to become of the message. */
-import { isOpen, type Thread } from "../../shared/api.ts";
+import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { endedButtons } from "../content/buttons.ts";
+import { Ledger, POST } from "../delivery/ledger.ts";
+import { outgoing } from "../delivery/outgoing.ts";
+import { shownBy } from "../delivery/plan.ts";
 import type { DiscordApi, DiscordMessage } from "../discord/api.ts";
-import { toComponents } from "../discord/buttons.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { Beginnings } from "./beginnings.ts";
+import type { Endings } from "./endings.ts";
 import { leftOut, type PersonFiles } from "./person-files.ts";
 import type { Vm } from "./vm.ts";
 
 export const ENDED_QUESTION =
   "⏹ This agent was ended, so nobody reads this. It can go on here, or another one can start that knows this conversation.";
 
+const ASKED = `${POST}ended.`;
+
+/** Whether a thread that is over waits for an answer to such a question, which nobody can give once it is archived. */
+export function isAsking(rows: readonly LedgerRow[], lastMessageId: string | undefined): boolean {
+  return rows.some(({ key, messageId }) => key.startsWith(ASKED) && messageId === lastMessageId);
+}
+
 export interface EndedThreadsOptions {
   api: DiscordApi;
   vm: Vm;
   beginnings: Beginnings;
+  endings: Endings;
   files: PersonFiles;
+  botId: string;
   log: Log;
 }
 
@@ -30,36 +43,37 @@ interface Pressed {
 
 export class EndedThreads {
   readonly #options: EndedThreadsOptions;
+  /** By thread: one that goes on again is not asked about. */
+  readonly #queue = new KeyedQueue();
 
   constructor(options: EndedThreadsOptions) {
     this.#options = options;
   }
 
-  /** Asks below a message, if it was written to an agent that has ended. @returns whether it was */
-  async ask(message: DiscordMessage): Promise<boolean> {
-    const { api, vm, log } = this.#options;
+  /** Asks below a message, once, if it was written to an agent that has ended. @returns whether it was */
+  ask(message: DiscordMessage): Promise<boolean> {
     const { channel_id: threadId, id } = message;
-    try {
-      const thread = await vm.thread(threadId).get();
-      if (thread.type !== "agent" || isOpen(thread.status)) return false;
-      // The thread has no delivery any more that could keep a ledger; the nonce keeps this from coming twice.
-      const components = toComponents(endedButtons(id));
-      await api.send(threadId, { content: ENDED_QUESTION, components, replyTo: id, nonce: `end${id}` });
-      return true;
-    } catch (error) {
-      if (error instanceof AppError && ["not_found", "invalid_request"].includes(error.code)) return false;
-      if (!(error instanceof AppError) && findRefusal(error) === undefined) throw error;
-      log.warn({ threadId, err: error }, "could not ask about a message to an ended agent");
-      return false;
-    }
+    return this.#queue.run(threadId, async () => {
+      try {
+        if (!(await this.#isEnded(threadId))) return false;
+        await this.#ask(threadId, id);
+        return true;
+      } catch (error) {
+        if (findRefusal(error) === undefined) throw error;
+        this.#options.log.warn({ threadId, err: error }, "could not ask about a message to an ended agent");
+        return false;
+      }
+    });
   }
 
   /** @throws AppError */
-  async goOnHere(pressed: Pressed): Promise<void> {
-    const { thread, text } = await this.#find(pressed);
-    const { messageId, userId } = pressed;
-    if (isOpen(thread.status)) throw new AppError("thread_exists", "It goes on already: write to it.");
-    await this.#options.beginnings.goOnHere(thread, { text, userId, messageId });
+  goOnHere(pressed: Pressed): Promise<void> {
+    return this.#queue.run(pressed.threadId, async () => {
+      const { thread, text } = await this.#find(pressed);
+      const { messageId, userId } = pressed;
+      if (isOpen(thread.status)) throw new AppError("thread_exists", "It goes on already: write to it.");
+      await this.#options.beginnings.goOnHere(thread, { text, userId, messageId });
+    });
   }
 
   /**
@@ -74,6 +88,38 @@ export class EndedThreads {
     if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text }, onWait);
     const agent = { originThreadId: threadId };
     return beginnings.create({ type: "agent", dir: thread.dir, command: text, userId, agent }, onWait);
+  }
+
+  async #isEnded(threadId: string): Promise<boolean> {
+    try {
+      const { type, status } = await this.#options.vm.thread(threadId).get();
+      return type === "agent" && !isOpen(status);
+    } catch (error) {
+      if (error instanceof AppError && ["not_found", "invalid_request"].includes(error.code)) return false;
+      throw error;
+    }
+  }
+
+  /** Nobody keeps the thread's ledger any more, so it is taken up for this message alone. */
+  async #ask(threadId: string, messageId: string): Promise<void> {
+    const { api, vm, endings, botId } = this.#options;
+    // Below its end, and not before it is archived: nobody can press a button in an archived thread.
+    await endings.untilLetGo(threadId);
+    const key = ASKED + messageId;
+    const handle = vm.thread(threadId);
+    const ledger = new Ledger({
+      threadId,
+      rows: await vm.findLedger(threadId),
+      put: (key, note) => handle.putMessage(key, note),
+      findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
+      isReused: true,
+      api,
+      botId,
+    });
+    await ledger.settle();
+    if (ledger.find(key)) return;
+    const question = { text: ENDED_QUESTION, buttons: endedButtons(messageId), replyTo: messageId };
+    await ledger.send(key, outgoing(question), shownBy(question));
   }
 
   async #find({ threadId, messageId }: Pressed): Promise<{ thread: Thread; text: string }> {

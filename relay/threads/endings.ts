@@ -105,11 +105,37 @@ export class Endings {
     await this.archive(threadId);
   }
 
-  /** A thread that ended without us: what is left of it is shown. */
-  async showAndArchive({ threadId, delivery }: LiveThread): Promise<void> {
-    this.#options.threads.setBusy(threadId, true);
-    await delivery.flush(FLUSH_MS);
-    await this.#dropAndArchive(threadId);
+  /** A thread that ended without us, and has been read to its end: what is left of it is shown. */
+  async showAndArchive(thread: LiveThread): Promise<void> {
+    await this.#letGo(thread, () => thread.delivery.flush(FLUSH_MS));
+  }
+
+  /**
+   * Resolves once a thread that is over has shown its end and is archived: from then on its ledger is nobody's.
+   * @throws AppError
+   */
+  async untilLetGo(threadId: string): Promise<void> {
+    const thread = this.#options.threads.find(threadId);
+    if (thread) await this.#letGo(thread, () => this.#finish(thread));
+    // Somebody else may be at it.
+    else await this.#queue.run(threadId, () => Promise.resolve());
+  }
+
+  #letGo(thread: LiveThread, finish: () => Promise<void>): Promise<void> {
+    const { threads } = this.#options;
+    const { threadId } = thread;
+    threads.setBusy(threadId, true);
+    return this.#queue.run(threadId, async () => {
+      try {
+        // Of two who let go of the same thread the second finds nothing to do.
+        if (threads.find(threadId) !== thread) return;
+        threads.setBusy(threadId, true);
+        await finish();
+        await this.#dropAndArchive(threadId);
+      } finally {
+        threads.setBusy(threadId, false);
+      }
+    });
   }
 
   async archive(threadId: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
-import type { InputRequest } from "../../shared/api.ts";
+import { type InputRequest, isOpen } from "../../shared/api.ts";
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -95,7 +95,7 @@ export class Inputs {
       const thread = threads.find(threadId);
       const isTyped = isFromPerson(message, allowedUserIds);
       if (!thread) {
-        if (isTyped) await ended.ask(message);
+        if (isTyped) await this.#patiently(threadId, () => ended.ask(message));
         return;
       }
       if (isTyped) await this.#typeOrReply(message, thread);
@@ -147,18 +147,19 @@ export class Inputs {
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
   async backfill(threadId: string, seen: string): Promise<void> {
-    const { allowedUserIds, threads, now } = this.#options;
+    const { allowedUserIds, threads, ended, now } = this.#options;
     await this.#queue.run(threadId, async () => {
       for (const message of await this.#list(threadId, seen)) {
         const thread = threads.find(threadId);
-        if (!thread) return;
         const isTyped = isFromPerson(message, allowedUserIds);
         if (isTyped) {
           const ageMs = now() - snowflakeTime(message.id);
-          if (ageMs > MAX_AGE_MS) await this.#ask(message, thread, ageMs);
-          else await this.#typeOrReply(message, thread);
+          const mayHaveEnded = !thread || !isOpen(thread.status);
+          const isAsked = mayHaveEnded && (await this.#patiently(threadId, () => ended.ask(message)));
+          if (thread && !isAsked && ageMs > MAX_AGE_MS) await this.#ask(message, thread, ageMs);
+          else if (thread && !isAsked) await this.#typeOrReply(message, thread);
         }
-        thread.delivery.noteSeen(message.id, isTyped);
+        thread?.delivery.noteSeen(message.id, isTyped);
       }
     });
   }

@@ -4,6 +4,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ChannelMessages } from "./channel-messages.ts";
+import { isAsking } from "./ended.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
@@ -71,7 +72,7 @@ async function recoverThread(
   thread: Thread,
   { rows, active, wasServed }: Found,
 ): Promise<void> {
-  const { api, threads, endings, inputs, log } = options;
+  const { api, threads, endings, log } = options;
   const { threadId } = thread;
   if (threads.isBusy(threadId) || !SNOWFLAKE.test(threadId)) return;
   const channel = active ?? (await api.findChannel(threadId));
@@ -90,13 +91,16 @@ async function recoverThread(
     if (thread.home && thread.delivery === null) await options.homes.begin(thread);
   }
   threads.noteName(channel);
+  takeMissed(options, channel);
+}
+
+/** In the background: a person's message may have to wait for its process. */
+function takeMissed({ threads, inputs, log }: RecoveryOptions, { id: threadId, lastMessageId }: ChannelInfo) {
   const seen = threads.find(threadId)?.delivery.seen ?? threadId;
-  if (channel.lastMessageId !== undefined && compareIds(channel.lastMessageId, seen) > 0) {
-    // In the background: a person's message may have to wait for its process.
-    inputs.backfill(threadId, seen).catch((error: unknown) => {
-      log.error({ threadId, err: error }, "could not take what was written meanwhile");
-    });
-  }
+  if (lastMessageId === undefined || compareIds(lastMessageId, seen) <= 0) return;
+  inputs.backfill(threadId, seen).catch((error: unknown) => {
+    log.error({ threadId, err: error }, "could not take what was written meanwhile");
+  });
 }
 
 /** By its creator and by being active; never by its title. */
@@ -118,6 +122,8 @@ async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Prom
   // Made since the list was read, or ended while the relay was away: then its last output and its end are shown.
   const { lastMessageId } = channel;
   const rows = await vm.findLedger(threadId);
+  if (!isOpen(thread.status) && isAsking(rows, lastMessageId)) return;
   const older = isOpen(thread.status) ? rows : await loadLedger(options, thread, rows, lastMessageId);
   if (!threads.has(threadId)) threads.add(thread, older);
+  if (thread.type === "agent") takeMissed(options, channel);
 }
