@@ -88,6 +88,31 @@ test("a message begins a thread of its own; its status and its last words stand 
   expect(answersTo(message.id)).toHaveLength(5);
 }, 120_000);
 
+test("an answer that is changed or deleted is changed or taken back in its thread, also after a restart", async () => {
+  await start("threads");
+  const { driver, channelId } = all.discord;
+  const message = post(script("Hi", says("Hello.")));
+  const words = await untilAnswer(message.id, "Hello.");
+  const changed = post(`<@${botId()}> ${script("One", says("1."))}`, words.id);
+  await untilAnswer(message.id, "1.");
+  const deleted = post(script("Two", says("2.")), changed.id);
+  await untilAnswer(message.id, "2.");
+  await all.stopRelay();
+  await all.startRelay();
+  driver.edit(all.you, channelId, changed.id, "Other words");
+  driver.deleteMessage(all.you, channelId, deleted.id);
+  const kinds = await until("both in the thread", async () => {
+    const found = (await transcriptOf(all.sidecar, message.id)).flatMap((event) =>
+      event.type === "message_edit" || event.type === "message_withdraw"
+        ? [`${event.type} ${event.messageId}`]
+        : [],
+    );
+    return found.length === 2 && found;
+  });
+  expect(kinds).toEqual([`message_edit ${changed.id}`, `message_withdraw ${deleted.id}`]);
+  expect(await heard(message.id)).toEqual(["Hi", "One", "Two"]);
+}, 120_000);
+
 test("an answer to a thread that is over begins a new one; what can't begin is told, and leaves nothing", async () => {
   await start("threads");
   const message = post(script("Hi", says("Hello.")));
@@ -176,6 +201,12 @@ test(`${MESSAGES} messages and answers, ${KILLS} kills of the relay: each reache
   const random = seededRandom(20_261_122);
   relay.start();
   await relay.untilReady();
+  const { driver, channelId } = all.discord;
+  const shown = () =>
+    [channelId, ...driver.threads().map(({ id }) => id)].reduce(
+      (count, id) => count + driver.messages(id).length,
+      0,
+    );
   /** By the text of each: the message that began its thread. */
   const roots = new Map<string, string>();
   const rootOf = new Map<string, string>();
@@ -188,7 +219,12 @@ test(`${MESSAGES} messages and answers, ${KILLS} kills of the relay: each reache
     roots.set(text, root);
     if (random() < (KILLS - kills) / (MESSAGES - i)) {
       kills += 1;
-      await until("something of it", () => random() < 0.3);
+      // While it starts, or in the midst of its work.
+      if (random() < 0.6) {
+        await relay.untilReady();
+        const more = shown() + (random() < 0.5 ? 1 : 2);
+        await until("more to be shown", () => shown() >= more, { timeoutMs: 60_000 });
+      }
       await relay.kill9();
       relay.start();
     }

@@ -118,12 +118,12 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       // Discord says the same when it adds a link's preview to a message.
       const message = messageSchema.safeParse(data).data;
       if (!message?.edited_timestamp) return;
-      if (message.channel_id === channelId) return channelMessages.amend(message.id, message.content);
+      if (message.channel_id === channelId) return channelMessages.change(message);
       return inputs.change(message);
     }
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
-      if (channel_id === channelId) return channelMessages.amend(id, null);
+      if (channel_id === channelId) return channelMessages.withdraw(id);
       const thread = threads.find(channel_id);
       thread?.delivery.noteDeleted(id);
       return thread ? inputs.withdraw(channel_id, id) : undefined;

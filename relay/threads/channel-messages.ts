@@ -2,7 +2,6 @@
  * What people write in the bot's channel: a message begins an agent's thread, an answer goes into the thread that it
  * belongs to. A thread has the id of the message that began it, so the same message never begins two.
  */
-import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -14,31 +13,23 @@ import {
   snowflakeNow,
   snowflakeTime,
 } from "../discord/api.ts";
-import {
-  answered,
-  type ChannelRules,
-  createdThread,
-  mayBegin,
-  wordsFor,
-} from "../discord/channel-message.ts";
+import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
 import { channelInputText, errorSentence, formatDuration } from "../texts.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Channel } from "./channel.ts";
+import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
+import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import type { Vm } from "./vm.ts";
 
-/** So many answers to answers are followed to the thread that they are about. */
-const MAX_HOPS = 10;
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;
 /** What was written longer ago while nobody listened is left alone. */
 const MAX_MISSED_MS = 24 * 3_600_000;
-/** Of so many answers that went into threads a later edit or deletion is passed on. */
-const MAX_PASSED = 500;
 
 export interface ChannelMessagesOptions {
   api: DiscordApi;
@@ -57,18 +48,20 @@ export interface ChannelMessagesOptions {
   signal: AbortSignal;
 }
 
+/** Of an answer that went into a thread; undefined of any other message. */
+type Taken = { /** Settles when the thread shows it. */ readonly heard: Promise<void> } | undefined;
+
 export class ChannelMessages {
   readonly #options: ChannelMessagesOptions;
+  readonly #routes: ChannelRoutes;
   /** In the order in which they came it is found out where they belong. */
   readonly #routing = new KeyedQueue();
   /** By thread. */
   readonly #work = new KeyedQueue();
-  /** Messages that are being taken care of. */
-  readonly #pending = new Set<string>();
+  /** Messages that are being taken care of; each resolves when it has gone where it belongs. */
+  readonly #pending = new Map<string, Promise<unknown>>();
   /** Messages that a thread is being made of. */
   readonly #beginning = new Set<string>();
-  /** By message: the thread that got it. */
-  readonly #passed = new Map<string, string>();
   /** Written while nobody listened. */
   #missed: DiscordMessage[] = [];
   /** The newest message that was taken care of. */
@@ -76,6 +69,7 @@ export class ChannelMessages {
 
   constructor(options: ChannelMessagesOptions) {
     this.#options = { ...options, log: options.log.child({ channelId: options.channelId }) };
+    this.#routes = new ChannelRoutes({ ...options, isBeginning: (id) => this.#beginning.has(id) });
   }
 
   /** Looks up what was written while nobody listened. The first time ever, what stands there already is left alone. */
@@ -113,14 +107,32 @@ export class ChannelMessages {
     const { api, channelId } = this.#options;
     const message = await api.findMessage(channelId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");
-    await this.#handle(message);
+    await (await this.#handle(message))?.heard;
   }
 
-  /** Other words for an answer that went into a thread; null takes it back. */
-  async amend(messageId: string, text: string | null): Promise<void> {
-    const threadId = this.#passed.get(messageId);
-    if (threadId !== undefined)
-      await this.#options.inputs.amend(threadId, messageId, () => Promise.resolve(text));
+  /** A person changed a message: the agent that got it gets the new words. */
+  async change(message: DiscordMessage): Promise<void> {
+    const { id, attachments } = message;
+    const threadId = await this.#findReader(id);
+    if (threadId === undefined) return;
+    const content = wordsFor(message, this.#options.rules);
+    // The files of one that began a thread went in by themselves.
+    const files = threadId === id ? [] : attachments;
+    await this.#options.inputs.change({ ...message, content, attachments: files }, threadId);
+  }
+
+  /** As {@link change}, of a message that was deleted. */
+  async withdraw(messageId: string): Promise<void> {
+    const threadId = await this.#findReader(messageId);
+    if (threadId !== undefined) await this.#options.inputs.withdraw(threadId, messageId);
+  }
+
+  /** The thread that got a message, or that it began. */
+  async #findReader(messageId: string): Promise<string | undefined> {
+    if (this.#isOff) return undefined;
+    await this.#pending.get(messageId);
+    const { channel, threads } = this.#options;
+    return (await channel.rows())?.findPassed(messageId) ?? threads.find(messageId)?.threadId;
   }
 
   get #isOff(): boolean {
@@ -128,26 +140,36 @@ export class ChannelMessages {
   }
 
   #take(message: DiscordMessage, ageMs: number): void {
-    const { allowedUserIds, channel, log } = this.#options;
-    if (this.#pending.has(message.id) || !isFromPerson(message, allowedUserIds)) return;
-    this.#pending.add(message.id);
-    const work = async () => {
-      const rows = await channel.rows();
-      if (!rows) return;
-      if (compareIds(message.id, rows.seen ?? "0") > 0) {
-        if (ageMs > MAX_AGE_MS) await this.#ask(message, ageMs);
-        else await this.#patiently(message);
-      }
-      await this.#noteDone(message.id, rows);
-    };
-    this.#place(message)
-      .then((key) => this.#work.run(key, work))
+    const { allowedUserIds, log } = this.#options;
+    const { id } = message;
+    if (this.#pending.has(id) || !isFromPerson(message, allowedUserIds)) return;
+    const working = this.#place(message).then((key) =>
+      this.#work.run(key, () => this.#takeNow(message, ageMs)),
+    );
+    this.#pending.set(
+      id,
+      working.catch(() => undefined),
+    );
+    working
+      .then(async (taken) => {
+        await taken?.heard;
+        const rows = await this.#options.channel.rows();
+        if (rows) await this.#noteDone(id, rows);
+      })
       // It is not noted as taken care of: the next start takes it up again.
       .catch((error: unknown) => log.error({ err: error }, "could not take a message of the channel"))
       .finally(() => {
-        this.#pending.delete(message.id);
-        this.#beginning.delete(message.id);
+        this.#pending.delete(id);
+        this.#beginning.delete(id);
       });
+  }
+
+  async #takeNow(message: DiscordMessage, ageMs: number): Promise<Taken> {
+    const rows = await this.#options.channel.rows();
+    if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
+    if (ageMs <= MAX_AGE_MS) return this.#patiently(message);
+    await this.#ask(message, ageMs);
+    return undefined;
   }
 
   /** Whose queue it waits in: its thread's, or that of the thread that it will begin. */
@@ -155,9 +177,10 @@ export class ChannelMessages {
     const { channelId, log } = this.#options;
     return this.#routing.run(channelId, async () => {
       const reference = answered(message);
+      this.#routes.note(message);
       if (reference !== undefined) {
         try {
-          const threadId = await this.#resolve(reference);
+          const threadId = await this.#routes.resolve(reference);
           if (threadId !== undefined) return threadId;
         } catch (error) {
           log.warn({ err: error }, "could not look up what a message answers; it is looked up again");
@@ -172,13 +195,13 @@ export class ChannelMessages {
   async #noteDone(messageId: string, rows: ChannelRows): Promise<void> {
     this.#missed = this.#missed.filter(({ id }) => id !== messageId);
     if (compareIds(messageId, this.#newest) > 0) this.#newest = messageId;
-    const [oldest] = [...this.#pending].filter((id) => id !== messageId).sort(compareIds);
+    const [oldest] = [...this.#pending.keys()].filter((id) => id !== messageId).sort(compareIds);
     const isHeld = oldest !== undefined && compareIds(oldest, this.#newest) < 0;
     await rows.noteSeen(isHeld ? String(BigInt(oldest) - 1n) : this.#newest);
   }
 
   /** What Discord or the sidecar can't do now is tried again; its writer is told what can't be done at all. */
-  async #patiently(message: DiscordMessage): Promise<void> {
+  async #patiently(message: DiscordMessage): Promise<Taken> {
     const { signal, log } = this.#options;
     const startedAt = performance.now();
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {
@@ -189,7 +212,8 @@ export class ChannelMessages {
         const isAway = error instanceof AppError && error.code === "unavailable";
         if (!isTransient(error) && !(isAway && performance.now() - startedAt < RETRY_MS)) {
           if (!(error instanceof AppError)) log.error({ err: error }, "could not take a message");
-          return this.#refuse(message, error);
+          await this.#refuse(message, error);
+          return undefined;
         }
         log.warn({ err: error }, "a message of the channel waits");
         await pause(waitMs, signal);
@@ -198,45 +222,51 @@ export class ChannelMessages {
   }
 
   /** @throws AppError, or what Discord refuses with */
-  async #handle(message: DiscordMessage): Promise<void> {
+  async #handle(message: DiscordMessage): Promise<Taken> {
     const reference = answered(message);
-    const threadId = reference === undefined ? undefined : await this.#resolve(reference);
-    if (threadId !== undefined && (await this.#answer(threadId, message))) return;
-    if (mayBegin(message, this.#options.rules)) return this.#begin(message, threadId);
+    const threadId = reference === undefined ? undefined : await this.#routes.resolve(reference);
+    const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
+    if (taken) return taken;
+    if (mayBegin(message, this.#options.rules)) {
+      await this.#begin(message, threadId);
+      return undefined;
+    }
     // In mode `mention` people talk with each other too: only who answered an agent is told.
-    if (threadId === undefined) return;
+    if (threadId === undefined) return undefined;
     throw new AppError(
       "thread_ended",
       "That thread is over. Mention me with your words, and a new one begins.",
     );
   }
 
-  /** @returns false if the thread is over, and never had the message. */
-  async #answer(threadId: string, message: DiscordMessage): Promise<boolean> {
-    const { threads, vm, inputs, rules } = this.#options;
+  /** @returns undefined if the thread is over, and never had the message. */
+  async #answer(threadId: string, message: DiscordMessage): Promise<Taken> {
+    const { threads, vm, inputs, rules, channel } = this.#options;
     const live = threads.find(threadId);
     const { id: inputId, author } = message;
+    const text = wordsFor(message, rules);
     try {
-      if (live) await inputs.typeInto(live, message);
+      if (live) await inputs.typeInto(live, { ...message, content: text });
       // It says whether it had the message before it was over.
-      else
-        await vm
-          .thread(threadId)
-          .send({ text: wordsFor(message, rules), inputId, source: `discord:${author.id}` });
+      else await vm.thread(threadId).send({ text, inputId, source: `discord:${author.id}` });
     } catch (error) {
-      if (error instanceof AppError && ["thread_ended", "not_found"].includes(error.code)) return false;
+      if (error instanceof AppError && ["thread_ended", "not_found"].includes(error.code)) return undefined;
       throw error;
     }
-    this.#notePassed(inputId, threadId);
-    const text = channelInputText(author.id, message.content);
-    await live?.delivery.say(`heard.${inputId}`, { text, buttons: [], isSilent: true });
-    return true;
+    await (await channel.rows())?.notePassed(inputId, threadId);
+    return { heard: live ? this.#tellHeard(live, message) : Promise.resolve() };
   }
 
-  #notePassed(messageId: string, threadId: string): void {
-    this.#passed.set(messageId, threadId);
-    const [oldest] = this.#passed.keys();
-    if (this.#passed.size > MAX_PASSED && oldest !== undefined) this.#passed.delete(oldest);
+  /** A thread takes a message a second: what is said in the channel meanwhile does not wait for that. */
+  async #tellHeard({ threadId, delivery }: LiveThread, message: DiscordMessage): Promise<void> {
+    const { signal, log } = this.#options;
+    const text = channelInputText(message.author.id, message.content);
+    try {
+      await delivery.say(`heard.${message.id}`, { text, buttons: [], isSilent: true });
+    } catch (error) {
+      if (signal.aborted) throw error; // the next start says it
+      log.warn({ threadId, err: error }, "could not show in a thread what was said in the channel");
+    }
   }
 
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
@@ -247,7 +277,7 @@ export class ChannelMessages {
       throw new AppError("invalid_request", "Say what the agent is to do.");
     }
     const command = words === "" ? "Look at the attached files." : words;
-    const knows = over !== undefined && (await this.#findThread(over))?.type === "agent";
+    const knows = over !== undefined && (await this.#routes.findThread(over))?.type === "agent";
     await beginnings.createFrom(message.id, {
       type: "agent",
       dir,
@@ -259,29 +289,6 @@ export class ChannelMessages {
     const live = threads.find(message.id);
     if (live && message.attachments.length > 0)
       await inputs.typeInto(live, { ...message, id: `${message.id}.files`, content: "" });
-  }
-
-  /** The thread that a message is about: made of it, told of by it, or that of the message which it answers. */
-  async #resolve(messageId: string): Promise<string | undefined> {
-    const { api, channelId, threads } = this.#options;
-    let id: string | undefined = messageId;
-    for (let hops = 0; id !== undefined && hops < MAX_HOPS; hops++) {
-      if (this.#beginning.has(id) || threads.has(id) || (await this.#findThread(id))) return id;
-      const message: DiscordMessage | undefined = await api.findMessage(channelId, id);
-      const created = message && createdThread(message);
-      if (created !== undefined) return created;
-      id = message && answered(message);
-    }
-    return undefined;
-  }
-
-  async #findThread(threadId: string): Promise<Thread | undefined> {
-    try {
-      return await this.#options.vm.thread(threadId).get();
-    } catch (error) {
-      if (error instanceof AppError && error.code === "not_found") return undefined;
-      throw error;
-    }
   }
 
   #ask(message: DiscordMessage, ageMs: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * What the relay must know of its channel after a restart, kept as rows of the channel's ledger that are no messages
- * of ours: up to which message all are taken care of, and which messages began threads.
+ * of ours: up to which message all are taken care of, which messages began threads, and which went into one.
  */
 import type { LedgerRow } from "../../shared/api.ts";
 import { compareIds } from "../discord/api.ts";
@@ -8,14 +8,20 @@ import type { Vm } from "./vm.ts";
 
 const SEEN = "seen";
 const BEGAN = "began.";
+const PASSED = "passed.";
 /** So many threads keep their message in the channel; older ones are not told there any more. */
 export const MAX_CHANNEL_THREADS = 100;
+
+/** Of so many answers it is known into which thread they went. */
+const MAX_PASSED = 300;
 
 export class ChannelRows {
   readonly #vm: Vm;
   readonly #channelId: string;
   #seen: string | undefined;
   #began: string[] = [];
+  /** By message: the thread that got it. The oldest first. */
+  readonly #passed = new Map<string, string>();
 
   constructor(vm: Vm, channelId: string) {
     this.#vm = vm;
@@ -27,7 +33,9 @@ export class ChannelRows {
     this.#seen = rows.find(({ key }) => key === SEEN)?.messageId ?? undefined;
     this.#began = rows.flatMap(({ key }) => (key.startsWith(BEGAN) ? [key.slice(BEGAN.length)] : []));
     this.#began.sort(compareIds);
-    return rows.filter(({ key }) => key !== SEEN && !key.startsWith(BEGAN));
+    for (const { key, messageId } of rows)
+      if (key.startsWith(PASSED) && messageId !== null) this.#passed.set(key.slice(PASSED.length), messageId);
+    return rows.filter(({ key }) => key !== SEEN && !key.startsWith(BEGAN) && !key.startsWith(PASSED));
   }
 
   /** Up to this message of the channel all are taken care of; undefined if none ever was. */
@@ -38,6 +46,21 @@ export class ChannelRows {
   /** Threads that began with a message of the channel, whose id they have; the oldest first. */
   get began(): readonly string[] {
     return this.#began;
+  }
+
+  /** The thread that got a message which answers others. */
+  findPassed(messageId: string): string | undefined {
+    return this.#passed.get(messageId);
+  }
+
+  async notePassed(messageId: string, threadId: string): Promise<void> {
+    if (this.#passed.get(messageId) === threadId) return;
+    const ids = [...this.#passed.keys()].filter((id) => id !== messageId);
+    const old = ids.slice(0, Math.max(0, ids.length + 1 - MAX_PASSED));
+    const forget = old.map((id) => PASSED + id);
+    await this.#vm.putChannelMessage(this.#channelId, PASSED + messageId, { messageId: threadId, forget });
+    for (const id of old) this.#passed.delete(id);
+    this.#passed.set(messageId, threadId);
   }
 
   async noteSeen(messageId: string): Promise<void> {

@@ -106,11 +106,12 @@ export class Inputs {
   /**
    * A person changed a message. If it went to an agent, the agent gets the new words, or the person a reply that it
    * has read the old ones: the transcript says which.
+   * @param threadId the thread that got it, if it was written elsewhere.
    */
-  async change(message: DiscordMessage): Promise<void> {
+  async change(message: DiscordMessage, threadId = message.channel_id): Promise<void> {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
     const { files } = this.#options;
-    await this.amend(message.channel_id, message.id, async () => {
+    await this.#amend(threadId, message.id, async () => {
       const { texts } = await files.wordsOf(message, true);
       return texts.join("\n\n");
     });
@@ -118,11 +119,11 @@ export class Inputs {
 
   /** As {@link change}, of a message that was deleted. */
   async withdraw(threadId: string, messageId: string): Promise<void> {
-    await this.amend(threadId, messageId, () => Promise.resolve(null));
+    await this.#amend(threadId, messageId, () => Promise.resolve(null));
   }
 
-  /** Of a message that went into a thread, wherever it was written. @param text null takes it back */
-  async amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
+  /** @param text null takes it back */
+  async #amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
     const { threads, log } = this.#options;
     await this.#open;
     // In the order in which people write: the message itself may still be on its way.

@@ -1,0 +1,75 @@
+/** Which thread a message of the channel is about. */
+import type { Thread } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { DiscordApi, DiscordMessage } from "../discord/api.ts";
+import { answered, createdThread } from "../discord/channel-message.ts";
+import type { Channel } from "./channel.ts";
+import type { Threads } from "./threads.ts";
+import type { Vm } from "./vm.ts";
+
+/** So many answers to answers are followed to the thread that they are about. */
+const MAX_HOPS = 10;
+/** Of so many of people's messages it is known without a look at Discord what they answer. */
+const MAX_ANSWERS = 1_000;
+
+export interface ChannelRoutesOptions {
+  api: Pick<DiscordApi, "findMessage">;
+  vm: Vm;
+  threads: Pick<Threads, "has">;
+  channel: Pick<Channel, "rows">;
+  channelId: string;
+  /** Whether a thread is being made of that message. */
+  isBeginning: (messageId: string) => boolean;
+}
+
+export class ChannelRoutes {
+  readonly #options: ChannelRoutesOptions;
+  /** By message: the one that it answers. */
+  readonly #answers = new Map<string, string | undefined>();
+
+  constructor(options: ChannelRoutesOptions) {
+    this.#options = options;
+  }
+
+  /** A person wrote it: many at once would otherwise be looked up in Discord one by one. */
+  note(message: DiscordMessage): void {
+    this.#answers.set(message.id, answered(message));
+    const [oldest] = this.#answers.keys();
+    if (this.#answers.size > MAX_ANSWERS && oldest !== undefined) this.#answers.delete(oldest);
+  }
+
+  /**
+   * The thread that a message made, went into or tells of, or that of the message which it answers.
+   * @throws AppError of the sidecar, or what Discord refuses with
+   */
+  async resolve(messageId: string): Promise<string | undefined> {
+    const { threads, channel, isBeginning } = this.#options;
+    const rows = await channel.rows();
+    let id: string | undefined = messageId;
+    for (let hops = 0; id !== undefined && hops < MAX_HOPS; hops++) {
+      if (isBeginning(id) || threads.has(id)) return id;
+      const passed = rows?.findPassed(id);
+      if (passed !== undefined) return passed;
+      if (await this.findThread(id)) return id;
+      const next = await this.#next(id);
+      if (next.created !== undefined) return next.created;
+      id = next.answers;
+    }
+    return undefined;
+  }
+
+  async findThread(threadId: string): Promise<Thread | undefined> {
+    try {
+      return await this.#options.vm.thread(threadId).get();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
+  }
+
+  async #next(id: string): Promise<{ created?: string | undefined; answers?: string | undefined }> {
+    if (this.#answers.has(id)) return { answers: this.#answers.get(id) };
+    const message = await this.#options.api.findMessage(this.#options.channelId, id);
+    return message ? { created: createdThread(message), answers: answered(message) } : {};
+  }
+}
