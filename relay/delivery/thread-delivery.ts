@@ -78,20 +78,15 @@ export class ThreadDelivery<Reply> {
   #keptEvents: number;
 
   constructor(options: ThreadDeliveryOptions<Reply>) {
-    const { threadId, content, rows, api, botId, budget, owner, log, now } = options;
+    const { threadId, content, rows, api, budget, owner, log, now } = options;
     this.#options = options;
     this.#pace = new Pace(options.editIntervalMs);
     this.#seen = options.seen;
     this.#keptEvents = content.eventCount;
     this.#ledger = new Ledger({
-      threadId,
-      rows,
+      ...options,
       put: options.putMessage,
-      api,
-      botId,
       findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
-      isShared: options.isShared === true,
-      isReused: options.isReused === true,
     });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
     this.#keeper = new MarkKeeper({
