@@ -261,3 +261,31 @@ test("in the list a thread has its number and says that it asks", async () => {
     await page.evaluate(() => localStorage.getItem("threadmux.session") ?? "none"),
   );
 });
+
+test("in the list a child stands below its parent, which says for whom it waits", async () => {
+  const part = {
+    name: "mcp__threadmux__spawn_thread",
+    input: { title: "the tests", prompt: script("Part", bash("touch part"), { text: "Done." }) },
+  };
+  await openAgent(sidecar, "parent", script("Split it", { tools: [part] }, { text: "All done." }));
+  const page = await open("parent");
+  await untilText(page, '[data-thread="parent"]', /running · Waiting for the tests/);
+  const below = page.locator("#open-threads li.below", { hasText: "the tests" });
+  await untilValue(
+    "the child's ask",
+    () => below.innerText(),
+    (text) => text.includes("asks you"),
+  );
+  const lefts = await page
+    .locator("#open-threads li")
+    .evaluateAll((items) =>
+      items.map((item) => [item.textContent, item.getBoundingClientRect().left] as const),
+    );
+  const at = lefts.findIndex(([text]) => text?.includes("parent"));
+  expect(lefts[at + 1]?.[0]).toContain("the tests");
+  expect(lefts[at + 1]?.[1]).toBeGreaterThan(lefts[at]?.[1] ?? 0);
+  await below.locator("button").click();
+  await page.click(".ask >> text=Allow once");
+  await untilStatus(sidecar, "parent", "idle");
+  await untilText(page, '[data-thread="parent"]', /^(?!.*Waiting)[\s\S]*idle/);
+});

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { startForTest } from "./support/relay.ts";
+import { untilValue } from "./support/wait.ts";
 
 test("list: what each thread does; the ended and long idle leave after some minutes, all shows them", async (context) => {
   // The clock of Discord and relay goes forward only: what was counted ahead of it would close Discord for long.
@@ -43,4 +44,31 @@ test("list: what each thread does; the ended and long idle leave after some minu
     `⏹ Ended **#${number}** <#${threadId}>`,
   );
   expect(await say("thread kill", { thread: `#${number}` })).toBe("⚠️ thread: that one is over already.");
+});
+
+test("list: a child stands below its parent, which says for whom it waits", async (context) => {
+  const all = await startForTest(context, { vm: STAND_IN_CONFIG });
+  mkdirSync(join(all.sidecar.reposDir, "shop"));
+  const command = (name: string, options = {}) =>
+    all.discord.driver.command(all.you, all.discord.channelId, name, options);
+  const part = {
+    name: "mcp__threadmux__spawn_thread",
+    input: {
+      title: "the tests",
+      prompt: script("Part", { tools: [{ name: "Bash", input: { command: "touch part" } }] }),
+    },
+  };
+  const { content } = await command("agent", {
+    dir: "shop",
+    prompt: script("Split it", { tools: [part] }, { text: "All done." }),
+  }).reply();
+  const parentId = /<#(\d+)>/.exec(content)?.[1] ?? "";
+  const later = await all.openTerminal("exec sleep 1000", "shop");
+  const list = async () => (await command("thread list").reply()).content;
+  const shown = await untilValue("the child in the list", list, (text) => text.includes("asks to do"));
+  expect(shown).toMatch(
+    new RegExp(
+      `^🖥 <#${later}> · running\\n🤖 \\*\\*#1\\*\\* <#${parentId}> · running · Waiting for the tests\\n└ 🤖 \\*\\*#2\\*\\* <#\\d+> · \\*\\*asks to do something\\*\\*$`,
+    ),
+  );
 });

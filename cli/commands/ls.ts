@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
 import type { Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
+import { threadTree } from "../../shared/thread-tree.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -19,6 +20,7 @@ const COLUMNS = [
   { title: "UPTIME" },
   { title: "COMMAND", minWidth: 8 },
 ];
+const TITLE_COLUMN = 1;
 const STATUS_COLUMN = 3;
 
 export function addLs(program: Command, act: Act): void {
@@ -47,33 +49,36 @@ async function ls({ client, out, note, isJson }: Context, status: "open" | "ende
     return EXIT.ok;
   }
   const now = Date.now();
-  const rows = threads.map((thread) => fields(thread, now));
   if (!out.isTty) {
-    for (const row of rows) await out.line(row.join("\t"));
+    for (const thread of threads) await out.line(fields(thread, now).join("\t"));
     return EXIT.ok;
   }
   if (threads.length === 0) {
     await note(status === "all" ? "no threads" : `no ${status} threads`);
     return EXIT.ok;
   }
+  const tree = threadTree(threads);
+  const rows = tree.map(({ thread, depth }) => fields(thread, now, depth));
   const style = (cell: string, row: number, column: number) => {
     if (!out.hasColor) return cell;
     if (row === 0) return `\x1b[1m${cell}\x1b[0m`;
-    const thread = threads[row - 1];
+    const thread = tree[row - 1]?.thread;
     return column === STATUS_COLUMN && thread ? `${colorOf(thread)}${cell}\x1b[0m` : cell;
   };
   for (const line of formatTable(COLUMNS, rows, out.columns, style)) await out.line(line);
   return EXIT.ok;
 }
 
-function fields(thread: Thread, now: number): string[] {
+/** @param depth of a person's table: how many threads it stands below */
+function fields(thread: Thread, now: number, depth = 0): string[] {
   const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
   const { threadId, number, type, dir, command, origin } = thread;
   const from = origin && ` (from ${nameOf(origin)})`;
   const title = number === null ? thread.title : `#${number} ${thread.title}${from ?? ""}`;
+  const below = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
   const shown = [threadId, title, type, describeStatus(thread), dir, uptime, command];
-  return shown.map((field) => cleanLine(field).trim());
+  return shown.map((field, i) => (i === TITLE_COLUMN ? below : "") + cleanLine(field).trim());
 }
 
 function describeStatus({ status, exitCode, waiting }: Thread): string {

@@ -13,7 +13,7 @@ import { asksOfWork } from "./fold-held.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
-import { isQueued } from "./waits.ts";
+import { childWait, isQueued } from "./waits.ts";
 
 /** Of the fold's shape: a stored fold of another version is not used. */
 export const FOLD_VERSION = 2;
@@ -90,10 +90,11 @@ export function awaitingOf(fold: ThreadFold): Awaiting | null {
  * What it does this moment: waits for a file, or the newest call of a tool, or of the model; null if none runs.
  * @param nowMs since the epoch
  */
-export function doingOf({ toolCalls, steps, goOnAt }: ThreadFold, nowMs: number): string | null {
+export function doingOf(fold: ThreadFold, nowMs: number): string | null {
+  const { toolCalls, steps, goOnAt } = fold;
   if (goOnAt !== undefined) return `Going on at ${clockText(goOnAt, nowMs)}`;
   const lock = steps.find(({ kind }) => kind === "lock" || kind === "place");
-  return lock?.title ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
+  return lock?.title ?? childWait(fold) ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }
 
 /** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */

@@ -16,14 +16,31 @@ const WAITING_TOOL = /__wait_thread$/;
  */
 export function waitOf(fold: ThreadFold, nowMs: number): Wait | undefined {
   if (asksOfWork(fold).some((ask) => !isParked(fold, ask))) return "person";
-  const awaited = fold.children.flatMap(({ mode, toolCallId }) => (mode === "await" ? [toolCallId] : []));
-  const isChild = fold.toolCalls.some(
-    ({ toolCallId, name }) => awaited.includes(toolCallId) || WAITING_TOOL.test(name),
-  );
-  if (isChild) return "child";
+  if (awaitedOf(fold) !== undefined) return "child";
   const lock = fold.steps.find(({ kind }) => kind === "lock");
   if (lock && nowMs - Date.parse(lock.startedAt) > LOCK_PATIENCE_MS) return "lock";
   return undefined;
+}
+
+/** @returns the titles of the children that its calls wait for; empty if they can't be told apart */
+function awaitedOf({
+  children,
+  toolCalls,
+}: Pick<ThreadFold, "children" | "toolCalls">): string[] | undefined {
+  const calls = new Set(toolCalls.map(({ toolCallId }) => toolCallId));
+  const spawned = children.filter(
+    ({ mode, toolCallId }) => mode === "await" && toolCallId !== undefined && calls.has(toolCallId),
+  );
+  if (spawned.length > 0) return spawned.map(({ title }) => title);
+  return toolCalls.some(({ name }) => WAITING_TOOL.test(name)) ? [] : undefined;
+}
+
+/** A sentence for people; undefined if it waits for no child. */
+export function childWait(fold: Pick<ThreadFold, "children" | "toolCalls">): string | undefined {
+  const titles = awaitedOf(fold);
+  if (titles === undefined) return undefined;
+  const [title = "a child"] = titles;
+  return `Waiting for ${titles.length > 1 ? `${titles.length} children` : title}`;
 }
 
 /** The thread waits until it is its turn among all threads: only so many may have a turn at once. */

@@ -61,12 +61,17 @@ export function restLine(hidden: number): string[] {
   return [`-# ${hidden} more ${hidden === 1 ? "is" : "are"} idle or over: \`/thread list all:True\``];
 }
 
-/** One line of `/thread list`. */
-export function listLine(thread: Thread, now: number): string {
+/**
+ * One line of `/thread list`.
+ * @param depth how many threads it stands below
+ */
+export function listLine(thread: Thread, now: number, depth = 0): string {
   const { threadId, number, type, title, status } = thread;
   // Discord shows no name of a thread that was archived long ago.
   const name = isOpen(status) ? `<#${threadId}>` : inline(clipEnd(title, MAX_RAW), MAX_TITLE);
-  const head = `${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
+  // Discord keeps such spaces, also where it takes others away.
+  const below = depth === 0 ? "" : `${"\u2003".repeat(depth - 1)}└ `;
+  const head = `${below}${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
   const since = findRest(thread);
   const ago = since === undefined ? "" : ` · ${formatAge(Date.parse(since), now)}`;
   return `${head} · ${describeState(thread)}${originText(thread)}${ago}`;

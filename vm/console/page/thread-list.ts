@@ -1,6 +1,7 @@
 /** The list of threads. */
 import type { Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
+import { threadTree } from "../../../shared/thread-tree.ts";
 import { find, make } from "./dom.ts";
 
 export interface ShowOptions {
@@ -10,7 +11,13 @@ export interface ShowOptions {
 }
 
 export function showThreads(selector: string, threads: readonly Thread[], options: ShowOptions): void {
-  const items = threads.map((thread) => drawThread(thread, options));
+  const items = threadTree(threads).map(({ thread, depth }) => {
+    const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
+      drawThread(thread, options),
+    ]);
+    item.style.setProperty("--depth", String(depth));
+    return item;
+  });
   const list = find(selector);
   // Left alone while nothing has changed: a press or a selection in it goes on.
   const isSame =
@@ -31,12 +38,13 @@ function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLEle
   button.dataset["thread"] = threadId;
   button.addEventListener("click", () => onChoose(threadId));
   if (threadId === current) button.setAttribute("aria-current", "true");
-  return make("li", thread.status, [button]);
+  return button;
 }
 
 function aboutText(thread: Thread): string {
   const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
-  const { origin } = thread;
+  const { origin, doing } = thread;
+  const now = doing === null ? "" : ` · ${doing}`;
   const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
-  return `${describeState(thread)} · ${thread.type}${where}${from ?? ""}`;
+  return `${describeState(thread)}${now} · ${thread.type}${where}${from ?? ""}`;
 }

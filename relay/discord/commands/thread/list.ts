@@ -1,5 +1,6 @@
 import { MessageFlags } from "discord.js";
-import type { ThreadType } from "../../../../shared/api.ts";
+import type { Thread, ThreadType } from "../../../../shared/api.ts";
+import { threadTree } from "../../../../shared/thread-tree.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
 import { isListed, listLine, restLine } from "../../../content/lists/threads.ts";
 import type { Part } from "./part.ts";
@@ -29,10 +30,11 @@ export const list: Part = {
     const type = interaction.options.getString("which");
     const isAll = interaction.options.getBoolean("all") ?? false;
     const threads = (await vm.listThreads("all")).filter((thread) => type === null || thread.type === type);
-    const shown = threads.filter((thread) => isAll || isListed(thread, { listMinutes, now: now() }));
-    const rest = restLine(threads.length - shown.length);
+    const isShown = (thread: Thread) => isAll || isListed(thread, { listMinutes, now: now() });
     // The newest first: with many, the oldest ones are left out.
-    const lines = shown.reverse().map((thread) => listLine(thread, now()));
+    const shown = threadTree(threads.reverse(), isShown);
+    const rest = restLine(threads.length - shown.length);
+    const lines = shown.map(({ thread, depth }) => listLine(thread, now(), depth));
     const isNone = lines.length === 0;
     const none = threads.length === 0 ? "There is no such thread." : "Nothing goes on.";
     const blocks = [...(isNone ? [none] : lines), ...rest];
