@@ -20,7 +20,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 const self = thisProcess();
 const claim = (threadId: string, fields: Partial<Claim> = {}): Claim => ({
   v: 1,
-  path: "/work/a",
+  path: "/srv/a",
   threadId,
   callId: `call-${threadId}`,
   sinceMs: 1_000,
@@ -35,7 +35,7 @@ test("one call has a file; the next one gets it when it is given back, in the or
   expect(take(claim("3", { sinceMs: 1_300 }))).toMatchObject({ threadId: "1" });
   expect(take(claim("2", { sinceMs: 1_200 }))).toMatchObject({ threadId: "1" });
   expect(take(claim("1", { callId: "another" }))).toMatchObject({ threadId: "1" });
-  expect(take(claim("4", { path: "/work/b" }))).toBeUndefined();
+  expect(take(claim("4", { path: "/srv/b" }))).toBeUndefined();
   for (const callId of ["call-1", "another"]) locks.release(claim("1", { callId }));
   expect(take(claim("3", { sinceMs: 1_300 }))).toMatchObject({ threadId: "2" });
   expect(take(claim("2", { sinceMs: 1_200 }))).toBeUndefined();
@@ -72,9 +72,9 @@ test("a stale lock that two find at once goes to one of them", () => {
 
 test("many paths at once: those that are free, and who has the others", () => {
   expect(take(claim("1"))).toBeUndefined();
-  const many = ["/work/a", "/work/b", "/work/c"].map((path) => claim("2", { path }));
-  expect([...locks.takeAll(many)]).toMatchObject([["/work/a", { threadId: "1" }]]);
-  expect(take(claim("3", { path: "/work/c" }))).toMatchObject({ threadId: "2" });
+  const many = ["/srv/a", "/srv/b", "/srv/c"].map((path) => claim("2", { path }));
+  expect([...locks.takeAll(many)]).toMatchObject([["/srv/a", { threadId: "1" }]]);
+  expect(take(claim("3", { path: "/srv/c" }))).toMatchObject({ threadId: "2" });
   locks.releaseAll(claim("2"));
   expect(readdirSync(folder)).toHaveLength(2); // what the first has, and who waits
 });
