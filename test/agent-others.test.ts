@@ -56,9 +56,9 @@ function toldTo(thread: AgentThread): string[] {
 }
 
 const onBoard = () =>
-  readdirSync(join(shared.path, "board")).map((name) =>
-    JSON.parse(readFileSync(join(shared.path, "board", name), "utf8")),
-  );
+  readdirSync(join(shared.path, "board"))
+    .filter((name) => name.endsWith(".json"))
+    .map((name) => JSON.parse(readFileSync(join(shared.path, "board", name), "utf8")));
 
 test("an agent is told what the others in its directory do: when it changed, and never that it is alone", async () => {
   const teller = open(2, "Writing user model tests", { writeMs: 60_000 });

@@ -6,10 +6,11 @@
  * meant by its name.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { writeWhole } from "../../shared/whole-file.ts";
+import { removeOldParts } from "../folder/old-parts.ts";
 import { holderSchema, isLive, type LiveHolder } from "./alive.ts";
 
 const claimSchema = z.object({
@@ -104,7 +105,7 @@ export class LockFolder {
 
   /** Removes what the dead have left, and tells what a thread holds or waits for. */
   sweep(threadId: string): Claim[] {
-    for (const name of readdirSync(this.#folder)) if (name.endsWith(".part")) this.#removeOldPart(name);
+    removeOldParts(this.#folder);
     return this.#living().flatMap(({ claim }) => (claim.threadId === threadId ? [claim] : []));
   }
 
@@ -143,13 +144,6 @@ export class LockFolder {
     const name = `${keyOf(claim.path)}.${kind}.${randomUUID()}`;
     writeWhole(join(this.#folder, name), `${JSON.stringify(claim)}\n`);
     return name;
-  }
-
-  /** Of a runner that was killed in its writing; one that is just written is younger. */
-  #removeOldPart(name: string): void {
-    const path = join(this.#folder, name);
-    const found = statSync(path, { throwIfNoEntry: false });
-    if (found && Date.now() - found.mtimeMs > MAX_QUEUED_MS) rmSync(path, { force: true });
   }
 
   #remove(entries: readonly Entry[]): void {

@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -25,6 +25,22 @@ const claimant = (threadId: string, fields: Partial<Claimant> = {}): Claimant =>
 });
 const take = (threadId: string, fields: Partial<Claimant> = {}) =>
   places.take(claimant(threadId, fields), [self]);
+
+test("what killed runners have left, and who was served long ago, does not pile up", () => {
+  const folder = join(root, "places");
+  for (const name of ["old.part", "new.part"]) writeFileSync(join(folder, name), "");
+  utimesSync(join(folder, "old.part"), 1, 1);
+  for (let i = 0; i < 1_005; i++) {
+    writeFileSync(join(folder, `last.${i + 1}.${i.toString(16).padStart(12, "0")}`), "");
+  }
+  places = new PlaceFolder(folder, 2);
+  expect(take("a")).toBeUndefined();
+  const names = readdirSync(folder);
+  expect(names.filter((name) => name.endsWith(".part"))).toEqual(["new.part"]);
+  const served = names.filter((name) => name.startsWith("last."));
+  expect(served).toHaveLength(1_000);
+  expect(served).not.toContain("last.1.000000000000");
+});
 
 test("so many have a place, the others wait in order, and leave the queue or take the place", () => {
   expect([take("a"), take("b"), take("a")]).toEqual([undefined, undefined, undefined]);

@@ -10,6 +10,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { writeWhole } from "../../shared/whole-file.ts";
+import { removeOldParts } from "../folder/old-parts.ts";
 import { holderSchema, isLive, type LiveHolder } from "../locks/alive.ts";
 import { orderOf, type Waiter } from "./order.ts";
 
@@ -30,6 +31,8 @@ export interface Claimant {
 
 /** So many who come before are counted exactly: each is looked at, whether it lives. */
 export const MAX_COUNTED = 10;
+/** Of so many people it is known when they were served last: a name may be anything that a caller says. */
+const MAX_SERVED = 1_000;
 /** When a thread of a person got a place last. */
 const SERVED = /^last\.(\d{1,16})\.([0-9a-f]{12})$/;
 const NAME = /^(held|wait)\.(\d{1,16})\.([01])\.([0-9a-f]{12})\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
@@ -42,6 +45,7 @@ export class PlaceFolder {
     this.#folder = folder;
     this.#max = max;
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    removeOldParts(folder);
   }
 
   /**
@@ -120,10 +124,12 @@ export class PlaceFolder {
   }
 
   #noteServed(person: string): void {
-    const old = this.#served().filter((one) => one.person === person);
+    const served = this.#served();
+    const old = served.filter((one) => one.person === person);
     const ms = Math.max(Date.now(), ...old.map((one) => one.ms + 1));
     writeWhole(join(this.#folder, `last.${ms}.${person}`), "");
-    this.#remove(old);
+    const others = served.filter((one) => one.person !== person);
+    this.#remove([...old, ...others.slice(0, Math.max(0, others.length - MAX_SERVED + 1))]);
   }
 
   #living(entries: readonly Entry[]): Entry[] {
