@@ -68,6 +68,7 @@ export function intoState({ state, dir }: Place): Call[] {
 /** Of the person, and names that look like secrets: asked about in every mode. */
 export function intoSecrets({ dir, home }: Place): Call[] {
   const read = (file_path: string): Call => ({ name: "Read", input: { file_path } });
+  const write = (file_path: string): Call => ({ name: "Write", input: { file_path, content: "x" } });
   return [
     read(join(home, ".ssh/id_rsa")),
     read(join(home, ".netrc")),
@@ -77,9 +78,16 @@ export function intoSecrets({ dir, home }: Place): Call[] {
     read(join(dir, "server.pem")),
     read(join(dir, "deploy.key")),
     read(join(dir, "keys/id_rsa")),
+    write(join(dir, "new.pem")),
+    write(join(dir, "sub/.env.new")),
+    write(join(home, ".ssh/authorized_keys")),
+    write(join(dir, "keys/config")),
     bash("cat .env"),
     bash("cat ~/.ssh/id_rsa"),
     bash("true; head server.pem"),
+    bash("cat ~/.kube/config"),
+    bash("ls ~/.config/gh"),
+    bash("cp ~/.docker/config.json x"),
   ];
 }
 

@@ -35,7 +35,7 @@ const SECRET_FILES = [
   "id_ecdsa*",
 ];
 const SECRET_FOLDERS = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".config/gh"];
-/** In commands: what is in a command's words, not what it does. */
+/** In commands: what is in a command's words, not what it does. `.key` is in every program that has keys. */
 const SECRET_WORDS = [
   ".env",
   ".netrc",
@@ -45,8 +45,12 @@ const SECRET_WORDS = [
   ".ssh",
   ".aws",
   ".gnupg",
+  ".kube/",
+  ".docker/",
+  ".config/gh",
   "id_rsa",
   "id_ed25519",
+  "id_ecdsa",
 ];
 
 /** @param stateDir undefined if nobody says where it is */
