@@ -4,11 +4,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ThreadEvent } from "../shared/agent/events.ts";
+import { threadPath } from "../shared/agent/paths.ts";
+import { openThreads, says } from "./support/agent-threads.ts";
 import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
+const openThread = openThreads();
 let sidecar: TestSidecar;
 const at = (...names: string[]) => join(sidecar.reposDir, ...names);
 const inTree = (id: string, ...names: string[]) => join(sidecar.stateDir, "worktrees", id, ...names);
@@ -131,4 +134,27 @@ test("a setup that fails is told, and not run again; without a repository it is 
   expect(await eventsOf("unborn", "failure")).toMatchObject([
     { code: "no_worktree", message: expect.stringContaining("no commit yet") },
   ]);
+});
+
+test("a runner that is killed in the setup: the next one runs it again, not beside the first", async () => {
+  repository("twice");
+  const thread = openThread({ agent: { permissionMode: "bypassPermissions" } });
+  const pids = join(thread.folder, "pids");
+  const both = join(thread.folder, "both");
+  const again = `[ "$(wc -l < ${pids})" = 2 ]`;
+  const first = `/proc/$(head -1 ${pids})/cmdline`; // empty once it is dead, though nobody has waited for it
+  const setup = `echo $$ >> ${pids}; if ${again}; then grep -q . ${first} && touch ${both}; else tail -f /dev/null; fi`;
+  const path = threadPath(thread.folder, "config");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  const worktree = { root: at("twice"), path: thread.dir, branch: "threadmux/twice", setup };
+  writeFileSync(path, JSON.stringify({ ...config, worktree }));
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await until("the setup to run", () => existsSync(pids));
+  thread.killRunner();
+  await thread.runnerDied();
+  thread.start();
+  await thread.event("turn_end");
+  expect(readFileSync(pids, "utf8").trim().split("\n")).toHaveLength(2);
+  expect(existsSync(both)).toBe(false);
 });

@@ -1,7 +1,7 @@
 /** Before an agent begins in a worktree of its own: the worktree is made, and the person's command is run in it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
@@ -9,9 +9,12 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { errorText } from "../../shared/errors.ts";
 import { makeWorktree } from "../../shared/git/worktree.ts";
 import type { Env } from "../engine.ts";
+import { killMarked } from "../process/orphans.ts";
 
 const MADE = "setup-worktree";
 const COMMAND = "setup-command";
+/** Of the thread's folder, while the worktree is made. */
+const OWN = "git-worktree";
 const COMMAND_MS = 15 * 60_000;
 const MAX_WORDS = 2_000;
 
@@ -34,7 +37,9 @@ export async function makeWorkspace(
   if (!worktree || isDone(fold, MADE)) return false;
   append([startOf(MADE, `Making a worktree on ${worktree.branch}`)]);
   const since = Date.now();
-  const own = await mkdtemp(join(folder, "git-"));
+  const own = join(folder, OWN);
+  await rm(own, { recursive: true, force: true }); // a runner that was killed here has left it
+  await mkdir(own, { mode: 0o700 });
   try {
     const { commit } = await makeWorktree({ ...worktree, name: threadId }, own, env);
     const description = describe(worktree, commit);
@@ -61,11 +66,13 @@ function describe({ path, tree }: Worktree, commit: string): string {
 
 /** What is to be done there once a person trusts the directory. @returns whether something was done */
 export async function setUpWorkspace(
-  { config, env, append }: WorkspaceOptions,
+  { folder, config, env, append }: WorkspaceOptions,
   fold: ThreadFold,
 ): Promise<boolean> {
   const command = config.worktree?.setup;
   if (command === undefined || isDone(fold, COMMAND)) return false;
+  // A runner that was killed in it may have left it running.
+  await killMarked(folder);
   append([startOf(COMMAND, `Setting up: ${command.slice(0, 200)}`)]);
   const since = Date.now();
   const { code, words } = await run(command, config.dir, env);
