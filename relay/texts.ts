@@ -2,6 +2,7 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
+import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 
 const MAX_NAME_CHARACTERS = 100;
@@ -92,15 +93,24 @@ export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "si
 }
 
 /** The exit code of an agent's runner says nothing of the agent. */
-export function killedText(reply: KillReply, type: ThreadType): string {
+/** @param worktree that the ended agent leaves behind */
+export function killedText(reply: KillReply, type: ThreadType, worktree?: WorktreeReply): string {
   const hasCode = type === "terminal" && reply.exitCode !== null;
   const lines = [`⏹ Ended${hasCode ? ` with exit code ${reply.exitCode}` : ""}.`];
   if (reply.survivors > 0) {
     lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);
   }
+  if (worktree)
+    lines.push(`Its worktree stays, ${worktreeText(worktree)}: \`/thread worktree\` keeps or removes it.`);
   if (reply.summary.trim() !== "")
     lines.push("Last lines:", fenceWithin(clipStart(reply.summary, MAX_BLOCK_CHARACTERS), clipStart));
   return lines.join("\n");
+}
+
+/** On which branch, and what would be lost with it. */
+export function worktreeText({ branch, fileCount, commits }: WorktreeReply): string {
+  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
+  return `on ${inlineCode(branch, 200)} (${count(fileCount, "file")} not committed, ${count(commits, "commit")} of its own)`;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */

@@ -7,6 +7,7 @@ import { errorSentence } from "../texts.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { makeFile, makePage } from "./commands/thread/history.ts";
 import { KINDS, type Kinds, killable } from "./commands/thread/kill-all.ts";
+import { asked, removedText } from "./commands/thread/worktree.ts";
 
 export type CommandPressed =
   /** Another page of a history: the steps before or after an event. */
@@ -14,17 +15,22 @@ export type CommandPressed =
   | { kind: "steps-file"; threadId: string }
   /** End the threads of a kind that had begun by then; in milliseconds since 1970. */
   | { kind: "kill-all"; which: Kinds; before: number }
-  | { kind: "keep-all" };
+  | { kind: "keep-all" }
+  /** Remove an ended agent's worktree; so many files that are not committed were shown to be lost with it. */
+  | { kind: "worktree-remove"; threadId: string; shown: number }
+  | { kind: "worktree-keep" };
 
 /** Undefined for a button of something else. */
 export function parseCommandButton(customId: string): CommandPressed | undefined {
   const [kind, value = "", detail = ""] = customId.split(":");
-  if (kind === "keep-all") return { kind };
+  if (kind === "keep-all" || kind === "worktree-keep") return { kind };
   if (kind === "kill-all" && /^\d{1,15}$/.test(detail)) {
     const which = KINDS.find((name) => name === value);
     return which && { kind, which, before: Number(detail) };
   }
   if (!/^[\w-]{1,32}$/.test(value)) return undefined;
+  if (kind === "worktree-remove")
+    return /^\d{1,9}$/.test(detail) ? { kind, threadId: value, shown: Number(detail) } : undefined;
   if (kind === "steps-file") return { kind, threadId: value };
   if (kind !== "steps" || !/^[ab]\d{1,15}$/.test(detail)) return undefined;
   const seq = Number(detail.slice(1));
@@ -54,9 +60,30 @@ export async function pressCommandButton(
       return;
     case "kill-all":
       return endAll(interaction, pressed, context, log);
+    case "worktree-keep":
+      await interaction.editReply({ content: "The worktree stays.", components: [] });
+      return;
+    case "worktree-remove":
+      return removeWorktree(interaction, pressed, context);
     default:
       pressed satisfies never;
   }
+}
+
+/** If it holds more files by now than the person was told, it is shown anew. */
+async function removeWorktree(
+  interaction: MessageComponentInteraction,
+  { threadId, shown }: Extract<CommandPressed, { kind: "worktree-remove" }>,
+  { vm }: CommandContext,
+): Promise<void> {
+  const thread = vm.thread(threadId);
+  const found = await thread.getWorktree();
+  if (found.fileCount > shown) {
+    await interaction.editReply(asked(await thread.get(), found));
+    return;
+  }
+  const content = removedText(await thread.removeWorktree(shown > 0));
+  await interaction.editReply({ content, components: [] });
 }
 
 async function endAll(

@@ -3,6 +3,7 @@ import type { KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { killedText } from "../texts.ts";
@@ -60,13 +61,27 @@ export class Endings {
         });
       if (thread) await this.#finish(thread);
       try {
-        await tell(killedText(reply, thread?.type ?? "terminal"));
+        await tell(killedText(reply, thread?.type ?? "terminal", await this.#findWorktree(thread)));
       } finally {
         await this.#dropAndArchive(threadId);
       }
       return reply;
     } finally {
       threads.setBusy(threadId, false);
+    }
+  }
+
+  /** What an ended agent leaves behind; undefined if that can't be said now. */
+  async #findWorktree(thread: LiveThread | undefined): Promise<WorktreeReply | undefined> {
+    if (thread?.type !== "agent") return undefined;
+    const { vm, log } = this.#options;
+    try {
+      return await vm.thread(thread.threadId).getWorktree();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      if (error.code !== "not_found")
+        log.warn({ threadId: thread.threadId, err: error }, "could not look at a worktree");
+      return undefined;
     }
   }
 

@@ -31,6 +31,7 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 
 /** Here a thread is called as it is in Discord, if it is there; the sidecar knows it by that name too. */
 function inDiscord(thread: Thread): Thread {
@@ -199,6 +200,16 @@ export class VmThread {
   }
 
   /** What people allowed an agent for as long as its thread goes on. */
+  /** @throws AppError `not_found` if it has none */
+  getWorktree(): Promise<WorktreeReply> {
+    return this.#client.getWorktree(this.threadId);
+  }
+
+  /** @throws AppError `worktree_in_use`, `worktree_dirty` */
+  removeWorktree(force: boolean): Promise<RemoveWorktreeReply> {
+    return this.#client.removeWorktree(this.threadId, { force });
+  }
+
   listRules(): Promise<string[]> {
     return this.#client.listRules(this.threadId);
   }

@@ -14,6 +14,9 @@ const definition = new SlashCommandBuilder()
       .setMaxLength(MAX_OPTION_CHARACTERS),
   );
 addLimitOptions(definition, ", then it asks whether to go on");
+definition.addBooleanOption((option) =>
+  option.setName("worktree").setDescription("In a git worktree and on a branch of its own"),
+);
 
 export const agent: Command = {
   definition: definition.toJSON(),
@@ -22,13 +25,18 @@ export const agent: Command = {
     const prompt = interaction.options.getString("prompt", true);
     const dir = interaction.options.getString("dir", true);
     const limits = chosenLimits(interaction);
+    const isApart = interaction.options.getBoolean("worktree") ?? false;
+    const options = {
+      ...(Object.keys(limits).length > 0 && { limits }),
+      ...(isApart && { workspace: "worktree" as const }),
+    };
     const threadId = await beginnings.create(
       {
         type: "agent",
         dir,
         command: prompt,
         userId: interaction.user.id,
-        ...(Object.keys(limits).length > 0 && { agent: { limits } }),
+        ...(Object.keys(options).length > 0 && { agent: options }),
       },
       tellWait(interaction, now),
     );

@@ -14,6 +14,7 @@ import type { Part } from "./thread/part.ts";
 import { pause } from "./thread/pause.ts";
 import { resume } from "./thread/resume.ts";
 import { rules } from "./thread/rules.ts";
+import { worktree } from "./thread/worktree.ts";
 
 const PARTS: Readonly<Record<string, Part>> = {
   list,
@@ -26,6 +27,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   limit,
   branch,
   rules,
+  worktree,
   kill,
   "kill-all": killAll,
 };
