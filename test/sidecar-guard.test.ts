@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { createOpenApi } from "../shared/openapi.ts";
 import { ROUTES } from "../shared/routes.ts";
 import { VERSION } from "../shared/version.ts";
+import { buildPages } from "./support/console.ts";
 import { inFull } from "./support/faults.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
@@ -22,6 +23,7 @@ const logLines: string[] = [];
 let stoppedAt: number | undefined;
 
 beforeAll(async () => {
+  buildPages();
   const stream = new Writable({
     write(chunk, _encoding, done) {
       logLines.push(String(chunk));

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { InputRequest } from "../shared/api.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
-import { openTerminal, refusal, untilEnded, untilOutput } from "./support/threads.ts";
+import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until, untilValue } from "./support/wait.ts";
 
 const RECORDER = fileURLToPath(new URL("fixtures/record-bytes.mjs", import.meta.url));
@@ -259,4 +260,41 @@ describe("input to a thread that takes none", () => {
       message: 'There is no thread "nobody".',
     });
   });
+});
+
+test("an inputId goes in once, however often it is sent, also over a restart", async () => {
+  const { client } = sidecar;
+  await openTerminal(client, "once", "cat");
+  const ids = ["1", `;"$#{x}'\\`, "-g"];
+  for (const inputId of ids) {
+    expect(await client.sendInput("once", { text: `input ${inputId}`, inputId })).toEqual({ sent: true });
+    const again = await Promise.all([1, 2].map(() => client.sendInput("once", { text: "again", inputId })));
+    expect(again).toEqual(Array(2).fill({ sent: true, duplicate: true }));
+  }
+  await sidecar.restart();
+  for (const inputId of ids) {
+    expect(await client.sendInput("once", { text: "again", inputId })).toMatchObject({ duplicate: true });
+  }
+  // The sidecar may have died before it could write down that tmux had typed one; others go in before it is repeated.
+  await client.sendInput("once", { text: "typed", inputId: "in-doubt" });
+  await sidecar.stop();
+  const db = new Database(join(sidecar.stateDir, "threadmux.db"));
+  db.prepare("UPDATE inputs SET is_sent = 0 WHERE input_id = 'in-doubt'").run();
+  db.prepare("INSERT INTO inputs (thread_id, input_id, is_sent) VALUES ('once', 'never', 0)").run();
+  db.close();
+  await sidecar.restart();
+  await client.sendInput("once", { text: "another", inputId: "another" });
+  expect(await client.sendInput("once", { text: "again", inputId: "in-doubt" })).toMatchObject({
+    duplicate: true,
+  });
+  expect(await client.sendInput("once", { text: "never typed before", inputId: "never" })).toEqual({
+    sent: true,
+  });
+  await client.sendInput("once", { text: "last" });
+  // The terminal shows what is typed before cat, which may be late, says it again.
+  const read = async () => (await readAll(client, "once")).output;
+  const log = await untilValue("all to be said again", read, (all) => all.match(/last\r\n/g)?.length === 2);
+  expect(log).not.toContain("again");
+  expect(log).toContain("never typed before\r\n");
+  expect(log.match(/input 1\r\n/g)).toHaveLength(2);
 });

@@ -12,7 +12,10 @@ import { Outputs, type OutputsOptions } from "./outputs.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { Threads, type ThreadsOptions } from "./threads.ts";
 
-test("a process that ends while its log is read is called ended only with all of its output", async () => {
+const PLACE = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
+const MADE = { createdBy: "1", createdAt: 5, agentSession: null, ...PLACE };
+
+function openFiles() {
   const folder = makeFolder();
   const files = new ThreadFiles(folder.path);
   const logWatch = new LogWatch(join(folder.path, "logs"), pino({ level: "silent" }));
@@ -22,15 +25,12 @@ test("a process that ends while its log is read is called ended only with all of
     store.close();
     folder.remove();
   });
-  const described = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
-  store.threads.insert({
-    threadId: "a",
-    type: "terminal",
-    createdBy: "1",
-    createdAt: 5,
-    agentSession: null,
-    ...described,
-  });
+  return { store, files, logWatch };
+}
+
+test("a process that ends while its log is read is called ended only with all of its output", async () => {
+  const { store, files, logWatch } = openFiles();
+  store.threads.insert({ threadId: "a", type: "terminal", ...MADE });
   store.threads.update("a", { isMade: true });
   const kinds = { terminal: { describe: () => NO_AGENT } } as unknown as ThreadsOptions["kinds"];
   const threads = new Threads({ store, files, kinds } as ThreadsOptions);
@@ -51,20 +51,10 @@ test("a process that ends while its log is read is called ended only with all of
 });
 
 test("of many threads one that is removed while they are read is left out, and the others are answered", async () => {
-  const folder = makeFolder();
-  const files = new ThreadFiles(folder.path);
-  const logWatch = new LogWatch(join(folder.path, "logs"), pino({ level: "silent" }));
-  const store = openStore(":memory:");
-  onTestFinished(() => {
-    logWatch.close();
-    store.close();
-    folder.remove();
-  });
-  const described = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
-  const made = { createdBy: "1", createdAt: 5, agentSession: null, ...described };
-  for (const threadId of ["a", "b"]) store.threads.insert({ threadId, type: "terminal", ...made });
+  const { store, files, logWatch } = openFiles();
+  for (const threadId of ["a", "b"]) store.threads.insert({ threadId, type: "terminal", ...MADE });
   for (const [i, threadId] of ["c", "d"].entries()) {
-    store.threads.insert({ threadId, type: "agent", ...made });
+    store.threads.insert({ threadId, type: "agent", ...MADE });
     store.agents.insert({ threadId, number: i + 1, status: "idle", fold: emptyFold() });
   }
   // Retention comes in between.
