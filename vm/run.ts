@@ -5,6 +5,7 @@ import { createLog } from "../shared/log.ts";
 import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
+import { finishKills } from "./threads/kill.ts";
 import { openDoor } from "./wiring/http.ts";
 import { createKinds } from "./wiring/kinds.ts";
 import { createMachine } from "./wiring/machine.ts";
@@ -84,11 +85,12 @@ function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: 
 
 /** Connects to tmux, brings the threads in step with it, and begins to look after them. */
 async function start(
-  { tmux, queue, store, folders, agentKind, config, log, now, listenToTrouble }: Common,
+  common: Common,
   { reconciler, watcher, orphans }: Care,
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
+  const { tmux, queue, store, folders, agentKind, config, log, now, listenToTrouble } = common;
   listenToTrouble(() => watcher.noticeTrouble());
   await tmux.start({
     onConnected: () => reconciler.reconcile(),
@@ -103,6 +105,7 @@ async function start(
     ...{ store, folders, kind: agentKind, queue, log, now },
     allowBypass: config.agent.allowBypass ?? false,
   });
+  void finishKills(common);
   watcher.start();
   releasers.add("watcher", () => watcher.close());
 }

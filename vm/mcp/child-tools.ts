@@ -7,14 +7,15 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { pause } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
 import type { Children } from "./children.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolCall } from "./tool.ts";
 
-const LOOK_MS = 200;
+/** Whatever is told of changes. */
+const LOOK_MS = 10_000;
 /** Of the end of a child's transcript: its last words are in it. */
 const READ_BYTES = 256 * 1024;
 const MAX_READ_CHARACTERS = 20_000;
@@ -39,11 +40,18 @@ export interface ChildToolsOptions {
   threads: Threads;
   agents: Agents;
   children: Children;
+  /** Told of every change of a thread. */
+  logWatch: LogWatch;
   kill: (threadId: string) => Promise<unknown>;
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
   const { threads, agents, children, kill } = options;
+  const findDescendant = ({ threadId: ancestorId, input }: ToolCall): string => {
+    const { threadId } = one.parse(input);
+    children.checkDescendant(ancestorId, threadId);
+    return threadId;
+  };
   return [
     {
       name: "spawn_thread",
@@ -63,21 +71,13 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       name: "wait_thread",
       description: "Waits until a child of yours has ended its turn. Called again it tells the same result.",
       inputSchema: one,
-      run: ({ threadId: parentId, input, signal }) => {
-        const { threadId: childId } = one.parse(input);
-        children.checkDescendant(parentId, childId);
-        return waitFor(options, parentId, childId, signal);
-      },
+      run: async (call) => waitFor(options, call.threadId, findDescendant(call), call.signal),
     },
     {
       name: "thread_status",
       description: "What a child of yours does now.",
       inputSchema: one,
-      run: async ({ threadId: parentId, input }) => {
-        const { threadId: childId } = one.parse(input);
-        children.checkDescendant(parentId, childId);
-        return statusOf(threads.get(childId));
-      },
+      run: async (call) => statusOf(threads.get(findDescendant(call))),
     },
     {
       name: "list_threads",
@@ -89,10 +89,8 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       name: "read_transcript",
       description: "What was said in a child's thread, its end.",
       inputSchema: one,
-      run: async ({ threadId: parentId, input }) => {
-        const { threadId: childId } = one.parse(input);
-        children.checkDescendant(parentId, childId);
-        return (await saidIn(agents, childId)).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
+      run: async (call) => {
+        return (await saidIn(agents, findDescendant(call))).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
       },
     },
     {
@@ -116,16 +114,22 @@ async function waitFor(
   childId: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const { threads, agents } = options;
-  for (;;) {
-    const child = threads.get(childId);
-    if (await isSettled(child, agents)) {
-      const { last, stopReason } = await saidIn(agents, childId);
-      await noteEnd(options, parentId, childId, stopReason ?? child.status);
-      return `${statusOf(child)}\n\n${last || "It said nothing."}`;
+  const { threads, agents, logWatch } = options;
+  const changes = logWatch.listen([childId]);
+  try {
+    for (;;) {
+      const child = threads.get(childId);
+      if (await isSettled(child, agents)) {
+        const { last, stopReason } = await saidIn(agents, childId);
+        await noteEnd(options, parentId, childId, stopReason ?? child.status);
+        return `${statusOf(child)}\n\n${last || "It said nothing."}`;
+      }
+      await changes.wait(LOOK_MS, signal);
+      if (signal.aborted || logWatch.isClosed)
+        throw new AppError("unavailable", "The wait was cut off; call wait_thread again.");
     }
-    await pause(LOOK_MS, signal);
-    if (signal.aborted) throw new AppError("unavailable", "The wait was cut off; call wait_thread again.");
+  } finally {
+    changes.end();
   }
 }
 

@@ -4,7 +4,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
-import { DEFAULT_COLS, DEFAULT_ROWS, type Thread } from "../../shared/api.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -29,6 +29,7 @@ export interface ChildrenOptions {
   /** A real path. */
   reposDir: string;
   now: () => number;
+  kill: (threadId: string) => Promise<unknown>;
 }
 
 export interface SpawnRequest {
@@ -139,7 +140,11 @@ export class Children {
       toolCallId: request.callId,
       ...(Object.keys(limits).length > 0 && { limits }),
     };
-    await agents.noteChild(parentId, told);
+    await agents.noteChild(parentId, told).catch(async (error: unknown) => {
+      // Its parent was killed while the child was made, and nobody knew of it.
+      if (!isOpen(threads.getStored(parentId).status)) await this.#options.kill(threadId);
+      throw error;
+    });
     return threadId;
   }
 

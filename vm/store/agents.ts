@@ -65,6 +65,8 @@ export class AgentTable {
   readonly #noteStart;
   readonly #setStatus;
   readonly #setLocked;
+  readonly #setEnding;
+  readonly #listEnding;
 
   constructor(db: Database) {
     this.#find = db.prepare("SELECT * FROM agents WHERE thread_id = ?");
@@ -84,6 +86,13 @@ export class AgentTable {
     this.#noteStart = db.prepare("UPDATE agents SET started_at_bytes = transcript_bytes WHERE thread_id = ?");
     this.#setStatus = db.prepare("UPDATE agents SET status = ?, awaiting = NULL WHERE thread_id = ?");
     this.#setLocked = db.prepare("UPDATE agents SET is_locked = ? WHERE thread_id = ?");
+    this.#setEnding = db.prepare(
+      "UPDATE agents SET is_ending = ? WHERE thread_id IN (SELECT value FROM json_each(?))",
+    );
+    this.#listEnding = db.prepare(
+      `SELECT thread_id FROM agents JOIN threads USING (thread_id)
+       WHERE is_ending = 1 AND threads.status NOT IN ('killed', 'lost') ORDER BY number`,
+    );
     this.#runners = db.prepare(
       "UPDATE agents SET starts_in_vain = @startsInVain, problem = @problem WHERE thread_id = @threadId",
     );
@@ -138,6 +147,16 @@ export class AgentTable {
 
   setLocked(threadId: string, isLocked: boolean): void {
     this.#setLocked.run(Number(isLocked), threadId);
+  }
+
+  /** They are to be killed together: what a crash leaves of them is killed at the next start. */
+  setEnding(threadIds: readonly string[], isEnding: boolean): void {
+    this.#setEnding.run(Number(isEnding), JSON.stringify(threadIds));
+  }
+
+  /** Those of them that are open. */
+  listEnding(): string[] {
+    return this.#listEnding.all().map((row) => z.object({ thread_id: z.string() }).parse(row).thread_id);
   }
 
   setRunners(threadId: string, runners: Pick<AgentRow, "startsInVain" | "problem">): void {

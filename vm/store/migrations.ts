@@ -155,6 +155,7 @@ const MIGRATIONS: readonly string[] = [
     after      TEXT
   ) STRICT;
   `,
+  `ALTER TABLE agents ADD COLUMN is_ending INTEGER NOT NULL DEFAULT 0;`,
 ];
 
 /** @throws Error where the database was written by a newer threadmux. It is not changed. */

@@ -36,21 +36,44 @@ export interface KillOptions {
 
 /**
  * As {@link killThread}, with the threads that it spawned and that are still open: those end after it, and one that is
- * over by then is as well.
+ * over by then is as well. A crash in between leaves none of them: see {@link finishKills}.
+ * @param findChildren the open ones, a parent before its children
  */
 export async function killWithChildren(
   options: KillOptions,
   threadId: string,
-  children: readonly string[],
+  findChildren: () => readonly string[],
 ): Promise<KillReply> {
-  const reply = await killThread(options, threadId);
-  for (const childId of children) {
-    await killThread(options, childId).catch((error: unknown) => {
-      const isOver = error instanceof AppError && ["thread_ended", "not_found"].includes(error.code);
-      if (!isOver) options.log.error({ threadId: childId, err: error }, "could not end a child");
-    });
+  const { agents, threads } = options.store;
+  const isThere = () => isOpen(threads.find(threadId)?.status ?? "killed");
+  if (!isThere()) return killThread(options, threadId); // which says so
+  const all = [threadId, ...findChildren()];
+  agents.setEnding(all, true);
+  let reply: KillReply;
+  try {
+    reply = await killThread(options, threadId);
+  } catch (error) {
+    if (isThere()) agents.setEnding(all, false); // the caller is told that nothing ends
+    throw error;
   }
+  // It may have spawned more until its end.
+  const children = findChildren();
+  agents.setEnding(children, true);
+  for (const childId of children) await finishKill(options, childId);
   return reply;
+}
+
+/** At a start: kills those that an earlier sidecar, killed itself, left of what was to end together. */
+export async function finishKills(options: KillOptions): Promise<void> {
+  for (const threadId of options.store.agents.listEnding()) await finishKill(options, threadId);
+}
+
+async function finishKill(options: KillOptions, threadId: string): Promise<void> {
+  await killThread(options, threadId).catch((error: unknown) => {
+    const isOver = error instanceof AppError && ["thread_ended", "not_found"].includes(error.code);
+    if (!isOver)
+      options.log.error({ threadId, err: error }, "could not end a thread; the next start tries again");
+  });
 }
 
 /**

@@ -18,6 +18,7 @@ import { childTools } from "../mcp/child-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
+import type { Tool } from "../mcp/tool.ts";
 import { Homes } from "../threads/homes.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
@@ -86,7 +87,7 @@ export async function openDoor({
   const { mcpFiles } = operations;
   const app = createApp({
     ...operations,
-    mcp: new McpServer([sendFileTool(operations), ...childTools(operations), messageTool(operations)], log),
+    mcp: new McpServer(toolsOf(operations, storage), log),
     events,
     ledgers: new Ledgers(store),
     homes: new Homes(store),
@@ -108,6 +109,11 @@ export async function openDoor({
   // Who waits for news has an answer before the server waits for who is unanswered.
   releasers.add("waiting readers", () => logWatch.close());
   return urlOf(server, config.host);
+}
+
+/** What agents may call. */
+function toolsOf(operations: Operations, { logWatch }: Storage): Tool[] {
+  return [sendFileTool(operations), ...childTools({ ...operations, logWatch }), messageTool(operations)];
 }
 
 function listen(server: Server, { port, host }: { port: number; host: string }): Promise<void> {

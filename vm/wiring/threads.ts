@@ -71,7 +71,9 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
-  const children = new Children({ ...common, creation, agents });
+  const kill: Operations["kill"] = (threadId, { children: what = "kill" } = {}) =>
+    killWithChildren(common, threadId, () => (what === "kill" ? children.descendantsOf(threadId) : []));
+  const children = new Children({ ...common, creation, agents, kill });
   return {
     threads,
     creation,
@@ -83,8 +85,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mcpFiles: common.mcpFiles,
     children,
     messages: new Messages({ ...common, agents, children }),
-    kill: (threadId, { children: what = "kill" } = {}) =>
-      killWithChildren(common, threadId, what === "kill" ? children.descendantsOf(threadId) : []),
+    kill,
   };
 }
 
