@@ -105,7 +105,7 @@ test.each(["the engine lives", "the engine dies too"])(
   },
 );
 
-/** The engine behind a program that gives it its first line at once, the second once told, more after its turn. */
+/** The engine behind a program that gives it its first line at once, more once told, and after a message more after its turn. */
 function gatedProgram(thread: AgentThread): void {
   const script = join(thread.folder, "..", "gate.mjs");
   const [go, output] = [join(thread.folder, "..", "go"), engineOutputPath(thread.folder, 1)];
@@ -124,11 +124,11 @@ function gatedProgram(thread: AgentThread): void {
       () => existsSync(${JSON.stringify(go)}),
       () => readFileSync(${JSON.stringify(output)}, "utf8").includes('"type":"result"'),
     ];
-    let count = 0;
+    let stage = 0;
     if (!isVersion) {
       for await (const line of createInterface({ input: process.stdin })) {
-        const isFree = mayPass[Math.min(count++, 2)];
-        while (!isFree()) await sleep(10);
+        while (!mayPass[stage]()) await sleep(10);
+        stage = line.includes('"type":"user"') ? 2 : Math.max(stage, 1);
         engine.stdin.write(line + "\\n");
       }
     }
