@@ -1,73 +1,21 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { EventBody, ThreadEvent } from "../../../shared/agent/events.ts";
+import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Page } from "../content.ts";
 import { TranscriptContent, type TranscriptMark } from "./content.ts";
-
-const STARTER = "123456789012345678";
-const at = (seq: number) => new Date(1_795_000_000_000 + seq * 1_000).toISOString();
-
-function numbered(bodies: readonly EventBody[], from = 1): ThreadEvent[] {
-  return bodies.map(
-    (body, i) => ({ ...body, seq: from + i, id: `r${from + i}.0`, ts: at(from + i) }) as ThreadEvent,
-  );
-}
-
-function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void {
-  const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
-  const start = content.offset;
-  const offset = start + Buffer.byteLength(lines);
-  const rest = { more: false, end: offset, status: "running", problem: null, live: null } as const;
-  void content.accept({ lines, start, offset, ...rest });
-}
-
-function show(bodies: readonly EventBody[]): Page[] {
-  const content = new TranscriptContent({ starter: STARTER });
-  feed(content, numbered(bodies));
-  return [...content.pages()];
-}
-
-const texts = (pages: readonly Page[]) => pages.map(({ text }) => text);
-
-const start: EventBody = { type: "turn_start", turnId: "t1", cause: "message", deliveryIds: ["d1"] };
-const end: EventBody = {
-  type: "turn_end",
-  turnId: "t1",
-  stopReason: "end_turn",
-  durationMs: 92_000,
-  usage: { inputTokens: 45_000, outputTokens: 200 },
-  cost: { amount: 0.2149, currency: "USD" },
-};
-const say = (text: string): EventBody => ({ type: "agent_message", messageId: "m", at: "u", text });
-const call = (id: string, name: string, title: string, rawInput: unknown): EventBody => ({
-  type: "tool_call",
-  toolCallId: id,
-  at: "u",
-  name,
-  title,
-  kind: "execute",
-  rawInput,
-});
-const done = (id: string, more: object = {}): EventBody => ({
-  type: "tool_call_update",
-  toolCallId: id,
-  status: "completed",
-  ...more,
-});
-const ask = (requestId: string, toolCallId: string, more: object = {}): EventBody => ({
-  type: "permission_request",
-  requestId,
-  toolCallId,
-  toolName: "Bash",
-  callKey: "k",
-  input: '{"command":"git push"}',
-  title: "Bash git push",
-  options: [
-    { optionId: "once", name: "Allow once", kind: "allow_once" },
-    { optionId: "no", name: "Deny", kind: "reject_once" },
-  ],
-  ...more,
-});
+import {
+  ask,
+  at,
+  call,
+  done,
+  end,
+  feed,
+  numbered,
+  STARTER,
+  say,
+  show,
+  start,
+  texts,
+} from "./testing/events.ts";
 
 test("a turn: what it does in one message, its last words alone, how it went below them", () => {
   const pages = show([
@@ -336,154 +284,4 @@ test("what the transcript can't know is told once, with a button to go on", () =
   });
   if (notice) content.told(notice);
   expect(content.notices()).toEqual([]);
-});
-
-// --- restarts ------------------------------------------------------------------------------------------------
-
-const bodies = fc.array(
-  fc.oneof(
-    fc.record({
-      kind: fc.constant("say"),
-      text: fc.constantFrom("short", "long ".repeat(500), "a\nb\nc\nd\ne"),
-    }),
-    fc.record({ kind: fc.constant("call"), id: fc.nat(5) }),
-    fc.record({ kind: fc.constant("done"), id: fc.nat(5) }),
-    fc.record({ kind: fc.constant("ask"), id: fc.nat(5) }),
-    fc.record({ kind: fc.constant("decide"), id: fc.nat(5) }),
-    fc.record({ kind: fc.constantFrom("start", "end", "cut", "message", "fail", "warn") }),
-  ),
-  { minLength: 1, maxLength: 60 },
-);
-
-function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]): ThreadEvent[] {
-  let turn = 0;
-  let isOpen = false;
-  const made: EventBody[] = [];
-  const begin = () => {
-    if (isOpen) return;
-    turn += 1;
-    isOpen = true;
-    made.push({ ...start, turnId: `t${turn}` } as EventBody);
-  };
-  for (const { kind, id = 0, text = "" } of steps) {
-    switch (kind) {
-      case "say":
-        begin();
-        made.push(say(text));
-        break;
-      case "call":
-        begin();
-        made.push(call(`c${turn}-${id}`, "Bash", `Bash ${id}`, { command: "ls" }));
-        break;
-      case "done":
-        made.push(done(`c${turn}-${id}`));
-        break;
-      case "ask":
-        begin();
-        made.push(ask(`q${id}-${made.length}`, `c${turn}-${id}`));
-        break;
-      case "decide": {
-        const request = made.find(
-          (event) => event.type === "permission_request" && event.requestId.startsWith(`q${id}-`),
-        );
-        if (request?.type === "permission_request")
-          made.push({
-            type: "permission_response",
-            requestId: request.requestId,
-            outcome: "selected",
-            optionId: "once",
-          });
-        break;
-      }
-      case "end":
-      case "cut":
-        if (!isOpen) break;
-        isOpen = false;
-        made.push({
-          type: "turn_end",
-          turnId: `t${turn}`,
-          stopReason: kind === "end" ? "end_turn" : "interrupted",
-        });
-        break;
-      case "message":
-        made.push({
-          type: "user_message",
-          messageId: "m",
-          source: "api:x",
-          content: [{ type: "text", text: "hey" }],
-        });
-        break;
-      case "fail":
-        made.push({ type: "failure", code: "cut_off", message: "no" });
-        break;
-      case "warn":
-        made.push({ type: "notice", severity: "warning", title: "careful" });
-        break;
-    }
-  }
-  return numbered(made);
-}
-
-/** What each message shows, by its key. */
-type Shown = Map<string, { text: string; buttons: string[] }>;
-
-test("restored from a mark anywhere, it lists what it listed before, under the same keys", () => {
-  fc.assert(
-    fc.property(
-      bodies,
-      fc.array(fc.nat(100), { maxLength: 8 }),
-      fc.array(fc.nat(60), { maxLength: 3 }),
-      (steps, kills, rolls) => {
-        const events = toEvents(steps);
-        const live = new TranscriptContent({ starter: STARTER });
-        let killed = new TranscriptContent({ starter: STARTER });
-        const shown: Shown = new Map();
-        const shownKilled: Shown = new Map();
-        const deliver = (content: TranscriptContent, to: Shown) => {
-          const pages = content.pages();
-          for (const { key, presence, text, buttons } of pages) {
-            if (presence === "unwanted") to.delete(key);
-            else if (presence === "wanted" || to.has(key))
-              to.set(key, { text: text || (to.get(key)?.text ?? ""), buttons: buttons.map(({ id }) => id) });
-          }
-          content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
-        };
-        const feedFrom = (content: TranscriptContent, until: number) => {
-          // A restored one reads again what its mark is before.
-          const bytes = (event: ThreadEvent) => Buffer.byteLength(JSON.stringify(event)) + 1;
-          let byte = 0;
-          const wanted: ThreadEvent[] = [];
-          for (const event of events.slice(0, until)) {
-            if (byte >= content.offset) wanted.push(event);
-            byte += bytes(event);
-          }
-          feed(content, wanted);
-        };
-        for (let i = 1; i <= events.length; i++) {
-          feedFrom(live, i);
-          feedFrom(killed, i);
-          deliver(live, shown);
-          deliver(killed, shownKilled);
-          if (rolls.includes(i)) {
-            live.roll();
-            killed.roll();
-          }
-          if (kills.includes(i)) {
-            const mark = JSON.parse(JSON.stringify(killed.mark())) as TranscriptMark;
-            for (const page of killed.pages()) expect(killed.isNeeded(page.key, mark)).toBe(true);
-            killed = new TranscriptContent({ starter: STARTER, mark });
-            feedFrom(killed, i);
-          }
-        }
-        deliver(live, shown);
-        deliver(killed, shownKilled);
-        expect([...shownKilled]).toEqual([...shown]);
-        // The thread's buttons stand below one message at most.
-        for (const id of ["done", "history"]) {
-          expect([...shown.values()].filter(({ buttons }) => buttons.includes(id)).length).toBeLessThan(2);
-        }
-      },
-    ),
-    { numRuns: 1_000 },
-  );
 });

@@ -1,0 +1,69 @@
+/** Transcripts of a few events, and what a thread shows of them. */
+import type { EventBody, ThreadEvent } from "../../../../shared/agent/events.ts";
+import type { Page } from "../../content.ts";
+import { TranscriptContent } from "../content.ts";
+
+export const STARTER = "123456789012345678";
+export const at = (seq: number) => new Date(1_795_000_000_000 + seq * 1_000).toISOString();
+
+export function numbered(bodies: readonly EventBody[], from = 1): ThreadEvent[] {
+  return bodies.map(
+    (body, i) => ({ ...body, seq: from + i, id: `r${from + i}.0`, ts: at(from + i) }) as ThreadEvent,
+  );
+}
+
+export function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void {
+  const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
+  const start = content.offset;
+  const offset = start + Buffer.byteLength(lines);
+  const rest = { more: false, end: offset, status: "running", problem: null, live: null } as const;
+  void content.accept({ lines, start, offset, ...rest });
+}
+
+export function show(bodies: readonly EventBody[]): Page[] {
+  const content = new TranscriptContent({ starter: STARTER });
+  feed(content, numbered(bodies));
+  return [...content.pages()];
+}
+
+export const texts = (pages: readonly Page[]) => pages.map(({ text }) => text);
+
+export const start: EventBody = { type: "turn_start", turnId: "t1", cause: "message", deliveryIds: ["d1"] };
+export const end: EventBody = {
+  type: "turn_end",
+  turnId: "t1",
+  stopReason: "end_turn",
+  durationMs: 92_000,
+  usage: { inputTokens: 45_000, outputTokens: 200 },
+  cost: { amount: 0.2149, currency: "USD" },
+};
+export const say = (text: string): EventBody => ({ type: "agent_message", messageId: "m", at: "u", text });
+export const call = (id: string, name: string, title: string, rawInput: unknown): EventBody => ({
+  type: "tool_call",
+  toolCallId: id,
+  at: "u",
+  name,
+  title,
+  kind: "execute",
+  rawInput,
+});
+export const done = (id: string, more: object = {}): EventBody => ({
+  type: "tool_call_update",
+  toolCallId: id,
+  status: "completed",
+  ...more,
+});
+export const ask = (requestId: string, toolCallId: string, more: object = {}): EventBody => ({
+  type: "permission_request",
+  requestId,
+  toolCallId,
+  toolName: "Bash",
+  callKey: "k",
+  input: '{"command":"git push"}',
+  title: "Bash git push",
+  options: [
+    { optionId: "once", name: "Allow once", kind: "allow_once" },
+    { optionId: "no", name: "Deny", kind: "reject_once" },
+  ],
+  ...more,
+});
