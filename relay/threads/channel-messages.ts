@@ -259,12 +259,14 @@ export class ChannelMessages {
 
   /** A thread takes a message a second: what is said in the channel meanwhile does not wait for that. */
   async #tellHeard({ threadId, delivery }: LiveThread, message: DiscordMessage): Promise<void> {
-    const { signal, log } = this.#options;
+    const { threads, log } = this.#options;
     const text = channelInputText(message.author.id, message.content);
     try {
       await delivery.say(`heard.${message.id}`, { text, buttons: [], isSilent: true });
     } catch (error) {
-      if (signal.aborted) throw error; // the next start says it
+      const isServed = threads.find(threadId)?.delivery === delivery;
+      // The relay ends: its next start says it.
+      if (isServed && findRefusal(error) === undefined) throw error;
       log.warn({ threadId, err: error }, "could not show in a thread what was said in the channel");
     }
   }
