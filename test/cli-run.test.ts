@@ -20,7 +20,7 @@ let sidecar: TestSidecar;
 let cli: Cli;
 
 beforeAll(async () => {
-  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxThreads: PLACES });
+  sidecar = await startSidecar({ ...STAND_IN_CONFIG, maxAgents: PLACES });
   mkdirSync(join(sidecar.reposDir, "shop"));
   cli = await buildCli(sidecar);
 });
@@ -80,7 +80,7 @@ test("without a person what it asks is refused, and it is told why", async () =>
 test("at a terminal a person is asked; somebody else's answer takes the question back", async () => {
   const write = (name: string) => ({ tools: [{ name: "Write", input: { file_path: name, content: "x" } }] });
   const terminal = cli.terminal(
-    task(script("go", write("one"), write("two"), write("three"), { text: "done" })),
+    task(script("go", write("one"), write("two"), write("three"), write("four"), { text: "done" })),
   );
   await terminal.untilShown("n = no, or why not:");
   terminal.pty.write("y\r");
@@ -95,6 +95,8 @@ test("at a terminal a person is asked; somebody else's answer takes the question
     by: "api:x",
   });
   await terminal.untilShown("not asked any more");
+  await until("one more ask", () => terminal.shown().split("why not:").length === 5);
+  terminal.pty.write("\u0004");
   expect(await terminal.end()).toBe(0);
   expect(terminal.shown()).toContain("done");
   expect(await open()).toEqual([]);

@@ -59,15 +59,22 @@ export class AskDesk {
     const reader = createInterface({ input: streams.stdin, output: streams.stderr });
     // Ctrl-C is not this question's affair.
     reader.on("SIGINT", () => process.emit("SIGINT"));
+    // After Ctrl-D no line comes, and the question would wait for ever.
+    const closed = new AbortController();
+    reader.once("close", () => closed.abort());
+    const either = AbortSignal.any([signal, closed.signal]);
     try {
       for (;;) {
-        const decision = this.#read(ask, await reader.question(promptOf(ask), { signal }));
-        if (typeof decision !== "string") return await this.#answer(ask, decision);
-        await err.line(decision);
+        const decision = this.#read(ask, await reader.question(promptOf(ask), { signal: either }));
+        const problem = typeof decision === "string" ? decision : await this.#tryAnswer(ask, decision);
+        if (problem === undefined) return;
+        await err.line(problem);
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
-      await err.line("\nthat is not asked any more");
+      if (!either.aborted) throw error;
+      await err.line("");
+      if (signal.aborted) await err.line("that is not asked any more");
+      else await this.#tryAnswer(ask, refusalOf(ask));
     } finally {
       reader.close();
     }
@@ -86,6 +93,17 @@ export class AskDesk {
       if (/^(a|always)$/i.test(words)) return approval(ask, { always: true, by });
       if (/^(n|no)$/i.test(words)) return denial(ask, { because: undefined, by });
       return words === "" ? "y, a or n, or why not" : denial(ask, { because: words, by });
+    } catch (error) {
+      if (error instanceof AppError) return error.message;
+      throw error;
+    }
+  }
+
+  /** @returns why the sidecar did not take it, as a sentence. */
+  async #tryAnswer(ask: AskReply, decision: Decision): Promise<string | undefined> {
+    try {
+      await this.#answer(ask, decision);
+      return undefined;
     } catch (error) {
       if (error instanceof AppError) return error.message;
       throw error;
