@@ -51,7 +51,7 @@ export function addRun(program: Command, act: Act): void {
         "threadmux run --agent shop --output-schema bugs.json -- 'list the bugs' | jq",
       )}
 
-It waits for a place if too many threads are open. Ctrl-C interrupts the agent and ends its thread; once more, and it
+It waits if too many agents are at work. Ctrl-C interrupts the agent and ends its thread; once more, and it
 leaves at once.`,
     )
     .action((dir: string, words: string[], options: RunOptions, command: Command) =>
@@ -102,7 +102,7 @@ async function create(
     } catch (error) {
       if (!(error instanceof AppError) || signal.aborted) throw error;
       if (error.code === "thread_exists") return;
-      if (error.code !== "max_threads") throw error;
+      if (error.code !== "too_many_agents") throw error;
       if (!hasAsked) await note(`threadmux: ${cleanLine(error.message)} Waiting for a place.`);
       hasAsked = true;
     }
