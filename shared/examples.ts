@@ -1,17 +1,22 @@
-/** A request for each route that stands for itself: OpenAPI shows it, and it can be sent as it is. */
+/** A request for each route: OpenAPI shows it, and it can be sent as it is. */
 
 export interface Example {
   /** What stands in the path, by name. */
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number>>;
+  /** A text if the route takes raw bytes. */
   body?: unknown;
 }
 
 const demo = { id: "demo" };
 const helper = { id: "helper" };
+const fixer = { id: "fixer" };
 const by = "api:me";
 
-/** By method and path. `demo` is a terminal and `helper` an agent, both made by the first two. */
+/**
+ * By method and path. `demo` is a terminal; `helper` an agent that the first example makes; `fixer` an agent in a git
+ * worktree, which has changed a file and ended; `tester` an agent that may run `npm --version` without asking.
+ */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   "post /thread/create": {
     body: {
@@ -20,6 +25,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       dir: ".",
       command: "Say hello.",
       createdBy: "me",
+      home: "discord",
       agent: { tags: ["ci"], limits: { turns: 20 } },
     },
   },
@@ -53,5 +59,23 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   "post /thread/:id/resume": { path: helper, body: { by, input: { text: "Go on.", inputId: "m2" } } },
   "post /thread/:id/interrupt": { path: helper, body: { by } },
   "post /thread/:id/limit": { path: helper, body: { by, limits: { turns: 40 } } },
+  "put /thread/:id/home": { path: helper, body: { after: "1" } },
+  "post /thread/:id/branch": {
+    path: fixer,
+    body: { threadId: "fixer-2", text: "What else?", createdBy: "me", lockParent: false },
+  },
+  "post /thread/:id/attachments": { path: helper, query: { name: "notes.txt" }, body: "Some notes." },
+  "get /thread/:id/attachments": { path: helper },
+  "get /thread/:id/attachments/:name": { path: { ...helper, name: "notes.txt" } },
+  "delete /thread/:id/attachments/:name": { path: { ...helper, name: "notes.txt" } },
+  "post /thread/:id/mode": { path: helper, body: { by, modeId: "plan" } },
+  "post /thread/:id/model": { path: helper, body: { by, model: "opus" } },
+  "post /thread/:id/compact": { path: helper, body: { by, text: "Keep the file names." } },
+  "get /thread/:id/rules": { path: helper },
+  "post /thread/:id/rules": { path: { id: "tester" }, body: { by, withdraw: ["Bash(npm --version)"] } },
+  "get /thread/:id/diff": { path: fixer, query: { limit: 65_536 } },
+  "post /thread/:id/undo": { path: fixer, body: { by } },
+  "get /thread/:id/worktree": { path: fixer },
+  "post /thread/:id/worktree/remove": { path: fixer, body: { force: true } },
   "post /thread/:id/kill": { path: demo },
 };

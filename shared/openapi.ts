@@ -51,7 +51,7 @@ function describeRoute(route: Route): Record<string, unknown> {
             required: true,
             content:
               typeof route.body === "string"
-                ? { [route.body]: {} }
+                ? { [route.body]: exampleOf({ body: example.body }, "body") }
                 : {
                     "application/json": {
                       schema: toSchema(route.body, "input"),

@@ -1,9 +1,14 @@
 /** Every example in the API's description, sent as it is written: the documented status and shape. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { EXAMPLES } from "../shared/examples.ts";
 import { ROUTES } from "../shared/routes.ts";
-import { STAND_IN_CONFIG } from "./support/agents.ts";
+import { BYPASS_CONFIG, openAgent, script, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
+import { untilValue } from "./support/wait.ts";
 
 interface Parameter {
   name: string;
@@ -16,29 +21,40 @@ interface Operation {
   responses: Record<string, unknown>;
 }
 
-/** What needs a file, an ask, a change or another thread that no example can name before it is there. */
-const WITHOUT = [
-  "/thread/:id/home",
-  "/thread/:id/branch",
-  "/thread/:id/attachments",
-  "/thread/:id/attachments/:name",
-  "/thread/:id/blobs/:sha256",
-  "/thread/:id/diff",
-  "/thread/:id/asks/:requestId",
-  "/thread/:id/compact",
-  "/thread/:id/mode",
-  "/thread/:id/model",
-  "/thread/:id/undo",
-  "/thread/:id/rules",
-  "/thread/:id/worktree",
-  "/thread/:id/worktree/remove",
-];
+/** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
+const WITHOUT = ["/thread/:id/blobs/:sha256", "/thread/:id/asks/:requestId"];
+/** What ends or removes a thread's part that others look at, in this order. */
+const LAST = ["/thread/:id/undo", "/thread/:id/worktree/remove", "/thread/:id/kill"];
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
-  sidecar = await startSidecar(STAND_IN_CONFIG);
+  sidecar = await startSidecar(BYPASS_CONFIG);
   await openTerminal(sidecar.client, "demo", "cat");
-});
+  const repository = join(sidecar.reposDir, "shop");
+  mkdirSync(repository);
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", ...args]);
+  git("init", "-q");
+  git("commit", "-q", "--allow-empty", "-m", "first");
+  const write = { tools: [{ name: "Write", input: { file_path: "fixed", content: "yes" } }] };
+  await sidecar.client.createThread({
+    threadId: "fixer",
+    type: "agent",
+    dir: "shop",
+    command: script("Fix", write, { text: "Fixed." }),
+    createdBy: "me",
+    agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
+  });
+  const npm = { tools: [{ name: "Bash", input: { command: "npm --version" } }] };
+  await openAgent(sidecar, "tester", script("Test", npm, { text: "Tested." }));
+  const ask = await untilValue(
+    "an ask",
+    () => sidecar.client.listAsks("tester"),
+    (asks) => asks.length > 0,
+  );
+  await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread", by: "api:me" });
+  for (const threadId of ["fixer", "tester"]) await untilStatus(sidecar, threadId, "idle");
+}, 60_000);
 afterAll(() => sidecar?.close());
 
 test("all of them", { timeout: 60_000 }, async () => {
@@ -46,9 +62,12 @@ test("all of them", { timeout: 60_000 }, async () => {
   const { paths } = (await (await fetch(`${sidecar.url}/openapi.json`, { headers })).json()) as {
     paths: Record<string, Record<string, Operation>>;
   };
-  const isLast = (path: string) => Number(path.endsWith("/kill"));
   const sent = ROUTES.filter(({ path }) => !WITHOUT.includes(path));
-  for (const route of sent.sort((one, other) => isLast(one.path) - isLast(other.path))) {
+  expect(Object.keys(EXAMPLES).sort()).toEqual(sent.map(({ method, path }) => `${method} ${path}`).sort());
+  for (const route of sent.sort((one, other) => LAST.indexOf(one.path) - LAST.indexOf(other.path))) {
+    if (route.path === "/thread/:id/worktree/remove") {
+      for (const threadId of ["fixer-2", "fixer"]) await sidecar.client.killThread(threadId);
+    }
     const name = `${route.method} ${route.path}`;
     const operation = paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method];
     if (!operation) throw new Error(`${name} is not described`);
@@ -63,11 +82,11 @@ test("all of them", { timeout: 60_000 }, async () => {
       if (one.in === "query" && one.example !== undefined)
         url.searchParams.set(one.name, String(one.example));
     }
-    const body = requestBody?.content["application/json"]?.example;
+    const [type = "", { example: body } = {}] = Object.entries(requestBody?.content ?? {})[0] ?? [];
     const response = await fetch(url, {
       method: route.method.toUpperCase(),
-      headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { ...headers, ...(body === undefined ? {} : { "content-type": type }) },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const isEndless = response.headers.get("content-type")?.startsWith("text/event-stream");
     const text = isEndless ? "" : await response.text();
