@@ -2,11 +2,36 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+interface Place {
+  stateDir: string;
+  url: string;
+}
+
 /** @returns what the model is told, a refusal too */
 export async function callTool(
-  { stateDir, url }: { stateDir: string; url: string },
+  place: Place,
   { threadId, name, input = {}, callId = "call" }: ToolUse,
 ): Promise<string> {
+  const params = { name, arguments: input, _meta: { "claudecode/toolUseId": callId } };
+  const { content } = (await post(place, threadId, "tools/call", params)) as { content: { text: string }[] };
+  return content[0]?.text ?? "";
+}
+
+/** @returns the names of all tools that a thread has */
+export async function listTools(place: Place, threadId: string): Promise<string[]> {
+  const { tools } = (await post(place, threadId, "tools/list", {})) as { tools: { name: string }[] };
+  return tools.map(({ name }) => name);
+}
+
+export interface ToolUse {
+  threadId: string;
+  name: string;
+  input?: object;
+  /** The engine's id of the call. */
+  callId?: string;
+}
+
+async function post({ stateDir, url }: Place, threadId: string, method: string, params: object) {
   const file = join(stateDir, "threads", threadId, "mcp.json");
   const { headers } = JSON.parse(readFileSync(file, "utf8")).mcpServers.threadmux;
   const response = await fetch(`${url}/mcp`, {
@@ -17,21 +42,7 @@ export async function callTool(
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": "2025-06-18",
     },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: { name, arguments: input, _meta: { "claudecode/toolUseId": callId } },
-    }),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
   });
-  const reply = (await response.json()) as { result: { content: { text: string }[] } };
-  return reply.result.content[0]?.text ?? "";
-}
-
-export interface ToolUse {
-  threadId: string;
-  name: string;
-  input?: object;
-  /** The engine's id of the call. */
-  callId?: string;
+  return ((await response.json()) as { result: unknown }).result;
 }
