@@ -100,14 +100,11 @@ export class AgentKind implements Kind {
   async open(thread: StoredThread): Promise<void> {
     const { store, folders } = this.#options;
     const { threadId } = thread;
-    if (!folders.hasOrigin(threadId)) {
-      await this.#start(thread);
-      store.threads.update(threadId, { isMade: true });
-      return;
-    }
-    // It may stand where the one that it knows stood: it is there, whether its runner can be started now or later.
+    // From here on it may work. If the sidecar is killed, it goes on: one made anew would do the same again.
     store.threads.update(threadId, { status: "idle", isMade: true });
-    await this.#startIfNeeded(threadId);
+    // It may stand where the one that it knows stood: it is there, whether its runner can be started now or later.
+    if (folders.hasOrigin(threadId)) await this.#startIfNeeded(threadId);
+    else await this.#start(thread);
   }
 
   async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {
@@ -227,7 +224,9 @@ export class AgentKind implements Kind {
     const { store, agents } = this.#options;
     const { threadId, status } = thread;
     if (status === "running" && pane && !isOld(this.#options, thread)) {
-      // A runner that an earlier sidecar started goes on.
+      // A runner that an earlier sidecar started goes on. If that was killed as it began, nobody has noted its pane.
+      const { paneId, pid: panePid, tty } = pane;
+      store.threads.update(threadId, { paneId, panePid, tty });
       agents.watch(threadId);
       return;
     }
