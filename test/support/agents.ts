@@ -66,10 +66,15 @@ export async function wordsOf(side: Side, threadId: string): Promise<string[]> {
   return events.flatMap((event) => (event.type === "agent_message" ? [event.text] : []));
 }
 
-export function untilStatus({ client }: Side, threadId: string, status: Thread["status"]): Promise<Thread> {
+export function untilStatus(
+  { client }: Side,
+  threadId: string,
+  status: Thread["status"],
+  timeoutMs = 20_000,
+): Promise<Thread> {
   const isSo = (thread: Thread) => thread.status === status && thread.waiting === 0;
   return untilValue(`agent ${threadId} to be ${status}`, () => client.getThread(threadId), isSo, {
-    timeoutMs: 20_000,
+    timeoutMs,
     intervalMs: 50,
   });
 }
