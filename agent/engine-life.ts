@@ -50,7 +50,17 @@ export class EngineLife {
 
   get #workspace(): WorkspaceOptions {
     const { folder, config } = this.#options;
-    return { folder, config, env: this.#env, append: (bodies) => this.#thread.append(null, bodies) };
+    const isStopped = () => {
+      this.#thread.readInbox(); // the runner's loop waits for the command
+      return this.#fold.isKilled || this.#fold.stoppedAt !== null;
+    };
+    return {
+      folder,
+      config,
+      env: this.#env,
+      append: (bodies) => this.#thread.append(null, bodies),
+      isStopped,
+    };
   }
 
   /** Undefined while no engine runs. */

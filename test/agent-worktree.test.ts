@@ -158,3 +158,28 @@ test("a runner that is killed in the setup: the next one runs it again, not besi
   expect(readFileSync(pids, "utf8").trim().split("\n")).toHaveLength(2);
   expect(existsSync(both)).toBe(false);
 });
+
+test("Stop ends a setup that runs, with all that it began; the next message goes on without it", async () => {
+  repository("endless");
+  const thread = openThread({ agent: { permissionMode: "bypassPermissions" } });
+  const path = threadPath(thread.folder, "config");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  const began = join(thread.folder, "began");
+  const setup = `tail -f /dev/null & touch ${began}; wait`;
+  const worktree = { root: at("endless"), path: thread.dir, branch: "threadmux/endless", setup };
+  writeFileSync(path, JSON.stringify({ ...config, worktree }));
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await until("the setup to run", () => existsSync(began));
+  thread.append({ op: "control", control: "interrupt", by: "discord:7" });
+  await until("the end of the setup", () =>
+    thread.of("notice").some(({ title }) => /^The setup failed \(it was ended\)/.test(title)),
+  );
+  expect(await thread.ended()).toBe(0);
+  expect(thread.engineProcesses()).toEqual([]);
+  expect(thread.of("turn_start")).toEqual([]);
+  thread.write(says("more", { text: "And more." }));
+  thread.start();
+  await thread.event("turn_end");
+  expect(thread.of("step_start").filter(({ kind }) => kind === "setup")).toHaveLength(2);
+});

@@ -17,6 +17,7 @@ const COMMAND = "setup-command";
 const OWN = "git-worktree";
 const COMMAND_MS = 15 * 60_000;
 const MAX_WORDS = 2_000;
+const LOOK_MS = 200;
 
 export interface WorkspaceOptions {
   folder: string;
@@ -24,6 +25,8 @@ export interface WorkspaceOptions {
   /** Of the engine: what a command starts is found by its marker. */
   env: Env;
   append: (bodies: EventBody[]) => void;
+  /** Whether a person wants it to go no further. Asked again and again while the command runs. */
+  isStopped: () => boolean;
 }
 
 type Worktree = NonNullable<ThreadConfig["worktree"]>;
@@ -66,7 +69,7 @@ function describe({ path, tree }: Worktree, commit: string): string {
 
 /** What is to be done there once a person trusts the directory. @returns whether something was done */
 export async function setUpWorkspace(
-  { folder, config, env, append }: WorkspaceOptions,
+  { folder, config, env, append, isStopped }: WorkspaceOptions,
   fold: ThreadFold,
 ): Promise<boolean> {
   const command = config.worktree?.setup;
@@ -75,7 +78,8 @@ export async function setUpWorkspace(
   await killMarked(folder);
   append([startOf(COMMAND, `Setting up: ${command.slice(0, 200)}`)]);
   const since = Date.now();
-  const { code, words } = await run(command, config.dir, env);
+  const { code, words } = await run(command, config.dir, env, isStopped);
+  if (code === null) await killMarked(folder); // what it had begun ends with it
   const status = code === 0 ? "completed" : "failed";
   const seconds = Math.round((Date.now() - since) / 1_000);
   const title =
@@ -89,7 +93,12 @@ export async function setUpWorkspace(
 }
 
 /** @returns its exit code, null if it was ended; and the last that it printed */
-function run(command: string, cwd: string, env: Env): Promise<{ code: number | null; words: string }> {
+function run(
+  command: string,
+  cwd: string,
+  env: Env,
+  isStopped: () => boolean,
+): Promise<{ code: number | null; words: string }> {
   if (!existsSync(cwd)) return Promise.resolve({ code: null, words: `${cwd} is not there` });
   const child = spawn("/bin/bash", ["-c", command], {
     cwd,
@@ -106,11 +115,13 @@ function run(command: string, cwd: string, env: Env): Promise<{ code: number | n
       process.stdout.write(text);
     });
   }
-  return new Promise((resolve) => {
+  const look = setInterval(() => isStopped() && child.kill("SIGKILL"), LOOK_MS);
+  const ended = new Promise<{ code: number | null; words: string }>((resolve) => {
     child.once("error", (error) => resolve({ code: null, words: error.message }));
     // What it left in the background may hold its output open for ever.
     child.once("exit", (code) => setImmediate(() => resolve({ code, words })));
   });
+  return ended.finally(() => clearInterval(look));
 }
 
 function isDone({ setUp = [] }: ThreadFold, stepId: string): boolean {

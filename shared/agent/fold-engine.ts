@@ -6,7 +6,7 @@ import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
 import { withdrawRules } from "./rules.ts";
 import { undoneText } from "./undone.ts";
-import { isQueued } from "./waits.ts";
+import { isQueued, isSettingUp } from "./waits.ts";
 
 const MAX_LAST_WORDS = 400;
 const MAX_UNDONE = 10;
@@ -100,7 +100,8 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     case "interrupt":
       // Nothing runs before that moment: there is nothing to wait for.
       if (fold.goOnAt !== undefined) return dropTurn(fold);
-      if (fold.turn === null && isQueued(fold)) return { ...dropTurn(fold), stoppedAt: "place" };
+      if (fold.turn === null && (isQueued(fold) || isSettingUp(fold)))
+        return { ...dropTurn(fold), stoppedAt: "place" };
       return isMeant(fold, turnId) ? pend("interrupt") : fold;
     case "mode":
       return { ...pend("mode"), chosen: { ...fold.chosen, modeId: value ?? null } };

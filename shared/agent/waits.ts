@@ -43,6 +43,11 @@ export function childWait(fold: Pick<ThreadFold, "children" | "toolCalls">): str
   return `Waiting for ${titles.length > 1 ? `${titles.length} children` : title}`;
 }
 
+/** Its worktree is made, or set up by the person's command. */
+export function isSettingUp({ steps }: Pick<ThreadFold, "steps">): boolean {
+  return steps.some(({ kind }) => kind === "setup");
+}
+
 /** The thread waits until it is its turn among all threads: only so many may have a turn at once. */
 export function isQueued({ steps }: Pick<ThreadFold, "steps">): boolean {
   return steps.some(({ kind }) => kind === "place");
