@@ -1,6 +1,7 @@
 /** Rows of events as they are sent: Server-Sent Events, with the transcript's own lines in them. */
-import { closeSync, constants, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import type { EventRow } from "../store/events.ts";
+import { READ } from "../streams/growing-file.ts";
 
 /** An event as all its readers get it. */
 export interface Frame {
@@ -44,10 +45,10 @@ function fileOf(
   return files.get(threadId);
 }
 
-/** Undefined if there is none. Programs of the thread could put something else there: no pipe is waited for. */
+/** Undefined if there is none. Programs of the thread could put something else there. */
 function openIfThere(file: string): number | undefined {
   try {
-    return openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    return openSync(file, READ);
   } catch (error) {
     if (isPassing(error)) throw error;
     return undefined;

@@ -2,9 +2,11 @@
  * Files that grow at their end and are read by byte offset: logs and transcripts. One process appends, others read;
  * what an offset stands for never changes. What is a whole piece (characters, lines) is the reader's to say.
  */
-import { closeSync, fdatasyncSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fdatasyncSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
 
+/** A program of the thread could put a pipe in the file's place: none is waited for, reading it fails. */
+export const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 /** So near its end a file is read at once, without the event loop. */
 const FRESH_BYTES = 64 * 1024;
 
@@ -30,7 +32,7 @@ export async function readBytes(
 
 function readFresh(file: string, position: number, length: number): Buffer {
   const buffer = Buffer.allocUnsafe(length);
-  const fd = openSync(file, "r");
+  const fd = openSync(file, READ);
   try {
     return buffer.subarray(0, readSync(fd, buffer, 0, length, position));
   } finally {
@@ -40,7 +42,7 @@ function readFresh(file: string, position: number, length: number): Buffer {
 
 async function readWhole(file: string, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length);
-  const handle = await open(file, "r");
+  const handle = await open(file, READ);
   try {
     let filled = 0;
     while (filled < length) {
@@ -56,7 +58,7 @@ async function readWhole(file: string, position: number, length: number): Promis
 
 /** What was read from the file so far is on the disk for good when this returns. */
 export function syncData(file: string): void {
-  const fd = openSync(file, "r");
+  const fd = openSync(file, READ);
   try {
     fdatasyncSync(fd);
   } finally {

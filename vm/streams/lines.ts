@@ -1,6 +1,7 @@
 /** Reading the whole lines of a file that grows. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { type Line, splitLines } from "../../shared/agent/jsonl.ts";
+import { READ } from "./growing-file.ts";
 
 const READ_BYTES = 256 * 1024;
 
@@ -27,7 +28,7 @@ export function* readLines(file: string, from: number, readBytes = READ_BYTES): 
 
 function openIfThere(file: string): number | undefined {
   try {
-    return openSync(file, "r");
+    return openSync(file, READ);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
