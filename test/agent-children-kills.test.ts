@@ -17,6 +17,7 @@ test(
       sidecar,
       children: inFull(50, 6),
       kills: inFull(60, 4),
+      workSeconds: inFull(1.5, 0.3),
       pauseMs: 150,
       random: seededRandom(5),
     });

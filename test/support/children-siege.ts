@@ -21,6 +21,8 @@ export interface ChildrenSiegeOptions {
   sidecar: SpawnedSidecar;
   children: number;
   kills: number;
+  /** Of each child's command. */
+  workSeconds: number;
   /** Between two of them, about. */
   pauseMs: number;
   random: () => number;
@@ -52,7 +54,7 @@ export async function besiegeChildren(options: ChildrenSiegeOptions): Promise<Ch
   const kills: Record<string, number> = {};
   const done = new AbortController();
   const killing = killAtRandom(options, kills, done.signal);
-  const results = await Promise.all(jobs.map((job) => work(sidecar, job))).finally(() => done.abort());
+  const results = await Promise.all(jobs.map((job) => work(options, job))).finally(() => done.abort());
   await killing;
   await untilTold(sidecar, parents, 2 * children);
   const again = await Promise.all(results.map(({ parent, childId }) => wait(sidecar, parent, childId)));
@@ -79,8 +81,8 @@ interface Job {
 }
 type Result = Job & { childId: string; told: string };
 
-async function work(sidecar: SpawnedSidecar, { name, parent }: Job): Promise<Result> {
-  const command = `echo ${name} >> ran; timeout 0.3 tail -f /dev/null; true`;
+async function work({ sidecar, workSeconds }: ChildrenSiegeOptions, { name, parent }: Job): Promise<Result> {
+  const command = `echo ${name} >> ran; timeout ${workSeconds} tail -f /dev/null; true`;
   const prompt = script(
     `Do ${name}.`,
     { tools: [{ name: "Bash", input: { command } }], delayMs: 100 },
@@ -138,14 +140,16 @@ async function killOne(
   const atWork = threads.filter(
     ({ threadId, status }) => status === "running" && (hit.get(threadId) ?? 0) < KILLS_OF_ONE,
   );
-  const { threadId } = atWork[Math.floor(random() * atWork.length)] ?? {};
-  if (threadId === undefined) return false;
-  const folder = folderOf(sidecar, threadId);
-  const pid = victim === "engine" ? engineOf(folder) : runnersOf(folder)[0];
-  if (pid === undefined) return false;
-  signal(pid, "SIGKILL");
-  hit.set(threadId, (hit.get(threadId) ?? 0) + 1);
-  return true;
+  const first = Math.floor(random() * atWork.length);
+  for (const { threadId } of [...atWork.slice(first), ...atWork.slice(0, first)]) {
+    const folder = folderOf(sidecar, threadId);
+    const pid = victim === "engine" ? engineOf(folder) : runnersOf(folder)[0];
+    if (pid === undefined) continue;
+    signal(pid, "SIGKILL");
+    hit.set(threadId, (hit.get(threadId) ?? 0) + 1);
+    return true;
+  }
+  return false;
 }
 
 async function findFaults(sidecar: SpawnedSidecar, results: readonly Result[]): Promise<string[]> {
