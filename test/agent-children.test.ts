@@ -1,11 +1,12 @@
 /** Threads that agents spawn: once each, with their parents' rights or fewer, over restarts. With the stand-in. */
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
 import { callTool } from "./support/mcp.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
+import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
@@ -60,6 +61,32 @@ test("a call spawns one child however often it comes, also over a restart, and i
   // Its children end with it.
   await sidecar.client.killThread("busy");
   expect((await childrenOf("busy")).map(({ status }) => status)).toEqual(["killed", "killed", "killed"]);
+}, 60_000);
+
+test("a call that was cut off while it waited is not made twice by the model that makes it again", async () => {
+  const gate = (name: string) => join(sidecar.reposDir, name);
+  const prompt = script("Do your part", { text: "My part is done.", waitFor: gate("child-may-end") });
+  const spawn = { name: "mcp__threadmux__spawn_thread", input: { prompt } };
+  const again = { tools: [spawn], waitFor: gate("parent-may-try") };
+  await openAgent(sidecar, "again", script("Split it", { tools: [spawn] }, again, { text: "Told." }));
+  await until("the child", async () => (await childrenOf("again")).length > 0);
+  await until("the parent to know", async () =>
+    (await transcriptOf(sidecar, "again")).some(({ type }) => type === "thread_spawned"),
+  );
+  await sidecar.restart();
+  writeFileSync(gate("parent-may-try"), "");
+  await untilStatus(sidecar, "again", "idle");
+  const [child, ...more] = await childrenOf("again");
+  expect(more).toEqual([]);
+  const threadId = child?.threadId ?? "";
+  expect(JSON.stringify(await transcriptOf(sidecar, "again"))).toContain(
+    `${threadId} does this: a call of yours that was cut off has spawned it`,
+  );
+  writeFileSync(gate("child-may-end"), "");
+  expect(await call("again", "wait_thread", { threadId })).toContain("My part is done.");
+  // It has ended: the same once more is another child.
+  expect(await call("again", "spawn_thread", { prompt }, "later")).toContain("My part is done.");
+  expect(await childrenOf("again")).toHaveLength(2);
 }, 60_000);
 
 test("a child has its parent's rights or fewer, and reaches nobody's threads but its own", async () => {

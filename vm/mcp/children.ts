@@ -103,6 +103,7 @@ export class Children {
     if (!store.threads.find(threadId)) {
       const agent = folders.findConfig(parentId)?.agent;
       if (!agent) throw new AppError("unavailable", "This thread's own configuration can't be read.");
+      await this.#refuseAgain(parentId, request.prompt);
       this.#checkRoom(parentId);
       const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
       const { originThreadId: _, outputSchema: __, ...inherited } = agent;
@@ -161,6 +162,28 @@ export class Children {
   #rootOf(threadId: string): string {
     const parentId = this.parentOf(threadId);
     return parentId === undefined ? threadId : this.#rootOf(parentId);
+  }
+
+  /**
+   * A call that waits for its child is cut off if the sidecar or the engine is killed, and the model may make it again:
+   * the child is there, and goes on.
+   */
+  async #refuseAgain(parentId: string, prompt: string): Promise<void> {
+    const { agents, store } = this.#options;
+    const { children, toolCalls } = await agents.foldNow(parentId);
+    const { open } = agents.toldChildren(parentId);
+    const isRunning = (callId: string | undefined) =>
+      toolCalls.some(({ toolCallId }) => toolCallId === callId);
+    const cutOff = children
+      .filter(
+        ({ threadId, mode, toolCallId }) => mode === "await" && open.has(threadId) && !isRunning(toolCallId),
+      )
+      .find(({ threadId }) => store.threads.find(threadId)?.command === prompt);
+    if (!cutOff) return;
+    throw new AppError(
+      "thread_exists",
+      `${cutOff.threadId} does this: a call of yours that was cut off has spawned it. Wait for it with wait_thread.`,
+    );
   }
 
   #checkRoom(parentId: string): void {
