@@ -81,7 +81,10 @@ test("a parent and its children try each tool for more: refused, or a person is 
     await untilStatus(sidecar, threadId, "idle");
     expect(await refused(threadId)).toEqual([...attempts.slice(0, -1).map(() => true), false]);
   }
-  const asks = await client.listAsks("parent");
+  const asks = await until("both asks", async () => {
+    const open = await client.listAsks("parent");
+    return open.length > 1 && open;
+  });
   expect(asks.map(({ request }) => "toolName" in request && request.toolName)).toEqual([
     "Message",
     "Message",
