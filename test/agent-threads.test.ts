@@ -1,5 +1,5 @@
 /** Agent threads from outside: the sidecar's API, a real tmux, a real runner, the stand-in as the agent. */
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENGINE_FOLDER_MARKER } from "../shared/agent/markers.ts";
@@ -191,7 +191,9 @@ test("bad input is refused in words", async () => {
 test("a folder that is removed under a thread is said, and a new thread of that id begins anew", async () => {
   await openAgent(sidecar, "gone", script("Hi", { text: "Hi." }));
   await untilStatus(sidecar, "gone", "idle");
-  rmSync(join(sidecar.stateDir, "threads", "gone"), { recursive: true });
+  // Gone at once: its runner writes into it meanwhile.
+  const folder = join(sidecar.stateDir, "threads", "gone");
+  renameSync(folder, join(sidecar.folders.path, "gone"));
   expect(await refusal(sidecar.client.sendInput("gone", { text: "still there?" }))).toMatchObject({
     code: "thread_ended",
     message: expect.stringContaining("The folder of thread gone is gone from the VM"),
