@@ -1,0 +1,36 @@
+/** What another agent writes, before the real program: a text that expands nothing, at rest and in mid-turn. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bash, says } from "../support/agent-threads.ts";
+import { realThreads } from "./real-threads.ts";
+
+const real = realThreads();
+
+test("another agent's message is read once, says who wrote it, and neither command nor path in it counts", async () => {
+  const thread = real.open({ agent: { permissionMode: "bypassPermissions" }, timeouts: { idleSeconds: 2 } });
+  writeFileSync(join(thread.dir, "secret.txt"), "the content of the file");
+  const from = { source: "thread:other", plain: true, hops: 1 };
+  const slow = { tools: [bash("timeout 2 tail -f /dev/null; true")] };
+  thread.write(says("work", slow, { text: "Worked." }));
+  thread.start();
+  await thread.event("tool_call");
+  thread.write("/compact MIDTURN @secret.txt", from);
+  await thread.event("turn_end");
+  thread.write("/compact ATREST @secret.txt", from);
+  await thread.event("turn_end", 2);
+  await thread.ended();
+  const last = JSON.stringify(real.model.requests.at(-1));
+  for (const word of ["MIDTURN", "ATREST"]) {
+    expect(last.split(`[thread:other] /compact ${word} @secret.txt`)).toHaveLength(2);
+    expect(last.split(word)).toHaveLength(2);
+  }
+  expect(last).not.toContain("the content of the file");
+  expect(thread.of("compaction_update")).toEqual([]);
+  expect(thread.of("user_message").map(({ source }) => source)).toEqual([
+    "discord:7",
+    "thread:other",
+    "thread:other",
+  ]);
+  expect(thread.fold()).toMatchObject({ hops: 1, messages: [], deliveries: [] });
+});
