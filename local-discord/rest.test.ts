@@ -1,34 +1,11 @@
 /** Discord's refusals, one by one: status, code and the field that is named. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { WIDE_LIMITS } from "./rate-limits.ts";
-import { type LocalDiscord, runLocalDiscord } from "./run.ts";
-import { type Api, botApi, type TestClock, testClock } from "./testing.ts";
+import { describe, expect, it } from "vitest";
+import { restTest } from "./testing.ts";
 
 const HOUR_MS = 3_600_000;
-
-let discord: LocalDiscord;
-let api: Api;
-let clock: TestClock;
-
-beforeEach(async () => {
-  clock = testClock();
-  discord = await runLocalDiscord({
-    now: clock.now,
-    limits: { ...WIDE_LIMITS, activeThreads: 3 },
-    users: [{ name: "Robin" }],
-  });
-  api = botApi(discord);
-});
-afterEach(() => discord.close());
-
-const messages = () => `/channels/${discord.channelId}/messages`;
-const send = async (body: object, channel = discord.channelId) =>
-  api("POST", `/channels/${channel}/messages`, body);
-const makeThread = async (body: object = { name: "t", type: 11 }) => {
-  const made = await api("POST", `/channels/${discord.channelId}/threads`, body);
-  expect(made.status).toBe(201);
-  return String(made.body["id"]);
-};
+const rest = restTest();
+const { api, send } = rest;
+const messages = () => `/channels/${rest.discord.channelId}/messages`;
 
 describe("messages", () => {
   it.each([
@@ -95,7 +72,7 @@ describe("messages", () => {
     const answer = await send(body);
     expect([answer.status, answer.body["code"]]).toEqual([status, code]);
     if (field !== undefined) expect(Object.keys(answer.body["errors"] as object)).toEqual([field]);
-    expect(discord.driver.messages(discord.channelId)).toEqual([]);
+    expect(rest.discord.driver.messages(rest.discord.channelId)).toEqual([]);
   });
 
   it("names the field as Discord does", async () => {
@@ -120,7 +97,7 @@ describe("messages", () => {
   });
 
   it("edits and deletes only what is its own", async () => {
-    const { you, driver, channelId } = discord;
+    const { you, driver, channelId } = rest.discord;
     const theirs = driver.post(you.id, channelId, "mine");
     const edit = await api("PATCH", `${messages()}/${theirs.id}`, { content: "stolen" });
     expect([edit.status, edit.body["code"]]).toEqual([403, 50005]);
@@ -151,18 +128,18 @@ describe("messages", () => {
     const body = { content: "once", nonce: "n1", enforce_nonce: true };
     const first = await send(body);
     expect((await send(body)).body["id"]).toBe(first.body["id"]);
-    expect(discord.driver.messages(discord.channelId)).toHaveLength(1);
+    expect(rest.discord.driver.messages(rest.discord.channelId)).toHaveLength(1);
     await api("DELETE", `${messages()}/${first.body["id"]}`);
     const third = await send(body);
     expect([third.status, third.body["code"]]).toEqual([404, 10008]);
-    clock.advance(299_000);
+    rest.clock.advance(299_000);
     expect((await send(body)).status).toBe(404);
-    clock.advance(2_000); // five minutes after the first
+    rest.clock.advance(2_000); // five minutes after the first
     expect((await send(body)).status).toBe(200);
     // Without enforce_nonce a nonce is only echoed.
     await send({ content: "a", nonce: "n2" });
     await send({ content: "b", nonce: "n2" });
-    expect(discord.driver.messages(discord.channelId)).toHaveLength(3);
+    expect(rest.discord.driver.messages(rest.discord.channelId)).toHaveLength(3);
   });
 
   it("tells the nonce to who sent it, and to nobody who reads", async () => {
@@ -177,39 +154,43 @@ describe("messages", () => {
   });
 
   it("remembers whom a message notified: not who wrote it, nobody by an edit or a silent one", async () => {
-    const robin = discord.users[1]?.id ?? "";
-    const content = `<@${discord.you.id}>`;
+    const robin = rest.discord.users[1]?.id ?? "";
+    const content = `<@${rest.discord.you.id}>`;
     const plain = await send({ content: "x" });
     await api("PATCH", `${messages()}/${plain.body["id"]}`, { content });
     await send({ content, flags: 4096 });
     await send({ content });
-    discord.driver.post(discord.you.id, discord.channelId, `<@${discord.you.id}> <@${robin}>`);
-    const seen = discord.driver.messages(discord.channelId);
-    expect(seen.map((message) => message.notified)).toEqual([[], [], [discord.you.id], [robin]]);
+    rest.discord.driver.post(
+      rest.discord.you.id,
+      rest.discord.channelId,
+      `<@${rest.discord.you.id}> <@${robin}>`,
+    );
+    const seen = rest.discord.driver.messages(rest.discord.channelId);
+    expect(seen.map((message) => message.notified)).toEqual([[], [], [rest.discord.you.id], [robin]]);
     expect(seen.map((message) => message.isSilent)).toEqual([false, true, false, false]);
   });
 
   it("pings only whom allowed_mentions allows", async () => {
-    const robin = discord.users[1]?.id ?? "";
-    const content = `<@${discord.you.id}> <@${robin}> @everyone`;
+    const robin = rest.discord.users[1]?.id ?? "";
+    const content = `<@${rest.discord.you.id}> <@${robin}> @everyone`;
     await send({ content });
     await send({ content, allowed_mentions: { parse: [] } });
     await send({ content, allowed_mentions: { parse: [], users: [robin] } });
-    const seen = discord.driver.messages(discord.channelId);
-    expect(seen.map((m) => m.mentions)).toEqual([[discord.you.id, robin], [], [robin]]);
+    const seen = rest.discord.driver.messages(rest.discord.channelId);
+    expect(seen.map((m) => m.mentions)).toEqual([[rest.discord.you.id, robin], [], [robin]]);
     expect(seen.some((m) => m.isEveryonePinged)).toBe(false); // the bot may not
   });
 
   it("limits edits of messages older than an hour behind healthy headers", async () => {
     const { body } = await send({ content: "old" });
-    clock.advance(HOUR_MS + 1000);
+    rest.clock.advance(HOUR_MS + 1000);
     const edit = (n: number) => api("PATCH", `${messages()}/${body["id"]}`, { content: `v${n}` });
     for (const n of [1, 2, 3]) expect((await edit(n)).status).toBe(200);
     const fourth = await edit(4);
     expect([fourth.status, fourth.body["code"]]).toEqual([429, 30046]);
     expect(Number(fourth.headers.get("x-ratelimit-remaining"))).toBeGreaterThan(0);
     expect(Number(fourth.headers.get("retry-after"))).toBe(6);
-    clock.advance(6000);
+    rest.clock.advance(6000);
     expect((await edit(5)).status).toBe(200);
   });
 
@@ -230,155 +211,6 @@ describe("messages", () => {
     expect(names(await api("PATCH", path, { content: "g" }))).toEqual(["a.txt", "b.txt"]);
     const changed = form({ attachments: [{ id: first?.id }, { id: "0" }] }, "c");
     expect(names(await api("PATCH", path, changed))).toEqual(["a.txt", "c.txt"]);
-  });
-});
-
-describe("threads", () => {
-  it("are public ones, said so, with a checked name and duration", async () => {
-    expect((await api("GET", `/channels/${await makeThread()}`)).body["type"]).toBe(11);
-    for (const body of [
-      { name: "x" }, // a private one at Discord
-      { name: "x", type: 12 },
-      { name: "", type: 11 },
-      { name: "x".repeat(101), type: 11 },
-      { name: "x", type: 11, auto_archive_duration: 61 },
-      { type: 11 },
-    ]) {
-      expect((await api("POST", `/channels/${discord.channelId}/threads`, body)).body["code"]).toBe(50035);
-    }
-  });
-
-  it("one to a message, with the message's id", async () => {
-    const message = await send({ content: "m" });
-    const path = `${messages()}/${message.body["id"]}/threads`;
-    expect((await api("POST", path, { name: "t" })).body["id"]).toBe(message.body["id"]);
-    expect((await api("POST", path, { name: "t" })).body["code"]).toBe(160004);
-  });
-
-  it("take no edits, reactions or changes while archived", async () => {
-    const id = await makeThread();
-    const message = await send({ content: "m" }, id);
-    const path = `/channels/${id}/messages/${message.body["id"]}`;
-    await api("PATCH", `/channels/${id}`, { archived: true });
-    const codes = [
-      await api("PATCH", path, { content: "x" }),
-      await api("PUT", `${path}/reactions/%E2%9C%85/@me`),
-      await api("PATCH", `/channels/${id}`, { locked: true }),
-      await api("PUT", `/channels/${id}/thread-members/@me`),
-    ].map((answer) => [answer.status, answer.body["code"]]);
-    expect(codes).toEqual(Array(4).fill([400, 50083]));
-    expect((await api("PATCH", `/channels/${id}`, { archived: false, locked: true })).status).toBe(200);
-  });
-
-  it("come back by a message unless locked", async () => {
-    const id = await makeThread();
-    await api("PATCH", `/channels/${id}`, { archived: true });
-    expect((await send({ content: "back" }, id)).status).toBe(200);
-    expect(discord.driver.findThread(id)?.isArchived).toBe(false);
-    await api("PATCH", `/channels/${id}`, { archived: true, locked: true });
-    expect((await send({ content: "no" }, id)).body["code"]).toBe(50083);
-    discord.driver.denyBot(["manageThreads"]);
-    expect((await send({ content: "no" }, id)).body["code"]).toBe(160005);
-    expect(() => discord.driver.post(discord.users[1]?.id ?? "", id, "no")).toThrow("Thread is locked");
-  });
-
-  it("are capped while active", async () => {
-    const ids = [await makeThread(), await makeThread(), await makeThread()];
-    const path = `/channels/${discord.channelId}/threads`;
-    expect((await api("POST", path, { name: "t", type: 11 })).body["code"]).toBe(160006);
-    await api("PATCH", `/channels/${ids[0]}`, { archived: true });
-    await makeThread();
-    expect((await send({ content: "x" }, ids[0])).body["code"]).toBe(160006);
-  });
-
-  it("archive themselves when quiet; an edit is no activity", async () => {
-    const id = await makeThread({ name: "t", type: 11, auto_archive_duration: 60 });
-    const message = await send({ content: "m" }, id);
-    clock.advance(HOUR_MS - 1000);
-    await api("PATCH", `/channels/${id}/messages/${message.body["id"]}`, { content: "still here" });
-    expect(discord.driver.findThread(id)?.isArchived).toBe(false);
-    clock.advance(1000);
-    discord.driver.tick();
-    expect(discord.driver.findThread(id)?.isArchived).toBe(true);
-  });
-
-  it("are listed: active by id, archived by time of archiving", async () => {
-    const ids = [await makeThread(), await makeThread(), await makeThread()];
-    const listed = async (path: string) =>
-      ((await api("GET", path)).body["threads"] as { id: string }[]).map((thread) => thread.id);
-    expect(await listed(`/guilds/${discord.guildId}/threads/active`)).toEqual([...ids].reverse());
-    for (const id of [ids[1], ids[2], ids[0]]) {
-      clock.advance(1000);
-      await api("PATCH", `/channels/${id}`, { archived: true });
-    }
-    const archived = `/channels/${discord.channelId}/threads/archived/public`;
-    expect(await listed(archived)).toEqual([ids[0], ids[2], ids[1]]);
-    const page = await api("GET", `${archived}?limit=2`);
-    expect(page.body["has_more"]).toBe(true);
-    const last = (page.body["threads"] as { thread_metadata: { archive_timestamp: string } }[])[1];
-    const before = encodeURIComponent(last?.thread_metadata.archive_timestamp ?? "");
-    expect(await listed(`${archived}?before=${before}`)).toEqual([ids[1]]);
-    expect((await api("GET", `${archived}?before=yesterday`)).body["code"]).toBe(50035);
-  });
-
-  it("say so when renamed, twice in ten minutes and no more", async () => {
-    const id = await makeThread();
-    const rename = (name: string) => api("PATCH", `/channels/${id}`, { name });
-    expect((await rename("a")).status).toBe(200);
-    expect((await rename("b")).status).toBe(200);
-    const third = await rename("c");
-    expect(third.status).toBe(429);
-    expect(Number(third.headers.get("x-ratelimit-remaining"))).toBeGreaterThan(0);
-    expect(Number(third.headers.get("retry-after"))).toBe(600);
-    expect(discord.driver.messages(id).map((m) => [m.type, m.content])).toEqual([
-      [4, "a"],
-      [4, "b"],
-    ]);
-    expect((await api("PATCH", `/channels/${id}`, { archived: true })).status).toBe(200);
-  });
-
-  it("vanish when deleted", async () => {
-    const id = await makeThread();
-    discord.driver.deleteThread(discord.you.id, id);
-    expect((await api("GET", `/channels/${id}`)).body["code"]).toBe(10003);
-    expect((await send({ content: "x" }, id)).body["code"]).toBe(10003);
-  });
-});
-
-describe("permissions", () => {
-  it("50001 without a view, 50013 without the right", async () => {
-    const id = await makeThread();
-    const { driver } = discord;
-    driver.denyBot(["sendMessages"]);
-    expect((await send({ content: "x" })).body["code"]).toBe(50013);
-    expect((await send({ content: "x" }, id)).status).toBe(200); // threads have a right of their own
-    driver.denyBot(["sendMessagesInThreads"]);
-    expect((await send({ content: "x" }, id)).body["code"]).toBe(50013);
-    driver.denyBot(["embedLinks"]);
-    expect((await send({ embeds: [{ title: "x" }] })).body["code"]).toBe(50013);
-    driver.denyBot(["createPublicThreads"]);
-    const path = `/channels/${discord.channelId}/threads`;
-    expect((await api("POST", path, { name: "x", type: 11 })).body["code"]).toBe(50013);
-    driver.denyBot(["readMessageHistory"]);
-    expect((await api("GET", messages())).body).toEqual([]);
-    driver.denyBot(["viewChannel"]);
-    expect([(await send({ content: "x" })).status, (await send({ content: "x" })).body["code"]]).toEqual([
-      403, 50001,
-    ]);
-    expect((await api("GET", `/channels/${id}`)).body["code"]).toBe(50001);
-    driver.denyBot([]);
-    expect((await send({ content: "x" })).status).toBe(200);
-    expect(driver.stats.invalid).toBe(7);
-  });
-
-  it("hides what people write without the message content intent", async () => {
-    const { driver, you, channelId } = discord;
-    driver.setMessageContentGranted(false);
-    driver.post(you.id, channelId, "secret");
-    driver.post(you.id, channelId, `<@${discord.applicationId}> open`);
-    await send({ content: "own" });
-    const seen = (await api("GET", messages())).body as { content: string }[];
-    expect(seen.map((m) => m.content)).toEqual(["own", `<@${discord.applicationId}> open`, ""]);
   });
 });
 
@@ -406,15 +238,15 @@ describe("requests", () => {
   });
 
   it("knows versions 9 and 10 only", async () => {
-    const answer = await fetch(`${discord.apiUrl}/v8/gateway`, {
-      headers: { authorization: `Bot ${discord.botToken}` },
+    const answer = await fetch(`${rest.discord.apiUrl}/v8/gateway`, {
+      headers: { authorization: `Bot ${rest.discord.botToken}` },
     });
     expect(await answer.json()).toMatchObject({ code: 50041 });
   });
 
   it("stops taking a token that was revoked", async () => {
-    const old = `Bot ${discord.botToken}`;
-    discord.driver.revokeToken();
+    const old = `Bot ${rest.discord.botToken}`;
+    rest.discord.driver.revokeToken();
     expect((await api("GET", "/users/@me", undefined, { token: old })).status).toBe(401);
     expect((await api("GET", "/users/@me")).status).toBe(200);
   });

@@ -1,5 +1,7 @@
 /** For tests against local Discord: a clock to turn, and plain requests as the bot. */
-import type { LocalDiscord } from "./run.ts";
+import { afterEach, beforeEach } from "vitest";
+import { WIDE_LIMITS } from "./rate-limits.ts";
+import { type LocalDiscord, runLocalDiscord } from "./run.ts";
 
 export type TestClock = { now: () => number; advance: (ms: number) => void };
 
@@ -48,5 +50,41 @@ export function botApi(discord: LocalDiscord): Api {
       headers: response.headers,
       body: text === "" ? undefined : JSON.parse(text),
     };
+  };
+}
+
+/**
+ * A local Discord for each test, with room for three threads, and requests as the bot. Call it once, where a test file
+ * calls `beforeEach`.
+ */
+export function restTest() {
+  let discord: LocalDiscord;
+  let api: Api;
+  let clock: TestClock;
+  beforeEach(async () => {
+    clock = testClock();
+    discord = await runLocalDiscord({
+      now: clock.now,
+      limits: { ...WIDE_LIMITS, activeThreads: 3 },
+      users: [{ name: "Robin" }],
+    });
+    api = botApi(discord);
+  });
+  afterEach(() => discord.close());
+  const request: Api = (...sent) => api(...sent);
+  return {
+    get discord() {
+      return discord;
+    },
+    get clock() {
+      return clock;
+    },
+    api: request,
+    send: (body: object, channel = discord.channelId) => api("POST", `/channels/${channel}/messages`, body),
+    makeThread: async (body: object = { name: "t", type: 11 }) => {
+      const made = await api("POST", `/channels/${discord.channelId}/threads`, body);
+      if (made.status !== 201) throw new Error(`no thread: ${JSON.stringify(made)}`);
+      return String(made.body["id"]);
+    },
   };
 }

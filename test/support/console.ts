@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 import { type ClientOptions, type RawData, WebSocket } from "ws";
 import { type ServerFrame, serverFrameSchema } from "../../shared/attach.ts";
+import type { TestSidecar } from "./sidecar.ts";
 import { untilValue } from "./wait.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
@@ -11,6 +12,15 @@ const CHROMIUM = "/usr/bin/chromium";
 /** Builds the pages beside their sources, if they are not current. */
 export function buildPages(): void {
   execFileSync(process.execPath, ["scripts/build.mjs", "--pages"], { stdio: "inherit" });
+}
+
+/** The tmux clients on a thread, without the sidecar's own. */
+export async function countClients(
+  { folders }: Pick<TestSidecar, "folders">,
+  threadId: string,
+): Promise<number> {
+  const clients = await folders.tmux("list-clients", "-F", "#{session_name}");
+  return clients.split("\n").filter((name) => name === `thread-${threadId}`).length;
 }
 
 export async function startBrowser(): Promise<Browser> {
