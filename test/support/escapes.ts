@@ -15,7 +15,7 @@ interface Place {
 }
 
 /** A state folder, as the runner is told of it, and secrets all over. */
-export function placeSecrets({ dir, home, folder }: AgentThread): Place {
+function placeSecrets({ dir, home, folder }: AgentThread): Place {
   const state = join(folder, "..", "state");
   const put = (path: string) => {
     mkdirSync(join(path, ".."), { recursive: true });
@@ -43,7 +43,7 @@ export function placeSecrets({ dir, home, folder }: AgentThread): Place {
 type Call = ReturnType<typeof bash> | { name: string; input: Record<string, unknown> };
 
 /** Of the state folder: refused in every mode. */
-export function intoState({ state, dir }: Place): Call[] {
+function intoState({ state, dir }: Place): Call[] {
   const read = (file_path: string): Call => ({ name: "Read", input: { file_path } });
   const write = (file_path: string): Call => ({ name: "Write", input: { file_path, content: "x" } });
   return [
@@ -66,7 +66,7 @@ export function intoState({ state, dir }: Place): Call[] {
 }
 
 /** Of the person, and names that look like secrets: asked about in every mode. */
-export function intoSecrets({ dir, home }: Place): Call[] {
+function intoSecrets({ dir, home }: Place): Call[] {
   const read = (file_path: string): Call => ({ name: "Read", input: { file_path } });
   const write = (file_path: string): Call => ({ name: "Write", input: { file_path, content: "x" } });
   return [
@@ -110,7 +110,7 @@ export async function tries(thread: AgentThread, calls: readonly Call[]): Promis
 }
 
 /** Each call is in the transcript, none has run, and nothing of what they were after is there. */
-export function expectNothing(thread: AgentThread, place: Place, count: number): void {
+function expectNothing(thread: AgentThread, place: Place, count: number): void {
   const calls = thread.of("tool_call").slice(-count);
   expect(calls).toHaveLength(count);
   for (const { toolCallId, title } of calls) {
@@ -123,4 +123,16 @@ export function expectNothing(thread: AgentThread, place: Place, count: number):
   expect(JSON.stringify(thread.events())).not.toContain(SECRET);
   const kept = ["token", "trust/x.json", "threads/other/inbox.jsonl"];
   for (const name of kept) expect(readFileSync(join(place.state, name), "utf8"), name).toBe(SECRET);
+}
+
+/** The state folder is refused, and a person is asked about what looks like a secret; nothing got out. */
+export async function expectKeptIn(thread: AgentThread): Promise<void> {
+  const place = placeSecrets(thread);
+  for (const [calls, asked] of [
+    [intoState(place), 0],
+    [intoSecrets(place), intoSecrets(place).length],
+  ] as const) {
+    expect(await tries(thread, calls)).toBe(asked);
+    expectNothing(thread, place, calls.length);
+  }
 }
