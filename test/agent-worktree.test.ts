@@ -183,3 +183,29 @@ test("Stop ends a setup that runs, with all that it began; the next message goes
   await thread.event("turn_end");
   expect(thread.of("step_start").filter(({ kind }) => kind === "setup")).toHaveLength(2);
 });
+
+test("a child of an agent in a worktree works there too, or in a directory of it", async () => {
+  repository("split");
+  const spawn = (input: object) => ({
+    tools: [{ name: "mcp__threadmux__spawn_thread", input: { ...input, mode: "async" } }],
+  });
+  const prompt = (name: string) => script("part", bash(`echo ${name} > ${name}`), { text: "Done." });
+  await open(
+    "parent",
+    "split",
+    bash("mkdir below"),
+    spawn({ prompt: prompt("one") }),
+    spawn({ prompt: prompt("two"), dir: "below" }),
+    spawn({ prompt: prompt("three"), dir: ".." }),
+    { text: "Split." },
+  );
+  const files = ["one", join("below", "two")].map((name) => inTree("parent", name));
+  await until("the children's files", () => files.every((file) => existsSync(file)));
+  await untilStatus(sidecar, "parent", "idle");
+  expect(JSON.stringify(await eventsOf("parent", "tool_call_update"))).toContain("below this thread's own");
+  const children = (await sidecar.client.listThreads()).filter(({ parentId }) => parentId === "parent");
+  expect(children).toHaveLength(2);
+  await sidecar.client.killThread("parent");
+  await sidecar.client.removeWorktree("parent", { force: true });
+  expect(existsSync(inTree("parent"))).toBe(false);
+});

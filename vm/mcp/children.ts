@@ -1,7 +1,7 @@
 /** Threads that agents spawn: who is whose child, and what a child may not be. */
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
@@ -9,8 +9,11 @@ import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
+import type { Worktrees } from "../agents/worktrees.ts";
 import type { Store } from "../store/store.ts";
+import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
+import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
 
@@ -24,6 +27,7 @@ export interface ChildrenOptions {
   store: Store;
   threads: Threads;
   folders: AgentFolders;
+  worktrees: Worktrees;
   creation: Creation;
   agents: Agents;
   /** A real path. */
@@ -112,7 +116,7 @@ export class Children {
       await creation.create({
         threadId,
         type: "agent",
-        dir: this.#dirOf(parent.path, request.dir),
+        ...this.#placeOf(parent, request.dir),
         command: request.prompt,
         title,
         createdBy: parent.createdBy,
@@ -221,9 +225,18 @@ export class Children {
     return fold?.engine?.modeId ?? fold?.chosen.modeId ?? configured ?? "default";
   }
 
-  /** The parent's directory, or one below it, after links are followed; relative to REPOS_DIR. */
+  /** Where the child works: in the parent's directory, or one below it, also if that is in a worktree. */
+  #placeOf(parent: StoredThread, wanted: string | undefined): Pick<CreateRequest, "dir" | "workspace"> {
+    const { reposDir, folders, worktrees } = this.#options;
+    const own = folders.findConfig(parent.threadId)?.dir ?? parent.path;
+    const dir = this.#dirOf(own, wanted);
+    if (worktrees.holds(own))
+      return { dir: parent.dir, workspace: { kind: "there", path: parent.path, dir } };
+    return { dir: relative(reposDir, dir) || "." };
+  }
+
+  /** A real path. */
   #dirOf(path: string, wanted: string | undefined): string {
-    const { reposDir } = this.#options;
     const refuse = () =>
       new AppError("invalid_directory", "dir: must be a directory below this thread's own.");
     if (wanted !== undefined && (wanted.includes("\0") || isAbsolute(wanted))) throw refuse();
@@ -234,8 +247,7 @@ export class Children {
       throw refuse(); // it is not there
     }
     if (!isBelow(real, path)) throw refuse();
-    const below = relative(reposDir, real);
-    return below === "" ? "." : join(below);
+    return real;
   }
 }
 
