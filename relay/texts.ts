@@ -44,10 +44,10 @@ export function openingText(type: ThreadType, dir: string, command: string, user
 }
 
 /** The first message of a branch. */
-export function branchText({ parent, userId, text, from }: BranchOpening): string {
+export function branchText({ parent, userId, text, from, files = false }: BranchOpening): string {
   const name = parent.number === null ? inlineCode(parent.threadId, MAX_DIR) : `#${parent.number}`;
   const where = from === undefined ? "" : `, from ${from}`;
-  const head = `↳ **Branch of ${name}**${where}, started by <@${userId}>. Files stay as they are now.`;
+  const head = `↳ **Branch of ${name}**${where}, started by <@${userId}>. ${files ? "It has the files of that point in a worktree of its own" : "Files stay as they are now"}.`;
   if (text === undefined) return `${head} It knows what was said up to there; write what comes next.`;
   return `${head}\n${fenceWithin(clip(text, MAX_BLOCK_CHARACTERS), clip)}`;
 }
@@ -58,6 +58,7 @@ export interface BranchOpening {
   text?: string;
   /** A link. */
   from?: string;
+  files?: boolean;
 }
 
 /** The name of the Discord thread of a thread that Discord did not begin. */

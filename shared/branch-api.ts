@@ -19,6 +19,8 @@ export const branchRequestSchema = z
     /** Without it, its first message's, or its parent's. */
     title,
     createdBy,
+    /** The files as they were then, in a git worktree of the branch's own; else it works where its parent does. */
+    files: z.boolean().default(false),
     /** Whether the parent takes no more messages once its turn has ended. */
     lockParent: z.boolean().default(true),
     /** What is to be other than in the parent. */

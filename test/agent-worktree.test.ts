@@ -9,7 +9,7 @@ import { openThreads, says } from "./support/agent-threads.ts";
 import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
-import { until } from "./support/wait.ts";
+import { until, untilValue } from "./support/wait.ts";
 
 const openThread = openThreads();
 let sidecar: TestSidecar;
@@ -208,4 +208,63 @@ test("a child of an agent in a worktree works there too, or in a directory of it
   await sidecar.client.killThread("parent");
   await sidecar.client.removeWorktree("parent", { force: true });
   expect(existsSync(inTree("parent"))).toBe(false);
+});
+
+test("a branch with files has those of its point in a worktree of its own; its parent keeps its own", async () => {
+  repository("past");
+  const write = (content: string) => bash(`printf '${content}' > a.txt; touch ${content}`);
+  const shared = { type: "agent" as const, dir: "past", createdBy: "42" };
+  const agent = { permissionMode: "bypassPermissions" };
+  await sidecar.client.createThread({
+    ...shared,
+    threadId: "old",
+    command: script("go", write("two"), { text: "It is two." }),
+    agent,
+  });
+  await untilStatus(sidecar, "old", "idle");
+  await sidecar.client.sendInput("old", {
+    text: script("go on", write("three"), write("four"), { text: "It is four." }),
+    source: "api:42",
+  });
+  await untilValue(
+    "both turns to be kept",
+    () => eventsOf("old", "turn_changes"),
+    ({ length }) => length === 2,
+  );
+  const [two, four] = await eventsOf("old", "agent_message");
+  const [, call] = await eventsOf("old", "tool_call_update");
+  const branch = async (threadId: string, seq: number | undefined, more: object = {}) => {
+    const text = script("look", bash("pwd"), { text: "Seen." });
+    await sidecar.client.branchThread("old", {
+      threadId,
+      createdBy: "42",
+      lockParent: false,
+      files: true,
+      text,
+      ...(seq !== undefined && { seq }),
+      ...more,
+    });
+    await untilStatus(sidecar, threadId, "idle");
+    return ["a.txt", "two", "three", "four"].flatMap((name) =>
+      existsSync(inTree(threadId, name)) ? [`${name}: ${readFileSync(inTree(threadId, name), "utf8")}`] : [],
+    );
+  };
+  expect(await branch("at-two", two?.seq)).toEqual(["a.txt: two", "two: "]);
+  // From before that turn; of its script, which the stand-in goes on with, only the second call is left.
+  expect(await branch("between", call?.seq)).toEqual(["a.txt: four", "two: ", "four: "]);
+  expect(await branch("at-four", four?.seq)).toEqual(["a.txt: four", "two: ", "three: ", "four: "]);
+  expect(await branch("now", undefined)).toEqual(["a.txt: four", "two: ", "three: ", "four: "]);
+  expect(readFileSync(at("past", "a.txt"), "utf8")).toBe("four");
+  expect(JSON.stringify(await eventsOf("at-two", "notice"))).toContain(
+    "The files are those of the branch's point",
+  );
+  expect((await sidecar.client.getWorktree("at-two")).files.sort()).toEqual(["a.txt", "two"]);
+
+  await sidecar.client.createThread({ ...shared, threadId: "talk", command: script("hi", { text: "Hi." }) });
+  await untilStatus(sidecar, "talk", "idle");
+  const nothing = { threadId: "none", createdBy: "42", files: true };
+  expect(await refusal(sidecar.client.branchThread("talk", nothing))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("files: no state of the files"),
+  });
 });

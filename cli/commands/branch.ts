@@ -21,6 +21,7 @@ interface BranchOptions extends LimitOptions {
   title?: string;
   model?: string;
   mode?: string;
+  files?: boolean;
   lock: boolean;
 }
 
@@ -37,7 +38,7 @@ export function addBranch(program: Command, act: Act): void {
     .command("branch")
     .summary("go on from a point of an agent's conversation in a new thread, and print its id")
     .description(
-      "go on from a point of an agent's conversation in a new thread, and print its id; files stay as they are now, and the branched thread takes no more messages until it is resumed",
+      "go on from a point of an agent's conversation in a new thread, and print its id; it works in the same files as they are now, or with --files in a worktree of its own, and the branched thread takes no more messages until it is resumed",
     )
     .argument("<thread>", "the agent")
     .argument(
@@ -49,6 +50,7 @@ export function addBranch(program: Command, act: Act): void {
     .option("--title <text>", "what people call it")
     .option("--model <name>", "its model")
     .option("--mode <mode>", "its permission mode: plan, acceptEdits, …")
+    .option("--files", "in a git worktree of its own, with the files as they were then")
     .option("--no-lock", "let the branched thread take messages as before");
   addLimitOptions(command)
     .addHelpText(
@@ -74,12 +76,13 @@ async function branch(
   const text = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
   const parent = await findAgent(client, wanted);
-  const { at, id, title, model, mode, lock } = options;
+  const { at, id, title, model, mode, files = false, lock } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<Request["agent"]>["limits"];
   const request = checkRequest({
     threadId: id ?? makeId(parent.dir),
     createdBy: userName(),
     lockParent: lock,
+    files,
     ...(at === undefined ? {} : /^\d{1,15}$/.test(at) ? { seq: Number(at) } : { messageId: at }),
     ...(text === "" ? {} : { text }),
     ...(title === undefined ? {} : { title }),

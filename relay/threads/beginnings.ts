@@ -46,6 +46,8 @@ export interface NewBranch {
   text?: string;
   /** A link to the message at which it leaves. */
   from?: string;
+  /** In a worktree of its own, with the files from then. */
+  files?: boolean;
   agent?: { model?: string; permissionMode?: string };
 }
 

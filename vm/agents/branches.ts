@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { WantedPoint } from "../../shared/agent/branch-point.ts";
 import { type AgentConfig, agentConfigSchema } from "../../shared/agent/config.ts";
+import { threadPath } from "../../shared/agent/paths.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -13,6 +14,7 @@ import { resolveDirectory } from "../threads/directory.ts";
 import type { CreateRequest, NewWorkspace, Origin } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentThreads } from "./agent-threads.ts";
+import { findTree, readChangingTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
 import type { Worktrees } from "./worktrees.ts";
@@ -25,6 +27,7 @@ export interface BranchesOptions {
   agents: AgentThreads;
   origins: Origins;
   worktrees: Worktrees;
+  threadEnv: Record<string, string>;
   /** A real path. */
   reposDir: string;
   queue: KeyedQueue;
@@ -52,7 +55,7 @@ export class Branches {
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
-    const workspace = this.#sameWorkspace(parentId);
+    const workspace = request.files ? await this.#filesAt(parent, point.seq) : this.#sameWorkspace(parentId);
     const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
     await this.#create(prepared, {
       threadId,
@@ -66,6 +69,7 @@ export class Branches {
       agent: {
         ...this.#configOf(parentId, prepared),
         ...definedOf(request.agent),
+        ...(request.files && { workspace: "worktree" as const }),
         originThreadId: point.threadId,
       },
       origin: originOf(prepared, point.fork),
@@ -113,6 +117,21 @@ export class Branches {
     const { reposDir, worktrees } = this.#options;
     const directory = await resolveDirectory(reposDir, dir);
     return worktrees.plan(directory.path, directory.dir);
+  }
+
+  /** A worktree of its own, with the files from a point of the parent's conversation. @throws AppError */
+  async #filesAt({ threadId, path, dir }: StoredThread, seq: number): Promise<NewWorkspace> {
+    const { folders, store, worktrees, threadEnv } = this.#options;
+    const own = folders.findConfig(threadId)?.dir ?? path;
+    const end = store.agents.find(threadId)?.transcriptBytes ?? 0;
+    const transcript = threadPath(folders.of(threadId), "transcript");
+    const state = stateAt(await readChangingTurns(transcript, end), seq);
+    const tree = state && (await findTree({ threadId, path: own, env: threadEnv }, state));
+    if (tree !== undefined) return { ...(await worktrees.plan(own, dir)), tree };
+    throw new AppError(
+      "unsupported",
+      "files: no state of the files is kept from then; the newest 50 turns that changed files have one.",
+    );
   }
 
   /** The worktree that another thread works in, if it does and that is still there. */

@@ -1,13 +1,11 @@
 /** What a turn changed, from the states that its repository keeps. Nothing in the repository is run or changed. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { DiffReply } from "../../shared/agent/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { textOf } from "../../shared/git/paths.ts";
 import { findTurn } from "../../shared/git/refs.ts";
 import { GitError } from "../../shared/git/run-git.ts";
-import { type Change, WorkTree } from "../../shared/git/work-tree.ts";
+import type { Change } from "../../shared/git/work-tree.ts";
+import { inWorkTree } from "./work-tree.ts";
 
 /** More files are counted, not named. */
 const MAX_FILES = 1_000;
@@ -25,16 +23,16 @@ export interface DiffOptions {
 /** @throws AppError `not_found` */
 export async function readDiff(options: DiffOptions): Promise<DiffReply> {
   const { threadId, path, turnId, maxBytes, env } = options;
-  const dir = await mkdtemp(join(tmpdir(), "threadmux-git-"));
   try {
-    const tree = await WorkTree.open(path, join(dir, "own"), env);
-    const kept = await findTurn(tree, threadId, turnId);
-    if (!kept) throw new GitError("missing", "it changed no file, or is too long ago");
-    const [changes, counts, patch] = await Promise.all([
-      tree.changes(kept.before, kept.after),
-      tree.count(kept.before, kept.after),
-      tree.patch(kept.before, kept.after, maxBytes + 1),
-    ]);
+    const [changes, counts, patch] = await inWorkTree(path, env, async (tree) => {
+      const kept = await findTurn(tree, threadId, turnId);
+      if (!kept) throw new GitError("missing", "it changed no file, or is too long ago");
+      return Promise.all([
+        tree.changes(kept.before, kept.after),
+        tree.count(kept.before, kept.after),
+        tree.patch(kept.before, kept.after, maxBytes + 1),
+      ]);
+    });
     const isCut = patch.length > maxBytes;
     return {
       turnId,
@@ -49,8 +47,6 @@ export async function readDiff(options: DiffOptions): Promise<DiffReply> {
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     throw new AppError("not_found", `There is no diff of ${turnId}: ${error.message}.`, { cause: error });
-  } finally {
-    await rm(dir, { recursive: true, force: true });
   }
 }
 

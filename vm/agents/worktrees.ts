@@ -32,7 +32,7 @@ export class Worktrees {
   }
 
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
-  async plan(path: string, dir: string): Promise<NewWorkspace> {
+  async plan(path: string, dir: string): Promise<Extract<NewWorkspace, { kind: "new" }>> {
     const place = await findPlace(path);
     if (place) return { kind: "new", ...place };
     throw new AppError("unsupported", `agent.workspace: ${JSON.stringify(dir)} is in no git repository.`);

@@ -77,7 +77,12 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   return {
     threads,
     creation,
-    branches: new Branches({ ...common, creation, agents: agentThreads }),
+    branches: new Branches({
+      ...common,
+      creation,
+      agents: agentThreads,
+      threadEnv: config.threadEnv,
+    }),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,

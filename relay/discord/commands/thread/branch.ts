@@ -16,6 +16,11 @@ export const branch: Part = {
       .addStringOption((option) =>
         option.setName("model").setDescription("Another model for the branch").setMaxLength(200),
       )
+      .addBooleanOption((option) =>
+        option
+          .setName("files")
+          .setDescription("In a git worktree of its own, with the files as they are now"),
+      )
       .addStringOption(threadOption("Which agent; this one if left out")),
   isPrivate: false,
   run: async (interaction, context) => {
@@ -24,10 +29,12 @@ export const branch: Part = {
       throw new AppError("unsupported", "This thread is a terminal: only agents can be branched.");
     const text = interaction.options.getString("message") ?? undefined;
     const model = interaction.options.getString("model") ?? undefined;
+    const files = interaction.options.getBoolean("files") ?? false;
     const threadId = await context.beginnings.branch(
       {
         parent,
         userId: interaction.user.id,
+        files,
         ...(text !== undefined && { text }),
         ...(model !== undefined && { agent: { model } }),
       },
