@@ -108,6 +108,13 @@ export function tameRows(row: CellRow, maker: object): void {
   };
 }
 
+/** The marks of a cell as they were, however many its row takes by now: it may have been wider when they came. */
+export function restoreMarks(row: CellRow, column: number, text: string): void {
+  const at = column * CELL_NUMBERS;
+  row._combined[column] = text;
+  row._data[at] = ((row._data[at] as number) & ~CODE_POINT) | IS_COMBINED;
+}
+
 let template = { cols: 0, content: 0, fg: 0, bg: 0, cells: new Uint32Array() };
 
 /** The numbers of a row of such cells. Do not write to it. */

@@ -53,6 +53,15 @@ describe("snapshot", () => {
     });
   }
 
+  it("holds marks that came while the row was wider", () => {
+    const whole = new Screen(SIZE);
+    whole.write(`x${"\u0301".repeat(29)}`);
+    whole.resize(2, 8);
+    const restored = Screen.restore(JSON.parse(JSON.stringify(whole.snapshot())), {});
+    expect(JSON.stringify(whole.live())).toContain("\u0301".repeat(29));
+    expect(restored.live()).toEqual(whole.live());
+  });
+
   it("cannot be taken within an escape sequence", () => {
     const screen = new Screen(SIZE);
     for (const part of ["\x1b", "[", "3", "1"]) {

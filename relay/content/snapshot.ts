@@ -1,7 +1,7 @@
 /** A screen's whole state as plain JSON, and back: what the rest of a log can depend on and nothing else. */
 import type { AccountSnapshot } from "./cost-account.ts";
 import { Emulator, type ScreenBuffer } from "./emulator.ts";
-import type { Attributes, CellRow } from "./rows.ts";
+import { type Attributes, type CellRow, restoreMarks } from "./rows.ts";
 
 /** Everything a `Screen` needs to go on; made of strings, numbers and arrays only. */
 export interface ScreenSnapshot extends EmulatorSnapshot {
@@ -191,11 +191,11 @@ function decodeRow(
     if (char === EMPTY) put(0, 1);
     else if (char === STUB) put(0, 0);
     else if (char === ODD) {
-      const [first = 0, ...rest] = codePoints(odd);
-      const width = rest.pop() ?? 1;
+      const [text, width] = (odd.next().value as OddCell | undefined) ?? [" ", 1];
+      const first = text.codePointAt(0) ?? 0;
       const at = column;
       put(first, width);
-      for (const codePoint of rest) row.addCodepointToCell(at, codePoint, 0);
+      if (text.length > String.fromCodePoint(first).length) restoreMarks(row, at, text);
     } else {
       const codePoint = char.codePointAt(0) ?? 0;
       const width = emulator.core.unicodeService.wcwidth(codePoint);
@@ -204,12 +204,6 @@ function decodeRow(
     }
   }
   while (column < row.length) put(0, 1);
-}
-
-/** The next odd cell's code points, with its width at the end. */
-function codePoints(odd: Iterator<OddCell>): number[] {
-  const [text, width] = (odd.next().value as OddCell | undefined) ?? [" ", 1];
-  return [...Array.from(text, (char) => char.codePointAt(0) ?? 0), width];
 }
 
 function isStub(row: CellRow, column: number): boolean {
