@@ -24,12 +24,15 @@ async function talk(thread: AgentThread, ...turns: [string, string][]): Promise<
 }
 
 /** A thread that goes on from there, with its parent's words in its folder. */
-function branchOf(parent: AgentThread, at: string): AgentThread {
+function branchOf(parent: AgentThread, at: string, isApart = false): AgentThread {
   const child = open(parent.home);
   const config = JSON.parse(readFileSync(threadPath(child.folder, "config"), "utf8")) as object;
   const { sessionId } = parent.of("engine_start")[0] ?? {};
   const origin = { threadId: parent.id, seq: 1, sessionId, at };
-  writeFileSync(threadPath(child.folder, "config"), JSON.stringify({ ...config, dir: parent.dir, origin }));
+  writeFileSync(
+    threadPath(child.folder, "config"),
+    JSON.stringify({ ...config, ...(!isApart && { dir: parent.dir }), origin }),
+  );
   writeFileSync(threadPath(child.folder, "origin"), readFileSync(threadPath(parent.folder, "transcript")));
   return child;
 }
@@ -68,4 +71,17 @@ test("a line that the program does not have: the branch is told the transcript",
   await talk(child, ["m-9", "t-9"]);
   expect(child.of("engine_start")).toMatchObject([{ reseeded: true }]);
   expect(heard()).toEqual(["m-1", "t-1", "m-9"]);
+});
+
+test("a branch in another directory, such as a worktree, knows the conversation too", async () => {
+  const parent = open();
+  await talk(parent, ["m-1", "t-1"], ["m-2", "t-2"]);
+  const [first] = parent.of("agent_message");
+  const child = branchOf(parent, first?.at ?? "", true);
+  expect(child.dir).not.toBe(parent.dir);
+  await talk(child, ["m-9", "t-9"]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-9"]);
+  await talk(child, ["m-8", "t-8"]);
+  expect(heard()).toEqual(["m-1", "t-1", "m-9", "t-9", "m-8"]);
+  expect(child.of("turn_end").map(({ stopReason }) => stopReason)).toEqual(["end_turn", "end_turn"]);
 });
