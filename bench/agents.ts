@@ -11,6 +11,7 @@ import { type BenchAgent, startAgent } from "./agents/agent.ts";
 import { rowDiscord } from "./agents/discord.ts";
 import { rowIdle, rowRunner } from "./agents/idle.ts";
 import { rowMessages } from "./agents/messages.ts";
+import { rowOpenAsk } from "./agents/open-ask.ts";
 import { rowRebuild } from "./agents/rebuild.ts";
 import { rowUndo } from "./agents/undo.ts";
 import { formatRow, type Row } from "./measure.ts";
@@ -33,6 +34,7 @@ const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
   rebuild: () => rowRebuild(folder, events),
   undo: () => rowUndo(folder, pick(10_000, 500)),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
+  "open-ask": (agent) => rowOpenAsk(agent, pick(200, 8)),
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),
 };
 

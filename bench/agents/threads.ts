@@ -28,13 +28,13 @@ export function startAgents(
 ): Promise<SpawnedSidecar> {
   return spawnSidecar({
     ...env,
-    ...more,
     // RUN_VARIABLE is what the tests' own environment passes on.
     THREAD_ENV: ["THREADMUX_TEST", ...Object.keys(env)].join(","),
     AGENT_PROGRAM: program,
     AGENT_IDLE_SECONDS: String(idleSeconds),
     MAX_THREADS: "1000",
     MAX_AGENTS: "1000",
+    ...more,
   });
 }
 
