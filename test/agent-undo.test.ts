@@ -142,6 +142,39 @@ test("a turn that only reads keeps nothing", async () => {
   expect(git(thread, "for-each-ref", "refs/threadmux")).toBe("");
 });
 
+test("after a commit, a checkout and a finished rebase: what is as the turn left it goes back, HEAD and index stay", async () => {
+  const thread = repository({ a: "1\n", b: "1\n", c: "1\n" });
+  git(thread, "branch", "other");
+  const { turnId } = await turn(thread, "echo 2 > a; echo 2 > b; echo 2 > c; echo 2 > new");
+  git(thread, "add", "-A");
+  git(thread, "commit", "-qm", "second");
+  const undoAt = async () => {
+    const [head, index] = [git(thread, "rev-parse", "HEAD"), git(thread, "ls-files", "-s")];
+    const done = await undo(thread, turnId);
+    expect([git(thread, "rev-parse", "HEAD"), git(thread, "ls-files", "-s")]).toEqual([head, index]);
+    return done;
+  };
+  const committed = await undoAt();
+  expect(committed).toMatchObject({ status: "completed", files: 4, left: [] });
+  expect(git(thread, "status", "--porcelain")).toBe(" M a\n M b\n M c\n D new\n");
+  git(thread, "checkout", "-q", "--", ".");
+
+  git(thread, "checkout", "-q", "other");
+  write(thread, "a", "other\n");
+  git(thread, "commit", "-qam", "another");
+  git(thread, "checkout", "-q", "main", "--", "b");
+  const other = await undoAt();
+  expect(other).toMatchObject({ status: "completed", files: 1 });
+  expect(other.left.map(({ path }) => path).sort()).toEqual(["a"]); // c and new are as before the turn already
+  expect([read(thread, "a"), read(thread, "b"), read(thread, "c")]).toEqual(["other\n", "1\n", "1\n"]);
+  git(thread, "checkout", "-q", "-f", "main");
+
+  git(thread, "rebase", "-q", "-X", "theirs", "other");
+  const rebased = await undoAt();
+  expect(rebased).toMatchObject({ status: "completed", files: 4, left: [] });
+  expect([read(thread, "a"), existsSync(join(thread.dir, "new"))]).toEqual(["1\n", false]);
+});
+
 test("in the middle of a rebase, and after the folder is gone, an undo is refused", async () => {
   const thread = repository({ a: "1" });
   const { turnId } = await turn(thread, "echo 2 > a");
