@@ -1,6 +1,6 @@
 /** An agent in a worktree, from Discord: made, looked at while it works, told of at its end, kept and removed. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { BYPASS_CONFIG, script, untilStatus } from "./support/agents.ts";
@@ -41,10 +41,11 @@ test("a worktree is made by an option, told of when its agent ends, and removed 
   const asked = look();
   const shown = await asked.reply();
   expect(shown.buttons.map(({ label }) => label)).toEqual(["Keep", "Remove it, and lose the file"]);
+  rmSync(join(tree, "one.txt"));
   writeFileSync(join(tree, "two.txt"), "2");
   driver.press(all.you, shown.id, shown.buttons[1]?.customId ?? "");
   await until("what came since", () => asked.find()?.content.includes("- `two.txt`"));
-  expect(existsSync(join(tree, "one.txt"))).toBe(true);
+  expect(existsSync(join(tree, "two.txt"))).toBe(true);
   driver.press(all.you, shown.id, asked.find()?.buttons[0]?.customId ?? "");
   await until("the answer", () => asked.find()?.content === "The worktree stays.");
   const again = look();

@@ -7,7 +7,7 @@ import { errorSentence } from "../texts.ts";
 import type { CommandContext } from "./commands/command.ts";
 import { makeFile, makePage } from "./commands/thread/history.ts";
 import { KINDS, type Kinds, killable } from "./commands/thread/kill-all.ts";
-import { asked, removedText } from "./commands/thread/worktree.ts";
+import { asked, fingerprintOf, removedText } from "./commands/thread/worktree.ts";
 
 export type CommandPressed =
   /** Another page of a history: the steps before or after an event. */
@@ -16,8 +16,8 @@ export type CommandPressed =
   /** End the threads of a kind that had begun by then; in milliseconds since 1970. */
   | { kind: "kill-all"; which: Kinds; before: number }
   | { kind: "keep-all" }
-  /** Remove an ended agent's worktree; so many files that are not committed were shown to be lost with it. */
-  | { kind: "worktree-remove"; threadId: string; shown: number }
+  /** Remove an ended agent's worktree as it was shown: see {@link fingerprintOf}. */
+  | { kind: "worktree-remove"; threadId: string; shown: string }
   | { kind: "worktree-keep" };
 
 /** Undefined for a button of something else. */
@@ -30,7 +30,7 @@ export function parseCommandButton(customId: string): CommandPressed | undefined
   }
   if (!/^[\w-]{1,32}$/.test(value)) return undefined;
   if (kind === "worktree-remove")
-    return /^\d{1,9}$/.test(detail) ? { kind, threadId: value, shown: Number(detail) } : undefined;
+    return /^[0-9a-f]{16}$/.test(detail) ? { kind, threadId: value, shown: detail } : undefined;
   if (kind === "steps-file") return { kind, threadId: value };
   if (kind !== "steps" || !/^[ab]\d{1,15}$/.test(detail)) return undefined;
   const seq = Number(detail.slice(1));
@@ -70,7 +70,7 @@ export async function pressCommandButton(
   }
 }
 
-/** If it holds more files by now than the person was told, it is shown anew. */
+/** If it holds other files by now than the person was shown, it is shown anew. */
 async function removeWorktree(
   interaction: MessageComponentInteraction,
   { threadId, shown }: Extract<CommandPressed, { kind: "worktree-remove" }>,
@@ -78,11 +78,11 @@ async function removeWorktree(
 ): Promise<void> {
   const thread = vm.thread(threadId);
   const found = await thread.getWorktree();
-  if (found.fileCount > shown) {
+  if (fingerprintOf(found) !== shown) {
     await interaction.editReply(asked(await thread.get(), found));
     return;
   }
-  const content = removedText(await thread.removeWorktree(shown > 0));
+  const content = removedText(await thread.removeWorktree(found.fileCount > 0));
   await interaction.editReply({ content, components: [] });
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { isOpen, type Thread } from "../../../../shared/api.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../../../shared/worktree-api.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
@@ -21,6 +22,14 @@ export const worktree: Part = {
   },
 };
 
+/** Says whether a worktree still holds what a person was shown: the files that are not committed. */
+export function fingerprintOf({ files, fileCount }: WorktreeReply): string {
+  return createHash("sha256")
+    .update(JSON.stringify([fileCount, files]))
+    .digest("hex")
+    .slice(0, 16);
+}
+
 /** What it holds, and the buttons that keep or remove it once its thread has ended. */
 export function asked(thread: Thread, found: WorktreeReply) {
   const { files, fileCount } = found;
@@ -41,7 +50,7 @@ export function asked(thread: Thread, found: WorktreeReply) {
     content,
     components: toComponents([
       { id: "worktree-keep", label: "Keep", style: "secondary" },
-      { id: `worktree-remove:${thread.threadId}:${fileCount}`, label, style: "danger" },
+      { id: `worktree-remove:${thread.threadId}:${fingerprintOf(found)}`, label, style: "danger" },
     ]) as [],
   };
 }
