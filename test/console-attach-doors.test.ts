@@ -1,15 +1,12 @@
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { attach, protocolsOf, refusedWith, signIn } from "./support/console.ts";
+import { attach, protocolsOf, refusedWith, signIn, startForViewers } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
-  sidecar = await startSidecar(
-    { maxThreads: 100 },
-    { viewersLimits: { maxViewers: 10, stallTimeoutMs: 1_500 } },
-  );
+  sidecar = await startForViewers();
 });
 afterAll(() => sidecar.close());
 

@@ -1,17 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ACK_EVERY_BYTES, MAX_UNREAD_BYTES } from "../shared/attach.ts";
-import { attach, countClients, type TestViewer } from "./support/console.ts";
+import { attach, countClients, startForViewers, type TestViewer } from "./support/console.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
-  sidecar = await startSidecar(
-    { maxThreads: 100 },
-    { viewersLimits: { maxViewers: 10, stallTimeoutMs: 1_500 } },
-  );
+  sidecar = await startForViewers();
 });
 afterAll(() => sidecar.close());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { attach, countClients } from "./support/console.ts";
+import { attach, countClients, startForViewers } from "./support/console.ts";
 import { findProcessesOf } from "./support/processes.ts";
 import { spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
@@ -9,10 +9,7 @@ const SHELL = "PS1='$ ' exec bash --norc --noprofile";
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
-  sidecar = await startSidecar(
-    { maxThreads: 100 },
-    { viewersLimits: { maxViewers: 10, stallTimeoutMs: 1_500 } },
-  );
+  sidecar = await startForViewers();
 });
 afterAll(() => sidecar.close());
 

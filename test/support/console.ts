@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 import { type ClientOptions, type RawData, WebSocket } from "ws";
 import { type ServerFrame, serverFrameSchema } from "../../shared/attach.ts";
-import type { TestSidecar } from "./sidecar.ts";
+import { startSidecar, type TestSidecar } from "./sidecar.ts";
 import { untilValue } from "./wait.ts";
 
 const CHROMIUM = "/usr/bin/chromium";
@@ -12,6 +12,11 @@ const CHROMIUM = "/usr/bin/chromium";
 /** Builds the pages beside their sources, if they are not current. */
 export function buildPages(): void {
   execFileSync(process.execPath, ["scripts/build.mjs", "--pages"], { stdio: "inherit" });
+}
+
+/** A sidecar that takes ten viewers in all, and gives a slow one 1.5 s. */
+export function startForViewers(): Promise<TestSidecar> {
+  return startSidecar({ maxThreads: 100 }, { viewersLimits: { maxViewers: 10, stallTimeoutMs: 1_500 } });
 }
 
 /** The tmux clients on a thread, without the sidecar's own. */
