@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync,
 import { basename } from "node:path";
 import { type Chunk, decodeChunk } from "../../shared/chunk.ts";
 import { AppError } from "../../shared/errors.ts";
-import { readBytes } from "./growing-file.ts";
+import { READ, readBytes } from "./growing-file.ts";
 
 const COPY_BYTES = 1024 * 1024;
 
@@ -90,7 +90,7 @@ export function readLogTail(file: string, bytes: number): string {
   const { end } = sizeOfLog(file);
   const buffer = Buffer.alloc(Math.min(end, bytes));
   if (buffer.length === 0) return "";
-  const fd = openSync(file, "r");
+  const fd = openSync(file, READ);
   try {
     const length = readSync(fd, buffer, 0, buffer.length, end - buffer.length);
     return buffer.toString("utf8", 0, length);
@@ -102,7 +102,7 @@ export function readLogTail(file: string, bytes: number): string {
 /** Where a line begins at or soon after `offset`; if none does, the next whole character. */
 export function findLineStart(file: string, offset: number): number {
   const buffer = Buffer.alloc(64 * 1024);
-  const fd = openSync(file, "r");
+  const fd = openSync(file, READ);
   try {
     const length = readSync(fd, buffer, 0, buffer.length, offset);
     const newline = buffer.subarray(0, length).indexOf(10);
@@ -128,7 +128,7 @@ export function copyWhole(source: string, start: number, target: string): void {
 }
 
 export function copyFrom(source: string, start: number, target: string, flags: "w" | "a" = "w"): void {
-  const from = openSync(source, "r");
+  const from = openSync(source, READ);
   const to = openSync(target, flags, 0o600);
   try {
     const buffer = Buffer.alloc(COPY_BYTES);
