@@ -22,7 +22,7 @@ export function messageTool({ messages, children }: { messages: Messages; childr
   return {
     name: "message",
     description:
-      "Writes to another agent: your parent, a child of yours, or one beside you. It reads it between two of its steps, or begins a turn. People see it in both threads. Write only what the other one needs: no thanks, no receipts.",
+      "Writes to another agent of your family: your parent, a child of yours, or any other that descends from the same first agent. It reads it between two of its steps, or begins a turn. People see it in both threads. Write only what the other one needs: no thanks, no receipts.",
     inputSchema: message,
     run: async ({ threadId: from, callId, input }) => {
       const { threadId: wanted, text } = message.parse(input);
