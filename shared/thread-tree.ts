@@ -27,7 +27,9 @@ export function threadTree<T extends Pick<Thread, "threadId" | "home" | "parentI
   const children = new Map<T | undefined, T[]>();
   for (const thread of threads.filter((one) => shown.has(one))) {
     const parent = parents.get(thread);
-    children.set(parent, [...(children.get(parent) ?? []), thread]);
+    const siblings = children.get(parent);
+    if (siblings) siblings.push(thread);
+    else children.set(parent, [thread]);
   }
   const tree: Placed<T>[] = [];
   const next = (children.get(undefined) ?? []).map((thread) => ({ thread, depth: 0 })).reverse();
