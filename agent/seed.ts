@@ -1,4 +1,7 @@
-/** What a new conversation is told of an old one, if the engine can't go on with it: the transcript is the truth. Pure. */
+/**
+ * What a new conversation is told of an old one, if the engine can't go on with it: the transcript is the truth.
+ * Pure.
+ */
 import type { ThreadEvent } from "../shared/agent/events.ts";
 import { conversationOf } from "./core/conversation.ts";
 

@@ -93,8 +93,10 @@ export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "si
   return name === undefined ? `exit code ${exitCode}` : `exit code ${exitCode} (${name})`;
 }
 
-/** The exit code of an agent's runner says nothing of the agent. */
-/** @param worktree that the ended agent leaves behind */
+/**
+ * The exit code of an agent's runner says nothing of the agent.
+ * @param worktree that the ended agent leaves behind
+ */
 export function killedText(reply: KillReply, type: ThreadType, worktree?: WorktreeReply): string {
   const hasCode = type === "terminal" && reply.exitCode !== null;
   const lines = [`⏹ Ended${hasCode ? ` with exit code ${reply.exitCode}` : ""}.`];

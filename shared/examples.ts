@@ -1,4 +1,4 @@
-/** A request for each route: OpenAPI shows it, and it can be sent as it is. */
+/** Requests that can be sent as they are, and that OpenAPI shows: for each route whose path needs nothing made up. */
 
 export interface Example {
   /** What stands in the path, by name. */
@@ -15,7 +15,7 @@ const by = "api:me";
 
 /**
  * By method and path. `demo` is a terminal; `helper` an agent that the first example makes; `fixer` an agent in a git
- * worktree, which has changed a file and ended; `tester` an agent that may run `npm --version` without asking.
+ * worktree, which has changed a file, and which ends before its worktree is removed; `tester` an agent that may run `npm --version` without asking.
  */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   "post /thread/create": {

@@ -19,7 +19,10 @@ const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
 const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.cjs", import.meta.url));
 
-/** The folder of the console's page: made by `node scripts/build.mjs --pages` beside the sources, by `npm run build` in dist/. */
+/**
+ * The folder of the console's page: made by `node scripts/build.mjs --pages` beside the sources, by `npm run build`
+ * in dist/.
+ */
 const PAGE = fileURLToPath(new URL("./console/bundle/", import.meta.url));
 
 export interface Sidecar {

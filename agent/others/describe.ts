@@ -1,4 +1,7 @@
-/** What an agent is told of the others that work in its directory. Pure. Titles and steps are others' words: cut and cleaned. */
+/**
+ * What an agent is told of the others that work in its directory. Pure. Titles and steps are others' words: cut and
+ * cleaned.
+ */
 import { cleanLine } from "../../shared/clean-text.ts";
 import { shownPath } from "../locks/lock-path.ts";
 

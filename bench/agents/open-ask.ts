@@ -1,4 +1,7 @@
-/** Message → the model's request of agents that share one place, while another agent's ask is open, beside the same without. */
+/**
+ * Message → the model's request of agents that share one place, while another agent's ask is open, beside the same
+ * without.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { openAgent, script } from "../../test/support/agents.ts";
 import type { SpawnedSidecar } from "../../test/support/sidecar.ts";

@@ -1,4 +1,7 @@
-/** What a person can press or choose from below messages. All that it means is in its id, so that it works after any restart. */
+/**
+ * What a person can press or choose from below messages. All that it means is in its id, so that it works after any
+ * restart.
+ */
 
 /** What a person can press. discord/ gives it Discord's shape. */
 export interface Button {
@@ -52,7 +55,10 @@ export function diffButton(seq: number): readonly Button[] {
   return [{ id: `diff:${seq}`, label: "Diff", style: "secondary" }];
 }
 
-/** Below the end of a turn whose changes git keeps, and below what was undone. @param turnId of the turn, or of the undo */
+/**
+ * Below the end of a turn whose changes git keeps, and below what was undone.
+ * @param turnId of the turn, or of the undo
+ */
 export function changesButtons(turnId: string, undo = "Undo"): readonly Button[] {
   return [
     { id: `changes:${turnId}`, label: "Diff", style: "secondary" },

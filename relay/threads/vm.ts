@@ -199,7 +199,6 @@ export class VmThread {
     return unboundLine(event, (sha256) => bodies.get(sha256));
   }
 
-  /** What people allowed an agent for as long as its thread goes on. */
   /** @throws AppError `not_found` if it has none */
   getWorktree(): Promise<WorktreeReply> {
     return this.#client.getWorktree(this.threadId);
@@ -210,6 +209,7 @@ export class VmThread {
     return this.#client.removeWorktree(this.threadId, { force });
   }
 
+  /** What people allowed an agent for as long as its thread goes on. */
   listRules(): Promise<string[]> {
     return this.#client.listRules(this.threadId);
   }

@@ -107,7 +107,10 @@ export interface ThreadFold {
    */
   clock: { ms: number; since: string | null };
   limits: Limits;
-  /** A person has stopped the thread at this limit: it rests until somebody writes, resumes or raises it. */
+  /**
+   * A person has stopped the thread at this limit; `place`: while it waited for one, or for its worktree's setup.
+   * It rests until somebody writes, resumes or raises it.
+   */
   stoppedAt: AskedLimit | "place" | null;
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;

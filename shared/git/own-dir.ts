@@ -15,7 +15,11 @@ import { type Repository, readPointer } from "./repository.ts";
 const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 const MAX_CONFIG_BYTES = 64 * 1024;
 
-/** With the repository's index, to read it. @param dir is empty. @throws Error if something of it is no file of git's. */
+/**
+ * With the repository's index, to read it.
+ * @param dir is empty.
+ * @throws Error if something of it is no file of git's.
+ */
 export async function linkRepository({ gitDir, commonDir, head }: Repository, dir: string): Promise<void> {
   await checkIndex(gitDir);
   const links = new Map(
@@ -55,7 +59,10 @@ const RAW_CONFIG = `[core]
 	auto = 0
 `;
 
-/** With an index of its own, kept over calls, to keep states of files in. @throws Error if the repository can't hold them. */
+/**
+ * With an index of its own, kept over calls, to keep states of files in.
+ * @throws Error if the repository can't hold them.
+ */
 export async function makeOwnDir({ gitDir, commonDir }: Repository, dir: string): Promise<void> {
   // Whoever made the repository must not have objects and refs written elsewhere.
   for (const name of ["objects", "refs", "refs/threadmux"]) {

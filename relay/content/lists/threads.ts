@@ -69,7 +69,7 @@ export function listLine(thread: Thread, now: number, depth = 0): string {
   const { threadId, number, type, title, status } = thread;
   // Discord shows no name of a thread that was archived long ago.
   const name = isOpen(status) ? `<#${threadId}>` : inline(clipEnd(title, MAX_RAW), MAX_TITLE);
-  // Discord keeps such spaces, also where it takes others away.
+  // Em spaces: Markdown takes plain ones at the head of a line away.
   const below = depth === 0 ? "" : `${"\u2003".repeat(depth - 1)}└ `;
   const head = `${below}${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
   const since = findRest(thread);

@@ -3,7 +3,10 @@ import { z } from "zod";
 import { type Button, changesButtons, diffButton, GO_ON_BUTTON } from "../buttons.ts";
 import type { Page } from "../content.ts";
 
-/** A message's key, and the turn whose change it can show: its id if git keeps it, else the event with which it began; 0 if it shows none. */
+/**
+ * A message's key, and the turn whose change it can show: its id if git keeps it, else the event with which it
+ * began; 0 if it shows none.
+ */
 const placedSchema = z.tuple([z.string(), z.int().nonnegative().or(z.string())]);
 export const placedListSchema = z.array(placedSchema).default([]);
 export type PlacedList = z.infer<typeof placedListSchema>;

@@ -1,4 +1,7 @@
-/** Which people's messages the model has taken just now: one for each delivery, its newest. Pure but for its own state. */
+/**
+ * Which people's messages the model has taken just now: one for each delivery, its newest. Pure but for its own
+ * state.
+ */
 import type { ThreadEvent } from "../../../shared/agent/events.ts";
 
 /** A receipt that comes later than this is not worth a request. */

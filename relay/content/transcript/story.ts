@@ -1,4 +1,7 @@
-/** Transcript events → entries, one event at a time. Pure but for its own state: the same events give the same entries. */
+/**
+ * Transcript events → entries, one event at a time. Pure but for its own state: the same events give the same
+ * entries.
+ */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import type { Activity, ActivityLine, Ask, Entry, TurnEnd } from "./entries.ts";

@@ -1,4 +1,7 @@
-/** An agent thread's news, kept coming: it goes on by itself, at the byte where it was, however often the sidecar dies. */
+/**
+ * An agent thread's news, kept coming: it goes on by itself, at the byte where it was, however often the sidecar
+ * dies.
+ */
 import type { TranscriptReply } from "../../../../shared/agent/api.ts";
 import type { ThreadEvent } from "../../../../shared/agent/events.ts";
 import { ApiError, readTranscript } from "../api.ts";
