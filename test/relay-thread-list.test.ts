@@ -25,7 +25,7 @@ test("list: what each thread does; the ended and long idle leave after some minu
   const terminal = await all.openTerminal("exec sleep 1000", "shop");
   await untilStatus(all.sidecar, threadId, "waiting");
   expect(await say("thread list")).toBe(
-    `🖥 <#${terminal}> · running\n🤖 **#${number}** <#${threadId}> · **asks to do something**`,
+    `<#${terminal}> · running\n**#${number}** <#${threadId}> · **asks to do something**`,
   );
   expect(await say("thread list", { which: "agent" })).not.toContain(terminal);
   const [ask] = await all.sidecar.client.listAsks(threadId);
@@ -68,7 +68,7 @@ test("list: a child stands below its parent, which says for whom it waits", asyn
   const shown = await untilValue("the child in the list", list, (text) => text.includes("asks to do"));
   expect(shown).toMatch(
     new RegExp(
-      `^🖥 <#${later}> · running\\n🤖 \\*\\*#1\\*\\* <#${parentId}> · running · Waiting for the tests\\n└ 🤖 \\*\\*#2\\*\\* <#\\d+> · \\*\\*asks to do something\\*\\*$`,
+      `^<#${later}> · running\\n\\*\\*#1\\*\\* <#${parentId}> · running · Waiting for the tests\\n└ 🤖 \\*\\*#2\\*\\* <#\\d+> · \\*\\*asks to do something\\*\\*$`,
     ),
   );
 });

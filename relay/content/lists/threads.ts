@@ -71,7 +71,8 @@ export function listLine(thread: Thread, now: number, depth = 0): string {
   const name = isOpen(status) ? `<#${threadId}>` : inline(clipEnd(title, MAX_RAW), MAX_TITLE);
   // Em spaces: Markdown takes plain ones at the head of a line away.
   const below = depth === 0 ? "" : `${"\u2003".repeat(depth - 1)}└ `;
-  const head = `${below}${threadIcon(type)} ${number === null ? "" : `**#${number}** `}${name}`;
+  const icon = title.startsWith(threadIcon(type)) ? "" : `${threadIcon(type)} `;
+  const head = `${below}${icon}${number === null ? "" : `**#${number}** `}${name}`;
   const since = findRest(thread);
   const ago = since === undefined ? "" : ` · ${formatAge(Date.parse(since), now)}`;
   return `${head} · ${describeState(thread)}${originText(thread)}${ago}`;
