@@ -6,9 +6,9 @@ import { textOf } from "../../shared/git/paths.ts";
 import { findTurn, forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
 import { restore } from "../../shared/git/restore.ts";
 import { GitError } from "../../shared/git/run-git.ts";
-import { WorkTree } from "../../shared/git/work-tree.ts";
 import type { Env } from "../engine.ts";
-import { findMeant, noteMeant, ownDir } from "./notes.ts";
+import { findMeant, noteMeant } from "./notes.ts";
+import { openTree } from "./own-tree.ts";
 import { withLocks } from "./undo-locks.ts";
 
 const MAX_NAMED = 20;
@@ -40,8 +40,8 @@ export async function undo(
 }
 
 async function putBack(target: string, undoId: string, { folder, config, env }: UndoOptions) {
-  const { threadId, dir } = config;
-  const tree = await WorkTree.open(dir, ownDir(folder), env);
+  const { threadId } = config;
+  const tree = await openTree({ folder, config, env });
   const kept = await findTurn(tree, threadId, target);
   if (!kept) throw new GitError("missing", "what the files were before it is not kept any more");
   const all = await tree.changes(kept.before, kept.after);

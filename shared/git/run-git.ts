@@ -8,6 +8,8 @@ export interface GitPlace {
   worktree: string;
   /** `PATH` and `HOME` of it are used. */
   env: Readonly<Record<string, string | undefined>>;
+  /** By what others know its processes. */
+  marker?: Readonly<Record<string, string>>;
 }
 
 export interface GitCall {
@@ -45,7 +47,11 @@ const MEMORY = {
 };
 
 /** In a process group of its own. Its standard error is for the caller to read, its input to end. */
-export function spawnGit({ dir, worktree, env }: GitPlace, args: readonly string[], indexFile?: string) {
+export function spawnGit(
+  { dir, worktree, env, marker }: GitPlace,
+  args: readonly string[],
+  indexFile?: string,
+) {
   const home = env["HOME"] ?? "/";
   return spawn(
     "git",
@@ -68,6 +74,7 @@ export function spawnGit({ dir, worktree, env }: GitPlace, args: readonly string
         GIT_ATTR_NOSYSTEM: "1",
         GIT_TERMINAL_PROMPT: "0",
         ...MEMORY,
+        ...marker,
         ...(indexFile !== undefined && { GIT_INDEX_FILE: indexFile }),
       },
       detached: true,

@@ -63,9 +63,15 @@ export class WorkTree {
   /**
    * The work tree that a directory is in.
    * @param own the git directory of our own, kept over calls
+   * @param marker by what others know git's processes
    * @throws GitError if it is in none, or in one that can't hold states
    */
-  static async open(directory: string, own: string, env: GitPlace["env"]): Promise<WorkTree> {
+  static async open(
+    directory: string,
+    own: string,
+    env: GitPlace["env"],
+    marker: GitPlace["marker"] = {},
+  ): Promise<WorkTree> {
     const repository = await findRepositoryOf(directory);
     if (!repository) throw new GitError("missing", `${directory} is in no git work tree`);
     try {
@@ -73,7 +79,7 @@ export class WorkTree {
     } catch (error) {
       throw new GitError("failed", (error as Error).message);
     }
-    const tree = new WorkTree(repository, { dir: own, worktree: repository.path, env });
+    const tree = new WorkTree(repository, { dir: own, worktree: repository.path, env, marker });
     if (repository.path !== directory && (await tree.#isIgnored(directory)))
       throw new GitError("missing", `the git work tree ${repository.path} ignores ${directory}`);
     return tree;
@@ -88,10 +94,11 @@ export class WorkTree {
       try {
         return await this.#keep(forced);
       } catch (error) {
-        // Somebody is writing: a file of the list has gone since.
+        // Somebody is writing: a file of the list has gone since. Or a git that died with its machine left no index.
         const isOver = tries === 3 || !(error instanceof GitError) || error.reason !== "failed";
         if (isOver) throw error;
-        await rm(join(this.place.dir, "index.lock"), { force: true });
+        const names = tries === 1 ? ["index.lock"] : ["index.lock", "index"];
+        await Promise.all(names.map((name) => rm(join(this.place.dir, name), { force: true })));
       }
     }
   }
@@ -225,7 +232,12 @@ export class WorkTree {
     } catch {
       return []; // nothing was ever added, or the index is none
     }
-    return splitList(await runGit(this.place, ["ls-files", "-z", "--cached", ...which], { indexFile }));
+    try {
+      return splitList(await runGit(this.place, ["ls-files", "-z", "--cached", ...which], { indexFile }));
+    } catch (error) {
+      if (error instanceof GitError && error.reason === "failed") return []; // what is in it, no git can read
+      throw error;
+    }
   }
 
   async #isIgnored(directory: string): Promise<boolean> {
