@@ -128,6 +128,7 @@ export class Runner {
     if (action.do === "close")
       return this.#turns.append(null, this.#life.closing(this.#fold.isKilled ? "killed" : "crashed"));
     if (action.do === "undo") {
+      await this.#turns.settle();
       return void this.#thread.append(null, [await undo(action.control, this.#fold, this.#options)]);
     }
     if (!seat) return;

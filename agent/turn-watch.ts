@@ -24,7 +24,14 @@ export class TurnWatch {
 
   /** A message is about to go in while no turn runs. */
   async begin(): Promise<void> {
-    if (this.#fold.turn === null) await this.#keeper.begin(this.#ended, !this.#engine.tellsCalls);
+    if (this.#fold.turn !== null) return;
+    if (this.#engine.tellsCalls) this.#keeper.start(this.#ended);
+    else await this.#keeper.startOneCall(this.#ended);
+  }
+
+  /** Nobody else uses the thread's own git directory now. */
+  async settle(): Promise<void> {
+    await this.#keeper.settle();
   }
 
   /** A hook is about to be let go on: the call runs when this resolves, or has run. */
@@ -58,7 +65,7 @@ export class TurnWatch {
     // With an engine's own end all steps end.
     if (end && source?.from === "engine") this.#thread.append(null, endLockWaits(this.#fold, Date.now()));
     this.#thread.append(source, bodies);
-    if (end) this.#keeper.close();
+    if (end) await this.#keeper.close();
   }
 
   get #fold(): ThreadFold {

@@ -179,10 +179,8 @@ class World {
     const touched = new Set<string>();
     await thread.event("turn_start", turns + 1);
     for (const [i, gate] of [...gates, last].entries()) {
-      if (i > 0) {
-        await thread.event("tool_call_update", ended + i);
-        await until("the state after the call", () => this.#isAtRest());
-      }
+      if (i > 0) await thread.event("tool_call_update", ended + i);
+      await until("the state before the turn, or after the call", () => this.#isAtRest(turns));
       if (this.chance(3)) for (const path of this.write()) touched.add(path);
       writeFileSync(gate, "");
     }
@@ -190,9 +188,10 @@ class World {
     return { turnId, touched };
   }
 
-  #isAtRest(): boolean {
-    const notes = JSON.parse(readFileSync(join(this.thread.folder, "turn.json"), "utf8"));
-    return notes.running.length === 0;
+  #isAtRest(turns: number): boolean {
+    const path = join(this.thread.folder, "turn.json");
+    const notes = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
+    return notes?.ended === turns && notes.running.length === 0;
   }
 
   async undo(turnId: string) {

@@ -10,9 +10,10 @@ import type { ToolKind } from "../../shared/agent/values.ts";
 import { byteOf, textOf } from "../../shared/git/paths.ts";
 import { forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
 import { GitError } from "../../shared/git/run-git.ts";
-import { type Change, WorkTree } from "../../shared/git/work-tree.ts";
+import type { Change, WorkTree } from "../../shared/git/work-tree.ts";
 import type { Env } from "../engine.ts";
-import { findNotes, hadOtherTurn, ownDir, type RunningCall, type TurnNotes, writeNotes } from "./notes.ts";
+import { findNotes, hadOtherTurn, type RunningCall, type TurnNotes, writeNotes } from "./notes.ts";
+import { openTree } from "./own-tree.ts";
 
 export interface Call {
   toolCallId: string;
@@ -35,21 +36,37 @@ export class TurnKeeper {
   #tree: WorkTree | undefined;
   /** What will not go better in the next turn. */
   #lasting: string | undefined;
+  /** The state before the turn, which a message need not wait for. */
+  #starting: Promise<void> = Promise.resolve();
 
   /** @param ended so many turns of the thread have ended */
   constructor(options: { folder: string; config: ThreadConfig; env: Env }, ended: number) {
     this.#options = options;
     const notes = findNotes(options.folder);
     this.#notes = notes?.until === null ? notes : undefined;
-    if (notes?.ended !== ended) this.close(); // its runner was killed after that turn's end
+    if (notes?.ended !== ended) this.#closeNotes(); // its runner was killed after that turn's end
   }
 
   /**
-   * Before a message goes in that begins a turn.
+   * Before a message goes in that begins a turn. It does not wait for the state, its first call that may write does.
    * @param ended so many turns of the thread have ended
-   * @param isOneCall if its calls will not be told
    */
-  async begin(ended: number, isOneCall: boolean): Promise<void> {
+  start(ended: number): void {
+    this.#starting = this.#starting.then(() => this.#begin(ended));
+    this.#starting.catch(() => undefined); // whoever waits for it hears of it
+  }
+
+  /** Once git does nothing more for the turn's begin. */
+  async settle(): Promise<void> {
+    await this.#starting;
+  }
+
+  /** As {@link start}, of a turn whose calls will not be told: it waits. */
+  async startOneCall(ended: number): Promise<void> {
+    await this.beforeCall({ toolCallId: WHOLE_TURN, kind: "execute" }, ended);
+  }
+
+  async #begin(ended: number): Promise<void> {
     if (this.#notes) return;
     const now = Date.now();
     const base = {
@@ -73,13 +90,13 @@ export class TurnKeeper {
       const problem = this.#problemOf(error);
       this.#write({ ...base, root: "", before: null, problem, last: "", leftOut: [] });
     }
-    if (isOneCall) await this.beforeCall({ toolCallId: WHOLE_TURN, kind: "execute" }, ended);
   }
 
   /** Before a call may run: what has changed until now is not its doing. */
   async beforeCall({ toolCallId, kind, path }: Call, ended: number): Promise<void> {
     if (READING.includes(kind)) return;
-    await this.begin(ended, false);
+    this.start(ended);
+    await this.#starting;
     await this.#step();
     const notes = this.#notes;
     if (!notes) return;
@@ -90,6 +107,7 @@ export class TurnKeeper {
 
   /** After a call has run, or while a person is asked about it: what changes from now on is not its doing. */
   async afterCall(toolCallId: string): Promise<void> {
+    await this.#starting;
     if (!this.#notes?.running.some((call) => call.toolCallId === toolCallId)) return;
     await this.#step();
     const running = this.#notes.running.filter((call) => call.toolCallId !== toolCallId);
@@ -101,13 +119,19 @@ export class TurnKeeper {
    * @returns what it changed; undefined if no call of it could have changed anything, or nothing has changed
    */
   async end(turnId: string): Promise<TurnChanges | undefined> {
+    await this.#starting;
     if (!this.#notes?.hasRun) return undefined;
     await this.#step();
     return this.#changes(this.#notes, turnId);
   }
 
   /** The turn's end is written down. */
-  close(): void {
+  async close(): Promise<void> {
+    await this.#starting;
+    this.#closeNotes();
+  }
+
+  #closeNotes(): void {
     if (this.#notes) writeNotes(this.#options.folder, { ...this.#notes, running: [], until: Date.now() });
     this.#notes = undefined;
   }
@@ -168,8 +192,7 @@ export class TurnKeeper {
   }
 
   async #open(): Promise<WorkTree> {
-    const { folder, config, env } = this.#options;
-    this.#tree ??= await WorkTree.open(config.dir, ownDir(folder), env);
+    this.#tree ??= await openTree(this.#options);
     return this.#tree;
   }
 
