@@ -32,7 +32,7 @@ const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
       asks: pick(20, 2),
     }),
   rebuild: () => rowRebuild(folder, events),
-  undo: () => rowUndo(folder, pick(10_000, 500)),
+  undo: (agent) => rowUndo(agent, folder, pick(10_000, 500)),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
   "open-ask": (agent) => rowOpenAsk(agent, pick(200, 8)),
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),

@@ -1,17 +1,27 @@
 /** Keeping the state of a large work tree, as before each turn, beside git's own way of it with an index of its own. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { WorkTree } from "../../shared/git/work-tree.ts";
+import { until } from "../../test/support/wait.ts";
 import type { Row } from "../measure.ts";
+import { answer, type BenchAgent } from "./agent.ts";
+import { folderOf, startAgents, untilCold } from "./threads.ts";
 
 const ROUNDS = 9;
 const CHANGED = 10;
 const MAX_MS = 300;
+const FIRST_MESSAGES = 5;
 
-export async function rowUndo(folder: string, files: number): Promise<Row[]> {
+export async function rowUndo(agent: BenchAgent, folder: string, files: number): Promise<Row[]> {
+  return [...(await rowStates(folder, files)), await rowFirstMessage(agent, files)];
+}
+
+async function rowStates(folder: string, files: number): Promise<Row[]> {
   const { env, fileOf, git, open, baseline } = makeTree(folder, "known", files);
-  git(".git/index", "add", "-A"); // as if committed: the repository has the files
+  git(".git/index", "add", "-A");
+  const who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"];
+  git(".git/index", ...who, "commit", "-qm", "all");
   const tree = await open(env);
   const first = await timed(() => tree.keep());
   const firstBaseline = await timed(async () => baseline());
@@ -38,16 +48,53 @@ export async function rowUndo(folder: string, files: number): Promise<Row[]> {
       isMet: ms <= MAX_MS,
       bar: "≤ 300 ms",
     },
-    // Once a thread and work tree.
+    // Once a thread and work tree, while the engine and its model begin with the message: see the last row.
     { name: `${what}, the first (ms)`, ours: first, baseline: firstBaseline, isMet: true, bar: "" },
     {
       name: `${what} that are new to git, the first (ms)`,
       ours: firstNew,
       baseline: firstNewBaseline,
-      isMet: firstNew <= MAX_MS,
-      bar: "≤ 300 ms",
+      isMet: true,
+      bar: "",
     },
   ];
+}
+
+/** How long a thread's first message takes to the model, beside one in an empty repository. */
+async function rowFirstMessage(agent: BenchAgent, files: number): Promise<Row> {
+  const sidecar = await startAgents(agent, 1);
+  const [many, none]: [number[], number[]] = [[], []];
+  try {
+    for (let i = 0; i < FIRST_MESSAGES; i++) {
+      for (const [taken, count] of [
+        [none, 0],
+        [many, files],
+      ] as const) {
+        const threadId = `first-${count}-${i}`;
+        makeTree(sidecar.reposDir, threadId, count);
+        const startedAt = performance.now();
+        const command = answer("first");
+        const thread = { threadId, type: "agent" as const, dir: threadId, command, createdBy: "bench" };
+        const created = sidecar.client.createThread(thread);
+        const isAsked = () =>
+          existsSync(folderOf(sidecar, threadId)) && agent.countRequests(folderOf(sidecar, threadId)) > 0;
+        await until("the model to be asked", isAsked, { timeoutMs: 60_000, intervalMs: 1 });
+        taken.push(performance.now() - startedAt);
+        await created;
+        await untilCold(sidecar, threadId);
+      }
+    }
+  } finally {
+    await sidecar.close();
+  }
+  const [ours, baseline] = [median(many), median(none)];
+  return {
+    name: `a thread's first message → model, in ${files} new files (ms)`,
+    ours,
+    baseline,
+    isMet: ours - baseline <= MAX_MS,
+    bar: "≤ + 300 ms",
+  };
 }
 
 /** A repository with files that nobody has added. */
