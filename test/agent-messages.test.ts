@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
 import { AgentTalk } from "./support/discord-agents.ts";
-import { callTool } from "./support/mcp.ts";
+import { callTool, callTools } from "./support/mcp.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import type { TestSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
@@ -166,6 +166,19 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   // Down and beside, to one that may do no more.
   expect(await send(home, plan, "Go on.", "down")).toContain("Sent to");
   expect(await send(below, plan, "Go on.", "narrow")).toContain("may do more than you");
+});
+
+test("of many at once no more wait for a person than may", async () => {
+  const home = await parent("flood");
+  const plan = await childOf(home, { permissionMode: "plan" });
+  const calls = Array.from({ length: 12 }, (_, i) => ({
+    name: "message",
+    input: { threadId: "parent", text: `Message ${i}.` },
+    callId: `many ${i}`,
+  }));
+  const said = await callTools(sidecar, plan, calls);
+  expect(said.filter((text) => text.includes("may do more than you"))).toHaveLength(5);
+  expect(said.filter((text) => text.includes("messages to look at there; wait"))).toHaveLength(7);
 });
 
 test("another agent's message sets nothing going that a person has stopped", async () => {

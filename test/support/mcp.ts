@@ -12,15 +12,29 @@ export async function callTool(
   place: Place,
   { threadId, name, input = {}, callId = "call" }: ToolUse,
 ): Promise<string> {
-  const params = { name, arguments: input, _meta: { "claudecode/toolUseId": callId } };
-  const { content } = (await post(place, threadId, "tools/call", params)) as { content: { text: string }[] };
-  return content[0]?.text ?? "";
+  const [said = ""] = await callTools(place, threadId, [{ name, input, callId }]);
+  return said;
+}
+
+/** Calls that come in one request, all at the same instant. @returns as {@link callTool}, in their order */
+export async function callTools(
+  place: Place,
+  threadId: string,
+  calls: readonly Omit<ToolUse, "threadId">[],
+): Promise<string[]> {
+  const params = calls.map(({ name, input = {}, callId = "call" }) => ({
+    name,
+    arguments: input,
+    _meta: { "claudecode/toolUseId": callId },
+  }));
+  const results = (await post(place, threadId, "tools/call", params)) as { content: { text: string }[] }[];
+  return results.map(({ content }) => content[0]?.text ?? "");
 }
 
 /** @returns the names of all tools that a thread has */
 export async function listTools(place: Place, threadId: string): Promise<string[]> {
-  const { tools } = (await post(place, threadId, "tools/list", {})) as { tools: { name: string }[] };
-  return tools.map(({ name }) => name);
+  const [reply] = (await post(place, threadId, "tools/list", [{}])) as { tools: { name: string }[] }[];
+  return reply?.tools.map(({ name }) => name) ?? [];
 }
 
 export interface ToolUse {
@@ -31,7 +45,12 @@ export interface ToolUse {
   callId?: string;
 }
 
-async function post({ stateDir, url }: Place, threadId: string, method: string, params: object) {
+async function post(
+  { stateDir, url }: Place,
+  threadId: string,
+  method: string,
+  params: readonly object[],
+): Promise<unknown[]> {
   const file = join(stateDir, "threads", threadId, "mcp.json");
   const { headers } = JSON.parse(readFileSync(file, "utf8")).mcpServers.threadmux;
   const response = await fetch(`${url}/mcp`, {
@@ -42,7 +61,8 @@ async function post({ stateDir, url }: Place, threadId: string, method: string, 
       accept: "application/json, text/event-stream",
       "mcp-protocol-version": "2025-06-18",
     },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    body: JSON.stringify(params.map((one, id) => ({ jsonrpc: "2.0", id, method, params: one }))),
   });
-  return ((await response.json()) as { result: unknown }).result;
+  const replies = [(await response.json()) as { result: unknown }[]].flat();
+  return replies.map(({ result }) => result);
 }

@@ -74,6 +74,11 @@ export class AgentThread {
     return this.#unread().filter(({ op }) => op === "message").length;
   }
 
+  /** Of these, the ones that a person is to let in. */
+  get unreadHeld(): number {
+    return this.#unread().filter((line) => line.op === "message" && line.held !== undefined).length;
+  }
+
   /** Whether an answer to this request lies in the inbox and has not been read yet. */
   hasUnreadAnswer(requestId: string, fold = this.#fold): boolean {
     return this.#unread(fold).some(

@@ -256,6 +256,12 @@ export class Agents {
     return this.#options.agents.get(threadId).hasMessage(messageId);
   }
 
+  /** Messages of other agents that wait for a person, with those that its runner has not read yet. */
+  async countHeld(threadId: string): Promise<number> {
+    const { held = [] } = await this.foldNow(threadId);
+    return held.length + this.#options.agents.get(threadId).unreadHeld;
+  }
+
   /** What the thread comes to now, with all that its runner has written. @throws AppError `thread_ended` */
   async foldNow(threadId: string): Promise<ThreadFold> {
     const { agents } = this.#options;

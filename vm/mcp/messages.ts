@@ -9,6 +9,7 @@ import * as z from "zod";
 import { HOLD_REASONS, type HoldReason, MAX_HOPS } from "../../shared/agent/message-fields.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -48,6 +49,8 @@ export class Messages {
   readonly #options: MessagesOptions;
   /** Messages that are on their way. */
   readonly #folder: string;
+  /** One after the other to each reader: what one has brought there, the next one counts. */
+  readonly #sending = new KeyedQueue();
 
   constructor(options: MessagesOptions) {
     this.#options = options;
@@ -59,12 +62,16 @@ export class Messages {
    * @param callId the engine's id of the call
    * @throws AppError in words for the model
    */
-  async send(
+  async send(from: string, message: Record<"to" | "text" | "callId", string>): Promise<SentMessage> {
+    this.#options.children.checkFamily(from, message.to);
+    return this.#sending.run(message.to, () => this.#send(from, message));
+  }
+
+  async #send(
     from: string,
     { to, text, callId }: Record<"to" | "text" | "callId", string>,
   ): Promise<SentMessage> {
-    const { threads, agents, children } = this.#options;
-    children.checkFamily(from, to);
+    const { threads, agents } = this.#options;
     const hash = createHash("sha256").update(`${from} ${callId}`).digest("hex");
     const messageId = `agent-${hash.slice(0, 32)}`;
     if (agents.hasMessage(to, messageId)) return { to: threads.get(to) };
@@ -105,11 +112,11 @@ export class Messages {
     const { agents, children } = this.#options;
     const { threadId } = reader;
     const hops = ((await agents.foldNow(writer.threadId)).hops ?? 0) + 1;
-    const { held: waiting = [] } = await agents.foldNow(threadId);
+    const held = await agents.countHeld(threadId);
     if (reader.waiting >= MAX_UNREAD)
       throw new AppError("rate_limited", `It has not read ${reader.waiting} messages yet; wait.`);
-    if (waiting.length >= MAX_HELD)
-      throw new AppError("rate_limited", `A person has ${waiting.length} messages to look at there; wait.`);
+    if (held >= MAX_HELD)
+      throw new AppError("rate_limited", `A person has ${held} messages to look at there; wait.`);
     if (children.mayDoMore(threadId, writer.threadId)) return { held: "rights", hops };
     return hops > MAX_HOPS ? { held: "hops", hops } : { hops };
   }
