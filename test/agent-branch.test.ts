@@ -169,6 +169,7 @@ test("what can't be branched is refused, and leaves nothing", async () => {
   expect(await refused({}, "nobody")).toBe("not_found");
   expect(await refused({}, "one", "one")).toBe("thread_exists");
   expect(await refused({ agent: { permissionMode: "" } })).toBe("invalid_request");
+  expect(await refused({ files: true })).toBe("unsupported");
   const threads = await sidecar.client.listThreads({ status: "all" });
   expect(threads.map(({ threadId }) => threadId)).not.toContain("never");
   expect(readdirSync(join(sidecar.stateDir, "branches"))).toEqual([]);

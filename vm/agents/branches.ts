@@ -55,25 +55,29 @@ export class Branches {
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
-    const workspace = request.files ? await this.#filesAt(parent, point.seq) : this.#sameWorkspace(parentId);
-    const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
-    await this.#create(prepared, {
-      threadId,
-      type: "agent",
-      dir: parent.dir,
-      command: text,
-      createdBy,
-      cols: DEFAULT_COLS,
-      rows: DEFAULT_ROWS,
-      ...(title !== undefined && { title }),
-      agent: {
-        ...this.#configOf(parentId, prepared),
-        ...definedOf(request.agent),
-        ...(request.files && { workspace: "worktree" as const }),
-        originThreadId: point.threadId,
-      },
-      origin: originOf(prepared, point.fork),
-      ...(workspace && { workspace }),
+    await this.#create(prepared, async () => {
+      const workspace = request.files
+        ? await this.#filesAt(parent, point.seq)
+        : this.#sameWorkspace(parentId);
+      const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
+      return {
+        threadId,
+        type: "agent",
+        dir: parent.dir,
+        command: text,
+        createdBy,
+        cols: DEFAULT_COLS,
+        rows: DEFAULT_ROWS,
+        ...(title !== undefined && { title }),
+        agent: {
+          ...this.#configOf(parentId, prepared),
+          ...definedOf(request.agent),
+          ...(request.files && { workspace: "worktree" as const }),
+          originThreadId: point.threadId,
+        },
+        origin: originOf(prepared, point.fork),
+        ...(workspace && { workspace }),
+      };
     });
     if (lockParent) {
       await queue.run(parentId, async () => {
@@ -105,10 +109,13 @@ export class Branches {
       threads.getStored(known);
       return this.#prepare(known, {});
     });
-    const agent = withChoices(request.agent, this.#configOf(known, prepared));
-    const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known);
-    const origin = originOf(prepared, undefined);
-    return this.#create(prepared, { ...request, agent, origin, ...(workspace && { workspace }) });
+    const { agent: asked } = request;
+    return this.#create(prepared, async () => {
+      const agent = withChoices(asked, this.#configOf(known, prepared));
+      const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known);
+      const origin = originOf(prepared, undefined);
+      return { ...request, agent, origin, ...(workspace && { workspace }) };
+    });
   }
 
   /** A worktree of its own, if it is asked for. @throws AppError */
@@ -142,9 +149,13 @@ export class Branches {
     return { kind: "there", path: threads.getStored(threadId).path, dir };
   }
 
-  async #create(prepared: Prepared, request: CreateRequest): Promise<{ tmuxSession: string }> {
+  /** What was prepared goes if no thread has taken it, also if there can be no request. */
+  async #create(
+    prepared: Prepared,
+    makeRequest: () => Promise<CreateRequest>,
+  ): Promise<{ tmuxSession: string }> {
     try {
-      return await this.#options.creation.create(request);
+      return await this.#options.creation.create(await makeRequest());
     } finally {
       this.#options.origins.discard(prepared);
     }
