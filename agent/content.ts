@@ -44,7 +44,7 @@ function partOf(
 ): { part: ContentPart; problem?: string } {
   switch (block.type) {
     case "text":
-      return { part: { type: "text", text: tag(message) + block.text } };
+      return { part: { type: "text", text: tagOf(message) + block.text } };
     case "resource_link":
       return {
         part: { type: "text", text: `[file ${block.name}: ${absolute(folder, block.uri) ?? block.uri}]` },
@@ -55,7 +55,7 @@ function partOf(
 }
 
 /** People's words go in as they are, also commands; what comes from elsewhere says where from. */
-function tag({ source }: WaitingMessage): string {
+export function tagOf({ source }: Pick<WaitingMessage, "source">): string {
   return /^(webhook|cron|thread|task):?/.test(source) ? `[${source}] ` : "";
 }
 

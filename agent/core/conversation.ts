@@ -1,6 +1,7 @@
 /** What the model has heard and said, in its order, as transcripts tell: a message stands where it was read. Pure. */
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import type { Block } from "../../shared/agent/values.ts";
+import { tagOf } from "../content.ts";
 
 export interface Said {
   line: string;
@@ -18,9 +19,15 @@ export function conversationOf(events: Iterable<ThreadEvent>): Said[] {
   return conversation.said;
 }
 
+interface Heard {
+  content: Block[];
+  /** Empty if a person wrote it. */
+  tag: string;
+}
+
 class Conversation {
   said: Said[] = [];
-  readonly #waiting = new Map<string, Block[]>();
+  readonly #waiting = new Map<string, Heard>();
   readonly #deliveries = new Map<string, readonly string[]>();
 
   take(event: ThreadEvent): void {
@@ -29,11 +36,13 @@ class Conversation {
         this.#begin(event.origin?.messageId);
         return;
       case "user_message":
-        this.#waiting.set(event.messageId, event.content);
+        this.#waiting.set(event.messageId, { content: event.content, tag: tagOf(event) });
         return;
-      case "message_edit":
-        if (event.applied) this.#waiting.set(event.messageId, event.content);
+      case "message_edit": {
+        const message = this.#waiting.get(event.messageId);
+        if (event.applied && message) message.content = event.content;
         return;
+      }
       case "message_withdraw":
         if (event.applied) this.#waiting.delete(event.messageId);
         return;
@@ -72,10 +81,16 @@ class Conversation {
     if (status === "queued") this.said = this.said.filter((said) => said.deliveryId !== deliveryId);
     if (status !== "started") return;
     for (const messageId of this.#deliveries.get(deliveryId) ?? []) {
-      const content = this.#waiting.get(messageId);
-      if (content) this.said.push({ line: `Person: ${textOf(content)}`, messageId, deliveryId });
+      const message = this.#waiting.get(messageId);
+      if (message) this.said.push({ line: lineOf(message), messageId, deliveryId });
     }
   }
+}
+
+/** What does not come from a person says where from, as when it was delivered, and can't pass for others' lines. */
+function lineOf({ content, tag }: Heard): string {
+  const text = textOf(content);
+  return tag === "" ? `Person: ${text}` : tag + text.replaceAll("\n", "\n  ");
 }
 
 function textOf(content: readonly Block[]): string {
