@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { type BlobMap, unboundLine } from "../shared/agent/bound.ts";
 import type { ThreadConfig } from "../shared/agent/config.ts";
-import { type EventBody, parseEvent, type ThreadEvent } from "../shared/agent/events.ts";
+import type { EventBody, ThreadEvent } from "../shared/agent/events.ts";
+import { findEvent } from "../shared/agent/find-event.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { askedBy } from "./core/held-ask.ts";
@@ -154,14 +155,5 @@ export class ThreadFiles {
       launch: this.#lastLaunch,
     };
     this.#projections.writeState(this.fold, positions, Date.now(), isDurable);
-  }
-}
-
-/** Undefined also if somebody else wrote the line. */
-function findEvent(text: string): ThreadEvent | undefined {
-  try {
-    return parseEvent(text);
-  } catch {
-    return undefined; // a notice says so
   }
 }

@@ -1,5 +1,5 @@
 /** Threads that agents spawn: once each, with their parents' rights or fewer, over restarts. With the stand-in. */
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
@@ -58,6 +58,9 @@ test("a call spawns one child however often it comes, also over a restart, and i
   expect(events.filter(({ type }) => type === "thread_ended")).toHaveLength(1);
   expect((await call("busy", "list_threads", {})).split("\n")).toHaveLength(3);
   expect(await call("busy", "read_transcript", { threadId })).toContain("Result.");
+  // What somebody else wrote into its transcript.
+  appendFileSync(join(sidecar.stateDir, "threads", threadId, "transcript.jsonl"), '{"seq":\nnot ours\n');
+  expect(await call("busy", "wait_thread", { threadId })).toBe(first);
   // Its children end with it.
   await sidecar.client.killThread("busy");
   expect((await childrenOf("busy")).map(({ status }) => status)).toEqual(["killed", "killed", "killed"]);

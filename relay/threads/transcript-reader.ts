@@ -1,6 +1,7 @@
 /** A part of a long transcript, found by its events' numbers: the file is never read from its beginning. */
 import type { TranscriptReply } from "../../shared/agent/api.ts";
-import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
 
 /** Twice the longest line: a block holds one that is whole, wherever it begins. */
 const BLOCK_BYTES = 128 * 1024;
@@ -65,14 +66,4 @@ function firstEvent({ lines, start }: TranscriptReply): { event: ThreadEvent; by
     byte += Buffer.byteLength(line) + 1;
   }
   return undefined;
-}
-
-/** Undefined if it is none of ours, or of a later version. */
-function findEvent(line: string): ThreadEvent | undefined {
-  if (line === "") return undefined;
-  try {
-    return parseEvent(line);
-  } catch {
-    return undefined; // somebody else's line; the thread itself says that it is there
-  }
 }

@@ -1,6 +1,7 @@
 /** How an agent's turns ended, and with which words: read from its transcript's end. */
-import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
-import type { VmThread } from "./vm.ts";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
+import type { TranscriptSource } from "./transcript-reader.ts";
 
 /** Of a turn: whoever wants more of it looks into the thread. */
 export interface TurnEnd {
@@ -15,7 +16,7 @@ const FIRST_BYTES = 64 * 1024;
 const MAX_BYTES = 1024 * 1024;
 
 /** The turns that ended after the event `afterSeq`, the oldest first. @throws AppError */
-export async function listTurnEnds(vm: VmThread, afterSeq: number): Promise<TurnEnd[]> {
+export async function listTurnEnds(vm: TranscriptSource, afterSeq: number): Promise<TurnEnd[]> {
   const { end } = await vm.readTranscript(0, 1);
   for (let bytes = FIRST_BYTES; ; bytes *= 4) {
     const since = Math.max(0, end - bytes);
@@ -26,14 +27,14 @@ export async function listTurnEnds(vm: VmThread, afterSeq: number): Promise<Turn
   }
 }
 
-async function readFrom(vm: VmThread, since: number, end: number): Promise<ThreadEvent[]> {
+async function readFrom(vm: TranscriptSource, since: number, end: number): Promise<ThreadEvent[]> {
   const events: ThreadEvent[] = [];
   for (let offset = since; offset < end; ) {
     const reply = await vm.readTranscript(offset, end - offset);
     const lines = reply.lines.split("\n").filter((line) => line !== "");
     // From the middle of a line on it is no line.
     for (const line of offset === since && since > 0 ? lines.slice(1) : lines) {
-      const event = parseEvent(line);
+      const event = findEvent(line);
       if (event) events.push(event);
     }
     if (reply.offset <= offset) break;

@@ -15,7 +15,8 @@ import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type BranchPoint, PointFinder, type WantedPoint } from "../../shared/agent/branch-point.ts";
-import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
 import { THREAD_FILES, threadPath } from "../../shared/agent/paths.ts";
 import { AppError } from "../../shared/errors.ts";
 import { readBytes } from "../streams/growing-file.ts";
@@ -103,14 +104,6 @@ async function findPoint(
     );
   }
   throw new AppError("invalid_request", "The agent has heard and said nothing yet that a branch could know.");
-}
-
-function findEvent(text: string): ThreadEvent | undefined {
-  try {
-    return parseEvent(text);
-  } catch {
-    return undefined; // somebody else wrote it
-  }
 }
 
 /** Files in the thread's folder that an event names. */

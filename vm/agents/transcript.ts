@@ -2,6 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { type EventOf, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
@@ -50,7 +51,7 @@ export function findCalls(folder: string, end: number, toolCallIds: string[]): E
     for (const { text, byte } of lines) {
       if (byte >= end) return found;
       if (!text.includes('"tool_call"') || !toolCallIds.some((id) => text.includes(id))) continue;
-      const event = parseEvent(text);
+      const event = findEvent(text);
       if (event?.type === "tool_call" && toolCallIds.includes(event.toolCallId)) found.push(event);
     }
   }

@@ -1,6 +1,6 @@
 /** The tools by which an agent splits its work among children of its own. */
 import { z } from "zod";
-import { parseEvent } from "../../shared/agent/events.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
 import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -176,7 +176,7 @@ async function saidIn(
   const all: string[] = [];
   // The first line may be a line's rest.
   for (const line of lines.split("\n").slice(since === 0 ? 0 : 1)) {
-    const event = line === "" ? undefined : parseEvent(line);
+    const event = findEvent(line);
     if (event?.type === "user_message")
       all.push(
         `> ${event.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join(" ")}`,
