@@ -17,6 +17,7 @@ import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
 import { Board } from "./others/board.ts";
 import { OthersWatch } from "./others/watch.ts";
 import { PlaceKeeper } from "./places/place-keeper.ts";
+import { keepSpareFifo } from "./process/fifo.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -227,6 +228,7 @@ export class Runner {
 
   async #close(): Promise<void> {
     if (this.#fold.isKilled) await killMarked(this.#options.folder);
+    else keepSpareFifo(this.#options.folder);
     this.#locks.close();
     this.#board.close();
     this.#places.close();

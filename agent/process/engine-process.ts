@@ -15,7 +15,7 @@ import { engineErrorPath, engineInputPath, engineOutputPath } from "../../shared
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
 import { LineFile } from "../folder/line-file.ts";
-import { EngineInput, isEngineAlive, makeFifo, openForEngine } from "./fifo.ts";
+import { EngineInput, isEngineAlive, openForEngine, takeFifo } from "./fifo.ts";
 import { killMarked, listMarked, signal } from "./orphans.ts";
 
 /** A Write of 1 MB comes as one line, several times escaped; images too. */
@@ -46,7 +46,7 @@ export class EngineProcess {
   /** @param onEnd is called when it ends, if it was started by this runner */
   static start(folder: string, generation: number, plan: ProcessPlan, onEnd: () => void): EngineProcess {
     const fifo = engineInputPath(folder, generation);
-    makeFifo(fifo);
+    takeFifo(folder, fifo);
     const stdin = openForEngine(fifo);
     const stdout = openSync(engineOutputPath(folder, generation), "a", 0o600);
     const stderr = openSync(engineErrorPath(folder, generation), "a", 0o600);

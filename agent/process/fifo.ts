@@ -3,10 +3,40 @@
  * runner dies, and "can it be opened for writing?" is "does the engine live?".
  */
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { closeSync, constants, lstatSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+/** In the thread's folder: made when a runner ends, so that the next start is spared a process. */
+const SPARE = "stdin.spare";
 
 export function makeFifo(path: string): void {
   execFileSync("mkfifo", ["-m", "600", path], { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+/** The folder's spare FIFO under this name, or a new one. */
+export function takeFifo(folder: string, path: string): void {
+  const spare = join(folder, SPARE);
+  if (isFifo(spare)) {
+    renameSync(spare, path);
+    if (!isEngineAlive(path)) return;
+    rmSync(path); // whoever reads it is no engine of ours
+  }
+  makeFifo(path);
+}
+
+/** Nothing is lost if it can't be made: the next start makes its own. */
+export function keepSpareFifo(folder: string): void {
+  const spare = join(folder, SPARE);
+  if (isFifo(spare)) return;
+  try {
+    makeFifo(spare);
+  } catch {
+    // something else has the name, or the disk is full
+  }
+}
+
+function isFifo(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFIFO() ?? false;
 }
 
 /** A descriptor for the engine's standard input: read-write, so that it is its own writer. */

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { hasVariable } from "../../shared/process-marker.ts";
 
 const END_TIMEOUT_MS = 10_000;
 
@@ -11,8 +12,7 @@ export function listMarked(folder: string): number[] {
   return readdirSync("/proc").flatMap((name) => {
     const pid = /^\d+$/.test(name) ? Number(name) : 0;
     if (pid === 0 || pid === process.pid) return [];
-    const isOurs = `\0${read(pid, "environ") ?? ""}\0`.includes(`\0${marker}\0`);
-    return isOurs && !isZombie(pid) ? [pid] : [];
+    return hasVariable(pid, marker) && !isZombie(pid) ? [pid] : [];
   });
 }
 

@@ -44,7 +44,7 @@ export function limitChanges(options: LimitOptions, { mayRemove = true } = {}): 
     if (text === undefined) return [];
     if (mayRemove && text === "none") return [[name, null]];
     const value = /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
-    const parsed = limitChangesSchema.shape[name].safeParse(value);
+    const parsed = limitChangesSchema().shape[name].safeParse(value);
     if (parsed.success) return [[name, value]];
     throw new AppError("invalid_request", `${flag}: ${parsed.error.issues[0]?.message ?? "is no number"}`);
   });

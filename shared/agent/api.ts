@@ -96,7 +96,7 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),
   z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
   /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
-  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema, by: sourceSchema }),
+  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema(), by: sourceSchema }),
   /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
   z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional(), by: sourceSchema }),
   /** Withdraws rules that people granted in the thread: what they allowed is asked about again, at once. */

@@ -258,7 +258,7 @@ const schemas = {
     turnId: str.optional(),
     value: str.optional(),
     /** Of `limit`. */
-    limits: limitChangesSchema.optional(),
+    limits: limitChangesSchema().optional(),
     /** Of `rules`: those that hold no longer. */
     withdraw: z.array(str).optional(),
   })),

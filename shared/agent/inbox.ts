@@ -3,6 +3,7 @@
  * reads it. Every line becomes an event of the transcript, whose id `i<byte>.<n>` names the line's first byte.
  */
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 import { limitChangesSchema } from "./limit-schema.ts";
 import { fromThreadFields } from "./message-fields.ts";
 import { blockSchema, sourceSchema } from "./values.ts";
@@ -14,12 +15,14 @@ const base = {
   blobs: z.record(str, z.object({ sha256: str, bytes: z.number().int().nonnegative() })).optional(),
 };
 
-function line<T extends string, S extends z.ZodRawShape>(op: T, shape: S) {
-  return z.object({ ...base, op: z.literal(op), ...shape });
+/** Made when the first such line is read. @param fields gives those beside the time and the kind */
+function line<T extends string, S extends z.ZodRawShape>(op: T, fields: () => S) {
+  return lazy(() => z.object({ ...base, op: z.literal(op), ...fields() }));
 }
 
-export const inboxSchema = z.discriminatedUnion("op", [
-  line("message", {
+/** By kind. */
+const schemas = {
+  message: line("message", () => ({
     messageId: str.min(1),
     source: sourceSchema,
     content: z.array(blockSchema).min(1),
@@ -29,22 +32,26 @@ export const inboxSchema = z.discriminatedUnion("op", [
     /** No commands and no @paths are read in it: for webhooks and other threads. */
     plain: z.boolean().optional(),
     ...fromThreadFields(),
-  }),
-  line("edit", { messageId: str.min(1), content: z.array(blockSchema).min(1), by: sourceSchema }),
-  line("withdraw", { messageId: str.min(1), by: sourceSchema }),
-  line("permission", {
+  })),
+  edit: line("edit", () => ({
+    messageId: str.min(1),
+    content: z.array(blockSchema).min(1),
+    by: sourceSchema,
+  })),
+  withdraw: line("withdraw", () => ({ messageId: str.min(1), by: sourceSchema })),
+  permission: line("permission", () => ({
     requestId: str.min(1),
     optionId: str.min(1),
     by: sourceSchema,
     message: str.optional(),
-  }),
-  line("elicitation", {
+  })),
+  elicitation: line("elicitation", () => ({
     requestId: str.min(1),
     action: z.enum(["accept", "decline"]),
     content: z.record(str, str).optional(),
     by: sourceSchema,
-  }),
-  line("control", {
+  })),
+  control: line("control", () => ({
     control: z.enum(["interrupt", "pause", "resume", "compact", "kill", "end_task", "undo"]),
     by: sourceSchema,
     /** Of compact: what to keep. Of pause and kill: why. */
@@ -53,25 +60,30 @@ export const inboxSchema = z.discriminatedUnion("op", [
     turnId: str.optional(),
     /** Of end_task: the background task. */
     taskId: str.optional(),
-  }),
-  line("mode", { modeId: str.min(1), by: sourceSchema }),
-  line("model", { model: str.min(1), by: sourceSchema }),
-  line("limit", { limits: limitChangesSchema, by: sourceSchema }),
-  line("rules", { withdraw: z.array(str).min(1), by: sourceSchema }),
+  })),
+  mode: line("mode", () => ({ modeId: str.min(1), by: sourceSchema })),
+  model: line("model", () => ({ model: str.min(1), by: sourceSchema })),
+  limit: line("limit", () => ({ limits: limitChangesSchema(), by: sourceSchema })),
+  rules: line("rules", () => ({ withdraw: z.array(str).min(1), by: sourceSchema })),
   /** An event that the sidecar knows of and the runner writes down: children that began or ended, notices. */
-  line("event", {
+  event: line("event", () => ({
     event: z.looseObject({
       type: z.enum(["thread_spawned", "thread_ended", "message_sent", "file_sent", "notice"]),
     }),
-  }),
-]);
+  })),
+} as const;
 
-export type InboxLine = z.infer<typeof inboxSchema>;
+export type InboxLine = {
+  [K in keyof typeof schemas]: z.infer<ReturnType<(typeof schemas)[K]>>;
+}[keyof typeof schemas];
+
+const kind = z.object({ op: z.enum(Object.keys(schemas) as [keyof typeof schemas]) });
 
 /**
  * One line of an inbox.
  * @throws Error (SyntaxError or ZodError) if it is torn or of a kind that this version does not know.
  */
 export function parseInboxLine(text: string): InboxLine {
-  return inboxSchema.parse(JSON.parse(text));
+  const parsed: unknown = JSON.parse(text);
+  return schemas[kind.parse(parsed).op]().parse(parsed);
 }

@@ -1,5 +1,6 @@
 /** What people may limit a thread to. */
 import * as z from "zod";
+import { lazy } from "../lazy.ts";
 
 export const LIMIT_NAMES = ["turns", "tokens", "spendUsd", "seconds"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
@@ -63,10 +64,12 @@ export const limitsSchema = z.object({
 });
 
 /** Other limits for a thread that goes on: null takes one away, what is not named stays. */
-export const limitChangesSchema = z.strictObject({
-  turns: shape.turns.nullable().optional(),
-  tokens: shape.tokens.nullable().optional(),
-  spendUsd: shape.spendUsd.nullable().optional(),
-  seconds: shape.seconds.nullable().optional(),
-});
-export type LimitChanges = z.infer<typeof limitChangesSchema>;
+export const limitChangesSchema = lazy(() =>
+  z.strictObject({
+    turns: shape.turns.nullable().optional(),
+    tokens: shape.tokens.nullable().optional(),
+    spendUsd: shape.spendUsd.nullable().optional(),
+    seconds: shape.seconds.nullable().optional(),
+  }),
+);
+export type LimitChanges = z.infer<ReturnType<typeof limitChangesSchema>>;

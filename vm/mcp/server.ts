@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import { AppError } from "../../shared/errors.ts";
+import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Tool } from "./tool.ts";
@@ -22,17 +23,20 @@ export interface McpRequest {
 
 export class McpServer {
   readonly #tools: readonly Tool[];
+  /** Made for the first engine that asks. */
+  readonly #descriptions: () => ReturnType<typeof describe>[];
   readonly #log: Log;
 
   constructor(tools: readonly Tool[], log: Log) {
     this.#tools = tools;
+    this.#descriptions = lazy(() => tools.map(describe));
     this.#log = log;
   }
 
   async handle({ threadId, request, response, body, signal }: McpRequest): Promise<void> {
     const { Server, CallToolRequestSchema, ListToolsRequestSchema, Transport } = await loadSdk();
     const server = new Server({ name: "threadmux", version: VERSION }, { capabilities: { tools: {} } });
-    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#tools.map(describe) }));
+    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#descriptions() }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
       const callId = params._meta?.[CALL_ID];
       const told = { threadId, input: params.arguments ?? {}, signal };

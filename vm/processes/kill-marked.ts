@@ -1,6 +1,7 @@
 /** Ends the processes that carry a marker in their own environment, and nothing else: no child, no group. */
 import { pause } from "../../shared/lifecycle.ts";
-import { hasMarker, listProcesses } from "./processes.ts";
+import { hasVariable } from "../../shared/process-marker.ts";
+import { listProcesses } from "./processes.ts";
 
 const END_TIMEOUT_MS = 10_000;
 const STEP_MS = 10;
@@ -9,7 +10,7 @@ const STEP_MS = 10;
 export async function killMarked(marker: string): Promise<void> {
   const deadline = Date.now() + END_TIMEOUT_MS;
   for (;;) {
-    const left = listProcesses((pid) => pid !== process.pid && hasMarker(pid, marker));
+    const left = listProcesses((pid) => pid !== process.pid && hasVariable(pid, marker));
     if (left.length === 0) return;
     if (Date.now() > deadline)
       throw new Error(`process ${left.map(({ pid }) => pid).join(", ")} does not end`);

@@ -1,9 +1,9 @@
 /** Finds and ends all processes of a thread through /proc: no process is spawned for it. */
 import { pause } from "../../shared/lifecycle.ts";
+import { hasVariable } from "../../shared/process-marker.ts";
 import { isPopulated, killGroup, listGroup, removeGroup } from "./cgroups.ts";
 import {
   hasLimit,
-  hasMarker,
   identity,
   ignoresTerm,
   limitOf,
@@ -57,7 +57,7 @@ export function findTree(seed: TreeSeed, memory: Memory = newMemory()): Process[
   }
   const grouped = new Set(seed.group === undefined ? [] : listGroup(seed.group));
   const namesake = all.find((p) => p.pid === seed.panePid);
-  const isOurs = namesake && (seed.marker === undefined || hasMarker(namesake.pid, seed.marker));
+  const isOurs = namesake && (seed.marker === undefined || hasVariable(namesake.pid, seed.marker));
   const leader = isOurs ? namesake : undefined;
   const looked: Process[] = [];
   const isTied = (process: Process) => {

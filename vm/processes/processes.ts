@@ -71,10 +71,6 @@ export function ignoresTerm({ pid }: Process): boolean {
   return (BigInt(`0x${ignored}`) & (1n << BigInt(constants.signals.SIGTERM - 1))) !== 0n;
 }
 
-export function hasMarker(pid: number, marker: string): boolean {
-  return `\0${readProc(pid, "environ") ?? ""}\0`.includes(`\0${marker}\0`);
-}
-
 /**
  * The limit on resident memory that all of a thread's processes have, in KiB. Linux does nothing with that limit, but
  * keeps it through fork, exec, a new session, a cleared environment and another control group: a process loses it only
