@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { lazy } from "../../shared/lazy.ts";
 import { type Font, findFont } from "./font-file.ts";
 import { isEnoughFor, plainFontFile } from "./plain-font.ts";
@@ -31,6 +31,7 @@ const SYSTEM_FOLDERS = [
   join(homedir(), "Library/Fonts"),
 ];
 const FONT_NAME = /\.(ttf|otf|ttc|otc)$/i;
+const ODD_STYLE = /thin|light|medium|bold|black|heavy|italic|oblique|condensed|serif/i;
 const MAX_SYSTEM_FILES = 1_000;
 /** So many of them are used for one picture: the rasteriser reads them whole. */
 const MAX_SYSTEM_FONTS = 4;
@@ -68,7 +69,8 @@ export function chooseFonts(texts: Iterable<string>): Fonts {
     const drawn = all.filter((text) =>
       [...text].some((one) => missing.includes(codeOf(one)) && font.has(codeOf(one))),
     );
-    files.push(isEnoughFor(drawn) ? plainFontFile(file) : file);
+    const codes = missing.filter((code) => font.has(code));
+    files.push(isEnoughFor(drawn) ? plainFontFile(file, codes) : file);
     missing = missing.filter(isMissing);
   }
   return {
@@ -88,5 +90,11 @@ function listSystemFiles(): string[] {
       if (entry.isFile() && FONT_NAME.test(entry.name)) files.push(join(entry.parentPath, entry.name));
     }
   }
-  return files.sort().slice(0, MAX_SYSTEM_FILES);
+  return files.sort(compareFiles).slice(0, MAX_SYSTEM_FILES);
+}
+
+/** A text's own weight first: most families have a file for each. */
+function compareFiles(a: string, b: string): number {
+  const isOdd = (file: string) => Number(ODD_STYLE.test(basename(file)));
+  return isOdd(a) - isOdd(b) || (a < b ? -1 : 1);
 }
