@@ -56,6 +56,7 @@ test("what a turn changed goes back; index, branch and stash stay; the next mess
   expect(git(thread, "for-each-ref", "--format=%(refname)", "refs/threadmux").trim().split("\n")).toEqual([
     `refs/threadmux/${thread.id}/${turnId}/after`,
     `refs/threadmux/${thread.id}/${turnId}/before`,
+    `refs/threadmux/${thread.id}/${turnId}/end`,
   ]);
   const done = await undo(thread, turnId);
   expect(done).toMatchObject({ status: "completed", files: 7, left: [], leftCount: 0, target: turnId });

@@ -255,9 +255,19 @@ test("a branch with files has those of its point in a worktree of its own; its p
   expect(await branch("at-four", four?.seq)).toEqual(["a.txt: four", "two: ", "three: ", "four: "]);
   expect(await branch("now", undefined)).toEqual(["a.txt: four", "two: ", "three: ", "four: "]);
   expect(readFileSync(at("past", "a.txt"), "utf8")).toBe("four");
-  expect(JSON.stringify(await eventsOf("at-two", "notice"))).toContain(
-    "The files are those of the branch's point",
+  const told = async (id: string) => JSON.stringify(await eventsOf(id, "notice"));
+  for (const id of ["at-two", "at-four", "now"])
+    expect(await told(id)).toContain("The files are those of the branch's point");
+  expect(await told("between")).toContain(
+    "in the midst of a turn: the files are those from before that turn",
   );
+
+  // What was undone does not come back, and what somebody else wrote meanwhile is not lost.
+  writeFileSync(at("past", "theirs"), "theirs");
+  await sidecar.client.controlAgent("old", { control: "undo", by: "discord:42" });
+  await until("the undo", async () => (await eventsOf("old", "undo")).length > 0);
+  expect(await branch("undone", undefined)).toEqual(["a.txt: two", "two: "]);
+  expect(readFileSync(inTree("undone", "theirs"), "utf8")).toBe("theirs");
   expect((await sidecar.client.getWorktree("at-two")).files.sort()).toEqual(["a.txt", "two"]);
 
   await sidecar.client.createThread({ ...shared, threadId: "talk", command: script("hi", { text: "Hi." }) });

@@ -151,7 +151,7 @@ export class TurnKeeper {
       if (all.length === 0) return undefined;
       const after = others.length === 0 ? notes.last : await tree.apply(before, mine);
       if (mine.length > 0) {
-        await keepTurn(tree, threadId, turnId, { before, after });
+        await keepTurn(tree, threadId, turnId, { before, after, end: notes.last });
         await forgetOldTurns(tree, threadId);
       }
       return {

@@ -58,7 +58,8 @@ async function putBack(target: string, undoId: string, { folder, config, env }: 
     // What can be undone of the undo are the files that it put back, and no others.
     const earlier = changes.map(({ path, before }) => ({ path, before: null, after: before }));
     const before = changes.length === all.length ? kept.after : await tree.apply(kept.before, earlier);
-    await keepTurn(tree, threadId, undoId, { before, after: kept.before });
+    const { tree: end } = await tree.keep();
+    await keepTurn(tree, threadId, undoId, { before, after: kept.before, end });
     await forgetOldTurns(tree, threadId);
   }
   return {

@@ -59,12 +59,13 @@ export async function makeWorkspace(
   return true;
 }
 
-function describe({ path, tree }: Worktree, commit: string): string {
-  const files =
-    tree === undefined
-      ? "What is not committed stays in the repository's own directory."
-      : "The files are those of the branch's point, not committed.";
-  return `In ${path}, from the commit ${commit.slice(0, 8)}. ${files}`;
+function describe({ path, tree, isMidTurn }: Worktree, commit: string): string {
+  const from = `In ${path}, from the commit ${commit.slice(0, 8)}.`;
+  if (tree === undefined) return `${from} What is not committed stays in the repository's own directory.`;
+  const files = isMidTurn
+    ? "The branch's point is in the midst of a turn: the files are those from before that turn, not committed."
+    : "The files are those of the branch's point, not committed.";
+  return `${from} ${files}`;
 }
 
 /** What is to be done there once a person trusts the directory. @returns whether something was done */

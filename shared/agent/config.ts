@@ -92,6 +92,8 @@ export const threadConfigSchema = z.object({
       setup: str.min(1).optional(),
       /** The files as git keeps them; those of the commit if it is left out. */
       tree: str.regex(/^[0-9a-f]{40,64}$/).optional(),
+      /** The branch's point is in the midst of a turn: they are from before it. */
+      isMidTurn: z.boolean().optional(),
     })
     .optional(),
   /** Of a branch: where it left its parent. */

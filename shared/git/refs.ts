@@ -1,13 +1,19 @@
-/** The refs that keep states: `refs/threadmux/<thread>/<turn>/before` and `/after`. No other ref is touched. */
+/** The refs that keep states: `refs/threadmux/<thread>/<turn>/before`, `/after` and `/end`. No other ref is touched. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { runGit } from "./run-git.ts";
 import type { WorkTree } from "./work-tree.ts";
 
+/** What a turn or an undo changed, and the files then. */
 export interface KeptTurn {
   before: string;
+  /** With what it changed itself, and nothing else. */
   after: string;
+  /** All files as they were at its end; states of older versions have none. */
+  end?: string | undefined;
 }
+
+const SIDES = ["before", "after", "end"] as const;
 
 /** So many turns of a thread are kept; older ones are forgotten. */
 export const MAX_KEPT_TURNS = 50;
@@ -16,10 +22,13 @@ export async function keepTurn(
   tree: WorkTree,
   threadId: string,
   turnId: string,
-  { before, after }: KeptTurn,
+  kept: KeptTurn,
 ): Promise<void> {
   const name = refName(threadId, turnId);
-  const lines = [`update ${name}/before\0${before}\0\0`, `update ${name}/after\0${after}\0\0`];
+  const lines = SIDES.map((side) => {
+    const object = kept[side];
+    return object === undefined ? `delete ${name}/${side}\0\0` : `update ${name}/${side}\0${object}\0\0`;
+  });
   await updateRefs(tree, lines);
 }
 
@@ -36,8 +45,8 @@ export async function findTurn(
     const [object = "", ref = ""] = line.split(" ");
     found.set(ref.slice(name.length + 1), object);
   }
-  const [before, after] = [found.get("before"), found.get("after")];
-  return before && after ? { before, after } : undefined;
+  const [before, after, end] = SIDES.map((side) => found.get(side));
+  return before && after ? { before, after, ...(end && { end }) } : undefined;
 }
 
 export async function forgetTurns(
@@ -45,9 +54,7 @@ export async function forgetTurns(
   threadId: string,
   turnIds: readonly string[],
 ): Promise<void> {
-  const names = turnIds.flatMap((turnId) =>
-    ["before", "after"].map((side) => `${refName(threadId, turnId)}/${side}`),
-  );
+  const names = turnIds.flatMap((turnId) => SIDES.map((side) => `${refName(threadId, turnId)}/${side}`));
   await updateRefs(
     tree,
     names.map((name) => `delete ${name}\0\0`),

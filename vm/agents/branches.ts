@@ -1,7 +1,8 @@
 /** Threads that begin with what another one knows. */
 import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { WantedPoint } from "../../shared/agent/branch-point.ts";
-import { type AgentConfig, agentConfigSchema } from "../../shared/agent/config.ts";
+import { type AgentConfig, agentConfigSchema, type ThreadConfig } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
@@ -14,7 +15,7 @@ import { resolveDirectory } from "../threads/directory.ts";
 import type { CreateRequest, NewWorkspace, Origin } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentThreads } from "./agent-threads.ts";
-import { findTree, readChangingTurns, stateAt } from "./branch-files.ts";
+import { findTree, hasTree, readFilesTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
 import type { Worktrees } from "./worktrees.ts";
@@ -55,9 +56,10 @@ export class Branches {
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
+    const isNow = seq === undefined && messageId === undefined;
     await this.#create(prepared, async () => {
       const workspace = request.files
-        ? await this.#filesAt(parent, point.seq)
+        ? await this.#filesAt(parent, point, isNow)
         : this.#sameWorkspace(parentId);
       const title = request.title ?? (text === "" ? `↳ ${threads.get(parentId).title}` : undefined);
       return {
@@ -127,18 +129,51 @@ export class Branches {
   }
 
   /** A worktree of its own, with the files from a point of the parent's conversation. @throws AppError */
-  async #filesAt({ threadId, path, dir }: StoredThread, seq: number): Promise<NewWorkspace> {
-    const { folders, store, worktrees, threadEnv } = this.#options;
-    const own = folders.findConfig(threadId)?.dir ?? path;
+  async #filesAt(
+    { threadId, path, dir }: StoredThread,
+    point: Prepared["point"],
+    isNow: boolean,
+  ): Promise<NewWorkspace> {
+    const { folders, worktrees } = this.#options;
+    const { worktree, dir: own = path, origin } = folders.findConfig(threadId) ?? {};
+    const isOwn = point.threadId === threadId;
+    const isOrigin = point.threadId === origin?.threadId && point.seq === origin.seq;
+    const seq = isNow && isOwn ? Number.MAX_SAFE_INTEGER : point.seq;
+    const first = isOrigin ? await this.#firstFiles(worktree) : undefined;
+    const files = first ?? (await this.#keptFiles(point.threadId, seq));
+    if (!files)
+      throw new AppError(
+        "unsupported",
+        "files: no state of the files is kept from then; the newest 50 turns that changed files have one.",
+      );
+    if (!worktree || existsSync(join(worktree.path, ".git")))
+      return { ...(await worktrees.plan(own, dir)), ...files };
+    // Nobody has written to it yet: it is still to be made.
+    return { kind: "new", root: worktree.root, below: relative(worktree.path, own), ...files };
+  }
+
+  /** What a thread's turns and undos have kept; if there are none, what a branch with files began with. */
+  async #keptFiles(threadId: string, seq: number): Promise<Files | undefined> {
+    const { folders, store, threadEnv } = this.#options;
+    const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
+    if (!config) return undefined;
     const end = store.agents.find(threadId)?.transcriptBytes ?? 0;
-    const transcript = threadPath(folders.of(threadId), "transcript");
-    const state = stateAt(await readChangingTurns(transcript, end), seq);
-    const tree = state && (await findTree({ threadId, path: own, env: threadEnv }, state));
-    if (tree !== undefined) return { ...(await worktrees.plan(own, dir)), tree };
-    throw new AppError(
-      "unsupported",
-      "files: no state of the files is kept from then; the newest 50 turns that changed files have one.",
-    );
+    const turns = await readFilesTurns(threadPath(folders.of(threadId), "transcript"), end);
+    const state = stateAt(turns, seq);
+    if (state) {
+      const tree = await findTree({ threadId, path: config.dir, env: threadEnv }, state);
+      return tree === undefined ? undefined : { tree, isMidTurn: state.isMidTurn };
+    }
+    const first = await this.#firstFiles(config.worktree);
+    return first && { ...first, isMidTurn: first.isMidTurn || turns.length > 0 };
+  }
+
+  async #firstFiles(worktree: ThreadConfig["worktree"]): Promise<Files | undefined> {
+    if (worktree?.tree === undefined) return undefined;
+    const { tree, root, path, isMidTurn = false } = worktree;
+    for (const place of [root, path])
+      if (await hasTree(place, this.#options.threadEnv, tree)) return { tree, isMidTurn };
+    return undefined;
   }
 
   /** The worktree that another thread works in, if it does and that is still there. */
@@ -202,6 +237,8 @@ export class Branches {
       throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
   }
 }
+
+type Files = Required<Pick<Extract<NewWorkspace, { kind: "new" }>, "tree" | "isMidTurn">>;
 
 /** What the request leaves open is as in the thread that is known. */
 function withChoices(asked: AgentConfig, known: AgentConfig): AgentConfig {

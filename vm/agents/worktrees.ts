@@ -57,7 +57,7 @@ export class Worktrees {
   #make(
     { threadId, title }: Pick<StoredThread, "threadId" | "title">,
     number: number,
-    { root, below, tree }: Extract<NewWorkspace, { kind: "new" }>,
+    { root, below, tree, isMidTurn }: Extract<NewWorkspace, { kind: "new" }>,
   ): Pick<ThreadConfig, "dir" | "worktree"> {
     const path = join(this.#root, threadId);
     if (existsSync(path) && readdirSync(path).length > 0)
@@ -65,7 +65,11 @@ export class Worktrees {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const { setup } = this.#options;
     const branch = `threadmux/${number}-${slugOf(title)}`;
-    const more = { ...(setup !== undefined && { setup }), ...(tree !== undefined && { tree }) };
+    const more = {
+      ...(setup !== undefined && { setup }),
+      ...(tree !== undefined && { tree }),
+      ...(isMidTurn && { isMidTurn }),
+    };
     return { dir: join(path, below), worktree: { root, path, branch, ...more } };
   }
 
