@@ -3,10 +3,15 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { setUpWorkspace } from "../agent/workspace/workspace.ts";
+import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { ThreadEvent } from "../shared/agent/events.ts";
+import { emptyFold } from "../shared/agent/fold.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { openThreads, says } from "./support/agent-threads.ts";
 import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
+import { makeFolder } from "./support/folders.ts";
+import { isAlive } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until, untilValue } from "./support/wait.ts";
@@ -182,6 +187,30 @@ test("Stop ends a setup that runs, with all that it began; the next message goes
   thread.start();
   await thread.event("turn_end");
   expect(thread.of("step_start").filter(({ kind }) => kind === "setup")).toHaveLength(2);
+});
+
+test("what goes wrong while a setup runs reaches its runner, and ends the setup", async () => {
+  const { path: folder, remove } = makeFolder();
+  const pid = join(folder, "pid");
+  const worktree = {
+    root: folder,
+    path: folder,
+    branch: "b",
+    setup: "echo $$ > pid; exec tail -f /dev/null",
+  };
+  const isStopped = () => {
+    if (existsSync(pid)) throw new Error("the disk is full");
+    return false;
+  };
+  const options = {
+    folder,
+    config: { dir: folder, worktree } as ThreadConfig,
+    env: { PATH: "/bin:/usr/bin" },
+  };
+  const run = setUpWorkspace({ ...options, append: () => undefined, isStopped }, emptyFold());
+  await expect(run).rejects.toThrow("the disk is full");
+  await until("the setup's end", () => !isAlive(Number(readFileSync(pid, "utf8"))));
+  remove();
 });
 
 test("a child of an agent in a worktree works there too, or in a directory of it", async () => {

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -29,6 +30,8 @@ export interface WorkspaceOptions {
   isStopped: () => boolean;
 }
 
+/** Its exit code, null if it was ended; and the last that it printed. */
+type Ending = { code: number | null; words: string };
 type Worktree = NonNullable<ThreadConfig["worktree"]>;
 
 /** What is to be done before anything is looked at there. @returns whether something was done */
@@ -93,14 +96,8 @@ export async function setUpWorkspace(
   return true;
 }
 
-/** @returns its exit code, null if it was ended; and the last that it printed */
-function run(
-  command: string,
-  cwd: string,
-  env: Env,
-  isStopped: () => boolean,
-): Promise<{ code: number | null; words: string }> {
-  if (!existsSync(cwd)) return Promise.resolve({ code: null, words: `${cwd} is not there` });
+async function run(command: string, cwd: string, env: Env, isStopped: () => boolean): Promise<Ending> {
+  if (!existsSync(cwd)) return { code: null, words: `${cwd} is not there` };
   const child = spawn("/bin/bash", ["-c", command], {
     cwd,
     env,
@@ -116,13 +113,21 @@ function run(
       process.stdout.write(text);
     });
   }
-  const look = setInterval(() => isStopped() && child.kill("SIGKILL"), LOOK_MS);
-  const ended = new Promise<{ code: number | null; words: string }>((resolve) => {
+  const ended = new Promise<Ending>((resolve) => {
     child.once("error", (error) => resolve({ code: null, words: error.message }));
     // What it left in the background may hold its output open for ever.
     child.once("exit", (code) => setImmediate(() => resolve({ code, words })));
   });
-  return ended.finally(() => clearInterval(look));
+  try {
+    for (;;) {
+      const ending = await Promise.race([ended, sleep(LOOK_MS)]);
+      if (ending) return ending;
+      if (isStopped()) child.kill("SIGKILL");
+    }
+  } catch (error) {
+    child.kill("SIGKILL"); // nobody would look at it any more
+    throw error;
+  }
 }
 
 function isDone({ setUp = [] }: ThreadFold, stepId: string): boolean {
