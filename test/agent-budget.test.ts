@@ -63,6 +63,38 @@ test("what an awaited child uses counts for its parent, which asks at its limit;
   expect(limitAsk.request).toMatchObject({ toolName: "Limit" });
 });
 
+test("seconds of parent and children add up, once over a restart; what a child has left is its parent's again", async () => {
+  await open("slow", { seconds: 100 }, says({ text: "Hello." }));
+  await untilStatus(sidecar, "slow", "idle");
+  const prompt = says(
+    { tools: [{ name: "Bash", input: { command: "ls" } }] },
+    { text: "Done.", delayMs: 300 },
+  );
+  expect(await spawn("slow", "1", { prompt })).toContain("Started");
+  expect(await spawn("slow", "2", { limits: { seconds: 99 } })).toContain("limits.seconds: this thread has");
+  const [child] = await childrenOf("slow");
+  const childId = child?.threadId ?? "";
+  const given = await until("its limits", async () => (await foldOf(childId)).limits.seconds?.allowed);
+  expect(given).toBeGreaterThan(40);
+  expect(given).toBeLessThanOrEqual(50);
+  const own = async () => (await foldOf("slow")).clock.ms / 1_000;
+  await until("its part to be set aside", async () => (await used("slow")).seconds >= given);
+  await untilStatus(sidecar, childId, "idle");
+  for (const restart of [false, true, false]) {
+    if (restart) await sidecar.restart();
+    await callTool(sidecar, { threadId: "slow", name: "wait_thread", input: { threadId: childId } });
+  }
+  const ofChild = (await used(childId)).seconds;
+  expect(ofChild).toBeGreaterThan(0.3);
+  await until("its end to be told", async () => (await foldOf("slow")).children.length === 0);
+  expect((await used("slow")).seconds).toBeCloseTo((await own()) + ofChild, 6);
+  await until(
+    "its limit",
+    async () => (await foldOf(childId)).limits.seconds?.allowed === Math.ceil(ofChild),
+  );
+  expect(await spawn("slow", "3", { limits: { seconds: 90 } })).toContain("Started");
+});
+
 test("children that begin at once share what is left, also over a restart; more than that is refused", async () => {
   await open("many", { tokens: 100_000, turns: 5 }, says({ text: "Hello." }));
   await untilStatus(sidecar, "many", "idle");

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { addUse, type LimitsOfChild, limitsAtEnd, NO_USE, shareOf, useOfChildren } from "./budget.ts";
 
-test("a child is given half of what is left unless it wants otherwise, of seconds all, and never more than there is", () => {
-  expect(shareOf({ turns: 9, spendUsd: 1, seconds: 60 }, {})).toEqual({
-    limits: { turns: 4, spendUsd: 0.5, seconds: 60 },
+test("a child is given half of what is left unless it wants otherwise, and never more than there is", () => {
+  expect(shareOf({ turns: 9, spendUsd: 1, seconds: 61 }, {})).toEqual({
+    limits: { turns: 4, spendUsd: 0.5, seconds: 30 },
   });
   expect(shareOf({ turns: 1 }, {})).toEqual({ limits: { turns: 1 } });
   expect(shareOf({ spendUsd: 1 }, { spendUsd: 0.9, turns: 3 })).toEqual({

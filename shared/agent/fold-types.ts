@@ -7,7 +7,7 @@ import type { AskedLimit, Limits } from "./limit-schema.ts";
 import type { Block, Source, Usage } from "./values.ts";
 
 export interface ThreadFold {
-  v: 2;
+  v: 3;
   /** Of the last event; 0 if there is none. */
   seq: number;
   ts: string | null;
@@ -102,7 +102,7 @@ export interface ThreadFold {
   /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */
   priceUsd: number | null;
   /**
-   * So long turns have run, without the time that they waited for people; `since` is the last sign of life of the
+   * So long turns have run, without the time that they waited for people, places and children; `since` is the last sign of life of the
    * turn that runs, null if none does.
    */
   clock: { ms: number; since: string | null };

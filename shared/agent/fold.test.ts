@@ -205,3 +205,39 @@ test("another agent's message counts hops, and sets nothing going that failed; h
   const dropped = fold(...held, { ...answer, optionId: "drop", by: "discord:7" });
   expect(dropped).toMatchObject({ held: [], asks: [], messages: before.messages });
 });
+
+test("the clock stands while a turn waits for a child, and runs while another call of it works", () => {
+  const call = (toolCallId: string, name: string): EventBody & { id: string } => ({
+    id: `e1-${toolCallId}.0`,
+    type: "tool_call",
+    toolCallId,
+    at: "a",
+    name,
+    title: name,
+    kind: "other",
+    rawInput: {},
+  });
+  const end = (toolCallId: string): EventBody & { id: string } => ({
+    id: `e1-9${toolCallId}.0`,
+    type: "tool_call_update",
+    toolCallId,
+    status: "completed",
+  });
+  const begun = turn.map((body) => (body.type === "turn_start" ? { ...body, id: "e1-5.0" } : body));
+  const spawned: EventBody = {
+    type: "thread_spawned",
+    threadId: "c",
+    mode: "await",
+    title: "Part",
+    toolCallId: "11",
+  };
+  const waits = [...begun, call("11", "mcp__threadmux__spawn_thread"), spawned];
+  const msAfter = (...bodies: (EventBody & { id?: string })[]) =>
+    foldEvents(events(...bodies)).clock.ms - foldEvents(events(...begun)).clock.ms;
+  const wait = { type: "notice", severity: "info", title: "x", id: "e1-20.0" } as const;
+  const untilCall = msAfter(...begun, call("11", "x"));
+  expect(foldEvents(events(...waits)).clock.since).toBeNull();
+  expect(msAfter(...waits, wait, wait, end("11"))).toBe(untilCall);
+  expect(msAfter(...waits, wait, wait, end("11"), wait)).toBe(untilCall + 1_000);
+  expect(msAfter(...waits, call("12", "Bash"), wait, wait)).toBe(untilCall + 2_000);
+});

@@ -16,7 +16,7 @@ import type { ThreadFold } from "./fold-types.ts";
 import { childWait, isQueued } from "./waits.ts";
 
 /** Of the fold's shape: a stored fold of another version is not used. */
-export const FOLD_VERSION = 2;
+export const FOLD_VERSION = 3;
 
 export function emptyFold(): ThreadFold {
   return {

@@ -52,7 +52,7 @@ const shape = {
     .number("must be a number")
     .min(0.0001, "must be at least 0.0001")
     .max(1_000_000, "must be at most 1000000"),
-  /** That turns run, without the time that they wait for people. */
+  /** That turns run, without the time that they wait for people, places or children; with those of children. */
   seconds: whole(365 * 86_400),
 };
 

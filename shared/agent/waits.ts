@@ -35,6 +35,14 @@ function awaitedOf({
   return toolCalls.some(({ name }) => WAITING_TOOL.test(name)) ? [] : undefined;
 }
 
+/** Whether no call of it does anything but wait for a child. */
+export function onlyAwaits({ children, toolCalls }: Pick<ThreadFold, "children" | "toolCalls">): boolean {
+  const awaits = ({ toolCallId, name }: ThreadFold["toolCalls"][number]) =>
+    WAITING_TOOL.test(name) ||
+    children.some((child) => child.mode === "await" && child.toolCallId === toolCallId);
+  return toolCalls.length > 0 && toolCalls.every(awaits);
+}
+
 /** A sentence for people; undefined if it waits for no child. */
 export function childWait(fold: Pick<ThreadFold, "children" | "toolCalls">): string | undefined {
   const titles = awaitedOf(fold);

@@ -4,12 +4,12 @@ import {
   type LimitsOfChild,
   limitsAtEnd,
   NO_USE,
-  SUMMED_LIMITS,
   shareOf,
   type Use,
   useOfChildren,
 } from "../../shared/agent/budget.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { LIMIT_NAMES } from "../../shared/agent/limit-schema.ts";
 import { describeLimit, ownUseOf, usedOf } from "../../shared/agent/limits.ts";
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -57,7 +57,7 @@ export async function shareFor(
 
 function leftOf({ limits }: ThreadFold, used: ReturnType<typeof ownUseOf>): LimitsOfChild {
   const left: LimitsOfChild = {};
-  for (const name of [...SUMMED_LIMITS, "seconds"] as const) {
+  for (const name of LIMIT_NAMES) {
     const limit = limits[name];
     if (!limit) continue;
     const rest = limit.allowed - used[name];
@@ -94,7 +94,7 @@ export async function noteEnd(
   await agents.noteChild(waiterId, { ...told, used });
 }
 
-/** No turn of it runs, so no time passes. */
+/** No turn of it runs, so no time passes: its clock tells all. */
 function useOf(fold: ThreadFold): Use {
   return addUse(NO_USE, usedOf(fold, 0));
 }
