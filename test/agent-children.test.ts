@@ -66,6 +66,39 @@ test("a call spawns one child however often it comes, also over a restart, and i
   expect((await childrenOf("busy")).map(({ status }) => status)).toEqual(["killed", "killed", "killed"]);
 }, 60_000);
 
+test("a wait has an end: its time, or a person who pauses the child, which the parent's thread shows once", async () => {
+  const gate = join(sidecar.reposDir, "paused-may-end");
+  await openAgent(sidecar, "waits", script("Hello", { text: "Hello." }));
+  await untilStatus(sidecar, "waits", "idle");
+  const work = { tools: [{ name: "Bash", input: { command: "ls" } }] };
+  const prompt = script("Do your part", work, { text: "Result.", waitFor: gate });
+  await call("waits", "spawn_thread", { prompt, title: "a part", mode: "async" });
+  const [child] = await childrenOf("waits");
+  const threadId = child?.threadId ?? "";
+  const wait = (timeoutSeconds: number) => call("waits", "wait_thread", { threadId, timeoutSeconds });
+  await untilStatus(sidecar, threadId, "running");
+  expect(await wait(1)).toMatch(/: running.*\n\nIt has not ended yet/);
+  await sidecar.client.controlAgent(threadId, { control: "pause", by: "discord:42" });
+  await untilStatus(sidecar, threadId, "paused");
+  const paused = expect.stringMatching(
+    /: paused.*paused by Discord user 42 at [\d:]+ UTC, and goes on once/s,
+  );
+  expect(await Promise.all([wait(1), wait(1)])).toEqual([paused, paused]);
+  await sidecar.restart();
+  expect(await wait(1)).toEqual(paused);
+  const notices = async () =>
+    (await transcriptOf(sidecar, "waits")).flatMap((event) => (event.type === "notice" ? [event.title] : []));
+  await until("its notice", async () => (await notices()).length > 0);
+  expect(await notices()).toEqual([
+    expect.stringMatching(/^Waits for child-\S+ \(#\d+, a part\), paused by Discord user 42/),
+  ]);
+  const whole = call("waits", "wait_thread", { threadId });
+  writeFileSync(gate, "");
+  await sidecar.client.controlAgent(threadId, { control: "resume", by: "discord:42" });
+  expect(await whole).toContain("Result.");
+  expect(await call("waits", "wait_thread", { threadId, timeoutSeconds: 0 })).toContain("timeoutSeconds");
+});
+
 test("a call that was cut off while it waited is not made twice by the model that makes it again", async () => {
   const gate = (name: string) => join(sidecar.reposDir, name);
   const prompt = script("Do your part", { text: "My part is done.", waitFor: gate("child-may-end") });

@@ -26,7 +26,7 @@ import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-mess
 import type { AgentThreads } from "./agent-threads.ts";
 import { readDiff } from "./diff.ts";
 import type { AgentFolders } from "./folders.ts";
-import type { NotedType, ToldChildren } from "./inbox.ts";
+import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
@@ -228,17 +228,17 @@ export class Agents {
     return this.#note(threadId, event, "threadId", event.threadId);
   }
 
+  /** Something that people should see in the thread: the same words once. */
+  noteNotice(threadId: string, title: string): Promise<void> {
+    return this.#note(threadId, { type: "notice", severity: "info", title }, "title", title);
+  }
+
   /** The agent wrote to another one: told once. */
   noteSent(threadId: string, event: EventBody<"message_sent">): Promise<void> {
     return this.#note(threadId, event, "messageId", event.messageId);
   }
 
-  async #note(
-    threadId: string,
-    event: EventBody<NotedType>,
-    field: "fileId" | "messageId" | "threadId",
-    id: string,
-  ): Promise<void> {
+  async #note(threadId: string, event: EventBody<NotedType>, field: NotedField, id: string): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);

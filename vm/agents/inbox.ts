@@ -26,6 +26,8 @@ export interface FoundMessage {
 }
 
 /** Of events that the sidecar knows of. */
+/** What tells one event of a type from another. */
+export type NotedField = "fileId" | "messageId" | "threadId" | "title";
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
 
 export interface ToldChildren {
@@ -86,7 +88,7 @@ export class Inbox {
   }
 
   /** Whether an event of this type, about whatever the field names, stands in it. */
-  hasEvent(type: NotedType, field: "fileId" | "messageId" | "threadId", id: string): boolean {
+  hasEvent(type: NotedType, field: NotedField, id: string): boolean {
     return this.#linesAfter(undefined).some(
       (line) => line.op === "event" && line.event.type === type && line.event[field] === id,
     );

@@ -5,6 +5,7 @@ import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
+import { describeSource } from "../../shared/agent/source-text.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -16,12 +17,26 @@ import type { Tool, ToolCall } from "./tool.ts";
 
 /** Whatever is told of changes. */
 const LOOK_MS = 10_000;
+/** Of one call: below what an engine waits for an answer. */
+const MAX_WAIT_SECONDS = 23 * 3_600;
+/** A person who pauses a child may resume it at once; after that its parent is told, and may do something else. */
+const PAUSE_PATIENCE_MS = 60_000;
 /** Of the end of a child's transcript: its last words are in it. */
 const READ_BYTES = 256 * 1024;
 const MAX_READ_CHARACTERS = 20_000;
 
 const threadId = threadIdSchema.describe("As spawn_thread or list_threads told it");
 const one = z.strictObject({ threadId });
+const wait = z.strictObject({
+  threadId,
+  timeoutSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_WAIT_SECONDS)
+    .default(MAX_WAIT_SECONDS)
+    .describe("After so long you are told what it does, and may wait again"),
+});
 const spawn = z.strictObject({
   prompt: z.string().min(1).max(50_000).describe("What the child is to do; it knows nothing else"),
   title: z.string().min(1).max(100).optional(),
@@ -64,14 +79,19 @@ export function childTools(options: ChildToolsOptions): Tool[] {
           throw new AppError("unsupported", "This engine names no calls, so a child could be made twice.");
         const childId = await children.spawn(parentId, { ...request, callId });
         if (request.mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
-        return waitFor(options, parentId, childId, signal);
+        return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });
       },
     },
     {
       name: "wait_thread",
-      description: "Waits until a child of yours has ended its turn. Called again it tells the same result.",
-      inputSchema: one,
-      run: async (call) => waitFor(options, call.threadId, findDescendant(call), call.signal),
+      description:
+        "Waits until a child of yours has ended its turn, or a person has paused it. Called again it tells the same result.",
+      inputSchema: wait,
+      run: async ({ threadId: parentId, input, signal }) => {
+        const { threadId: childId, timeoutSeconds } = wait.parse(input);
+        children.checkDescendant(parentId, childId);
+        return waitFor(options, { parentId, childId, timeoutSeconds, signal });
+      },
     },
     {
       name: "thread_status",
@@ -108,14 +128,19 @@ export function childTools(options: ChildToolsOptions): Tool[] {
   ];
 }
 
-async function waitFor(
-  options: ChildToolsOptions,
-  parentId: string,
-  childId: string,
-  signal: AbortSignal,
-): Promise<string> {
+interface Wait {
+  parentId: string;
+  childId: string;
+  timeoutSeconds: number;
+  signal: AbortSignal;
+}
+
+async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> {
   const { threads, agents, logWatch } = options;
+  const { parentId, childId, timeoutSeconds, signal } = wait;
   const changes = logWatch.listen([childId]);
+  const until = Date.now() + timeoutSeconds * 1_000;
+  let pausedUntil: number | undefined;
   try {
     for (;;) {
       const child = threads.get(childId);
@@ -124,13 +149,33 @@ async function waitFor(
         await noteEnd(options, parentId, childId, stopReason ?? child.status);
         return `${statusOf(child)}\n\n${last || "It said nothing."}`;
       }
-      await changes.wait(LOOK_MS, signal);
+      if (child.status !== "paused") pausedUntil = undefined;
+      else if (pausedUntil === undefined) {
+        pausedUntil = Date.now() + PAUSE_PATIENCE_MS;
+        await agents.noteNotice(parentId, `Waits for ${nameOf(child)}, ${await pauseOf(agents, childId)}`);
+      }
+      const restMs = Math.min(until, pausedUntil ?? until) - Date.now();
+      if (restMs <= 0) return `${statusOf(child)}\n\n${await notEnded(child, agents)}`;
+      await changes.wait(Math.min(LOOK_MS, restMs), signal);
       if (signal.aborted || logWatch.isClosed)
         throw new AppError("unavailable", "The wait was cut off; call wait_thread again.");
     }
   } finally {
     changes.end();
   }
+}
+
+/** For the model whose wait is over before the child's turn is. */
+async function notEnded({ threadId, status }: Thread, agents: Agents): Promise<string> {
+  if (status !== "paused") return "It has not ended yet, and goes on: wait_thread waits for it again.";
+  return `It was ${await pauseOf(agents, threadId)}, and goes on once a person resumes it. Do not do its work yourself: do something else, wait for it again, or end your turn and say that it is paused.`;
+}
+
+/** `paused by Discord user 42 at 10:15 UTC` */
+async function pauseOf(agents: Agents, threadId: string): Promise<string> {
+  const { pause } = await saidIn(agents, threadId);
+  if (!pause) return "paused by a person";
+  return `paused by ${describeSource(pause.by)} at ${pause.ts.slice(11, 19)} UTC`;
 }
 
 /** It will not go on by itself. */
@@ -168,12 +213,18 @@ function statusOf(thread: Thread): string {
 async function saidIn(
   agents: Agents,
   threadId: string,
-): Promise<{ all: string; last: string; stopReason: string | undefined }> {
+): Promise<{
+  all: string;
+  last: string;
+  stopReason: string | undefined;
+  pause: { by: string; ts: string } | undefined;
+}> {
   const { end } = await agents.readTranscript(threadId, { since: 0, limit: 1 });
   const since = Math.max(0, end - READ_BYTES);
   const { lines } = await agents.readTranscript(threadId, { since, limit: READ_BYTES });
   let [words, last, stopReason]: [string, string, string | undefined] = ["", "", undefined];
   const all: string[] = [];
+  let pause: { by: string; ts: string } | undefined;
   // The first line may be a line's rest.
   for (const line of lines.split("\n").slice(since === 0 ? 0 : 1)) {
     const event = findEvent(line);
@@ -182,11 +233,12 @@ async function saidIn(
         `> ${event.content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join(" ")}`,
       );
     if (event?.type === "turn_start") words = "";
+    if (event?.type === "control" && event.op === "pause") pause = event;
     if (event?.type === "agent_message" && event.parentToolCallId === undefined) {
       words = event.text;
       all.push(event.text);
     }
     if (event?.type === "turn_end") [last, stopReason] = [words, event.stopReason];
   }
-  return { all: all.join("\n\n"), last, stopReason };
+  return { all: all.join("\n\n"), last, stopReason, pause };
 }

@@ -1,7 +1,7 @@
 /** What was decided on an ask, by whom, in words. Pure. */
 import type { EventOf } from "../../../../shared/agent/events.ts";
+import { describeSource } from "../../../../shared/agent/source-text.ts";
 import { cleanLine } from "../../../../shared/clean-text.ts";
-import { describeSource } from "./format.ts";
 
 export type Request = EventOf<"permission_request" | "elicitation_request">;
 export type Response = EventOf<"permission_response" | "elicitation_response">;

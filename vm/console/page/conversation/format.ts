@@ -19,15 +19,6 @@ export function formatThousands(count: number): string {
   return count < 1_000 ? String(count) : `${(count / 1_000).toFixed(1)}k`;
 }
 
-/** A source such as `discord:42` or `api:console`. */
-export function describeSource(source: string): string {
-  const [kind = "", name = ""] = source.split(/:(.*)/s);
-  if (source === "api:console") return "the console";
-  if (kind === "discord") return `Discord user ${name}`;
-  if (kind === "thread") return `thread ${name}`;
-  return kind === "api" ? name : source;
-}
-
 /** How many bytes a text takes as UTF-8; it has no broken surrogates. */
 export function utf8Length(text: string): number {
   let bytes = text.length;

@@ -1,11 +1,12 @@
 /** A row of the transcript as an element. Everything foreign becomes text, with nothing hidden in it. */
 import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
+import { describeSource } from "../../../../shared/agent/source-text.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
 import { make } from "../dom.ts";
 import { describeDecision, type Response } from "./decision.ts";
-import { describeSource, formatDuration, formatThousands } from "./format.ts";
+import { formatDuration, formatThousands } from "./format.ts";
 import { cutTexts } from "./long-text.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { drawStep } from "./step-view.ts";
