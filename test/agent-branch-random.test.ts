@@ -16,6 +16,7 @@ import { until } from "./support/wait.ts";
 
 const BRANCHES = inFull(200, 10);
 const LANES = inFull(4, 2);
+const PARENTS = 6;
 const SEED = Number(process.env["SEED"] ?? 20_261_122);
 
 let sidecar: TestSidecar;
@@ -34,8 +35,10 @@ const seen = { made: 0, withFiles: 0, undone: 0, refused: 0, seeded: 0, forked: 
 /** An agent that is written to without end: in its turns, between them, several messages at once. */
 class Talker {
   readonly id: string;
-  /** Of one that changes files, and has its directory for itself: those that it began with. */
+  /** Of one that may change files: those that it began with. */
   first: Files | undefined;
+  /** It has its directory for itself. */
+  isAlone = true;
   isParent = false;
   /** So many look at what it has heard. */
   holders = 0;
@@ -54,19 +57,23 @@ class Talker {
     return this.#heard ?? heardBy(sidecar, this.id);
   }
 
-  /** A message with some rounds: each of them says a word of its own, all but the last one call something. */
+  /** A message with some rounds, each with a word of its own; all but the last one call something. */
   message(isChanging: boolean): string {
-    const rounds = Array.from({ length: 1 + Math.floor(random() * 3) }, () => {
+    const rounds = Array.from({ length: Math.floor(random() * 4) }, () => {
       const text = `t-${this.id}-${++this.#rounds}`;
       const call =
-        isChanging && random() < 0.7 ? changingCall(this.id, text.replace("t-", "v-"), random) : IDLE_CALL;
-      return { text, delayMs: Math.floor(random() * 40), ...(random() < 0.6 && { tools: [call] }) };
+        isChanging && random() < 0.9 ? changingCall(this.id, text.replace("t-", "v-"), random) : IDLE_CALL;
+      return { text, delayMs: Math.floor(random() * 40), tools: [call] };
     });
     const last = { text: `t-${this.id}-${++this.#rounds}` };
     return script(`m-${this.id}-${++this.#count}`, ...rounds, last);
   }
 
-  async say(isChanging = this.first !== undefined): Promise<void> {
+  get isWriter(): boolean {
+    return this.first !== undefined && this.isAlone;
+  }
+
+  async say(isChanging = this.isWriter): Promise<void> {
     const inputId = `m-${this.id}-${this.#count + 1}`;
     await sidecar.client.sendInput(this.id, { text: this.message(isChanging), inputId });
   }
@@ -79,8 +86,10 @@ class Talker {
     });
     if (targets.length === 0) return;
     const turnId = pick(targets.slice(-3));
-    await sidecar.client.controlAgent(this.id, { control: "undo", turnId, by: "discord:42" });
-    seen.undone++;
+    const undo = sidecar.client.controlAgent(this.id, { control: "undo", turnId, by: "discord:42" });
+    const refused = await undo.catch((error: Error) => error);
+    if (refused) expect(refused.message).toContain("is at work");
+    else seen.undone++;
   }
 
   async kill(): Promise<void> {
@@ -217,8 +226,28 @@ async function check(tried: Tried, made: BranchReply, where: string): Promise<vo
   expect(heard.slice(0, heard.indexOf(first)), detail).toEqual(expected);
   if (!files) return;
   child.first = filesIn(join(sidecar.stateDir, "worktrees", child.id));
-  if (!possible.some((one) => isDeepStrictEqual(one, child.first)))
-    expect(child.first, detail).toEqual(possible.at(-1));
+  if (possible.some((one) => isDeepStrictEqual(one, child.first))) return;
+  const story = (await transcriptOf(sidecar, of.id)).flatMap(tellChange).join("\n");
+  expect(child.first, `${detail}\n${story}`).toEqual(possible.at(-1));
+}
+
+/** A line of an event that the files depend on. */
+function tellChange(event: ThreadEvent): string[] {
+  switch (event.type) {
+    case "tool_call":
+      return [`${event.seq} call ${(event.rawInput as { description?: string }).description}`];
+    case "tool_call_update":
+      return event.status === "in_progress" ? [] : [`${event.seq} ${event.status}`];
+    case "turn_start":
+    case "turn_end":
+      return [`${event.seq} ${event.type} ${event.turnId}`];
+    case "turn_changes":
+      return [`${event.seq} changes of ${event.turnId}: ${event.files}, others ${event.others}`];
+    case "undo":
+      return [`${event.seq} undo ${event.undoId} of ${event.target} ${event.status}: ${event.restored}`];
+    default:
+      return [];
+  }
 }
 
 async function takeUp(child: Talker): Promise<void> {
@@ -227,8 +256,11 @@ async function takeUp(child: Talker): Promise<void> {
   if (isSeeded) seen.seeded++;
   else {
     seen.forked++;
-    child.isParent = true; // what a seeded model says is the old scripts over again
+    // Few are written to, and often. What a seeded model says is the old scripts over again.
+    child.isParent = alive().length < PARENTS || random() < 0.3;
   }
+  const parents = alive();
+  if (parents.length > PARENTS) pick(parents).isParent = false;
 }
 
 async function choose(parent: Talker, n: number): Promise<Tried> {
@@ -237,8 +269,8 @@ async function choose(parent: Talker, n: number): Promise<Tried> {
   const kind = random();
   const isNow = kind < 0.2 || points.length === 0;
   const point = isNow ? {} : { seq: pick(kind < 0.8 ? points : events.slice(-20)).seq };
-  const files = parent.first !== undefined && random() < 0.85;
-  if (!files) parent.first = undefined; // from now on two threads work there
+  const files = parent.isWriter && (parent.holders > 1 || random() < 0.7);
+  if (!files) parent.isAlone = false; // from now on two threads work there
   const child = new Talker(`${parent.id.length > 12 ? "x" : parent.id}x${n}`);
   return { parent, child, files, point, events };
 }
@@ -248,15 +280,15 @@ async function lane(counter: { n: number; isOver: boolean }): Promise<void> {
   while (seen.made < BRANCHES && !counter.isOver) {
     const n = ++counter.n;
     const parents = alive();
-    if (parents.length < 3 || parents.every(({ first }) => first === undefined)) {
+    const writers = parents.filter(({ isWriter }) => isWriter);
+    if (parents.length < 3 || writers.length === 0) {
       await open(`p${n}`, n % 3 > 0);
       continue;
     }
-    const writers = parents.filter(({ first }) => first !== undefined);
     const parent = pick(random() < 0.5 ? writers : parents);
     parent.holders++;
-    if (random() < 0.3 && parent.first) await parent.undo();
-    if (random() < 0.6) await parent.say();
+    if (random() < 0.7 && parent.isWriter) await parent.undo();
+    if (random() < 0.7) await parent.say();
     const other = pick(parents);
     if (other.isParent) await other.say().catch(expectEnded);
     const tried = await choose(parent, n);
