@@ -6,6 +6,7 @@ import {
   answerReplySchema,
   asksReplySchema,
   blobReplySchema,
+  type ControlReply,
   type ControlRequest,
   controlReplySchema,
   type DiffQuery,
@@ -187,8 +188,8 @@ export class SidecarClient {
     return (await this.#call("GET", `${threadPath(threadId)}/rules`, rulesReplySchema)).rules;
   }
 
-  async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<void> {
-    await this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
+  async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<ControlReply> {
+    return this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
   }
 
   /** Changes a message that was sent to an agent; null takes it back. The transcript says whether it came in time. */

@@ -88,7 +88,7 @@ class Talker {
     const turnId = pick(targets.slice(-3));
     const undo = sidecar.client.controlAgent(this.id, { control: "undo", turnId, by: "discord:42" });
     const refused = await undo.catch((error: Error) => error);
-    if (refused) expect(refused.message).toContain("is at work");
+    if (refused instanceof Error) expect(refused.message).toContain("is at work");
     else seen.undone++;
   }
 

@@ -48,6 +48,29 @@ test("the end of a turn counts its files; Diff shows them, Undo puts them back, 
   expect(readFileSync(join(path, "a"), "utf8")).toBe("three\n");
 });
 
+test("a killed agent's turn can be undone as long as its Discord thread can be written in", {
+  timeout: 90_000,
+}, async () => {
+  const path = join(all.sidecar.reposDir, "killed");
+  mkdirSync(path);
+  execFileSync("git", ["init", "-q"], { cwd: path });
+  writeFileSync(join(path, "a"), "one\n");
+  const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
+  const threadId = await talk.open(script("Do it", bash("echo two > a"), bash("sleep 300")), "killed");
+  talk.press(await talk.untilMessage(threadId, "May the agent do this?"), "Allow once");
+  await until("the second ask", () => talk.find(threadId, "sleep 300").length > 0);
+  const { driver } = all.discord;
+  driver.command(all.you, threadId, "done", {});
+  await until("the archived thread", () => driver.findThread(threadId)?.isArchived);
+  talk.say(threadId, "Oh no"); // brings it back
+  const end = await until("the button", () =>
+    talk.messages(threadId).find(({ buttons = [] }) => buttons.some(({ label }) => label === "Undo")),
+  );
+  talk.press(end, "Undo");
+  await talk.untilMessage(threadId, `↩ <@${all.you}>: undone: 1 file as before, a.`);
+  expect(readFileSync(join(path, "a"), "utf8")).toBe("one\n");
+});
+
 test("a long diff comes as a file", async () => {
   const { end } = await turn("long", true, "seq 1 5000 > a");
   const shown = talk.press(end, "Diff");

@@ -93,7 +93,7 @@ async function start(
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
-  const { tmux, queue, store, folders, agentKind, config, log, now, listenToTrouble } = common;
+  const { tmux, queue, store, folders, agentKind, endedThreads, config, log, now, listenToTrouble } = common;
   listenToTrouble(() => watcher.noticeTrouble());
   await tmux.start({
     onConnected: () => reconciler.reconcile(),
@@ -108,6 +108,7 @@ async function start(
     ...{ store, folders, kind: agentKind, queue, log, now },
     allowBypass: config.agent.allowBypass ?? false,
   });
+  endedThreads.recover(queue);
   void finishKills(common);
   watcher.start();
   releasers.add("watcher", () => watcher.close());

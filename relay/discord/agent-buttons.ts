@@ -7,6 +7,7 @@ import {
 } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
 import { answersOf, type Choices, parseState, questionControls } from "../content/transcript/ask-controls.ts";
+import { inline } from "../content/transcript/inline.ts";
 import type { VmThread } from "../threads/vm.ts";
 import { turnDiff } from "./agent-details.ts";
 import { answerForm, findAsk, questionsOf, reasonForm } from "./agent-forms.ts";
@@ -53,6 +54,13 @@ export async function pressAgentButton(
   }
 }
 
+/** Of a thread that is over: the messages of one that goes on show it themselves. */
+async function tellUndone(interaction: ComponentInteraction, outcome: string | undefined): Promise<void> {
+  if (outcome === undefined) return;
+  const content = `↩ <@${interaction.user.id}>: ${inline(outcome, 800)}.`;
+  await interaction.followUp({ content, allowedMentions: { parse: [] } });
+}
+
 async function press(
   interaction: ComponentInteraction,
   pressed: AgentPressed,
@@ -73,7 +81,7 @@ async function press(
     case "stop":
       return thread.control({ control: "interrupt", turnId: pressed.turnId, by });
     case "undo":
-      return thread.control({ control: "undo", turnId: pressed.turnId, by });
+      return tellUndone(interaction, await thread.undo(pressed.turnId, by));
     case "changes":
       await interaction.editReply(
         wholeDiff(await thread.getDiff({ turnId: pressed.turnId, limit: MAX_DIFF_BYTES })),

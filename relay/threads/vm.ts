@@ -214,8 +214,13 @@ export class VmThread {
     return this.#client.listRules(this.threadId);
   }
 
-  control(request: ControlRequest): Promise<void> {
-    return this.#client.controlAgent(this.threadId, request);
+  async control(request: ControlRequest): Promise<void> {
+    await this.#client.controlAgent(this.threadId, request);
+  }
+
+  /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
+  async undo(turnId: string, by: ControlRequest["by"]): Promise<string | undefined> {
+    return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId, by })).outcome;
   }
 
   /** What a turn of an agent changed. */

@@ -118,7 +118,12 @@ export const controlBodySchemas: Readonly<Record<string, z.ZodType>> = Object.fr
 export const rulesReplySchema = z.object({ rules: z.array(str) });
 /** Other words for a message that was sent; null takes it back. */
 export const amendRequestSchema = z.strictObject({ text: str.nullable() });
-export const controlReplySchema = z.object({ accepted: z.literal(true) });
+export const controlReplySchema = z.object({
+  accepted: z.literal(true),
+  /** Of a thread that is over: what came of it, in words. */
+  outcome: str.optional(),
+});
+export type ControlReply = z.infer<typeof controlReplySchema>;
 
 /** A part of a transcript: whole lines. */
 export const transcriptReplySchema = z.object({

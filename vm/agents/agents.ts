@@ -25,6 +25,7 @@ import type { AgentKind } from "./agent-kind.ts";
 import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-message.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import { readDiff } from "./diff.ts";
+import type { EndedThreads } from "./ended-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
@@ -39,6 +40,7 @@ export interface AgentsOptions {
   folders: AgentFolders;
   agents: AgentThreads;
   kind: AgentKind;
+  endedThreads: EndedThreads;
   worktrees: Worktrees;
   queue: KeyedQueue;
   /** Of all agents. */
@@ -304,10 +306,15 @@ export class Agents {
     }
   }
 
-  /** @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with */
-  async control(threadId: string, request: ControlRequest): Promise<void> {
-    const { queue, kind, folders, agents, now } = this.#options;
-    this.#options.threads.getStored(threadId);
+  /**
+   * @returns of a thread that is over, what came of it, in words: its transcript is followed no more
+   * @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with
+   */
+  async control(threadId: string, request: ControlRequest): Promise<string | undefined> {
+    const { queue, kind, folders, agents, endedThreads, now } = this.#options;
+    const { type, status } = this.#options.threads.getStored(threadId);
+    if (request.control === "undo" && type === "agent" && !isOpen(status))
+      return endedThreads.undo(threadId, request, queue);
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
       const agent = folders.findConfig(threadId)?.agent;
@@ -322,6 +329,7 @@ export class Agents {
       if (inputId !== undefined && (await kind.hasTaken(thread, inputId))) return;
       await kind.takeMessage(thread, { source: request.by, ...input, enter: true }, [line]);
     });
+    return undefined;
   }
 
   #getOpen(threadId: string) {

@@ -92,7 +92,7 @@ export class Runners {
   }
 
   /** Lets a runner without a terminal write down how the thread ended; its engine is gone. */
-  async runToClose(threadId: string): Promise<void> {
+  async runToClose(threadId: string, timeoutMs = CLOSING_TIMEOUT_MS): Promise<void> {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
     const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board };
@@ -103,7 +103,7 @@ export class Runners {
       child.once("exit", () => resolve());
     });
     try {
-      await withDeadline(ended, CLOSING_TIMEOUT_MS, "closing an agent's transcript");
+      await withDeadline(ended, timeoutMs, "closing an agent's transcript");
     } finally {
       child.kill("SIGKILL");
     }

@@ -44,6 +44,17 @@ export function readEvents(
   return undefined;
 }
 
+/** The last undo that is told behind `from`. */
+export function findUndo(folder: string, from: number): EventOf<"undo"> | undefined {
+  let found: EventOf<"undo"> | undefined;
+  for (let position = from; ; ) {
+    const read = readEvents(folder, position, () => undefined);
+    if (!read) return found;
+    for (const { event } of read.events) if (event.type === "undo") found = event;
+    position = read.end;
+  }
+}
+
 /** These tool calls, as they stand in the transcript before `end`. */
 export function findCalls(folder: string, end: number, toolCallIds: string[]): EventOf<"tool_call">[] {
   const found: EventOf<"tool_call">[] = [];

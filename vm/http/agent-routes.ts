@@ -71,8 +71,8 @@ export function agentRoutes({ agents, outputs }: AgentRoutesOptions): Router {
     router.post(`/thread/:id/${control}`, async (req, res) => {
       const body: unknown = req.body;
       const request = { ...(typeof body === "object" ? body : {}), control };
-      await agents.control(String(req.params["id"]), parse(controlRequestSchema, request));
-      answer(res, { accepted: true });
+      const outcome = await agents.control(String(req.params["id"]), parse(controlRequestSchema, request));
+      answer(res, { accepted: true, ...(outcome !== undefined && { outcome }) });
     });
   }
   return router;

@@ -2,6 +2,7 @@
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
 import { Attachments } from "../agents/attachments.ts";
+import { EndedThreads } from "../agents/ended-threads.ts";
 import { McpFiles } from "../agents/mcp-files.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { launchOf } from "../agents/requests.ts";
@@ -19,6 +20,7 @@ export interface WiredKinds {
   /** The same as `kinds.agent`, with what only agents can. */
   agentKind: AgentKind;
   agentThreads: AgentThreads;
+  endedThreads: EndedThreads;
   attachments: Attachments;
   mcpFiles: McpFiles;
   /** Says who is told if an agent thread could not be brought in step. */
@@ -50,6 +52,13 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   releasers.add("agents' wake-ups", () => wakeUps.close());
   const mcpFiles = new McpFiles(store, folders);
   if (config.port !== 0) mcpFiles.setPlace(config);
+  const runners = new Runners({
+    ...{ store, tmux, programs, folders, mcpFiles, runner, threadEnv },
+    maxAgents: config.maxAgents,
+    spendLimitUsdPerDay: config.spendLimitUsdPerDay,
+    allowBypass: config.agent.allowBypass ?? false,
+  });
+  const endedThreads = new EndedThreads({ store, folders, agents: agentThreads, runners, log, now });
   const agentKind = new AgentKind({
     store,
     files,
@@ -57,18 +66,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     worktrees: storage.worktrees,
     agents: agentThreads,
     attachments,
-    runners: new Runners({
-      store,
-      tmux,
-      programs,
-      folders,
-      mcpFiles,
-      runner,
-      threadEnv,
-      maxAgents: config.maxAgents,
-      spendLimitUsdPerDay: config.spendLimitUsdPerDay,
-      allowBypass: config.agent.allowBypass ?? false,
-    }),
+    runners,
     launch: launchOf(config.agent, demo),
     threadEnv,
     wakeUps,
@@ -85,5 +83,6 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     onMeasure = listener;
   };
   const kinds = { terminal, agent: agentKind };
-  return { kinds, agentKind, agentThreads, attachments, mcpFiles, listenToTrouble, listenToMeasures };
+  const agents = { agentKind, agentThreads, endedThreads, attachments, mcpFiles };
+  return { kinds, ...agents, listenToTrouble, listenToMeasures };
 }
