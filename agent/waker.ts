@@ -1,14 +1,14 @@
 /** Wakes the runner when its folder changes. Changes may go unnoticed (network disks), so waits are short too. */
-import { type FSWatcher, watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
+import { watchFolder } from "./folder/watch-folder.ts";
 
 export class Waker {
-  readonly #watcher: FSWatcher;
+  readonly #watcher: FSWatcher | undefined;
   #isDue = false;
   #wake: () => void = () => {};
 
   constructor(folder: string) {
-    this.#watcher = watch(folder, () => this.wake());
-    this.#watcher.on("error", () => {}); // the folder is gone: the next look says so
+    this.#watcher = watchFolder(folder, () => this.wake());
   }
 
   wake(): void {
@@ -32,6 +32,6 @@ export class Waker {
   }
 
   close(): void {
-    this.#watcher.close();
+    this.#watcher?.close();
   }
 }

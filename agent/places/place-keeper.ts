@@ -3,7 +3,7 @@
  * turn waits for somebody and when it has ended. Called once a round of the runner's loop, it looks and never waits.
  * That the thread waits for a place is a step of its transcript, so the next runner waits on where this one was.
  */
-import { type FSWatcher, watch } from "node:fs";
+import type { FSWatcher } from "node:fs";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -14,6 +14,7 @@ import { endOfStep } from "../core/closing.ts";
 import type { Running } from "../core/decide.ts";
 import { comesBack, wantsPlace } from "../core/place-wants.ts";
 import type { Env } from "../engine.ts";
+import { watchFolder } from "../folder/watch-folder.ts";
 import { type LiveHolder, thisProcess } from "../locks/alive.ts";
 import { type Claimant, MAX_COUNTED, PlaceFolder } from "./place-folder.ts";
 
@@ -105,8 +106,7 @@ export class PlaceKeeper {
   #wait(before: number, nowMs: number): void {
     this.#heldFor = 0;
     this.#isQueued = true;
-    // If it fails, the next look comes all the same.
-    this.#watcher ??= watch(this.#options.env[PLACES_FOLDER] ?? "", this.#onChange).on("error", () => {});
+    this.#watcher ??= watchFolder(this.#options.env[PLACES_FOLDER] ?? "", this.#onChange);
     const { fold } = this.#log;
     const step = fold.steps.find(({ kind }) => kind === "place");
     const title = titleOf(before);
