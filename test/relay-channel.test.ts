@@ -179,9 +179,11 @@ test("what was written while the relay was away is taken, or asked about if it i
   await untilAnswer(fresh.id, "Soon.");
   const question = await untilAnswer(old.id, "Is it still to be done?");
   expect(await threadIds()).toEqual([fresh.id]);
-  all.discord.driver.press(all.you, question.id, `send:${old.id}`);
+  for (let presses = 0; presses < 2; presses++)
+    all.discord.driver.press(all.you, question.id, `send:${old.id}`);
   await untilAnswer(old.id, "Late.");
   expect((await threadIds()).sort()).toEqual([old.id, fresh.id].sort());
+  expect(all.discord.driver.ephemerals(all.you)).toEqual([]);
 }, 120_000);
 
 /** With `FAULTS=full` the bar's 200 messages. */

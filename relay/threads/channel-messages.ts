@@ -107,7 +107,14 @@ export class ChannelMessages {
     const { api, channelId } = this.#options;
     const message = await api.findMessage(channelId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");
-    await (await this.#handle(message))?.heard;
+    try {
+      const key = await this.#place(message);
+      // Whoever presses twice finds what the first press has made.
+      const taken = await this.#work.run(key, () => this.#handle(message));
+      await taken?.heard;
+    } finally {
+      this.#beginning.delete(messageId);
+    }
   }
 
   /** A person changed a message: the agent that got it gets the new words. */

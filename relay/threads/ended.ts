@@ -17,6 +17,9 @@ import type { Vm } from "./vm.ts";
 export const ENDED_QUESTION =
   "⏹ This agent was ended, so nobody reads this. It can go on here, or another one can start that knows this conversation.";
 
+/** So many answers are kept in mind; their buttons go once they have worked. */
+const MAX_MADE = 100;
+
 const ASKED = `${POST}ended.`;
 
 /** Whether a thread that is over waits for an answer to such a question, which nobody can give once it is archived. */
@@ -45,6 +48,8 @@ export class EndedThreads {
   readonly #options: EndedThreadsOptions;
   /** By thread: one that goes on again is not asked about. */
   readonly #queue = new KeyedQueue();
+  /** By message: the thread that was made last of it. Whoever presses twice gets the same. */
+  readonly #made = new Map<string, Promise<string>>();
 
   constructor(options: EndedThreadsOptions) {
     this.#options = options;
@@ -81,7 +86,19 @@ export class EndedThreads {
    * @returns its id
    * @throws AppError
    */
-  async startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
+  startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
+    const { messageId } = pressed;
+    const known = this.#made.get(messageId);
+    if (known) return known;
+    const making = this.#startNew(pressed, onWait);
+    this.#made.set(messageId, making);
+    making.catch(() => this.#made.delete(messageId));
+    const [oldest] = this.#made.keys();
+    if (this.#made.size > MAX_MADE && oldest !== undefined) this.#made.delete(oldest);
+    return making;
+  }
+
+  async #startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
     const { beginnings } = this.#options;
     const { thread, text } = await this.#find(pressed);
     const { userId, threadId } = pressed;
