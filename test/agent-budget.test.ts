@@ -124,3 +124,14 @@ test("children that begin at once share what is left, also over a restart; more 
   await until("all of its turns to be counted", async () => (await used("many")).turns === 5);
   expect(await spawn("many", "7")).toContain("limits.turns");
 });
+
+test("a child that a person ends gives back what it has not used", async () => {
+  await open("ended", { turns: 5 }, says({ text: "Hello." }));
+  await untilStatus(sidecar, "ended", "idle");
+  expect(await spawn("ended", "first", { limits: { turns: 4 } })).toContain("Started");
+  const [child] = await childrenOf("ended");
+  await untilStatus(sidecar, child?.threadId ?? "", "idle");
+  await sidecar.client.killThread(child?.threadId ?? "");
+  await until("its parent to be told", async () => (await used("ended")).turns === 2);
+  expect(await spawn("ended", "second", { limits: { turns: 3 } })).toContain("Started");
+});

@@ -18,14 +18,27 @@ afterEach(() => sidecar?.close());
 const KILLS = inFull(100, 5);
 const done = script("Work", { text: "Done." });
 
-async function openParent(): Promise<void> {
+async function openParent(limits: object = {}): Promise<void> {
   sidecar = await spawnSidecar(SIEGE_ENV);
-  await openAgent(sidecar, "parent", script("Hello", { text: "Hello." }));
+  await openAgent(sidecar, "parent", script("Hello", { text: "Hello." }), { agent: { limits } });
   await untilStatus(sidecar, "parent", "idle");
 }
 
 const childrenOf = async () =>
   (await sidecar.client.listThreads({ status: "all" })).filter(({ parentId }) => parentId === "parent");
+
+/** Kills the sidecar when a thread's end is noted, and nothing after that. @returns how many threads are open */
+async function cutOffKill(threadId: string): Promise<unknown> {
+  const db = new Database(join(sidecar.stateDir, "threadmux.db"), { readonly: true });
+  const status = db.prepare("SELECT status FROM threads WHERE thread_id = ?").pluck();
+  const killing = sidecar.client.killThread(threadId).catch(() => undefined);
+  await until("its end", () => status.get(threadId) === "killed", { intervalMs: 1 });
+  await sidecar.kill9();
+  const open = db.prepare("SELECT count(*) FROM threads WHERE status <> 'killed'").pluck().get();
+  db.close();
+  await killing;
+  return open;
+}
 
 test(`spawn_thread and send_file do what they do once, over ${KILLS} kills of the sidecar in the middle`, {
   timeout: inFull(900_000, 90_000),
@@ -76,16 +89,27 @@ test("the sidecar is killed between a parent's kill and its children's: they end
   const told = await Promise.all(Array.from({ length: 10 }, (_, n) => spawn(n)));
   expect(told.filter((answer) => answer.startsWith("Started"))).toHaveLength(8);
   expect(told.filter((answer) => answer.includes("8 open children"))).toHaveLength(2);
-  const db = new Database(join(sidecar.stateDir, "threadmux.db"), { readonly: true });
-  const status = db.prepare("SELECT status FROM threads WHERE thread_id = 'parent'").pluck();
-  const killing = sidecar.client.killThread("parent").catch(() => undefined);
-  await until("the parent's end", () => status.get() === "killed", { intervalMs: 1 });
-  await sidecar.kill9();
-  const open = db.prepare("SELECT count(*) FROM threads WHERE status <> 'killed'").pluck();
-  expect(open.get()).toBeGreaterThan(0);
-  db.close();
-  await killing;
+  const isOpen = await cutOffKill("parent");
+  expect(isOpen).toBeGreaterThan(0);
   await sidecar.start();
   await until("its children's", async () => (await childrenOf()).every(({ status }) => status === "killed"));
   expect(await childrenOf()).toHaveLength(8);
+});
+
+test("the sidecar is killed between a child's end and its parent's being told: what it has left is given back", async () => {
+  await openParent({ turns: 5 });
+  const spawn = (turns: number) =>
+    callTool(sidecar, {
+      name: "spawn_thread",
+      threadId: "parent",
+      callId: String(turns),
+      input: { prompt: done, mode: "async", limits: { turns } },
+    });
+  expect(await spawn(4)).toContain("Started");
+  const [child] = await childrenOf();
+  const threadId = child?.threadId ?? "";
+  await untilStatus(sidecar, threadId, "idle");
+  await cutOffKill(threadId);
+  await sidecar.start();
+  expect(await spawn(3)).toContain("Started");
 });

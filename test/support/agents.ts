@@ -38,9 +38,15 @@ interface Side {
 }
 
 /** Opens an agent thread in a directory of its own, which is named after the thread. */
-export async function openAgent({ client, reposDir }: Side, threadId: string, prompt: string): Promise<void> {
+export async function openAgent(
+  { client, reposDir }: Side,
+  threadId: string,
+  prompt: string,
+  more: { agent?: { limits?: object } } = {},
+): Promise<void> {
   mkdirSync(join(reposDir, threadId), { recursive: true });
-  await client.createThread({ threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" });
+  const request = { threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" } as const;
+  await client.createThread({ ...request, ...more });
 }
 
 /** The whole transcript. */

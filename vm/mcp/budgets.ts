@@ -18,6 +18,7 @@ import type { AgentFolders } from "../agents/folders.ts";
 import type { Threads } from "../threads/threads.ts";
 
 interface ShareOptions {
+  threads: Threads;
   agents: Agents;
   folders: AgentFolders;
   now: () => number;
@@ -29,11 +30,13 @@ interface ShareOptions {
  * @throws AppError `unsupported` if its parent has not so much left
  */
 export async function shareFor(
-  { agents, folders, now }: ShareOptions,
+  options: ShareOptions,
   children: readonly Thread[],
   parentId: string,
   wanted: LimitsOfChild,
 ): Promise<LimitsOfChild> {
+  const { agents, folders, now } = options;
+  await noteKills(options, parentId);
   const fold = await agents.foldNow(parentId);
   const { known, open, endedUse } = agents.toldChildren(parentId);
   const untold = children.filter(({ threadId }) => !known.has(threadId));
@@ -92,6 +95,25 @@ export async function noteEnd(
   if (limits && isOpen(threads.get(childId).status))
     await agents.control(childId, { control: "limit", limits, by: "threadmux" });
   await agents.noteChild(waiterId, { ...told, used });
+}
+
+/** Somebody has ended a thread, which nobody may wait for any more: its parent is told. */
+export async function noteKill(options: EndOptions, childId: string): Promise<void> {
+  const { threads, children } = options;
+  const parentId = children.parentOf(childId);
+  if (parentId === undefined) return;
+  try {
+    if (isOpen(threads.getStored(parentId).status)) await noteEnd(options, parentId, childId, "killed");
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error; // its parent is over as well
+  }
+}
+
+/** As {@link noteKill}, of children whose end was cut off by a kill of the sidecar. */
+async function noteKills({ threads, agents, folders }: ShareOptions, parentId: string): Promise<void> {
+  const isOver = (childId: string) => folders.exists(childId) && !isOpen(threads.getStored(childId).status);
+  for (const childId of [...agents.toldChildren(parentId).open.keys()].filter(isOver))
+    await noteKill({ threads, agents, children: folders }, childId);
 }
 
 /** No turn of it runs, so no time passes: its clock tells all. */

@@ -121,7 +121,6 @@ export function childTools(options: ChildToolsOptions): Tool[] {
         const { threadId: childId } = one.parse(input);
         children.checkChild(parentId, childId);
         await kill(childId);
-        await noteEnd(options, parentId, childId, "killed");
         return `Ended ${childId}.`;
       },
     },

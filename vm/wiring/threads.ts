@@ -6,6 +6,7 @@ import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
+import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
@@ -71,8 +72,12 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
-  const kill: Operations["kill"] = (threadId, { children: what = "kill" } = {}) =>
-    killWithChildren(common, threadId, () => (what === "kill" ? children.descendantsOf(threadId) : []));
+  const kill: Operations["kill"] = async (threadId, { children: what = "kill" } = {}) => {
+    const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
+    const reply = await killWithChildren(common, threadId, find);
+    await noteKill({ threads, agents, children }, threadId);
+    return reply;
+  };
   const children = new Children({ ...common, creation, agents, kill });
   return {
     threads,
