@@ -60,13 +60,6 @@ function readAt(fd: number, position: number, length: number): Buffer {
 }
 
 function readRanges(cmap: Buffer): Range[] {
-  const { format, table } = findMapping(cmap) ?? {};
-  if (!table) return [];
-  return format === 12 ? readGroups(table) : readSegments(table);
-}
-
-/** The part of a `cmap` table that has most characters, of a kind that is known here. */
-function findMapping(cmap: Buffer): { format: 4 | 12; table: Buffer } | undefined {
   const offsets = new Map<string, number>();
   for (let i = 0; i < cmap.readUInt16BE(2); i++) {
     const at = 4 + i * 8;
@@ -76,30 +69,10 @@ function findMapping(cmap: Buffer): { format: 4 | 12; table: Buffer } | undefine
     const offset = offsets.get(kind);
     if (offset === undefined) continue;
     const format = cmap.readUInt16BE(offset);
-    if (format === 12 || format === 4) return { format, table: cmap.subarray(offset) };
+    if (format === 12) return readGroups(cmap.subarray(offset));
+    if (format === 4) return readSegments(cmap.subarray(offset));
   }
-  return undefined;
-}
-
-/**
- * The glyphs of some characters, by their numbers in the font.
- * @throws RangeError if the table is damaged, or of a kind that is not known here
- */
-export function findGlyphs(cmap: Buffer, codes: Iterable<number>): Set<number> {
-  const { format, table } = findMapping(cmap) ?? {};
-  if (format !== 12 || !table) throw new RangeError("another kind of cmap");
-  const wanted = [...codes];
-  const glyphs = new Set<number>();
-  for (let i = 0; i < table.readUInt32BE(12); i++) {
-    const at = 16 + i * 12;
-    const [first, last, glyph] = [0, 4, 8].map((field) => table.readUInt32BE(at + field)) as [
-      number,
-      number,
-      number,
-    ];
-    for (const code of wanted) if (code >= first && code <= last) glyphs.add(glyph + code - first);
-  }
-  return glyphs;
+  return [];
 }
 
 /** Format 12. */

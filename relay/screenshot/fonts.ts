@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { lazy } from "../../shared/lazy.ts";
 import { type Font, findFont } from "./font-file.ts";
-import { isEnoughFor, plainFontFile } from "./plain-font.ts";
+import { plainFontFile } from "./plain-font.ts";
 
 const { resolve } = createRequire(import.meta.url);
 
@@ -66,11 +66,12 @@ export function chooseFonts(texts: Iterable<string>): Fonts {
     read.set(file, font);
     if (!font || !missing.some((code) => font.has(code))) continue;
     fonts.push(font);
-    const drawn = all.filter((text) =>
-      [...text].some((one) => missing.includes(codeOf(one)) && font.has(codeOf(one))),
-    );
-    const codes = missing.filter((code) => font.has(code));
-    files.push(isEnoughFor(drawn) ? plainFontFile(file, codes) : file);
+    // With the marks of its characters, which another font may have too.
+    const codes = new Set(missing.filter((code) => font.has(code)));
+    const drawn = all
+      .map((text) => [...text].map(codeOf))
+      .filter((text) => text.some((one) => codes.has(one)));
+    files.push(plainFontFile(file, [...codes, ...drawn.flat()]));
     missing = missing.filter(isMissing);
   }
   return {

@@ -1,41 +1,17 @@
-/** A font without what only scripts with joined or stacked letters need: the rasteriser reads it anew for each text. */
+/** A font with what some characters need alone: the rasteriser reads a font whole, three times for each text. */
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { subsetCff } from "./cff-subset.ts";
-import { findGlyphs } from "./font-file.ts";
+import { lazy } from "../../shared/lazy.ts";
 
 /** Of a smaller one the rasteriser makes no trouble. */
 const MIN_BYTES = 2 * 1024 * 1024;
 const MAX_BYTES = 64 * 1024 * 1024;
-const MAX_TABLES = 200;
-/** What names a font, and finds, measures and draws a glyph. */
-const TABLES = [
-  "cmap",
-  "CFF ",
-  "CFF2",
-  "glyf",
-  "loca",
-  "head",
-  "hhea",
-  "hmtx",
-  "maxp",
-  "name",
-  "OS/2",
-  "post",
-];
-/** Chinese, Japanese and Korean: each character is one glyph, whatever stands beside it. */
-const ONE_GLYPH =
-  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u{ac00}-\u{d7a3}\u{3000}-\u{303f}]$/u;
-
-/** @param texts what is to be drawn with it, a character each with its marks. */
-export function isEnoughFor(texts: readonly string[]): boolean {
-  return texts.every((text) => ONE_GLYPH.test(text));
-}
-
 /** More than one picture has: then the next one's font has its own characters alone. */
 const MAX_CODES = 4_000;
+
 interface Made {
   path: string;
   /** Undefined if it is the file itself. */
@@ -45,8 +21,8 @@ interface Made {
 const made = new Map<string, Made>();
 
 /**
- * The path of such a font; the file itself if it is small, or can't be made plain. It lives until one with more
- * characters is made, or as long as this process.
+ * The path of such a font; the file itself if it is small, or can't be cut. It lives until one with more characters is
+ * made, or as long as this process.
  * @param codes the characters that are drawn with it
  */
 export function plainFontFile(file: string, codes: readonly number[]): string {
@@ -63,57 +39,68 @@ function make(file: string, codes: ReadonlySet<number>): Made {
   try {
     const { size } = statSync(file);
     if (process.platform !== "linux" || size < MIN_BYTES || size > MAX_BYTES) return { path: file, codes };
-    const fd = keepUnnamed(makePlain(readFileSync(file), codes));
+    const fd = keepUnnamed(subsetFont(readFileSync(file), codes));
     return { path: `/proc/self/fd/${fd}`, fd, codes };
   } catch {
     return { path: file, codes }; // damaged, or no room for it: the rasteriser takes the file as it is
   }
 }
 
-/**
- * Of a collection, its first font.
- * @param codes of a font whose outlines are a `CFF ` table only those of these characters are kept
- * @throws RangeError if it is cut off
- */
-export function makePlain(font: Buffer, codes: ReadonlySet<number>): Buffer {
-  const start = font.toString("latin1", 0, 4) === "ttcf" ? font.readUInt32BE(12) : 0;
-  const count = Math.min(MAX_TABLES, font.readUInt16BE(start + 4));
-  const tables = Array.from({ length: count }, (_, i) => {
-    const entry = font.subarray(start + 12 + i * 16, start + 28 + i * 16);
-    const [offset, length] = [entry.readUInt32BE(8), entry.readUInt32BE(12)];
-    if (offset + length > font.length) throw new RangeError("the file is cut off");
-    return { tag: entry.toString("latin1", 0, 4), entry, body: font.subarray(offset, offset + length) };
-  });
-  const kept = tables.filter(({ tag }) => TABLES.includes(tag));
-  const cmap = kept.find(({ tag }) => tag === "cmap")?.body;
-  const head = Buffer.alloc(12 + kept.length * 16);
-  font.copy(head, 0, start, start + 4);
-  head.writeUInt16BE(kept.length, 4);
-  const parts = [head];
-  let position = head.length;
-  for (const [i, { tag, entry, body: whole }] of kept.entries()) {
-    const body = tag === "CFF " && cmap ? outlinesOf(whole, cmap, codes) : whole;
-    if (position > MAX_BYTES) throw new RangeError("too large");
-    const at = 12 + i * 16;
-    entry.copy(head, at);
-    head.writeUInt32BE(position, at + 8);
-    head.writeUInt32BE(body.length, at + 12);
-    const table = Buffer.alloc(Math.ceil(body.length / 4) * 4);
-    body.copy(table);
-    parts.push(table);
-    position += table.length;
-  }
-  return Buffer.concat(parts);
+/** The functions of HarfBuzz that are called here: https://harfbuzz.github.io/harfbuzz-hb-subset.html */
+interface Harfbuzz {
+  memory: WebAssembly.Memory;
+  _initialize(): void;
+  malloc(bytes: number): number;
+  hb_blob_create(at: number, bytes: number, mode: number, userData: number, destroy: number): number;
+  hb_blob_get_data(blob: number, length: number): number;
+  hb_blob_get_length(blob: number): number;
+  hb_face_create(blob: number, index: number): number;
+  hb_face_reference_blob(face: number): number;
+  hb_set_add(set: number, value: number): void;
+  hb_set_clear(set: number): void;
+  hb_set_invert(set: number): void;
+  hb_subset_input_create_or_fail(): number;
+  hb_subset_input_set(input: number, which: number): number;
+  hb_subset_input_set_flags(input: number, flags: number): void;
+  hb_subset_input_unicode_set(input: number): number;
+  hb_subset_or_fail(face: number, input: number): number;
 }
+const MEMORY_IS_WRITABLE = 2;
+const NAME_LANGUAGES = 5;
+const WITHOUT_HINTS = 1;
+const WITH_OLD_NAMES = 8;
 
-/** All of them if it is of a kind that is not known. */
-function outlinesOf(cff: Buffer, cmap: Buffer, codes: ReadonlySet<number>): Buffer {
-  try {
-    return subsetCff(cff, findGlyphs(cmap, codes));
-  } catch (error) {
-    if (error instanceof RangeError) return cff;
-    throw error;
-  }
+const program = lazy(
+  () =>
+    new WebAssembly.Module(
+      readFileSync(createRequire(import.meta.url).resolve("harfbuzzjs/dist/harfbuzz-subset.wasm")),
+    ),
+);
+
+/**
+ * The font with the glyphs of these characters, and with all that joins and places them. Of a collection, its first.
+ * @throws Error if it is no font, or damaged
+ */
+export function subsetFont(font: Buffer, codes: Iterable<number>): Buffer {
+  // One for each font: all the memory that it takes goes with it.
+  const hb = new WebAssembly.Instance(program()).exports as unknown as Harfbuzz;
+  hb._initialize();
+  const at = hb.malloc(font.length);
+  new Uint8Array(hb.memory.buffer).set(font, at);
+  const face = hb.hb_face_create(hb.hb_blob_create(at, font.length, MEMORY_IS_WRITABLE, 0, 0), 0);
+  const input = hb.hb_subset_input_create_or_fail();
+  const languages = hb.hb_subset_input_set(input, NAME_LANGUAGES);
+  hb.hb_set_clear(languages);
+  hb.hb_set_invert(languages);
+  hb.hb_subset_input_set_flags(input, WITHOUT_HINTS | WITH_OLD_NAMES);
+  const kept = hb.hb_subset_input_unicode_set(input);
+  for (const code of codes) hb.hb_set_add(kept, code);
+  const subset = hb.hb_subset_or_fail(face, input);
+  if (subset === 0) throw new Error("no font, or damaged");
+  const blob = hb.hb_face_reference_blob(subset);
+  // The memory may be another one by now: it grows.
+  const { buffer } = hb.memory;
+  return Buffer.from(new Uint8Array(buffer, hb.hb_blob_get_data(blob, 0), hb.hb_blob_get_length(blob)));
 }
 
 /** A file that has no name any more: it goes with this process, however that ends. */
