@@ -68,6 +68,7 @@ const agentOf = (text: string): Thread => ({
   type: "agent",
   number: 2_147_483_647,
   doing: text,
+  holds: { files: [text, text, text], count: 100 },
   problem: text,
   origin: { threadId: "t".repeat(64), number: null, seq: 1 },
 });

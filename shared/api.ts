@@ -7,6 +7,7 @@ import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
+import { holdsSchema } from "./agent/holds.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
@@ -280,10 +281,7 @@ export const threadSchema = z.object({
   logBytes: z.int(),
   cols: z.int(),
   rows: z.int(),
-  /**
-   * Until then the terminal can't be made large: what its program printed on a larger one kept all threads waiting, so
-   * it was made smaller. Null if that never happened.
-   */
+  /** Until then the terminal is held small: on a larger one its program kept all threads waiting. Null if never. */
   heldSmallUntil: z.iso.datetime().nullable(),
   /** How many messages an agent has not taken yet. */
   waiting: z.int(),
@@ -293,6 +291,7 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
+  holds: holdsSchema.nullish(),
   /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */
   origin: z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() }).nullable(),
   /** When an agent last did something; null for terminals, and before it did anything. */

@@ -251,6 +251,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     awaiting: null,
     problem: null,
     doing: null,
+    holds: null,
     activeAt: null,
     delivery: null,
   });

@@ -8,6 +8,7 @@ import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LOCK_FOLDER } from "../../shared/agent/markers.ts";
 import { engineInputPath } from "../../shared/agent/paths.ts";
+import { shownPath } from "../../shared/agent/shown-path.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { endOfStep } from "../core/closing.ts";
 import type { Running } from "../core/decide.ts";
@@ -15,7 +16,7 @@ import { type LockWant, lockStepId, lockWants, mayHold } from "../core/lock-want
 import type { Env } from "../engine.ts";
 import { type LiveHolder, thisProcess } from "./alive.ts";
 import { type Claim, LockFolder } from "./lock-folder.ts";
-import { lockPathOf, shownPath } from "./lock-path.ts";
+import { lockPathOf } from "./lock-path.ts";
 
 export interface LockKeeperOptions {
   folder: string;

@@ -1,23 +1,14 @@
 /** What a lock is about: the file itself, whichever of its names a call uses. */
 import { readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { cleanLine } from "../../shared/clean-text.ts";
+import { basename, dirname, join, resolve } from "node:path";
 
 /** As many as the system follows. */
 const MAX_LINKS = 40;
-const MAX_SHOWN = 150;
 
 /** The real path of the file, which need not be there yet, and neither need its folders. */
 export function lockPathOf(path: string, dir: string, home: string): string {
   const meant = path.startsWith("~/") ? join(home, path.slice(2)) : resolve(dir, path);
   return realPathOf(meant, MAX_LINKS);
-}
-
-/** For people and models: one line, as the directory names the file; of a very long name its end. */
-export function shownPath(path: string, dir: string): string {
-  const short = relative(dir, path);
-  const name = cleanLine(short === "" || short.startsWith("..") ? path : short);
-  return name.length > MAX_SHOWN ? `…${name.slice(1 - MAX_SHOWN)}` : name;
 }
 
 function realPathOf(path: string, links: number): string {

@@ -2,8 +2,8 @@
  * What an agent is told of the others that work in its directory. Pure. Titles and steps are others' words: cut and
  * cleaned.
  */
+import { shownPath } from "../../shared/agent/shown-path.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
-import { shownPath } from "../locks/lock-path.ts";
 
 export interface AtWork {
   threadId: string;

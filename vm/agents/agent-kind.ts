@@ -255,6 +255,7 @@ export class AgentKind implements Kind {
       waiting: now.waiting,
       problem: now.problem,
       doing: status === "killed" ? null : doingOf(fold, this.#options.now()),
+      holds: now.status === "running" || now.status === "waiting" ? folders.holdsOf(threadId) : null,
       activeAt: fold.ts,
       ...(parentId !== undefined && { parentId }),
       origin,

@@ -3,8 +3,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
+import type { Holds } from "../../shared/agent/holds.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
+import { readHolds } from "./holds.ts";
 
 /** No thread's id ends so. */
 const OLD = ".old";
@@ -47,6 +49,11 @@ export class AgentFolders {
       if (existsSync(this.of(threadId))) rmSync(join(this.root, name), { recursive: true, force: true });
       else renameSync(join(this.root, name), this.of(threadId));
     }
+  }
+
+  /** The files that an agent with a turn holds. */
+  holdsOf(threadId: string): Holds | null {
+    return readHolds(this.board, threadId, () => this.findConfig(threadId)?.dir ?? "/");
   }
 
   /** Where a thread's folder is, or would be. */

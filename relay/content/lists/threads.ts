@@ -1,4 +1,5 @@
 /** Threads as people read them in lists and choose them from lists. Pure. */
+import { holdsText } from "../../../shared/agent/holds.ts";
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { cleanLine, writeOutLine } from "../../../shared/clean-text.ts";
 import {
@@ -117,7 +118,8 @@ export function describeState(thread: Thread): string {
     ...(problem === null ? [] : [inline(clipEnd(problem, MAX_RAW), 120)]),
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
   ];
-  return more.join(" · ");
+  const held = inline(clipEnd(holdsText(thread.holds), MAX_RAW), 160);
+  return [...more, ...(held === "" ? [] : [`🔒 ${held}`])].join(" · ");
 }
 
 const WANTS = {

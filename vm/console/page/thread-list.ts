@@ -1,6 +1,8 @@
 /** The list of threads. */
+import { holdsText } from "../../../shared/agent/holds.ts";
 import type { Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
+import { cleanLine } from "../../../shared/clean-text.ts";
 import { threadTree } from "../../../shared/thread-tree.ts";
 import { find, make } from "./dom.ts";
 
@@ -28,11 +30,14 @@ export function showThreads(selector: string, threads: readonly Thread[], option
 function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLElement {
   const { threadId, title, number, command, type } = thread;
   const name = [make("span", "", [number === null ? title : `#${number} ${title}`])];
+  const held = cleanLine(holdsText(thread.holds));
   const isAsked = thread.status === "waiting";
   const button = make("button", "", [
     make("span", "name", [...name, ...(isAsked ? [make("span", "badge", ["asks you"])] : [])]),
     ...(type === "agent" ? [] : [make("span", "id", [threadId]), make("span", "command", [command])]),
     make("span", "about", [aboutText(thread)]),
+    // A line of its own: what stands at the other one's end is cut off.
+    ...(held === "" ? [] : [make("span", "about", [`🔒 ${held}`])]),
   ]);
   button.type = "button";
   button.dataset["thread"] = threadId;
@@ -44,7 +49,7 @@ function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLEle
 function aboutText(thread: Thread): string {
   const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
   const { origin, doing } = thread;
-  const now = doing === null ? "" : ` · ${doing}`;
+  const now = doing === null ? "" : ` · ${cleanLine(doing)}`;
   const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
   return `${describeState(thread)}${now} · ${thread.type}${where}${from ?? ""}`;
 }
