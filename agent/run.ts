@@ -2,7 +2,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
 import { type ThreadConfig, threadConfigSchema, timeoutsSchema } from "../shared/agent/config.ts";
 import { BYPASS_ALLOWED, STATE_FOLDER } from "../shared/agent/markers.ts";
 import { threadPath } from "../shared/agent/paths.ts";
@@ -22,17 +21,7 @@ export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pan
   );
   const folder = findFolder(path);
   const config = withRights(withTimeouts(readConfig(folder), env), env);
-  const ended = new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
-  keepYoungGenerationSmall();
-  await ended;
-}
-
-/**
- * A runner makes little garbage, and each of them would keep some MB of it for nothing. Not before Node's own modules
- * are loaded: they come compiled, but only for the options that Node was built with.
- */
-function keepYoungGenerationSmall(): void {
-  setFlagsFromString("--semi-space-growth-factor=1");
+  await new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
 }
 
 function findFolder(path: string): string {
