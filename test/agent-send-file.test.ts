@@ -57,6 +57,21 @@ test("a file of the workspace is in the Discord thread once, also if the same ca
   expect(await sentOf(threadId)).toHaveLength(2);
 }, 60_000);
 
+test("one that is too large by the time the relay comes is left out, and holds up nothing", async () => {
+  const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");
+  await talk.untilMessage(threadId, "Hello.");
+  await all.stopRelay();
+  writeFileSync(join(dir, "log.txt"), "a line\n");
+  expect(await call(threadId, { path: "log.txt" }, "log")).toContain("Sent log.txt (7 bytes)");
+  const kept = join(all.sidecar.stateDir, "threads", threadId, "attachments", "log.txt");
+  writeFileSync(kept, Buffer.alloc(10 * 1024 * 1024 + 1));
+  await all.startRelay();
+  talk.say(threadId, script("Go on", { text: "Gone on." }));
+  await talk.untilMessage(threadId, "Gone on.");
+  const shown = all.discord.driver.messages(threadId).filter(({ content }) => content.includes("log.txt"));
+  expect(shown.map(({ attachments }) => attachments)).toEqual([[]]);
+}, 60_000);
+
 test("nothing outside of the workspace is sent, nothing that looks like a secret, nothing too large", async () => {
   const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");
   await talk.untilMessage(threadId, "Hello.");

@@ -9,7 +9,7 @@ import type {
   Step,
   TranscriptReply,
 } from "../../shared/agent/api.ts";
-import type { Attachment } from "../../shared/agent/attachments.ts";
+import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
@@ -128,11 +128,16 @@ export class VmThread {
     return this.#client.attach(this.threadId, name, bytes);
   }
 
-  /** A file of an agent's; undefined if it is gone. */
+  /** A file of an agent's; undefined if it is gone, or has become larger than Discord takes. */
   async findAttachment(name: string): Promise<{ name: string; data: Buffer } | undefined> {
     const chunks: Uint8Array[] = [];
+    let bytes = 0;
     try {
-      for await (const chunk of this.#client.downloadAttachment(this.threadId, name)) chunks.push(chunk);
+      for await (const chunk of this.#client.downloadAttachment(this.threadId, name)) {
+        bytes += chunk.length;
+        if (bytes > MAX_SENT_FILE_BYTES) return undefined;
+        chunks.push(chunk);
+      }
     } catch (error) {
       const isGone = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
       if (isGone) return undefined;

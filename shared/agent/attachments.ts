@@ -3,6 +3,8 @@ import { z } from "zod";
 
 /** An upload above this is answered `too_large`. */
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
+/** What an agent may send: what Discord takes of a server without boosts. */
+export const MAX_SENT_FILE_BYTES = 10 * 1024 * 1024;
 /** Of one thread. */
 export const MAX_ATTACHMENTS = 500;
 /** That one message may name. */

@@ -4,15 +4,13 @@ import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
 import { z } from "zod";
+import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { Threads } from "../threads/threads.ts";
 import { looksSecret } from "./secret-names.ts";
 import type { Tool, ToolCall } from "./tool.ts";
-
-/** What Discord takes of a server without boosts. */
-const MAX_FILE_BYTES = 10 * 1024 * 1024;
 
 const inputSchema = z.strictObject({
   path: z.string().min(1).max(4_096).describe("The file, relative to the working directory or absolute"),
@@ -45,7 +43,9 @@ async function sendFile(
     const { size } = await file.handle.stat();
     // The same call a second time, after an answer that was lost, sends nothing more.
     const fileId = callId ?? createHash("sha256").update(`${file.path} ${size} ${caption}`).digest("hex");
-    const stream = createReadStream("", { fd: file.handle, autoClose: false, start: 0 });
+    // Somebody may write on: what was looked at is what is sent.
+    const end = Math.max(0, Math.min(size, MAX_SENT_FILE_BYTES) - 1);
+    const stream = createReadStream("", { fd: file.handle, autoClose: false, start: 0, end });
     const { name, bytes, imageType } = await attachments.add(threadId, basename(file.path), stream);
     const sent = { fileId: fileId.slice(0, 100), name, bytes, ...(caption && { caption }) };
     await agents.noteFile(threadId, { ...sent, ...(imageType !== null && { imageType }) });
@@ -72,8 +72,8 @@ async function openBelow(workspace: string, wanted: string): Promise<{ handle: F
     if (!path.startsWith(root + sep)) throw refuse("it lies outside of this thread's working directory");
     if (looksSecret(relative(root, path)) || looksSecret(wanted))
       throw refuse("its name looks like a secret's; ask a person to copy it under another name");
-    if (stats.size > MAX_FILE_BYTES)
-      throw refuse(`it has ${stats.size} bytes; at most 10 MiB (${MAX_FILE_BYTES}) can be sent`);
+    if (stats.size > MAX_SENT_FILE_BYTES)
+      throw refuse(`it has ${stats.size} bytes; at most 10 MiB (${MAX_SENT_FILE_BYTES}) can be sent`);
     return { handle, path };
   } catch (error) {
     await handle.close();
