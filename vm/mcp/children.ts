@@ -155,7 +155,12 @@ export class Children {
 
   /** @returns the ids of its open children and of theirs, a parent before its children */
   descendantsOf(parentId: string): string[] {
-    return this.list(parentId).flatMap(({ threadId }) => [threadId, ...this.descendantsOf(threadId)]);
+    const open = this.#options.store.threads.list("open").filter(({ isMade }) => isMade);
+    const below = (id: string): string[] => {
+      const own = open.filter(({ threadId }) => this.parentOf(threadId) === id);
+      return own.flatMap(({ threadId }) => [threadId, ...below(threadId)]);
+    };
+    return below(parentId);
   }
 
   /** The thread that spawned it; undefined if none did. */
