@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
-import { callTool } from "./support/mcp.ts";
+import { callTool, callTools } from "./support/mcp.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -58,6 +58,12 @@ test("a call spawns one child however often it comes, also over a restart, and i
   expect(events.filter(({ type }) => type === "thread_ended")).toHaveLength(1);
   expect((await call("busy", "list_threads", {})).split("\n")).toHaveLength(3);
   expect(await call("busy", "read_transcript", { threadId })).toContain("Result.");
+  // Of thousands of calls in one request each would read at once.
+  const reads = Array.from({ length: 60 }, () => ({ name: "read_transcript", input: { threadId } }));
+  const read = await callTools(sidecar, "busy", reads);
+  expect(read.filter((text) => text.includes("Result."))).toHaveLength(50);
+  expect(read.filter((text) => text.includes("50 calls of this thread are under way"))).toHaveLength(10);
+  expect(await call("busy", "spawn_thread", input, "x".repeat(201))).toContain("names no calls");
   // What somebody else wrote into its transcript.
   appendFileSync(join(sidecar.stateDir, "threads", threadId, "transcript.jsonl"), '{"seq":\nnot ours\n');
   expect(await call("busy", "wait_thread", { threadId })).toBe(first);

@@ -12,6 +12,10 @@ import type { Tool } from "./tool.ts";
 
 /** As claude names a call in a request. */
 const CALL_ID = "claudecode/toolUseId";
+/** It is written into transcripts. */
+const MAX_CALL_ID = 200;
+/** Of one thread at once: each may read or wait. One request may hold thousands. */
+const MAX_CALLS = 50;
 
 export interface McpRequest {
   threadId: string;
@@ -26,6 +30,8 @@ export class McpServer {
   /** Made for the first engine that asks. */
   readonly #descriptions: () => ReturnType<typeof describe>[];
   readonly #log: Log;
+  /** By thread: how many calls are under way. */
+  readonly #calls = new Map<string, number>();
 
   constructor(tools: readonly Tool[], log: Log) {
     this.#tools = tools;
@@ -40,7 +46,8 @@ export class McpServer {
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
       const callId = params._meta?.[CALL_ID];
       const told = { threadId, input: params.arguments ?? {}, signal };
-      return this.#call(params.name, { ...told, callId: typeof callId === "string" ? callId : undefined });
+      const isId = typeof callId === "string" && callId.length <= MAX_CALL_ID;
+      return this.#call(params.name, { ...told, callId: isId ? callId : undefined });
     });
     const transport = new Transport({ enableJsonResponse: true });
     response.once("close", () => {
@@ -55,7 +62,11 @@ export class McpServer {
   async #call(name: string, call: Parameters<Tool["run"]>[0]) {
     const tool = this.#tools.find((one) => one.name === name);
     const { threadId } = call;
+    const underWay = this.#calls.get(threadId) ?? 0;
+    this.#calls.set(threadId, underWay + 1);
     try {
+      if (underWay >= MAX_CALLS)
+        throw new AppError("rate_limited", `${underWay} calls of this thread are under way; wait for them.`);
       if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
       this.#log.info({ threadId, tool: name }, "an agent uses a tool");
       return { content: [{ type: "text" as const, text: await tool.run(call) }] };
@@ -64,6 +75,10 @@ export class McpServer {
         content: [{ type: "text" as const, text: this.#sentenceOf(error, threadId, name) }],
         isError: true,
       };
+    } finally {
+      const left = (this.#calls.get(threadId) ?? 1) - 1;
+      if (left > 0) this.#calls.set(threadId, left);
+      else this.#calls.delete(threadId);
     }
   }
 
