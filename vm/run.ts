@@ -93,7 +93,8 @@ async function start(
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
-  const { tmux, queue, store, folders, agentKind, endedThreads, config, log, now, listenToTrouble } = common;
+  const { tmux, queue, store, folders, agentKind, endedThreads, removal, config, log, now, listenToTrouble } =
+    common;
   listenToTrouble(() => watcher.noticeTrouble());
   await tmux.start({
     onConnected: () => reconciler.reconcile(),
@@ -109,6 +110,7 @@ async function start(
     allowBypass: config.agent.allowBypass ?? false,
   });
   endedThreads.recover(queue);
+  removal.recover();
   void finishKills(common);
   watcher.start();
   releasers.add("watcher", () => watcher.close());

@@ -21,6 +21,7 @@ import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
+import type { Removal } from "./removal.ts";
 import {
   checkMessage,
   killLine,
@@ -46,6 +47,7 @@ export interface AgentKindOptions {
   attachments: Attachments;
   runners: Runners;
   worktrees: Worktrees;
+  removal: Removal;
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
@@ -302,10 +304,10 @@ export class AgentKind implements Kind {
   }
 
   remove(threadId: string): void {
-    const { store, agents, folders, worktrees } = this.#options;
+    const { store, agents, folders, removal, worktrees } = this.#options;
     agents.forget(threadId);
     const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
-    folders.remove(threadId);
+    removal.begin(folders.setAside(threadId));
     const isUsed = store.threads
       .list("open")
       .some((one) => one.threadId !== threadId && one.path === config?.worktree?.path);

@@ -1,4 +1,5 @@
 /** The folders of agent threads, below `STATE_DIR/threads`: made, found, measured, removed. */
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +11,8 @@ import { readHolds } from "./holds.ts";
 
 /** No thread's id ends so. */
 const OLD = ".old";
+/** No thread's id begins with a dot. */
+const ASIDE = ".gone-";
 
 export class AgentFolders {
   /** Holds them all. */
@@ -106,9 +109,23 @@ export class AgentFolders {
     }
   }
 
-  remove(threadId: string): void {
+  /** Takes a removed thread's folder out of the way at once. @returns where it is now; undefined if there was none */
+  setAside(threadId: string): string | undefined {
     this.#parents.delete(threadId);
-    rmSync(this.of(threadId), { recursive: true, force: true });
+    const aside = join(this.root, `${ASIDE}${randomUUID()}`);
+    try {
+      renameSync(this.of(threadId), aside);
+      return aside;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+  }
+
+  /** Folders that were set aside and are still there. */
+  listAside(): string[] {
+    const names = readdirSync(this.root).filter((name) => name.startsWith(ASIDE));
+    return names.map((name) => join(this.root, name));
   }
 
   /** What a thread's folder takes on disk; 0 if there is none. A folder may hold many files: others go on meanwhile. */

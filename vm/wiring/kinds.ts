@@ -1,10 +1,12 @@
 /** The kinds of threads. A new kind is made here, and nobody else needs to know. */
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
 import { Attachments } from "../agents/attachments.ts";
 import { EndedThreads } from "../agents/ended-threads.ts";
 import { McpFiles } from "../agents/mcp-files.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
+import { Removal } from "../agents/removal.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
@@ -21,6 +23,9 @@ export interface WiredKinds {
   agentKind: AgentKind;
   agentThreads: AgentThreads;
   endedThreads: EndedThreads;
+  removal: Removal;
+  /** Of the threads: what happens to one happens in order. */
+  queue: KeyedQueue;
   attachments: Attachments;
   mcpFiles: McpFiles;
   /** Says who is told if an agent thread could not be brought in step. */
@@ -59,11 +64,15 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     allowBypass: config.agent.allowBypass ?? false,
   });
   const endedThreads = new EndedThreads({ store, folders, agents: agentThreads, runners, log, now });
+  const queue = new KeyedQueue();
+  const removal = new Removal({ folders, queue, threadEnv, log, now });
+  releasers.add("removed threads", () => removal.idle());
   const agentKind = new AgentKind({
     store,
     files,
     folders,
     worktrees: storage.worktrees,
+    removal,
     agents: agentThreads,
     attachments,
     runners,
@@ -83,6 +92,6 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     onMeasure = listener;
   };
   const kinds = { terminal, agent: agentKind };
-  const agents = { agentKind, agentThreads, endedThreads, attachments, mcpFiles };
-  return { kinds, ...agents, listenToTrouble, listenToMeasures };
+  const agents = { agentKind, agentThreads, endedThreads, removal, attachments, mcpFiles };
+  return { kinds, queue, ...agents, listenToTrouble, listenToMeasures };
 }

@@ -1,7 +1,6 @@
 /** The threads: what callers do with them, and what looks after them. */
 import type { KillReply } from "../../shared/api.ts";
 import type { KillRequest } from "../../shared/kill-api.ts";
-import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
@@ -30,7 +29,6 @@ import type { Storage } from "./storage.ts";
 /** What all of them share. */
 export interface Common extends Storage, Machine, WiredKinds, Pick<Setting, "log" | "now" | "config"> {
   threads: Threads;
-  queue: KeyedQueue;
   sizes: Sizes;
   /** Ids that are being made right now. */
   creating: Set<string>;
@@ -42,8 +40,7 @@ export function createCommon(
   machine: Machine,
   wired: WiredKinds,
 ): Common {
-  const queue = new KeyedQueue();
-  const parts = { ...storage, ...machine, ...wired, config, log, now, queue };
+  const parts = { ...storage, ...machine, ...wired, config, log, now };
   return { ...parts, threads: new Threads(parts), sizes: new Sizes(parts), creating: new Set() };
 }
 
