@@ -1,6 +1,6 @@
 /** The files of an agent as they were at a point of its conversation, from the states that its turns and undos keep. */
 import { setImmediate } from "node:timers/promises";
-import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import { findEvent } from "../../shared/agent/find-event.ts";
 import { findTurn } from "../../shared/git/refs.ts";
 import { GitError, runGit } from "../../shared/git/run-git.ts";
 import type { WorkTree } from "../../shared/git/work-tree.ts";
@@ -104,12 +104,4 @@ function orUndefined<T>(found: Promise<T>): Promise<T | undefined> {
     if (error instanceof GitError) return undefined;
     throw error;
   });
-}
-
-function findEvent(text: string): ThreadEvent | undefined {
-  try {
-    return parseEvent(text);
-  } catch {
-    return undefined; // a foreign line
-  }
 }

@@ -4,7 +4,8 @@
  * neither opening a thread nor keeping it open costs more the longer it is.
  */
 import type { TranscriptReply } from "../../../../shared/agent/api.ts";
-import { parseEvent, type ThreadEvent } from "../../../../shared/agent/events.ts";
+import type { ThreadEvent } from "../../../../shared/agent/events.ts";
+import { findEvent } from "../../../../shared/agent/find-event.ts";
 import { utf8Length } from "./format.ts";
 import { type Row, Story } from "./story.ts";
 
@@ -237,18 +238,8 @@ function parseLines(
   const start = isExact ? from : offset - utf8Length(whole);
   const events: ThreadEvent[] = [];
   for (const line of whole.split("\n")) {
-    if (line === "") continue;
     const event = findEvent(line);
     if (event) events.push(event);
   }
   return { events, start };
-}
-
-/** A line that nobody understands must not hide those that follow; the sidecar's log names it. */
-function findEvent(line: string): ThreadEvent | undefined {
-  try {
-    return parseEvent(line);
-  } catch {
-    return undefined;
-  }
 }
