@@ -24,6 +24,7 @@ import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
+import { untilItWorks } from "./until-it-works.ts";
 import type { Vm } from "./vm.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
@@ -219,7 +220,10 @@ export class ChannelMessages {
         const isAway = error instanceof AppError && error.code === "unavailable";
         if (!isTransient(error) && !(isAway && performance.now() - startedAt < RETRY_MS)) {
           if (!(error instanceof AppError)) log.error({ err: error }, "could not take a message");
-          await this.#refuse(message, error);
+          // The sidecar may be away for long: a message that nobody answers would be lost.
+          const what = "tell a person that a message did not go in";
+          await untilItWorks({ what, log, signal }, () => this.#refuse(message, error));
+          if (signal.aborted) throw error;
           return undefined;
         }
         log.warn({ err: error }, "a message of the channel waits");
