@@ -37,7 +37,7 @@ function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLEle
     ...(type === "agent" ? [] : [make("span", "id", [threadId]), make("span", "command", [command])]),
     make("span", "about", [aboutText(thread)]),
     // A line of its own: what stands at the other one's end is cut off.
-    ...(held === "" ? [] : [make("span", "about", [`🔒 ${held}`])]),
+    ...(held === "" ? [] : [make("span", "about", [held])]),
   ]);
   button.type = "button";
   button.dataset["thread"] = threadId;
