@@ -2,7 +2,11 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { NO_USE } from "../../shared/agent/budget.ts";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { foldEvents } from "../../shared/agent/fold.ts";
+import { LIMIT_NAMES } from "../../shared/agent/limit-schema.ts";
+import { ownUseOf } from "../../shared/agent/limits.ts";
 import { engineOf, folderOf, runnersOf } from "./agent-siege.ts";
 import { eventsIn } from "./agent-truth.ts";
 import { script, untilStatus } from "./agents.ts";
@@ -43,7 +47,7 @@ export async function besiegeChildren(options: ChildrenSiegeOptions): Promise<Ch
     const command = script("Hello", { text: "Hello." });
     await sidecar.client.createThread({
       ...{ threadId: parent, type: "agent", dir: parent, command, createdBy: "42" },
-      agent: { permissionMode: "bypassPermissions" },
+      agent: { permissionMode: "bypassPermissions", limits: { turns: 1_000, tokens: 1e9, seconds: 10_000 } },
     });
     await untilStatus(sidecar, parent, "idle");
   }
@@ -60,6 +64,7 @@ export async function besiegeChildren(options: ChildrenSiegeOptions): Promise<Ch
   const again = await Promise.all(results.map(({ parent, childId }) => wait(sidecar, parent, childId)));
   const faults = [
     ...(await findFaults(sidecar, results)),
+    ...parents.flatMap((parent) => findMiscounted(sidecar, parent, results)),
     ...results.flatMap(({ name, told }, i) =>
       again[i] === told ? [] : [`${name}: told ${told}, then ${again[i]}`],
     ),
@@ -150,6 +155,18 @@ async function killOne(
     return true;
   }
   return false;
+}
+
+/** What the parent was told that its children have used, against what they have used. */
+function findMiscounted(sidecar: SpawnedSidecar, parent: string, results: readonly Result[]): string[] {
+  const { endedUse = NO_USE } = foldEvents(eventsIn(folderOf(sidecar, parent)));
+  const children = results.filter((result) => result.parent === parent);
+  const used = children.map(({ childId }) => ownUseOf(foldEvents(eventsIn(folderOf(sidecar, childId))), 0));
+  return LIMIT_NAMES.flatMap((name) => {
+    const sum = used.reduce((total, use) => total + use[name], 0);
+    const isSame = Math.abs(sum - endedUse[name]) < 1e-6;
+    return isSame ? [] : [`${parent}: its children used ${sum} ${name}, ${endedUse[name]} were counted`];
+  });
 }
 
 async function findFaults(sidecar: SpawnedSidecar, results: readonly Result[]): Promise<string[]> {
