@@ -1,5 +1,5 @@
 /** Every tool of an agent, tried for more than it may: a wider mode, another directory, a thread that may do more. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Call } from "../agent/engines/demo/script.ts";
@@ -112,3 +112,34 @@ test("a parent and its children try each tool for more: refused, or a person is 
   const names = new Set(all.map(({ name }) => name.replace("mcp__threadmux__", "")));
   expect(new Set(await listTools(sidecar, "parent"))).toEqual(names);
 }, 60_000);
+
+test("what a person allowed an agent for its thread holds neither for its child nor for its branch: they ask", async () => {
+  const { client } = sidecar;
+  const make = (name: string) => ({
+    tools: [{ name: "Bash", input: { command: `mkdir made ${name}`.trim() } }],
+  });
+  const prompt = script("Make yours", make("of-child"), { text: "Made." });
+  const children = { tools: [spawn({ prompt, title: "maker" })] };
+  await openAgent(sidecar, "allowed", script("Make", make(""), make("freely"), children, { text: "Made." }));
+  const ask = await until("its ask", async () => (await client.listAsks("allowed"))[0]);
+  await client.answerAsk("allowed", ask.requestId, { optionId: "thread", by: "discord:42" });
+  await untilStatus(sidecar, "allowed", "idle");
+  expect(await client.listRules("allowed")).toHaveLength(1);
+  await client.branchThread("allowed", {
+    threadId: "branch",
+    createdBy: "42",
+    lockParent: false,
+    text: script("Make", make("of-branch"), { text: "Made." }),
+  });
+  const child = (await client.listThreads({})).find(({ title }) => title === "maker");
+  for (const threadId of [child?.threadId ?? "", "branch"]) {
+    const { request } = await until("its ask", async () => (await client.listAsks(threadId))[0]);
+    expect(request).toMatchObject({ toolName: "Bash" });
+    expect(await client.listRules(threadId)).toEqual([]);
+    await client.killThread(threadId);
+  }
+  const made = ["freely", "of-child", "of-branch"].map((name) =>
+    existsSync(join(sidecar.reposDir, "allowed", name)),
+  );
+  expect(made).toEqual([true, false, false]);
+});
