@@ -1,6 +1,6 @@
 /**
  * Measures agent threads beside the naive way, which runs the agent's program once a message: npm run bench:agents
- * [-- --smoke] [-- --only NAME]. The stand-in is the agent in both, or the real one, whose program THREADMUX_CLAUDE
+ * [-- --smoke] [-- --only ROW] [-- --help]. The stand-in is the agent in both, or the real one, whose program THREADMUX_CLAUDE
  * names. Writes bench/results/agents.json.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -14,15 +14,18 @@ import { rowMessages } from "./agents/messages.ts";
 import { rowOpenAsk } from "./agents/open-ask.ts";
 import { rowRebuild } from "./agents/rebuild.ts";
 import { rowUndo } from "./agents/undo.ts";
+import { parseChoice, tellProgress } from "./choice.ts";
 import { formatRow, type Row } from "./measure.ts";
 
-const isSmoke = process.argv.includes("--smoke");
-const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : undefined;
+const NAMES = ["messages", "discord", "rebuild", "undo", "idle", "open-ask", "runner"] as const;
+type Name = (typeof NAMES)[number];
+const choice = parseChoice("bench:agents", NAMES, process.argv.slice(2));
+const { isSmoke } = choice;
 const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
 const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
 const events = pick(100_000, 5_000);
 
-const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
+const rows: Record<Name, (agent: BenchAgent) => Promise<Row[]>> = {
   messages: (agent) => rowMessages({ agent, folder, messages: pick(20, 3), events }),
   discord: (agent) =>
     rowDiscord(agent, {
@@ -38,10 +41,6 @@ const rows: Record<string, (agent: BenchAgent) => Promise<Row[]>> = {
   runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),
 };
 
-if (only !== undefined && !Object.hasOwn(rows, only)) {
-  console.error(`there is no row ${only}; there are ${Object.keys(rows).join(", ")}`);
-  process.exit(2);
-}
 await bundlePrograms();
 const agent = await startAgent();
 try {
@@ -50,7 +49,8 @@ try {
   );
   const results: Row[] = [];
   for (const [name, measure] of Object.entries(rows)) {
-    if (only !== undefined && only !== name) continue;
+    if (!choice.names.includes(name)) continue;
+    tellProgress(name, choice);
     const measured = await measure(agent);
     results.push(...measured);
     for (const row of measured) console.log(formatRow(row));

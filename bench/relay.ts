@@ -1,5 +1,5 @@
 /**
- * Measures the relay against local Discord with its strict limits: npm run bench:relay [-- --smoke] [-- --only NAME].
+ * Measures the relay against local Discord with its strict limits: npm run bench:relay [-- --smoke] [-- --only ROW] [-- --help].
  * Prints a table and writes bench/results/relay.json.
  *
  * Relay, sidecar and local Discord (here) are processes of their own. Each line carries the time at which the
@@ -8,6 +8,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { bundlePrograms } from "../test/support/programs.ts";
+import { parseChoice, tellProgress } from "./choice.ts";
 import { closedBuckets } from "./relay/closed.ts";
 import type { Figure } from "./relay/figures.ts";
 import { floodBeside } from "./relay/flood.ts";
@@ -20,8 +21,6 @@ import { pictures } from "./relay/screenshots.ts";
 import { sixtyThreads, tenThreads } from "./relay/steady.ts";
 import { oneTurn, tenTurns } from "./relay/turns.ts";
 
-const isSmoke = process.argv.includes("--smoke");
-const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : undefined;
 const seed = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9));
 
 const rows: Record<string, Row> = {
@@ -43,14 +42,14 @@ const rows: Record<string, Row> = {
 /** Not in the short form, which takes under a minute: they have short forms of their own among the tests. */
 const LONG = ["closed", "kills", "faults"];
 
-if (only !== undefined && !Object.hasOwn(rows, only)) {
-  console.error(`there is no row ${only}; there are ${Object.keys(rows).join(", ")}`);
-  process.exit(2);
-}
+const choice = parseChoice("bench:relay", Object.keys(rows), process.argv.slice(2));
+const { isSmoke } = choice;
 await bundlePrograms();
 const figures: Figure[] = [];
 for (const [name, measure] of Object.entries(rows)) {
-  if (only === undefined ? isSmoke && LONG.includes(name) : name !== only) continue;
+  if (!choice.names.includes(name)) continue;
+  if (isSmoke && choice.names.length > 1 && LONG.includes(name)) continue;
+  tellProgress(name, choice);
   for (const figure of await measure({ pick: (full, smoke) => (isSmoke ? smoke : full), seed })) {
     figures.push(figure);
     const { row, value, bar, isMet } = figure;

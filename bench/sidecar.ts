@@ -1,5 +1,5 @@
 /**
- * Measures the sidecar beside the naive way, in one run on one machine: npm run bench [-- --smoke] [-- --only NAME].
+ * Measures the sidecar beside the naive way, in one run on one machine: npm run bench [-- --smoke] [-- --only ROW] [-- --help].
  * Prints a table and writes bench/results/sidecar.json. Every bar is a ratio to a baseline of the same run.
  */
 import { execFile, spawn } from "node:child_process";
@@ -14,6 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { bundlePrograms } from "../test/support/programs.ts";
 import { rowAttach } from "./attach.ts";
+import { parseChoice, tellProgress } from "./choice.ts";
 import {
   cpuSeconds,
   formatRow,
@@ -27,8 +28,9 @@ import {
 } from "./measure.ts";
 
 const run = promisify(execFile);
-const isSmoke = process.argv.includes("--smoke");
-const only = process.argv[process.argv.indexOf("--only") + 1];
+const NAMES = ["key", "idle", "create", "log", "pane", "flood", "attach", "memory", "restart"] as const;
+const choice = parseChoice("bench", NAMES, process.argv.slice(2));
+const { isSmoke } = choice;
 const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
 const TEXT_BYTES = pick(64, 4) * 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
@@ -302,7 +304,7 @@ async function rowRestart(): Promise<Row[]> {
   });
 }
 
-const rows = {
+const rows: Record<(typeof NAMES)[number], () => Promise<Row[]>> = {
   key: rowKeyEcho,
   idle: rowIdle,
   create: rowCreate,
@@ -320,7 +322,8 @@ writeFileSync(textFile, Buffer.alloc(TEXT_BYTES, `${"threadmux moves bytes ".rep
 const results: Row[] = [];
 try {
   for (const [name, measure] of Object.entries(rows)) {
-    if (process.argv.includes("--only") && name !== only) continue;
+    if (!choice.names.includes(name)) continue;
+    tellProgress(name, choice);
     for (const row of await measure()) {
       results.push(row);
       console.log(formatRow(row));
