@@ -17,10 +17,11 @@ const STEPS = 6;
 
 /** A PNG of 24 bits a pixel, or of 216 colours if that would be too large to be sent. */
 export function encodePng(picture: Picture, maxBytes = MAX_BYTES): Buffer {
-  const rows = fullColour(picture);
   // To make both pictures would take twice as long: where it is plain that the first is too large, it is not made.
-  const png = estimateBytes(rows, picture.height) > maxBytes ? undefined : assemble(picture, 2, [], rows);
-  if (png !== undefined && png.length <= maxBytes) return png;
+  if (estimateBytes(picture) <= maxBytes) {
+    const png = assemble(picture, 2, [], fullColour(picture, 0, picture.height));
+    if (png.length <= maxBytes) return png;
+  }
   const levels = Array.from({ length: STEPS ** 3 }, (_, index) => [
     Math.floor(index / STEPS ** 2),
     Math.floor(index / STEPS) % STEPS,
@@ -42,12 +43,13 @@ function assemble({ width, height }: Picture, type: number, more: readonly Buffe
 }
 
 /** About how large the picture will be: every sixteenth row of it, in some pieces, compressed. */
-function estimateBytes(rows: Buffer, height: number): number {
-  const stride = rows.length / height;
+function estimateBytes(picture: Picture): number {
+  const { height } = picture;
   const count = Math.ceil(height / (SAMPLES * SAMPLED));
   const starts = Array.from({ length: SAMPLES }, (_, index) => Math.floor((index * height) / SAMPLES));
-  const sample = Buffer.concat(starts.map((y) => rows.subarray(y * stride, (y + count) * stride)));
-  return deflateSync(sample, { level: LEVEL }).length * (rows.length / sample.length);
+  const pieces = starts.map((y) => fullColour(picture, y, Math.min(height, y + count)));
+  const rows = pieces.reduce((sum, { length }) => sum + length, 0) / (picture.width * 3 + 1);
+  return deflateSync(Buffer.concat(pieces), { level: LEVEL }).length * (height / rows);
 }
 
 /** Rows that each begin with a byte for the filter: {@link UP} for all but the first one. */
@@ -60,9 +62,13 @@ function filterUp(rows: Buffer, height: number): Buffer {
   return rows;
 }
 
-function fullColour({ width, height, pixels }: Picture): Buffer {
-  const rows = Buffer.alloc(height * (width * 3 + 1));
-  for (let y = 0, to = 0, from = 0; y < height; y++) {
+/** Rows `start` to `end`, filtered. */
+function fullColour({ width, pixels }: Picture, start: number, end: number): Buffer {
+  const stride = width * 3 + 1;
+  // What the first one differs from is the row above.
+  const above = Math.max(0, start - 1);
+  const rows = Buffer.alloc((end - above) * stride);
+  for (let y = above, to = 0, from = above * width * 4; y < end; y++) {
     to++;
     for (let x = 0; x < width; x++, from += 4) {
       rows[to++] = pixels[from] as number;
@@ -70,7 +76,7 @@ function fullColour({ width, height, pixels }: Picture): Buffer {
       rows[to++] = pixels[from + 2] as number;
     }
   }
-  return filterUp(rows, height);
+  return filterUp(rows, end - above).subarray((start - above) * stride);
 }
 
 function fewColours({ width, height, pixels }: Picture): Buffer {
