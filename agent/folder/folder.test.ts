@@ -71,6 +71,18 @@ test("events of a line that is translated again are left out; torn ones are writ
   expect(second.fold.seq).toBe(4);
 });
 
+test.each([1, 2, 3, 4])("a snapshot fits also behind megabytes of other alphabets (%i)", (more) => {
+  const transcript = new Transcript(folder, undefined, () => {});
+  transcript.append(null, [notice("a".repeat(more)), notice("漢".repeat(5_000))], now);
+  for (let i = 0; i < 30; i++) transcript.append(null, [notice("é漢".repeat(9_000))], now);
+  transcript.append(null, [notice(`${"漢".repeat(6_000)}b`)], now);
+  const { bytes, fold } = transcript;
+  transcript.close();
+  expect(bytes).toBeGreaterThan(1024 * 1024);
+  expect(Transcript.fits(folder, { bytes, seq: fold.seq, fold })).toBe(true);
+  expect(Transcript.fits(folder, { bytes: bytes - 1, seq: fold.seq, fold })).toBe(false);
+});
+
 test("a snapshot is used only if the transcript fits it", () => {
   const transcript = new Transcript(folder, undefined, () => {});
   transcript.append(null, [notice("a"), notice("b")], now);

@@ -1,5 +1,5 @@
 /** The transcript's one writer: gives events their place, keeps lines short, folds what it wrote. */
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, readSync } from "node:fs";
 import { type Blob, boundLine } from "../../shared/agent/bound.ts";
 import { type EventBody, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { emptyFold, FOLD_VERSION, foldEvent } from "../../shared/agent/fold.ts";
@@ -24,6 +24,8 @@ export interface Snapshot {
 }
 
 const MAX_TRANSCRIPT_LINE = 1024 * 1024;
+const TAIL_BYTES = 16 * 1024;
+const NEWLINE = 0x0a;
 
 export class Transcript {
   readonly #folder: string;
@@ -65,16 +67,11 @@ export class Transcript {
   /** Whether the line that ends at the snapshot's bytes is the one that it says. */
   static fits(folder: string, { bytes, seq, fold }: Snapshot): boolean {
     if (fold?.v !== FOLD_VERSION || fold.seq !== seq || bytes === 0) return false;
-    const start = Math.max(0, bytes - MAX_TRANSCRIPT_LINE);
-    const reader = new LineFile(threadPath(folder, "transcript"), start, MAX_TRANSCRIPT_LINE);
-    const tail = reader.textAt(start, bytes - start);
-    reader.close();
-    if (Buffer.byteLength(tail) !== bytes - start - 1) return false; // shorter, or not at a line's end
-    const line = tail.slice(tail.lastIndexOf("\n") + 1);
     try {
-      return (JSON.parse(line) as { seq?: unknown }).seq === seq;
+      const line = lastLine(threadPath(folder, "transcript"), bytes);
+      return line !== undefined && (JSON.parse(line) as { seq?: unknown }).seq === seq;
     } catch {
-      return false; // the file is another
+      return false; // the file is another, or gone
     }
   }
 
@@ -140,6 +137,23 @@ export class Transcript {
     if (existsSync(path)) return;
     mkdirSync(threadPath(this.#folder, "blobs"), { recursive: true, mode: 0o700 });
     writeWhole(path, body, { isDurable: true, part: `${path}.${process.pid}` });
+  }
+}
+
+/** The line that ends there; undefined if none does. Most are short, and this is read at every start. */
+function lastLine(path: string, end: number): string | undefined {
+  const file = openSync(path, "r");
+  try {
+    for (let length = TAIL_BYTES; ; length *= 8) {
+      const tail = Buffer.alloc(Math.min(end, length, MAX_TRANSCRIPT_LINE));
+      const count = readSync(file, tail, 0, tail.length, end - tail.length);
+      if (count < tail.length || tail.at(-1) !== NEWLINE) return undefined;
+      const before = tail.lastIndexOf(NEWLINE, -2);
+      if (before < 0 && tail.length === length) continue;
+      return tail.toString("utf8", before + 1, tail.length - 1);
+    }
+  } finally {
+    closeSync(file);
   }
 }
 
