@@ -135,7 +135,7 @@ export class AgentFolders {
 
   /** A copy of the status for people and scripts; nothing of ours reads it back. */
   writeStatus(threadId: string, status: string): void {
-    writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`, { isDurable: true });
+    writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`);
   }
 }
 
