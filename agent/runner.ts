@@ -101,6 +101,7 @@ export class Runner {
       const actions = decide(this.#fold, this.#life.seat, this.#options.config, Date.now(), {
         day,
         isQueued: this.#places.isQueued,
+        isFarBack: this.#places.isFarBack,
         mayCall: this.#mayCall(),
       });
       for (const action of actions) {

@@ -18,6 +18,9 @@ import {
   rulesReplySchema,
   type Step,
   stepsReplySchema,
+  type TranscriptQuery,
+  type TranscriptReply,
+  transcriptReplySchema,
 } from "./agent/api.ts";
 import { type Attachment, attachmentSchema, attachmentsReplySchema } from "./agent/attachments.ts";
 import {
@@ -132,6 +135,12 @@ export class SidecarClient {
    */
   async readOutputs(request: OutputsRequest, signal?: AbortSignal): Promise<Record<string, OutputReply>> {
     return (await this.readThreads(request, signal)).threads;
+  }
+
+  /** As {@link readOutput}, of an agent's transcript. */
+  async readTranscript(threadId: string, query: TranscriptQuery = {}): Promise<TranscriptReply> {
+    const options = { query, timeoutMs: this.#timeoutMs + (query.waitMs ?? 0) };
+    return this.#call("GET", `${threadPath(threadId)}/transcript`, transcriptReplySchema, options);
   }
 
   /** As {@link readOutputs}, with agents' transcripts in the same request. */

@@ -93,9 +93,17 @@ async function start(
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
-  const { tmux, queue, store, folders, agentKind, endedThreads, removal, config, log, now, listenToTrouble } =
-    common;
+  const { tmux, queue, store, folders, agentKind, starter, endedThreads, removal } = common;
+  const { config, log, now, listenToTrouble } = common;
   listenToTrouble(() => watcher.noticeTrouble());
+  starter.listen((threadId) => {
+    queue
+      .run(threadId, () => starter.startIfNeeded(threadId))
+      .catch((error: unknown) => {
+        log.error({ threadId, err: error }, "could not start a runner; trying again");
+        watcher.noticeTrouble();
+      });
+  });
   await tmux.start({
     onConnected: () => reconciler.reconcile(),
     onChange: () => watcher.noticeChange(),
@@ -111,7 +119,9 @@ async function start(
   });
   endedThreads.recover(queue);
   removal.recover();
-  void finishKills(common);
+  finishKills(common).catch((error: unknown) => {
+    log.error({ err: error }, "could not finish kills that were cut off; the next start tries again");
+  });
   watcher.start();
   releasers.add("watcher", () => watcher.close());
 }

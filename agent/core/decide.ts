@@ -80,6 +80,8 @@ export interface Common {
   day?: DayLimit | undefined;
   /** It waits for a place: the model is not to be called. */
   isQueued?: boolean;
+  /** So many come before it that nobody needs to wait: the next runner waits on. */
+  isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;
 }
@@ -89,10 +91,10 @@ export function decide(
   running: Running | undefined,
   config: ThreadConfig,
   nowMs: number,
-  { day, isQueued = false, mayCall = true }: Common = {},
+  { day, isQueued = false, isFarBack = false, mayCall = true }: Common = {},
 ): Action[] {
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
-  if (!running) return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall });
+  if (!running) return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack });
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
@@ -125,13 +127,14 @@ function mayRunAhead(fold: ThreadFold, { hasReadAll, launch }: Running): boolean
   return hasReadAll && !launch.takesUp && !launch.reseeded && !isPending;
 }
 
-function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued }: Common): Action[] {
+function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBack }: Common): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
   if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   switch (nextStep(fold, nowMs)) {
     case "engine": {
       const reached = findReached(fold, nowMs, day);
       if (reached) return [{ do: "append", bodies: [limitAsk(fold, reached)] }];
+      if (isFarBack) return [{ do: "exit" }];
       return isQueued ? [] : [{ do: "start" }];
     }
     case "give_up":
@@ -179,7 +182,10 @@ function findEnd(
   if (!isIdle(fold, running)) return undefined;
   // The next one prints into a file of its own: so what a long conversation takes on the disk is bounded.
   const isLong = running.outputBytes > MAX_OUTPUT_BYTES;
-  const isOver = isLong || running.state.keepsRules || nowMs - running.idleSinceMs > idleSeconds * 1_000;
+  // Nobody can write to it any more.
+  const isDone = config.agent.mode === "single" && fold.totals.turns > 0;
+  const isOver =
+    isLong || isDone || running.state.keepsRules || nowMs - running.idleSinceMs > idleSeconds * 1_000;
   return isOver ? { reason: "idle", how: "gentle" } : undefined;
 }
 

@@ -25,8 +25,3 @@ export function wantsPlace(
   if (fold.isPaused || fold.usageLimit || !wantsModel(fold)) return false;
   return findReached(fold, nowMs, day) === undefined;
 }
-
-/** It has had a place for this turn, and comes back for it. */
-export function comesBack({ turn, cutOffs, deliveries }: ThreadFold): boolean {
-  return turn !== null || cutOffs.at !== null || deliveries.some(({ status }) => status === "started");
-}

@@ -1,11 +1,13 @@
 /** Whether whoever holds a lock still lives. Once dead it stays dead: neither a FIFO nor a process comes again. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import * as z from "zod";
 import { isEngineAlive } from "../process/fifo.ts";
 
 export const holderSchema = z.union([
   /** An engine's input: it alone reads from it. */
   z.object({ fifo: z.string().startsWith("/") }),
+  /** Nobody runs: it holds for as long as the file is there. */
+  z.object({ file: z.string().startsWith("/") }),
   /** A runner: a process's number counts only together with when it was started, and since which start of the machine. */
   z.object({ pid: z.number().int().positive(), startedTicks: z.string(), bootId: z.string() }),
 ]);
@@ -13,6 +15,7 @@ export type LiveHolder = z.infer<typeof holderSchema>;
 
 export function isLive(holder: LiveHolder): boolean {
   if ("fifo" in holder) return isEngineAlive(holder.fifo);
+  if ("file" in holder) return existsSync(holder.file);
   const { pid, startedTicks, bootId } = holder;
   return bootId === readBootId() && startedTicks === findStart(pid);
 }

@@ -2,9 +2,9 @@ import { closeSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { orderOf, type Waiter } from "../../shared/agent/place-order.ts";
 import { thisProcess } from "../locks/alive.ts";
 import { makeFifo, openForEngine } from "../process/fifo.ts";
-import { orderOf, type Waiter } from "./order.ts";
 import { type Claimant, PlaceFolder } from "./place-folder.ts";
 
 let root: string;
@@ -100,4 +100,20 @@ test("each person in turn; whoever comes back is first", () => {
   const served = new Map([["anna", 5]]);
   expect(orderOf([...many, waiter("ben1", "ben", 10)], [], served).map(({ id }) => id)[0]).toBe("ben1");
   expect(orderOf([...many, waiter("late", "anna", 99, true)], []).map(({ id }) => id)[0]).toBe("late");
+});
+
+test("one that sleeps keeps its turn while its file is there, counts for others, and blocks nobody", () => {
+  const file = join(root, "thread.json");
+  writeFileSync(file, "");
+  for (const id of ["a", "b"]) expect(take(id)).toBeUndefined();
+  expect(take("early", { sinceMs: 1_000 })).toBe(0);
+  places.sleep(claimant("early", { sinceMs: 9_000 }), file);
+  expect(take("late", { sinceMs: 2_000 })).toBe(1);
+  places.release("a");
+  expect(take("late", { sinceMs: 2_000 })).toBeUndefined();
+  expect(take("later", { sinceMs: 3_000 })).toBe(1);
+  expect(take("early", { sinceMs: 9_000 })).toBe(0);
+  places.sleep(claimant("early"), file);
+  rmSync(file);
+  expect(take("later", { sinceMs: 3_000 })).toBe(0);
 });

@@ -9,10 +9,10 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
+import { MAX_COUNTED, orderOf, placeId, type Waiter } from "../../shared/agent/place-order.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { removeOldParts } from "../folder/old-parts.ts";
 import { holderSchema, isLive, type LiveHolder } from "../locks/alive.ts";
-import { orderOf, type Waiter } from "./order.ts";
 
 /** A thread lives as long as its runner or its engine does. */
 const claimSchema = z.object({ v: z.literal(1), holders: z.array(holderSchema).max(4) });
@@ -20,6 +20,8 @@ const claimSchema = z.object({ v: z.literal(1), holders: z.array(holderSchema).m
 interface Entry extends Waiter {
   name: string;
   isHeld: boolean;
+  /** It waits without a process: it has its turn in the queue, and takes no place before it has been started. */
+  isAsleep: boolean;
 }
 
 export interface Claimant {
@@ -29,13 +31,11 @@ export interface Claimant {
   sinceMs: number;
 }
 
-/** So many who come before are counted exactly: each is looked at, whether it lives. */
-export const MAX_COUNTED = 10;
 /** Of so many people it is known when they were served last: a name may be anything that a caller says. */
 const MAX_SERVED = 1_000;
 /** When a thread of a person got a place last. */
 const SERVED = /^last\.(\d{1,16})\.([0-9a-f]{12})$/;
-const NAME = /^(held|wait)\.(\d{1,16})\.([01])\.([0-9a-f]{12})\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
+const NAME = /^(held|wait|sleep)\.(\d{1,16})\.([01])\.([0-9a-f]{12})\.([0-9a-f]{16})\.[0-9a-f-]{36}$/;
 
 export class PlaceFolder {
   readonly #folder: string;
@@ -54,27 +54,27 @@ export class PlaceFolder {
    * @returns undefined if it has a place; else how many come before it
    */
   take(claimant: Claimant, holders: readonly LiveHolder[]): number | undefined {
-    const id = hash(claimant.threadId, 16);
+    const id = placeId(claimant.threadId);
     const entries = this.#read();
     const own = entries.filter((entry) => entry.id === id);
     if (own.some(({ isHeld }) => isHeld)) return undefined;
     const held = this.#living(entries.filter(({ isHeld }) => isHeld));
     // What the others see of it decides for itself too: else each of two could take the other for the first.
-    const queued = own.find(({ isBack }) => isBack === claimant.isBack);
-    const self = queued ?? { ...claimant, id, person: hash(claimant.person, 12) };
-    const { waiting, mine } = this.#queue(self, entries, held);
-    if (mine < this.#max - held.length) {
+    const known = own.find(({ isBack }) => isBack === claimant.isBack);
+    const self = known ?? { ...claimant, id, person: personId(claimant.person) };
+    const { waiting, mine, awake } = this.#queue(self, entries, held);
+    if (awake < this.#max - held.length) {
       const name = this.#write("held", claimant, id, holders);
       const others = this.#living(this.#read().filter((entry) => entry.isHeld && entry.name !== name));
       if (others.filter((entry) => entry.id !== id).length < this.#max) {
         this.#remove(own);
-        this.#noteServed(hash(claimant.person, 12));
+        this.#noteServed(personId(claimant.person));
         return undefined;
       }
       this.#remove([{ name }]);
     }
-    if (!queued) {
-      this.#write("wait", claimant, id, holders);
+    if (!known || known.isAsleep) {
+      this.#write("wait", { ...claimant, sinceMs: self.sinceMs }, id, holders);
       this.#remove(own);
     }
     return Math.min(mine, waiting);
@@ -82,20 +82,29 @@ export class PlaceFolder {
 
   /** Takes a place without asking: the thread's engine is at work already. */
   keep(claimant: Claimant, holders: readonly LiveHolder[]): void {
-    const id = hash(claimant.threadId, 16);
+    const id = placeId(claimant.threadId);
     const old = this.#read().filter((entry) => entry.id === id);
     this.#write("held", claimant, id, holders);
     this.#remove(old);
   }
 
+  /** Waits on without a process, for as long as the file is there. */
+  sleep(claimant: Claimant, file: string): void {
+    const id = placeId(claimant.threadId);
+    const old = this.#read().filter((entry) => entry.id === id);
+    const sinceMs = old.find(({ isBack }) => isBack === claimant.isBack)?.sinceMs ?? claimant.sinceMs;
+    this.#write("sleep", { ...claimant, sinceMs }, id, [{ file }]);
+    this.#remove(old);
+  }
+
   /** Gives the place back, or leaves the queue. */
   release(threadId: string): void {
-    const id = hash(threadId, 16);
+    const id = placeId(threadId);
     this.#remove(this.#read().filter((entry) => entry.id === id));
   }
 
   has(threadId: string): boolean {
-    const id = hash(threadId, 16);
+    const id = placeId(threadId);
     return this.#read().some((entry) => entry.isHeld && entry.id === id);
   }
 
@@ -108,9 +117,12 @@ export class PlaceFolder {
       const order = orderOf([...waiting, self], busy, served);
       const mine = order.indexOf(self);
       const free = Math.max(0, this.#max - held.length);
-      const ahead = order.slice(0, mine).slice(0, Math.max(free, MAX_COUNTED)) as Entry[];
+      const before = order.slice(0, mine) as Entry[];
+      const awake = before.filter(({ isAsleep }) => !isAsleep);
+      const count = Math.max(free, MAX_COUNTED);
+      const ahead = [...new Set([...before.slice(0, count), ...awake.slice(0, count)])];
       const living = this.#living(ahead);
-      if (living.length === ahead.length) return { mine, waiting: waiting.length };
+      if (living.length === ahead.length) return { mine, awake: awake.length, waiting: waiting.length };
       waiting = waiting.filter((entry) => !ahead.includes(entry) || living.includes(entry));
     }
   }
@@ -152,14 +164,20 @@ export class PlaceFolder {
     return readdirSync(this.#folder).flatMap((name) => {
       const [, kind, since, isBack, person = "", id = ""] = NAME.exec(name) ?? [];
       if (kind === undefined) return [];
-      return [{ name, isHeld: kind === "held", sinceMs: Number(since), isBack: isBack === "1", person, id }];
+      const state = { isHeld: kind === "held", isAsleep: kind === "sleep" };
+      return [{ name, ...state, sinceMs: Number(since), isBack: isBack === "1", person, id }];
     });
   }
 
   /** Whole as soon as it has its name. */
-  #write(kind: "held" | "wait", claimant: Claimant, id: string, holders: readonly LiveHolder[]): string {
+  #write(
+    kind: "held" | "wait" | "sleep",
+    claimant: Claimant,
+    id: string,
+    holders: readonly LiveHolder[],
+  ): string {
     const { sinceMs, isBack, person } = claimant;
-    const name = [kind, Math.trunc(sinceMs), isBack ? 1 : 0, hash(person, 12), id, randomUUID()].join(".");
+    const name = [kind, Math.trunc(sinceMs), isBack ? 1 : 0, personId(person), id, randomUUID()].join(".");
     writeWhole(join(this.#folder, name), `${JSON.stringify({ v: 1, holders })}\n`);
     return name;
   }
@@ -174,6 +192,6 @@ function isIn(held: readonly Entry[], { id }: Entry): boolean {
   return held.some((entry) => entry.id === id);
 }
 
-function hash(text: string, length: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+function personId(person: string): string {
+  return createHash("sha256").update(person).digest("hex").slice(0, 12);
 }

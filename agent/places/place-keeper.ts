@@ -8,15 +8,16 @@ import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { DayLimit } from "../../shared/agent/limits.ts";
-import { PLACES_FOLDER, PLACES_MAX } from "../../shared/agent/markers.ts";
-import { engineInputPath } from "../../shared/agent/paths.ts";
+import { PLACES_FOLDER, PLACES_MAX, PLACES_READY } from "../../shared/agent/markers.ts";
+import { engineInputPath, threadPath } from "../../shared/agent/paths.ts";
+import { comesBack, maySleep, personOf, waitTitle } from "../../shared/agent/place-order.ts";
 import { endOfStep } from "../core/closing.ts";
 import type { Running } from "../core/decide.ts";
-import { comesBack, wantsPlace } from "../core/place-wants.ts";
+import { wantsPlace } from "../core/place-wants.ts";
 import type { Env } from "../engine.ts";
 import { watchFolder } from "../folder/watch-folder.ts";
 import { type LiveHolder, thisProcess } from "../locks/alive.ts";
-import { type Claimant, MAX_COUNTED, PlaceFolder } from "./place-folder.ts";
+import { type Claimant, PlaceFolder } from "./place-folder.ts";
 
 export interface PlaceKeeperOptions {
   folder: string;
@@ -42,7 +43,8 @@ export class PlaceKeeper {
   readonly #self: LiveHolder;
   /** The engine's process for which the place is held; 0: none is held; undefined: nobody has looked yet. */
   #heldFor: number | undefined;
-  #isQueued = false;
+  /** So many come before it; undefined if it does not wait. */
+  #before: number | undefined;
   #toldMs = 0;
   #watcher: FSWatcher | undefined;
 
@@ -58,7 +60,14 @@ export class PlaceKeeper {
 
   /** It waits for a place: the model is not to be called. */
   get isQueued(): boolean {
-    return this.#isQueued;
+    return this.#before !== undefined;
+  }
+
+  /** So many come before it that its runner is not needed meanwhile: whoever started it starts the next in time. */
+  get isFarBack(): boolean {
+    const ready = this.#options.env[PLACES_READY];
+    if (ready === undefined || this.#before === undefined) return false;
+    return this.#before >= Number(ready) && maySleep(this.#log.fold);
   }
 
   look(seat: Running | undefined, nowMs: number, day?: DayLimit): void {
@@ -72,7 +81,10 @@ export class PlaceKeeper {
 
   /** The runner ends, and no engine is left. */
   close(): void {
-    this.#leave(undefined, 0);
+    const file = threadPath(this.#options.folder, "config");
+    if (this.isFarBack) this.#places?.sleep(this.#claimant(Date.now()), file);
+    else this.#leave(undefined, 0);
+    this.#watcher?.close();
   }
 
   #take(places: PlaceFolder, seat: Running | undefined, nowMs: number): void {
@@ -80,12 +92,7 @@ export class PlaceKeeper {
     const generation = seat?.launch.generation ?? fold.endedGeneration + 1;
     if (this.#heldFor === generation) return;
     const step = fold.steps.find(({ kind }) => kind === "place");
-    const claimant: Claimant = {
-      threadId: this.#options.config.threadId,
-      person: this.#person(),
-      isBack: comesBack(fold),
-      sinceMs: step ? Date.parse(step.startedAt) : nowMs,
-    };
+    const claimant = this.#claimant(nowMs);
     const fifo = engineInputPath(this.#options.folder, generation);
     const holders = [this.#self, { fifo }];
     // An engine that another runner started works on; so does one that has just been started on this place.
@@ -103,13 +110,21 @@ export class PlaceKeeper {
     this.#endWait("completed", nowMs);
   }
 
+  #claimant(nowMs: number): Claimant {
+    const { threadId, createdBy } = this.#options.config;
+    const { fold } = this.#log;
+    const step = fold.steps.find(({ kind }) => kind === "place");
+    const sinceMs = step ? Date.parse(step.startedAt) : nowMs;
+    return { threadId, person: personOf(fold, createdBy), isBack: comesBack(fold), sinceMs };
+  }
+
   #wait(before: number, nowMs: number): void {
     this.#heldFor = 0;
-    this.#isQueued = true;
+    this.#before = before;
     this.#watcher ??= watchFolder(this.#options.env[PLACES_FOLDER] ?? "", this.#onChange);
     const { fold } = this.#log;
     const step = fold.steps.find(({ kind }) => kind === "place");
-    const title = titleOf(before);
+    const title = waitTitle(before);
     if (!step) {
       this.#log.append(null, [{ type: "step_start", stepId: `place-${fold.seq}`, kind: "place", title }]);
     } else if (step.title !== title && nowMs - this.#toldMs > TELL_INTERVAL_MS) {
@@ -119,31 +134,17 @@ export class PlaceKeeper {
   }
 
   #leave(status: "cancelled" | undefined, nowMs: number): void {
-    if (this.#heldFor !== 0 || this.#isQueued) this.#places?.release(this.#options.config.threadId);
+    if (this.#heldFor !== 0 || this.isQueued) this.#places?.release(this.#options.config.threadId);
     this.#heldFor = 0;
     this.#endWait(status, nowMs);
   }
 
   #endWait(status: "completed" | "cancelled" | undefined, nowMs: number): void {
-    this.#isQueued = false;
+    this.#before = undefined;
     this.#watcher?.close();
     this.#watcher = undefined;
     if (status === undefined) return;
     const waits = this.#log.fold.steps.filter(({ kind }) => kind === "place");
     for (const step of waits) this.#log.append(null, [endOfStep(step, status, nowMs)]);
   }
-
-  /** Whoever wrote what waits longest; a thread's own messages are its parent's. */
-  #person(): string {
-    const { fold } = this.#log;
-    const messages = [...fold.deliveries.flatMap((delivery) => delivery.messages), ...fold.messages];
-    const source = messages.find((message) => /^(discord|api|terminal)/.test(message.source))?.source;
-    return source ?? this.#options.config.createdBy;
-  }
-}
-
-/** Exact if it is soon the thread's turn: each change costs Discord a request. */
-function titleOf(before: number): string {
-  const count = before <= MAX_COUNTED ? String(before) : `over ${Math.floor((before - 1) / 10) * 10}`;
-  return `Waiting for a free place${before === 0 ? "" : ` (${count} before you)`}`;
 }

@@ -162,6 +162,7 @@ export const transcriptQuerySchema = z.strictObject({
   /** `live.updatedAt` as the caller knows it: what happens at another moment is news too. Without it `live` is none. */
   live: z.iso.datetime().or(z.literal("none")).optional(),
 });
+export type TranscriptQuery = Partial<z.output<typeof transcriptQuerySchema>>;
 /** A part of a long text that a line of the transcript or inbox was cut of. Positions are bytes. */
 export const blobQuerySchema = z.strictObject({
   since: whole(Number.MAX_SAFE_INTEGER, 0),

@@ -16,6 +16,11 @@ export const THREAD_TITLE = "THREADMUX_TITLE";
 export const PLACES_FOLDER = "THREADMUX_PLACES";
 /** and how many may have one at once. */
 export const PLACES_MAX = "THREADMUX_PLACES_MAX";
+/**
+ * So many who wait for a place keep their runner. One that stands further back ends; whoever set this starts the next
+ * in time. Not set: all keep it.
+ */
+export const PLACES_READY = "THREADMUX_PLACES_READY";
 /** In the runner's environment alone: the folder that remembers which directories people trust. */
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the runner's environment alone: the sidecar's state folder, which no agent may look into. */

@@ -5,6 +5,7 @@ import { doingOf, emptyFold } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { maySleep } from "../../shared/agent/place-order.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
@@ -12,7 +13,7 @@ import type { Log } from "../../shared/log.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
-import type { RunEnd } from "../threads/ending.ts";
+import type { Ending, RunEnd } from "../threads/ending.ts";
 import { whyOver } from "../threads/ending.ts";
 import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
 import { NO_AGENT } from "../threads/kinds/kind.ts";
@@ -31,9 +32,9 @@ import {
   threadConfig,
 } from "./requests.ts";
 import type { Runners } from "./runners.ts";
+import type { Starter } from "./starter.ts";
 import { refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
-import type { WakeUps } from "./wake-ups.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
@@ -51,9 +52,7 @@ export interface AgentKindOptions {
   launch: LaunchOptions;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
-  wakeUps: WakeUps;
-  /** A runner could not be started: the thread is to be looked at again soon. */
-  onTrouble: () => void;
+  starter: Starter;
   log: Log;
   now: () => number;
 }
@@ -100,13 +99,13 @@ export class AgentKind implements Kind {
   }
 
   async open(thread: StoredThread): Promise<void> {
-    const { store, folders } = this.#options;
+    const { store, folders, starter } = this.#options;
     const { threadId } = thread;
     // From here on it may work. If the sidecar is killed, it goes on: one made anew would do the same again.
     store.threads.update(threadId, { status: "idle", isMade: true });
     // It may stand where the one that it knows stood: it is there, whether its runner can be started now or later.
-    if (folders.hasOrigin(threadId)) await this.#startIfNeeded(threadId);
-    else await this.#start(thread);
+    if (folders.hasOrigin(threadId) || starter.isCrowded) await this.#options.starter.startIfNeeded(threadId);
+    else await starter.start(thread);
   }
 
   async hasTaken({ threadId }: StoredThread, inputId: string): Promise<boolean> {
@@ -176,7 +175,7 @@ export class AgentKind implements Kind {
     const { threadId } = thread;
     agents.get(threadId).append(lines);
     store.agents.setRunners(threadId, { startsInVain: 0, problem: null });
-    await this.#startIfNeeded(threadId);
+    await this.#options.starter.startIfNeeded(threadId);
   }
 
   whyNoInput(status: ThreadStatus): string {
@@ -195,15 +194,16 @@ export class AgentKind implements Kind {
     return false; // a start that was cut off is made again: whatever it left is ended first
   }
 
-  async takeEnd(thread: StoredThread): Promise<void> {
-    const { store, agents, runners, log } = this.#options;
+  async takeEnd(thread: StoredThread, { exitCode }: Pick<Ending, "exitCode">): Promise<void> {
+    const { store, agents, runners, starter, log } = this.#options;
     const { threadId } = thread;
     await runners.endSession(threadId);
     if (isOld(this.#options, thread)) upgrade(this.#options, thread);
     await agents.unwatch(threadId);
     store.threads.update(threadId, { status: "idle" });
     const agent = store.agents.find(threadId);
-    if (agent && agent.transcriptBytes === agent.startedAtBytes && agent.run > 0) {
+    const isAsleep = exitCode === 0 && agent !== undefined && maySleep(agent.fold);
+    if (agent && agent.transcriptBytes === agent.startedAtBytes && agent.run > 0 && !isAsleep) {
       const startsInVain = agent.startsInVain + 1;
       const problem =
         startsInVain < MAX_STARTS_IN_VAIN
@@ -212,14 +212,15 @@ export class AgentKind implements Kind {
       store.agents.setRunners(threadId, { startsInVain, problem });
       log.warn({ threadId, startsInVain }, "a runner ended without a word");
     }
-    await this.#startIfNeeded(threadId);
+    starter.note(threadId);
+    await starter.startIfNeeded(threadId);
   }
 
   isOutOfStep(thread: StoredThread, hasSession: boolean): boolean {
     const { threadId, status } = thread;
     if (isOld(this.#options, thread)) return status !== "running" || !hasSession;
     if (status === "running") return !hasSession || !this.#options.agents.isWatched(threadId);
-    return this.#needsRunner(threadId);
+    return this.#options.starter.needsRunner(threadId);
   }
 
   async reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void> {
@@ -238,11 +239,11 @@ export class AgentKind implements Kind {
       await agents.unwatch(threadId);
       store.threads.update(threadId, { status: "idle" });
     }
-    await this.#startIfNeeded(threadId);
+    await this.#options.starter.startIfNeeded(threadId);
   }
 
   describe({ threadId, status }: StoredThread): KindDescription {
-    const { store, folders } = this.#options;
+    const { store, folders, starter } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent) return NO_AGENT;
     const parentId = folders.parentOf(threadId);
@@ -256,7 +257,7 @@ export class AgentKind implements Kind {
       awaiting,
       waiting: now.waiting,
       problem: now.problem,
-      doing: status === "killed" ? null : doingOf(fold, this.#options.now()),
+      doing: status === "killed" ? null : (starter.titleOf(threadId) ?? doingOf(fold, this.#options.now())),
       holds: now.status === "running" || now.status === "waiting" ? folders.holdsOf(threadId) : null,
       activeAt: fold.ts,
       ...(parentId !== undefined && { parentId }),
@@ -287,7 +288,7 @@ export class AgentKind implements Kind {
 
   /** The processes are gone: a last runner writes down what that ended. */
   async takeKill({ threadId }: StoredThread): Promise<void> {
-    const { store, agents, runners, log, now } = this.#options;
+    const { store, agents, runners, starter, log, now } = this.#options;
     try {
       await runners.endAll(threadId); // an engine whose runner died is in no pane's tree
       agents.get(threadId).append([killLine(now())]);
@@ -301,50 +302,18 @@ export class AgentKind implements Kind {
       store.agents.setStatus(threadId, "killed");
     });
     agents.forget(threadId);
+    starter.forget(threadId);
   }
 
   remove(threadId: string): void {
-    const { store, agents, folders, removal, worktrees } = this.#options;
+    const { store, agents, folders, removal, starter, worktrees } = this.#options;
     agents.forget(threadId);
+    starter.forget(threadId);
     const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
     removal.begin(folders.setAside(threadId));
     const isUsed = store.threads
       .list("open")
       .some((one) => one.threadId !== threadId && one.path === config?.worktree?.path);
     if (config?.worktree && !isUsed) void worktrees.tidy(config);
-  }
-
-  #needsRunner(threadId: string): boolean {
-    const { store, agents, folders, wakeUps, now } = this.#options;
-    const agent = store.agents.find(threadId);
-    if (!agent || agent.problem !== null || !folders.exists(threadId)) return false;
-    const thread = agents.get(threadId);
-    wakeUps.set(threadId, thread.fold.goOnAt);
-    return thread.needsRunner(now());
-  }
-
-  /** A start that fails is made again soon: what lies in the inbox will be read without anybody's doing. */
-  async #startIfNeeded(threadId: string): Promise<void> {
-    const { store, onTrouble, log } = this.#options;
-    const thread = store.threads.find(threadId);
-    if (thread?.status !== "idle" || !this.#needsRunner(threadId)) return;
-    try {
-      await this.#start(thread);
-    } catch (error) {
-      log.warn({ threadId, err: error }, "a runner could not be started; trying again");
-      onTrouble();
-    }
-  }
-
-  async #start(thread: StoredThread): Promise<void> {
-    const { store, agents, runners } = this.#options;
-    const { threadId } = thread;
-    store.transaction(() => {
-      store.agents.noteStart(threadId);
-      store.threads.update(threadId, { status: "running", endedAt: null, exitCode: null, signal: null });
-    });
-    agents.watch(threadId);
-    const running = await runners.start(thread);
-    store.threads.update(threadId, running);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
+import { maySleep } from "../../shared/agent/place-order.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import type { Log } from "../../shared/log.ts";
 import { type FoundMessage, Inbox, type ToldChildren } from "./inbox.ts";
@@ -133,6 +134,11 @@ export class AgentThread {
     this.#fold = fold;
     this.#end = end;
     return { isNew: true, isMore: end < size };
+  }
+
+  /** It waits for a place and for nothing else: until it is near the front of the queue, no runner is needed. */
+  get isAsleep(): boolean {
+    return maySleep(this.#fold) && !this.#inbox.hasLineAfter(this.#fold.lastInboxId?.byte);
   }
 
   /** Whether a runner has something to do, without anybody doing anything further. */

@@ -100,6 +100,11 @@ export class AgentThreads {
     return this.#watches.has(threadId);
   }
 
+  /** Those that have a runner. */
+  watched(): AgentThread[] {
+    return [...this.#watches.keys()].flatMap((threadId) => this.#threads.get(threadId) ?? []);
+  }
+
   /** Resolves when all that the runner has written is stored, unless that fails. */
   async unwatch(threadId: string): Promise<void> {
     this.#endWatch(threadId);

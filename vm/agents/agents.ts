@@ -30,6 +30,7 @@ import type { AgentFolders } from "./folders.ts";
 import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
+import type { Starter } from "./starter.ts";
 import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
 import { findLive, readBlob, readTranscript } from "./transcript.ts";
 import type { Worktrees } from "./worktrees.ts";
@@ -41,6 +42,7 @@ export interface AgentsOptions {
   agents: AgentThreads;
   kind: AgentKind;
   endedThreads: EndedThreads;
+  starter: Starter;
   worktrees: Worktrees;
   queue: KeyedQueue;
   /** Of all agents. */
@@ -82,7 +84,7 @@ export class Agents {
     const folder = folders.of(threadId);
     const { lines, offset } = await readTranscript(folder, { since, end, limit });
     const { status, problem } = kind.describeAgent(agent);
-    const live = findLive(folder) ?? null;
+    const live = this.#options.starter.liveOf(threadId, findLive(folder) ?? null);
     return { lines, start: since, offset, more: offset < end, end, status, problem, live };
   }
 

@@ -1,6 +1,9 @@
 /** At the sidecar's start: what an earlier one was killed in the middle of. */
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { BYPASS_MODE } from "../../shared/agent/controls.ts";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
+import { placeId, SLEEP_CLAIM } from "../../shared/agent/place-order.ts";
 import { isOpen } from "../../shared/api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -39,6 +42,17 @@ export async function recoverAgents(options: RecoveryOptions): Promise<void> {
     void queue.run(threadId, () => kind.takeKill(thread));
   }
   endBypass(options);
+  removeSleepers(options);
+}
+
+/** Threads that are over wait for no place any more; whoever waits is told how many come before. */
+function removeSleepers({ store, folders }: RecoveryOptions): void {
+  const open = new Set(store.threads.list("open").map(({ threadId }) => placeId(threadId)));
+  const names = existsSync(folders.places) ? readdirSync(folders.places) : [];
+  for (const name of names) {
+    const isOpenThreads = name.split(".").some((part) => open.has(part));
+    if (name.startsWith(SLEEP_CLAIM) && !isOpenThreads) rmSync(join(folders.places, name), { force: true });
+  }
 }
 
 /** An engine that starts is looked at by its runner; one that has gone on since an earlier sidecar is told. */

@@ -7,6 +7,7 @@ import {
   LOCK_FOLDER,
   PLACES_FOLDER,
   PLACES_MAX,
+  PLACES_READY,
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
@@ -72,8 +73,9 @@ export class Runners {
         [LOCK_FOLDER]: folders.locks,
         [BOARD_FOLDER]: folders.board,
         [THREAD_TITLE]: thread.title === "" ? titleOf(thread.dir, thread.command) : thread.title,
-        [PLACES_FOLDER]: folders.places,
-        [PLACES_MAX]: String(maxAgents),
+        ...this.#placesEnv(),
+        // As many wait with a runner as may work, so that the next turn begins at once.
+        [PLACES_READY]: String(maxAgents),
         ...this.#spendEnv(),
         ...this.#rightsEnv(),
       },
@@ -95,7 +97,7 @@ export class Runners {
   async runToClose(threadId: string, timeoutMs = CLOSING_TIMEOUT_MS): Promise<void> {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
-    const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board };
+    const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board, ...this.#placesEnv() };
     const env = { ...threadEnv, ...this.#marker(threadId), ...shared, ...this.#spendEnv() };
     const child = spawn(program, args, { env, stdio: "ignore" });
     const ended = new Promise<void>((resolve, reject) => {
@@ -118,6 +120,11 @@ export class Runners {
     const { folders, spendLimitUsdPerDay } = this.#options;
     if (spendLimitUsdPerDay === undefined) return {};
     return { [SPEND_FOLDER]: folders.spend, [SPEND_CAP]: String(spendLimitUsdPerDay) };
+  }
+
+  #placesEnv(): Record<string, string> {
+    const { folders, maxAgents } = this.#options;
+    return { [PLACES_FOLDER]: folders.places, [PLACES_MAX]: String(maxAgents) };
   }
 
   #rightsEnv(): Record<string, string> {

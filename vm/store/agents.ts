@@ -62,6 +62,7 @@ export class AgentTable {
   readonly #fold;
   readonly #runners;
   readonly #takeRun;
+  readonly #countAsleep;
   readonly #noteStart;
   readonly #setStatus;
   readonly #setLocked;
@@ -93,6 +94,10 @@ export class AgentTable {
       `SELECT thread_id FROM agents JOIN threads USING (thread_id)
        WHERE is_ending = 1 AND threads.status NOT IN ('killed', 'lost') ORDER BY number`,
     );
+    this.#countAsleep = db.prepare(
+      `SELECT count(*) AS count FROM agents JOIN threads USING (thread_id)
+       WHERE threads.status = 'idle' AND agents.status IN ('queued', 'running')`,
+    );
     this.#runners = db.prepare(
       "UPDATE agents SET starts_in_vain = @startsInVain, problem = @problem WHERE thread_id = @threadId",
     );
@@ -105,6 +110,11 @@ export class AgentTable {
 
   list(): AgentRow[] {
     return this.#list.all().map((row) => rowSchema.parse(row));
+  }
+
+  /** Open threads that have something to do, and no runner. */
+  countAsleep(): number {
+    return z.object({ count: z.int() }).parse(this.#countAsleep.get()).count;
   }
 
   /** Takes the next number for good, also if the surrounding transaction's thread goes again. */

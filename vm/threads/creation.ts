@@ -16,8 +16,10 @@ import { newMarker, sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
 
-/** At work, or in the queue: each of them is a process. */
+/** With a process each. */
 const MAX_BUSY_AGENTS = 200;
+/** With those that wait for a place without one. */
+const MAX_OPEN_TURNS = 1_000;
 
 export interface CreationOptions {
   store: Store;
@@ -98,10 +100,11 @@ export class Creation {
         `${busy} of ${maxThreads} terminals are open; end one before you start another.`,
       );
     }
-    if (type === "agent" && busy >= MAX_BUSY_AGENTS) {
+    const atWork = type === "agent" ? busy + store.agents.countAsleep() : 0;
+    if (type === "agent" && (busy >= MAX_BUSY_AGENTS || atWork >= MAX_OPEN_TURNS)) {
       throw new AppError(
         "too_many_agents",
-        `${busy} agents are at work or wait for a place; let some of them come to their end, or end one.`,
+        `${atWork} agents are at work or wait for a place; let some of them come to their end, or end one.`,
       );
     }
     if (freeDiskBytes() < FULL_BYTES) throw diskFull();

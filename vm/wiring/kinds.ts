@@ -9,6 +9,7 @@ import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { Removal } from "../agents/removal.ts";
 import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
+import { Starter } from "../agents/starter.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
@@ -26,6 +27,7 @@ export interface WiredKinds {
   removal: Removal;
   /** Of the threads: what happens to one happens in order. */
   queue: KeyedQueue;
+  starter: Starter;
   attachments: Attachments;
   mcpFiles: McpFiles;
   /** Says who is told if an agent thread could not be brought in step. */
@@ -38,7 +40,11 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const { config, log, now, releasers, runner, demo } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
-  const onChange = (threadId: string) => logWatch.notify(threadId);
+  const tellReaders = (threadId: string) => logWatch.notify(threadId);
+  const onChange = (threadId: string) => {
+    tellReaders(threadId);
+    starter.note(threadId);
+  };
   let onTrouble = () => {};
   let onMeasure = (_: Measure) => {};
   const meter = new AgentMeter((measure) => onMeasure(measure));
@@ -57,31 +63,31 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   releasers.add("agents' wake-ups", () => wakeUps.close());
   const mcpFiles = new McpFiles(store, folders);
   if (config.port !== 0) mcpFiles.setPlace(config);
-  const runners = new Runners({
-    ...{ store, tmux, programs, folders, mcpFiles, runner, threadEnv },
-    maxAgents: config.maxAgents,
-    spendLimitUsdPerDay: config.spendLimitUsdPerDay,
-    allowBypass: config.agent.allowBypass ?? false,
+  const { maxAgents, spendLimitUsdPerDay } = config;
+  const allowBypass = config.agent.allowBypass ?? false;
+  const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
+  const runners = new Runners({ ...parts, tmux, programs, runner, spendLimitUsdPerDay, allowBypass });
+  const endedThreads = new EndedThreads({ ...parts, runners });
+  const starter = new Starter({
+    ...parts,
+    runners,
+    wakeUps,
+    onChange: tellReaders,
+    onTrouble: () => onTrouble(),
   });
-  const endedThreads = new EndedThreads({ store, folders, agents: agentThreads, runners, log, now });
   const queue = new KeyedQueue();
   const removal = new Removal({ folders, queue, threadEnv, log, now });
   releasers.add("removed threads", () => removal.idle());
+  releasers.add("the queue of runners", () => starter.close());
   const agentKind = new AgentKind({
-    store,
+    ...parts,
     files,
-    folders,
     worktrees: storage.worktrees,
     removal,
-    agents: agentThreads,
     attachments,
     runners,
+    starter,
     launch: launchOf(config.agent, demo),
-    threadEnv,
-    wakeUps,
-    onTrouble: () => onTrouble(),
-    log,
-    now,
   });
   const typing = new Typing({ store, tmux });
   const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
@@ -92,6 +98,6 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     onMeasure = listener;
   };
   const kinds = { terminal, agent: agentKind };
-  const agents = { agentKind, agentThreads, endedThreads, removal, attachments, mcpFiles };
-  return { kinds, queue, ...agents, listenToTrouble, listenToMeasures };
+  const wired = { kinds, queue, agentKind, agentThreads, endedThreads, removal, starter, attachments };
+  return { ...wired, mcpFiles, listenToTrouble, listenToMeasures };
 }

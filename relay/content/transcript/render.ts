@@ -144,12 +144,21 @@ function activityPage(entry: Activity, options: RenderOptions): Page {
   const preview = isSealed || live?.turnId !== turnId ? [] : previewLines(live);
   const firstStep = lines.find((line) => line.kind === "step");
   const isEmpty = lines.length === 0 && preview.length === 0;
-  return page(`t${seq}`, isEmpty ? "-# …" : activityText(lines, preview), {
-    isSealed: !isRunning && entry !== options.carrier,
-    buttons: buttonsBelow(entry, options),
-    presence: isEmpty ? "unwanted" : "wanted",
-    notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
-  });
+  return page(
+    `t${seq}`,
+    isEmpty
+      ? "-# …"
+      : activityText(
+          lines.map((line) => asOfNow(line, live)),
+          preview,
+        ),
+    {
+      isSealed: !isRunning && entry !== options.carrier,
+      buttons: buttonsBelow(entry, options),
+      presence: isEmpty ? "unwanted" : "wanted",
+      notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
+    },
+  );
 }
 
 /** Older lines make room for newer ones, and are counted. */
@@ -164,6 +173,12 @@ function activityText(lines: readonly ActivityLine[], preview: readonly string[]
   const folded = lines.slice(0, first).filter((line) => line.kind === "step").length;
   const head = first === 0 ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
   return [...head, ...rendered.slice(first), ...preview].join("\n");
+}
+
+/** Who waits without a process is counted on by the sidecar alone. */
+function asOfNow(line: ActivityLine, live: Live | undefined): ActivityLine {
+  if (line.kind !== "step" || line.state !== "running" || !live?.step) return line;
+  return line.id === `step:${live.step.stepId}` ? { ...line, title: live.step.title } : line;
 }
 
 function renderLine(line: ActivityLine): string {
