@@ -3,6 +3,8 @@ import { pause } from "../shared/lifecycle.ts";
 
 /** A sidecar that restarts is away for a second or two; a longer silence is worth a failure. */
 const MAX_SILENCE_MS = 60_000;
+/** One that takes requests and is slow to answer is at work: on a machine that is busy enough, for minutes. */
+const MAX_SLOWNESS_MS = 10 * 60_000;
 
 /** Calls again while no sidecar answers, once one has answered or has at least taken a request. */
 export class Patience {
@@ -15,10 +17,11 @@ export class Patience {
 
   /**
    * @param signal ends the waiting: then the last error is thrown.
-   * @throws what `request` throws, if it is not `unavailable`, or has been for {@link MAX_SILENCE_MS}.
+   * @throws what `request` throws, if it is not `unavailable`, or has been for {@link MAX_SILENCE_MS}, or for
+   * {@link MAX_SLOWNESS_MS} while somebody listens.
    */
   async call<T>(request: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const deadline = performance.now() + MAX_SILENCE_MS;
+    const startedAt = performance.now();
     for (let waitMs = 100, isFirst = true; ; waitMs = Math.min(waitMs * 2, 2_000), isFirst = false) {
       try {
         const result = await request();
@@ -26,8 +29,10 @@ export class Patience {
         return result;
       } catch (error) {
         const isSilent = error instanceof AppError && error.code === "unavailable";
-        if (isSilent && isSlow(error)) this.#isThere = true;
-        if (!isSilent || !this.#isThere || performance.now() >= deadline) throw error;
+        const isListening = isSilent && isSlow(error);
+        if (isListening) this.#isThere = true;
+        const patienceMs = isListening ? MAX_SLOWNESS_MS : MAX_SILENCE_MS;
+        if (!isSilent || !this.#isThere || performance.now() - startedAt >= patienceMs) throw error;
         if (isFirst) await this.#onSilence();
         await pause(waitMs, signal);
         if (signal?.aborted) throw error;

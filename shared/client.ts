@@ -116,8 +116,7 @@ export class SidecarClient {
 
   /** Removes an ended agent's worktree. */
   async removeWorktree(threadId: string, body: { force?: boolean } = {}): Promise<RemoveWorktreeReply> {
-    const path = `${threadPath(threadId)}/worktree/remove`;
-    return this.#call("POST", path, removeWorktreeReplySchema, { body });
+    return this.#call("POST", `${threadPath(threadId)}/worktree/remove`, removeWorktreeReplySchema, { body });
   }
 
   async sendInput(threadId: string, input: InputRequest): Promise<InputReply> {

@@ -80,7 +80,6 @@ export interface Common {
   day?: DayLimit | undefined;
   /** It waits for a place: the model is not to be called. */
   isQueued?: boolean;
-  /** So many come before it that nobody needs to wait: the next runner waits on. */
   isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;
@@ -134,8 +133,7 @@ function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBa
     case "engine": {
       const reached = findReached(fold, nowMs, day);
       if (reached) return [{ do: "append", bodies: [limitAsk(fold, reached)] }];
-      if (isFarBack) return [{ do: "exit" }];
-      return isQueued ? [] : [{ do: "start" }];
+      return isFarBack ? [{ do: "exit" }] : isQueued ? [] : [{ do: "start" }];
     }
     case "give_up":
       return [{ do: "append", bodies: [giveUp(fold)] }];
@@ -182,11 +180,11 @@ function findEnd(
   if (!isIdle(fold, running)) return undefined;
   // The next one prints into a file of its own: so what a long conversation takes on the disk is bounded.
   const isLong = running.outputBytes > MAX_OUTPUT_BYTES;
-  // Nobody can write to it any more.
-  const isDone = config.agent.mode === "single" && fold.totals.turns > 0;
-  const isOver =
-    isLong || isDone || running.state.keepsRules || nowMs - running.idleSinceMs > idleSeconds * 1_000;
-  return isOver ? { reason: "idle", how: "gentle" } : undefined;
+  const isDone = config.agent.mode === "single" && fold.totals.turns > 0; // nobody can write to it any more
+  const isRested = nowMs - running.idleSinceMs > idleSeconds * 1_000;
+  return isLong || isDone || isRested || running.state.keepsRules
+    ? { reason: "idle", how: "gentle" }
+    : undefined;
 }
 
 /** Nothing runs, nothing waits: the engine may go. */

@@ -1,16 +1,15 @@
 /** Reading an agent's transcript as `tail` does: its last lines, and what comes after. */
-import type { TranscriptReply } from "../../shared/agent/api.ts";
+import type { TranscriptQuery, TranscriptReply } from "../../shared/agent/api.ts";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import type { ThreadStatus } from "../../shared/agent/files.ts";
 import { MAX_OUTPUT_BYTES } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
-import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { MAX_WAIT_MS } from "../../shared/wait.ts";
 import { Patience } from "../patience.ts";
 
 const FIRST_WINDOW_BYTES = 64 * 1024;
-/** While an agent is at work the sidecar answers at once, news or not. */
+/** What an agent writes this moment is news some times a second; nothing here needs it so often. */
 const PACE_MS = 300;
 
 /** A line of the transcript; `event` is undefined if this version does not know its type, or it is no event. */
@@ -20,28 +19,18 @@ export interface TranscriptLine {
 }
 
 /** Where a reading goes on, and what the sidecar knows besides. */
-export type TranscriptPart = Pick<TranscriptReply, "offset" | "status" | "problem" | "more"> & {
+export type TranscriptPart = Pick<TranscriptReply, "offset" | "status" | "problem" | "more" | "live"> & {
   lines: TranscriptLine[];
 };
 
 /** One look: whole lines from `since`, none if nothing is there. @throws AppError `not_found` */
-async function read(
+function read(
   client: SidecarClient,
   threadId: string,
   since: number,
-  more: { waitMs?: number; status?: ThreadStatus; limit?: number } = {},
+  { limit = MAX_OUTPUT_BYTES, ...known }: TranscriptQuery = {},
 ): Promise<TranscriptReply> {
-  const { waitMs = 0, status, limit = MAX_OUTPUT_BYTES } = more;
-  const { transcripts } = await client.readThreads({
-    since: {},
-    transcripts: { [threadId]: since },
-    waitMs,
-    limit,
-    ...(status === undefined ? {} : { status: { [threadId]: status } }),
-  });
-  const reply = transcripts[threadId];
-  if (reply) return reply;
-  throw new AppError("not_found", `thread: there is no transcript of ${JSON.stringify(threadId)}`);
+  return client.readTranscript(threadId, { since, limit, ...known });
 }
 
 /**
@@ -93,12 +82,12 @@ export async function* followTranscript(
 ): AsyncGenerator<TranscriptPart, void, undefined> {
   const patience = new Patience(onSilence);
   let position = since;
-  let status: ThreadStatus | undefined;
+  let known: TranscriptQuery = {};
   for (;;) {
-    const wait = status === undefined ? {} : { waitMs: MAX_WAIT_MS, status };
-    const reply = await patience.call(() => read(client, threadId, position, wait));
+    const reply = await patience.call(() => read(client, threadId, position, known));
+    const { status, live } = reply;
     position = reply.offset;
-    status = reply.status;
+    known = { waitMs: MAX_WAIT_MS, status, live: live?.updatedAt ?? "none" };
     yield { ...reply, lines: parseLines(reply.lines) };
     if (!reply.more && isOver(status)) return;
     if (reply.lines === "") await pause(PACE_MS);

@@ -22,6 +22,7 @@ import { checkRequest } from "./new.ts";
 /** How long an interrupted turn may take to end before its thread is ended under it. */
 const GRACE_MS = 5_000;
 const LONGEST_WAIT_MS = 2_000;
+const WAIT_NOTE_MS = 10_000;
 
 interface RunOptions extends AgentOptions {
   agent?: boolean;
@@ -69,7 +70,8 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     dir,
     command: prompt,
     createdBy: userName(),
-    ...(agent ? { agent } : {}),
+    // Nothing follows its turn: its engine ends with that.
+    agent: { ...agent, mode: "single" },
     ...(options.title === undefined ? {} : { title: options.title }),
   });
   const client = context.client();
@@ -121,10 +123,12 @@ async function follow(
   const shown = new TranscriptText(threadId);
   const onSilence = () => context.note("threadmux: the sidecar does not answer; waiting for it");
   const patience = new Patience(onSilence);
+  const tellWait = waitTeller(context);
   let last: TranscriptPart | undefined;
   try {
     for await (const part of followTranscript(client, threadId, 0, onSilence)) {
       last = part;
+      if (!isVerbose) await tellWait(part);
       for (const { event } of part.lines) {
         if (!event) continue;
         outcome.add(event);
@@ -137,6 +141,19 @@ async function follow(
     desk.close();
   }
   return print(context, threadId, outcome, last);
+}
+
+/** Says that the thread waits for a place, and now and then how many come before it. */
+function waitTeller({ note }: Context): (part: TranscriptPart) => Promise<void> {
+  let told = "";
+  let toldMs = 0;
+  return async ({ status, live }) => {
+    const title = status === "queued" ? live?.step?.title : undefined;
+    const nowMs = performance.now();
+    if (title === undefined || title === told || (told !== "" && nowMs - toldMs < WAIT_NOTE_MS)) return;
+    [told, toldMs] = [title, nowMs];
+    await note(`threadmux: ${cleanLine(title)}`);
+  };
 }
 
 async function print(

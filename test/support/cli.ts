@@ -59,7 +59,9 @@ export interface Cli {
   terminal: (args: readonly string[], env?: Record<string, string>) => CliTerminal;
 }
 
-export async function buildCli(sidecar: TestSidecar): Promise<Cli> {
+export async function buildCli(
+  sidecar: Pick<TestSidecar, "folders" | "stateDir" | "token" | "url">,
+): Promise<Cli> {
   const folder = sidecar.folders.path;
   const file = join(folder, "threadmux.mjs");
   await build({

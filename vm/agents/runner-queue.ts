@@ -1,6 +1,6 @@
 /**
  * Which threads' runners may be started now. A thread that waits for a free place needs none before it is near the
- * front of the queue, and many that are started at once only slow each other down. Which thread has a place is for the
+ * front of the queue: it is asleep until then. Many that are started at once only slow each other down. Which thread has a place is for the
  * runners to settle among themselves, so that it holds while the sidecar is down: here only processes are spared.
  */
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";

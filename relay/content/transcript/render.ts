@@ -144,26 +144,17 @@ function activityPage(entry: Activity, options: RenderOptions): Page {
   const preview = isSealed || live?.turnId !== turnId ? [] : previewLines(live);
   const firstStep = lines.find((line) => line.kind === "step");
   const isEmpty = lines.length === 0 && preview.length === 0;
-  return page(
-    `t${seq}`,
-    isEmpty
-      ? "-# …"
-      : activityText(
-          lines.map((line) => asOfNow(line, live)),
-          preview,
-        ),
-    {
-      isSealed: !isRunning && entry !== options.carrier,
-      buttons: buttonsBelow(entry, options),
-      presence: isEmpty ? "unwanted" : "wanted",
-      notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
-    },
-  );
+  return page(`t${seq}`, isEmpty ? "-# …" : activityText(lines, preview, live?.step), {
+    isSealed: !isRunning && entry !== options.carrier,
+    buttons: buttonsBelow(entry, options),
+    presence: isEmpty ? "unwanted" : "wanted",
+    notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
+  });
 }
 
 /** Older lines make room for newer ones, and are counted. */
-function activityText(lines: readonly ActivityLine[], preview: readonly string[]): string {
-  const rendered = lines.map(renderLine);
+function activityText(lines: readonly ActivityLine[], preview: readonly string[], now: Live["step"]): string {
+  const rendered = lines.map((line) => renderLine(line, now));
   let units = preview.reduce((sum, line) => sum + line.length + 1, 60);
   let first = rendered.length;
   while (first > 0 && units + (rendered[first - 1] ?? "").length + 1 <= MAX_MESSAGE_UNITS) {
@@ -175,13 +166,8 @@ function activityText(lines: readonly ActivityLine[], preview: readonly string[]
   return [...head, ...rendered.slice(first), ...preview].join("\n");
 }
 
-/** Who waits without a process is counted on by the sidecar alone. */
-function asOfNow(line: ActivityLine, live: Live | undefined): ActivityLine {
-  if (line.kind !== "step" || line.state !== "running" || !live?.step) return line;
-  return line.id === `step:${live.step.stepId}` ? { ...line, title: live.step.title } : line;
-}
-
-function renderLine(line: ActivityLine): string {
+/** @param now the newest step: how many come before who waits without a process, the transcript can't tell */
+function renderLine(line: ActivityLine, now: Live["step"]): string {
   switch (line.kind) {
     case "narration":
       return line.text
@@ -191,8 +177,9 @@ function renderLine(line: ActivityLine): string {
     case "remark":
       return `-# ${inline(line.text, 200)}`;
     case "step": {
+      const title = now && line.id === `step:${now.stepId}` ? now.title : line.title;
       if (line.state === "running")
-        return `◌ ${inline(line.title, 120)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
+        return `◌ ${inline(title, 120)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
       const outcome = line.outcome === "" ? "" : ` · ${inline(line.outcome, 120)}`;
       return `${line.state === "done" ? "✓" : "✗"} ${inline(line.title, 120)}${outcome}`;
     }
