@@ -12,11 +12,14 @@ const KILLS = inFull(3, 2);
 test("killed again and again, no thread goes beyond a limit by more than one call", {
   timeout: inFull(900_000, 150_000),
 }, async () => {
+  let done = 0;
   const sieges = LIMIT_NAMES.flatMap((name) =>
-    Array.from({ length: THREADS }, async (_, i) => ({
-      name,
-      ...(await besiege(name, seededRandom(100 + i), KILLS)),
-    })),
+    Array.from({ length: THREADS }, async (_, i) => {
+      const report = await besiege(name, seededRandom(100 + i), KILLS);
+      done++;
+      if (done % 10 === 0) console.log(`${done} of ${LIMIT_NAMES.length * THREADS} threads are done`);
+      return { name, ...report };
+    }),
   );
   const reports = await Promise.all(sieges);
   for (const { name, asks, over, ran } of reports) {
