@@ -68,7 +68,7 @@ export class Runner {
     this.#board = new Board(options);
     this.#others = new OthersWatch(options, this.#board);
     this.#places = new PlaceKeeper(options, this.#thread, onChange);
-    this.#daySpend = findDaySpend(env, config.threadId);
+    this.#daySpend = findDaySpend(env, config);
   }
 
   get #fold(): ThreadFold {

@@ -1,5 +1,5 @@
 /** What all agents together may spend a day: it holds over threads, restarts and a sidecar that is away. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BYPASS_CONFIG, script, transcriptOf, wordsOf } from "./support/agents.ts";
@@ -40,6 +40,14 @@ const askOf = (threadId: string) =>
 const callsOf = async (threadId: string) =>
   (await transcriptOf(sidecar, threadId)).filter(({ type }) => type === "step_end").length;
 
+/** As the runners have written it down. */
+function spentToday(): number {
+  const root = join(sidecar.stateDir, "spend");
+  const folder = join(root, readdirSync(root).sort().at(-1) ?? "");
+  const files = readdirSync(folder).filter((name) => name.startsWith("thread-") && name.endsWith(".json"));
+  return files.reduce((sum, name) => sum + JSON.parse(readFileSync(join(folder, name), "utf8")).spentUsd, 0);
+}
+
 test("all threads stop at the day's limit, a new one begins nothing, and one answer lets all go on", async () => {
   await Promise.all(THREADS.map(open));
   const asks = await Promise.all(THREADS.map(askOf));
@@ -48,10 +56,12 @@ test("all threads stop at the day's limit, a new one begins nothing, and one ans
   );
   const made = await Promise.all(THREADS.map(callsOf));
   const spent = CALL_USD * made.reduce((sum, count) => sum + count, 0);
-  // A call whose end nobody heard counts all the same, so they may stop a call early.
+  // Until its price is told a call is taken for a dear one, so they may stop a call early.
   expect(spent).toBeGreaterThan(CAP - CALL_USD);
   // However many threads there are: one call may cost more than what was left, and then no other runs.
   expect(spent).toBeLessThan(CAP + CALL_USD);
+
+  expect(spentToday()).toBeCloseTo(spent, 9);
 
   await open("late");
   await askOf("late");

@@ -12,7 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (threadId: string) => new DaySpend({ folder, capUsd: CAP, threadId });
+const open = (threadId: string) =>
+  new DaySpend({ folder, capUsd: CAP, threadId, createdAt: at(20).toISOString() });
 const at = (day: number, hour = 12, second = 0) => new Date(2026, 10, day, hour, 0, second);
 
 test("what a thread spent before today does not count, what others spent today does; a next runner goes on", () => {
@@ -26,6 +27,29 @@ test("what a thread spent before today does not count, what others spent today d
   const next = open("a");
   next.note(105, at(22));
   expect(next.look(at(22, 14)).usedUsd).toBe(9);
+});
+
+test("what was taken for too much is counted right once its price is told, also over midnight", () => {
+  const [a, b] = [open("a"), open("b")];
+  a.note(0, at(22));
+  a.note(0.0625, at(22));
+  a.note(0.05, at(22));
+  b.note(0, at(22));
+  expect(b.look(at(22)).usedUsd).toBeCloseTo(0.05, 9);
+  a.note(0.0625, at(23));
+  a.note(0.05, at(23));
+  a.note(0.1, at(23));
+  expect(a.look(at(23)).usedUsd).toBeCloseTo(0.05, 9);
+});
+
+test("a new thread with the id of one that has ended adds to what that one has spent", () => {
+  const a = open("a");
+  a.note(0, at(22));
+  a.note(3, at(22));
+  const again = new DaySpend({ folder, capUsd: CAP, threadId: "a", createdAt: at(22, 13).toISOString() });
+  again.note(0, at(22, 14));
+  again.note(2, at(22, 14));
+  expect(again.look(at(22, 14)).usedUsd).toBe(5);
 });
 
 test("local midnight begins anew, and older days go", () => {

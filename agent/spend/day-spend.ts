@@ -32,12 +32,18 @@ export interface DaySpendOptions {
   folder: string;
   capUsd: number;
   threadId: string;
+  /** ISO: another thread may have had its id, and have spent something today. */
+  createdAt: string;
 }
 
 /** Undefined if nobody limits what is spent a day. @param env of the runner */
-export function findDaySpend(env: Record<string, string>, threadId: string): DaySpend | undefined {
+export function findDaySpend(
+  env: Record<string, string>,
+  thread: Pick<DaySpendOptions, "threadId" | "createdAt">,
+): DaySpend | undefined {
   const { [SPEND_FOLDER]: folder, [SPEND_CAP]: cap } = env;
-  return folder && cap ? new DaySpend({ folder, capUsd: Number(cap), threadId }) : undefined;
+  const { threadId, createdAt } = thread;
+  return folder && cap ? new DaySpend({ folder, capUsd: Number(cap), threadId, createdAt }) : undefined;
 }
 
 export class DaySpend {
@@ -59,13 +65,17 @@ export class DaySpend {
     return this.look(now);
   }
 
-  /** @param totalUsd what the thread has spent since its beginning */
+  /**
+   * @param totalUsd what the thread has spent since its beginning. It may be less than before: a call whose price was
+   * not known is taken for a dear one until the engine tells what it has cost.
+   */
   note(totalUsd: number, now: Date): void {
     const day = dayOf(now);
     if (day !== this.#day) this.#begin(day, totalUsd);
-    const spentUsd = Math.max(this.#own.spentUsd, totalUsd - this.#own.baseUsd);
-    if (spentUsd === this.#own.spentUsd) return;
-    this.#own = { ...this.#own, spentUsd };
+    const baseUsd = Math.min(this.#own.baseUsd, totalUsd);
+    const spentUsd = totalUsd - baseUsd;
+    if (baseUsd === this.#own.baseUsd && spentUsd === this.#own.spentUsd) return;
+    this.#own = { baseUsd, spentUsd };
     this.#known = undefined;
     replaceJson(this.#ownPath(), this.#own);
   }
@@ -162,7 +172,8 @@ export class DaySpend {
   }
 
   #ownPath(): string {
-    return join(this.#folder(), `thread-${this.#options.threadId}.json`);
+    const { threadId, createdAt } = this.#options;
+    return join(this.#folder(), `thread-${threadId}.${Date.parse(createdAt).toString(36)}.json`);
   }
 }
 

@@ -135,7 +135,7 @@ export async function besiege(
 
   try {
     await until(`the thread with a limit of ${name} to be done`, look, {
-      timeoutMs: 300_000,
+      timeoutMs: 700_000,
       intervalMs: 30,
     });
     return { ...report, ran: readFileSync(join(thread.dir, "ran"), "utf8").replace(/\n/g, "") };
