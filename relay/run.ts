@@ -62,7 +62,7 @@ export async function runRelay(
     const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
     releasers.add("what needs people", () => channel.close());
     const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now });
-    const endings = new Endings({ vm, threads, api, log });
+    const endings = new Endings({ vm, threads, api, log, signal: stop.signal });
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
     const homes = new Homes({ vm, threads, threadMaker, api, ...place });
     const poller = new Poller({ vm, threads, endings, pollIntervalMs, channel, homes, log });

@@ -1,10 +1,9 @@
 /** The channel: a message there begins an agent's thread, an answer finds its thread, and what was said last stands there. */
-import { once } from "node:events";
-import { createServer } from "node:http";
 import { afterEach, expect, test } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
 import { seededRandom } from "../shared/random.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
+import { whileAway } from "./support/away.ts";
 import { inFull } from "./support/faults.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { relayConfigFor } from "./support/relay-config.ts";
@@ -129,19 +128,12 @@ test("an answer to a thread that is over begins a new one; what can't begin is t
 
   const empty = post(`<@${botId()}>`);
   await untilAnswer(empty.id, "Say what the agent is to do.");
-  await all.sidecar.stop();
-  const asked = new Set<string | undefined>();
-  const nobody = createServer(({ url, socket }) => {
-    asked.add(url);
-    socket.destroy();
+  let away = "";
+  await whileAway(all.sidecar, () => {
+    away = post(`<@${botId()}> `).id;
+    return `/thread/${away}`;
   });
-  await once(nobody.listen(Number(new URL(all.sidecar.url).port), "127.0.0.1"), "listening");
-  const away = post(`<@${botId()}> `);
-  await until("the relay to ask in vain", () => asked.has(`/thread/${away.id}`));
-  nobody.close();
-  await once(nobody, "close");
-  await all.sidecar.restart();
-  await untilAnswer(away.id, "Say what the agent is to do.");
+  await untilAnswer(away, "Say what the agent is to do.");
   expect(await threadIds()).toHaveLength(2);
 }, 120_000);
 

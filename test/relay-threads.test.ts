@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
+import { whileAway } from "./support/away.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { until } from "./support/wait.ts";
 
@@ -82,6 +83,15 @@ test("the end of a process is told once, in a new message, with code and duratio
 test("a Discord thread that is deleted by hand: its process is killed, the row ends", async () => {
   const threadId = await all.openTerminal("cat");
   all.discord.driver.deleteThread(all.you, threadId);
+  await until("the session to be killed", async () => (await statusOf(threadId)) === "killed");
+});
+
+test("a Discord thread that is deleted while the sidecar is away: its process is killed once that is back", async () => {
+  const threadId = await all.openTerminal("cat");
+  await whileAway(all.sidecar, () => {
+    all.discord.driver.deleteThread(all.you, threadId);
+    return `/thread/${threadId}/kill`;
+  });
   await until("the session to be killed", async () => (await statusOf(threadId)) === "killed");
 });
 

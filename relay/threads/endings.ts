@@ -1,6 +1,6 @@
 /** How threads end: killed by a person, gone with their Discord thread, or ended without us. */
 import type { KillReply } from "../../shared/api.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
@@ -9,6 +9,7 @@ import { findRefusal } from "../discord/refusals.ts";
 import { killedText } from "../texts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
+import { untilItWorks } from "./until-it-works.ts";
 import type { Vm } from "./vm.ts";
 
 /** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
@@ -22,6 +23,7 @@ export interface EndingsOptions {
   vm: Vm;
   threads: Threads;
   api: DiscordApi;
+  signal: AbortSignal;
   log: Log;
 }
 
@@ -103,13 +105,16 @@ export class Endings {
     }
   }
 
-  /** A Discord thread was deleted: its process ends. */
+  /** A Discord thread was deleted: its process ends, once the sidecar answers. */
   async onDiscordThreadDeleted(threadId: string): Promise<void> {
-    const { threads, log } = this.#options;
+    const { threads, signal, log } = this.#options;
     if (!threads.find(threadId)) return;
     log.info({ threadId }, "the Discord thread was deleted; ending what runs in it");
     await threads.drop(threadId);
-    await this.killQuietly(threadId);
+    const what = "end a thread whose Discord thread was deleted";
+    const findProblem = (error: unknown) =>
+      error instanceof AppError && error.code === "unavailable" ? undefined : errorText(error);
+    await untilItWorks({ what, log, signal, findProblem }, () => this.killQuietly(threadId));
   }
 
   /** The sidecar has no such thread, so there is no ledger to keep either: nobody will look for this message. */
