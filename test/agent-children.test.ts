@@ -96,7 +96,7 @@ test("a wait has an end: its time, or a person who pauses the child, which the p
     (await transcriptOf(sidecar, "waits")).flatMap((event) => (event.type === "notice" ? [event.title] : []));
   await until("its notice", async () => (await notices()).length > 0);
   expect(await notices()).toEqual([
-    expect.stringMatching(/^Waits for child-\S+ \(#\d+, a part\), paused by Discord user 42/),
+    expect.stringMatching(/^Waits for #\d+ \(a part\), paused by Discord user 42/),
   ]);
   const whole = call("waits", "wait_thread", { threadId });
   writeFileSync(gate, "");

@@ -151,7 +151,8 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
       if (child.status !== "paused") pausedUntil = undefined;
       else if (pausedUntil === undefined) {
         pausedUntil = Date.now() + PAUSE_PATIENCE_MS;
-        await agents.noteNotice(parentId, `Waits for ${nameOf(child)}, ${await pauseOf(agents, childId)}`);
+        const name = `#${child.number ?? "?"} (${child.title})`; // for people: its id says nothing to them
+        await agents.noteNotice(parentId, `Waits for ${name}, ${await pauseOf(agents, childId)}`);
       }
       const restMs = Math.min(until, pausedUntil ?? until) - Date.now();
       if (restMs <= 0) return `${statusOf(child)}\n\n${await notEnded(child, agents)}`;
