@@ -53,6 +53,15 @@ describe("what is not held to is refused at creation, by the field's name", () =
   });
 });
 
+test("a schema that no engine could be given is refused, and nothing of the thread is made", async () => {
+  const outputSchema = { $ref: "http://127.0.0.1:1/schema.json" };
+  const request = { threadId: "x", type: "agent" as const, dir: ".", command: "hi", createdBy: "42" };
+  const refused = await refusal(sidecar.client.createThread({ ...request, agent: { outputSchema } }));
+  expect(refused.code).toBe("invalid_request");
+  expect(refused.message).toMatch(/^agent\.outputSchema: /);
+  expect(await sidecar.client.listThreads({ status: "all" })).toEqual([]);
+});
+
 test("a single thread takes no second message", async () => {
   const { client } = sidecar;
   const command = script("Hello", { text: "One." });

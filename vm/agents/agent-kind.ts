@@ -22,6 +22,7 @@ import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
+import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
 import {
   checkMessage,
@@ -64,10 +65,11 @@ export class AgentKind implements Kind {
     this.#options = options;
   }
 
-  /** @throws AppError `unsupported`, or `unavailable` if the agent's program is not on the machine. */
+  /** @throws AppError `unsupported`, `invalid_request`, `too_large`, or `unavailable` if the agent's program is not on the machine. */
   checkCreation({ agent }: CreateRequest): void {
     const { launch, threadEnv } = this.#options;
     if (agent) refuseUnsupported(agent, launch);
+    if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
     throw new AppError(
       "unavailable",

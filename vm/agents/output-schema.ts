@@ -1,0 +1,33 @@
+/** What a result's schema may be before it is handed to an engine, on whose command line it stands. Pure. */
+import { AppError } from "../../shared/errors.ts";
+
+/** Linux takes at most 128 KiB as one argument. */
+const MAX_BYTES = 64 * 1024;
+const MAX_DEPTH = 32;
+const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
+
+/** @throws AppError `invalid_request`, `too_large` */
+export function checkOutputSchema(schema: Record<string, unknown>): void {
+  const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 1 }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { value, depth } = next;
+    if (typeof value !== "object" || value === null) continue;
+    if (depth > MAX_DEPTH) throw invalid(`may be nested at most ${MAX_DEPTH} deep.`);
+    const fields = value as Record<string, unknown>;
+    for (const name of REFERENCES) {
+      const target = fields[name];
+      if (typeof target === "string" && !target.startsWith("#"))
+        throw invalid(`${name}: nothing is fetched; it must begin with "#".`);
+    }
+    for (const field of Object.values(fields)) open.push({ value: field, depth: depth + 1 });
+  }
+  // Not before its depth is known: JSON is written by recursion.
+  const bytes = Buffer.byteLength(JSON.stringify(schema));
+  if (bytes <= MAX_BYTES) return;
+  const limit = MAX_BYTES.toLocaleString("en");
+  throw new AppError("too_large", `agent.outputSchema: may have at most ${limit} bytes of JSON.`);
+}
+
+function invalid(why: string): AppError {
+  return new AppError("invalid_request", `agent.outputSchema: ${why}`);
+}
