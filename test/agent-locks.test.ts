@@ -131,6 +131,36 @@ test("who waits too long is told who has the file, and since when; the wait is a
   expect([existsSync(join(dir, "a.txt")), read("b.txt")]).toEqual([false, "other"]);
 });
 
+test("two that want each other's file: a call has one file alone, so neither waits for the other without end", async () => {
+  const pair = (...files: string[]): Round => ({
+    tools: files.map((file) => ({ name: "Write", input: { file_path: join(dir, file), content: file } })),
+  });
+  const threads = [open({ number: 1, writeMs: 400 }), open({ number: 2, writeMs: 400 })] as const;
+  const [there, back] = [pair("a.txt", "b.txt"), pair("b.txt", "a.txt")];
+  tell(threads[0], there, there, there);
+  tell(threads[1], back, back, back);
+  let most = 0;
+  await until("both to be done", () => {
+    const held = readdirSync(locks).filter((name) => name.includes(".held."));
+    for (const { id } of threads) {
+      const own = held.filter((name) => findText(join(locks, name)).includes(`"threadId":"${id}"`));
+      most = Math.max(most, own.length);
+    }
+    return threads.every((thread) => thread.of("turn_end").length === 1);
+  });
+  expect(most).toBe(1);
+  const ends = threads.flatMap((thread) => thread.of("tool_call_update").map(({ status }) => status));
+  expect(ends).toEqual(Array.from({ length: 12 }, () => "completed"));
+  const waits = threads.flatMap((thread) => thread.of("step_start").filter(({ kind }) => kind === "lock"));
+  expect(waits.length).toBeGreaterThan(0);
+  for (const thread of threads) await thread.ended();
+  await untilFree();
+});
+
+function findText(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}
+
 test("the engine that holds a file dies: the next one has it at once", async () => {
   const holder = await openHolder("a.txt");
   const waiter = open({ number: 2 });
