@@ -324,12 +324,12 @@ export class Agents {
       const { fold } = agents.get(threadId);
       refuseUnknownRules(request, fold);
       const line = controlLine(withTarget(request, fold), now());
-      if (request.control === "resume") this.#options.store.agents.setLocked(threadId, false);
-      const input = request.control === "resume" ? request.input : undefined;
-      if (!input) return kind.append(thread, [line]);
-      const { inputId } = input;
-      if (inputId !== undefined && (await kind.hasTaken(thread, inputId))) return;
-      await kind.takeMessage(thread, { source: request.by, ...input, enter: true }, [line]);
+      if (request.control !== "resume") return kind.append(thread, [line]);
+      const { input } = request;
+      if (!input) await kind.append(thread, [line]);
+      else if (input.inputId === undefined || !(await kind.hasTaken(thread, input.inputId)))
+        await kind.takeMessage(thread, { source: request.by, ...input, enter: true }, [line]);
+      this.#options.store.agents.setLocked(threadId, false); // the resumption is written down
     });
     return undefined;
   }

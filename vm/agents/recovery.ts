@@ -39,7 +39,9 @@ export async function recoverAgents(options: RecoveryOptions): Promise<void> {
     const thread = store.threads.find(threadId);
     if (thread?.status !== "killed" || status === "killed") continue;
     log.warn({ threadId }, "finishing a kill that was cut off");
-    void queue.run(threadId, () => kind.takeKill(thread));
+    queue
+      .run(threadId, () => kind.takeKill(thread))
+      .catch((error: unknown) => log.error({ threadId, err: error }, "could not finish a kill"));
   }
   endBypass(options);
   removeSleepers(options);
