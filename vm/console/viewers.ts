@@ -32,7 +32,7 @@ export const VIEWERS_LIMITS: ViewersLimits = {
 };
 
 export interface ViewersOptions {
-  tmux: Pick<AttachOptions, "stateDir" | "env" | "ping">;
+  tmux: Pick<AttachOptions, "stateDir" | "env" | "ping" | "patience">;
   isTmuxUp: () => boolean;
   findThread: (threadId: string) => ViewedThread | undefined;
   sessionName: (threadId: string) => string;

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { type IPty, spawn } from "node-pty";
 import { pause, withDeadline } from "../../shared/lifecycle.ts";
+import type { Patience } from "./large-writes.ts";
 import { TerminalWriter } from "./terminal-writer.ts";
 
 export interface AttachOptions {
@@ -18,6 +19,8 @@ export interface AttachOptions {
   isPlain: boolean;
   /** Resolves when tmux has answered something; rejects if it does not. */
   ping: () => Promise<void>;
+  /** tmux's, for what this client types. */
+  patience: Patience;
   onData: (chunk: Buffer) => void;
   /** Called once, when the client's process is gone. */
   onExit: () => void;
@@ -64,7 +67,7 @@ export class AttachedClient {
     this.#pty.onData((data: unknown) => {
       if (Buffer.isBuffer(data)) this.#receive(data);
     });
-    this.#writer = new TerminalWriter(this.#pty);
+    this.#writer = new TerminalWriter(this.#pty, options.patience);
     this.#pty.onExit(() => {
       this.#isOver = true;
       clearTimeout(this.#killTimer);

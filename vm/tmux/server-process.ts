@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { ESCAPE_MS } from "./escape-time.ts";
 import { isTmuxAtLeast, OLDEST_TMUX } from "./protocol.ts";
 
 const run = promisify(execFile);
@@ -50,7 +51,7 @@ export async function startServer({ tmux, baseArgs, env, stateDir }: TmuxProgram
     "set -g status off",
     "set -g default-terminal tmux-256color",
     "set -s set-clipboard off",
-    "set -s escape-time 10",
+    `set -s escape-time ${ESCAPE_MS}`,
     "set -g prefix None",
     "set -g prefix2 None",
   ].map((command) => command.split(" "));

@@ -3,6 +3,7 @@ import { pause } from "../../shared/lifecycle.ts";
 import { findCpuMs } from "../processes/processes.ts";
 import { type ConnectionListeners, type ConnectionOptions, TmuxConnection } from "./connection.ts";
 import { TmuxError } from "./control-client.ts";
+import { EscapeTime } from "./escape-time.ts";
 import { PANE_FORMAT, type Pane, parsePane } from "./pane.ts";
 import { quoteCommand } from "./protocol.ts";
 import { Screens } from "./screens.ts";
@@ -19,6 +20,9 @@ const HOLD_LOOK_MS = 50;
 
 export class TmuxServer {
   readonly #connection: TmuxConnection;
+  readonly #stop = new AbortController();
+  /** How long cut keys wait for their rest. */
+  readonly escapeTime: EscapeTime;
   /** What types into panes. */
   readonly typist: Typist;
   /** What panes show. */
@@ -28,6 +32,10 @@ export class TmuxServer {
     const connection = new TmuxConnection(options);
     this.#connection = connection;
     this.screens = new Screens(connection);
+    this.escapeTime = new EscapeTime({
+      run: (commands) => connection.run(commands),
+      signal: this.#stop.signal,
+    });
     this.typist = new Typist({
       stateDir: options.stateDir,
       version: () => connection.version ?? "",
@@ -54,6 +62,7 @@ export class TmuxServer {
       onConnected: async (buffers) => {
         this.typist.noteBuffers(buffers);
         await this.typist.dropUnpasted();
+        this.escapeTime.renew();
         await listeners.onConnected();
       },
     });
@@ -61,6 +70,7 @@ export class TmuxServer {
 
   /** Disconnects. The server and all sessions go on. */
   close(): Promise<void> {
+    this.#stop.abort();
     return this.#connection.close();
   }
 

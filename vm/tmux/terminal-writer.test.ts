@@ -3,14 +3,15 @@ import { spawn } from "node-pty";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RUN_VARIABLE, runId } from "../../test/support/folders.ts";
 import { until } from "../../test/support/wait.ts";
+import type { Patience } from "./large-writes.ts";
 import { TerminalWriter } from "./terminal-writer.ts";
 
 const env = { PATH: process.env["PATH"] ?? "", [RUN_VARIABLE]: runId() };
 
 /** A terminal in which a shell command runs; it says `ready` once it takes what is typed. */
-async function open(command: string) {
+async function open(command: string, patience?: Patience) {
   const pty = spawn("sh", ["-c", `stty raw -echo; echo ready; ${command}`], { env });
-  const writer = new TerminalWriter(pty);
+  const writer = new TerminalWriter(pty, patience);
   let shown = "";
   let isOver = false;
   pty.onData((data) => {
@@ -48,4 +49,47 @@ test("nothing is written any more into a terminal that is closed", async () => {
   await until("its end", isOver);
   expect(writer.waitingBytes).toBe(0);
   expect(said).not.toHaveBeenCalled();
+});
+
+test("a large write waits for patience, and what comes behind it waits for its turn", async () => {
+  const calls: string[] = [];
+  let grant: () => void = () => undefined;
+  const patience: Patience = {
+    hold: () => {
+      calls.push("hold");
+      return new Promise((resolve) => {
+        grant = resolve;
+      });
+    },
+    release: async () => void calls.push("release"),
+  };
+  const { pty, writer, shown } = await open("exec cat", patience);
+  pty.write("a key, ");
+  await until("the key", () => shown().includes("a key"));
+  expect(calls).toEqual([]);
+  pty.write("p".repeat(5_000));
+  pty.write(" another key");
+  expect(calls).toEqual(["hold"]);
+  expect(writer.waitingBytes).toBe(5_012);
+  grant();
+  await until("all of it", () => shown().endsWith(`${"p".repeat(5_000)} another key`));
+  expect(calls).toEqual(["hold"]);
+  await until("the patience to be let go", () => calls.length > 1);
+  expect(calls).toEqual(["hold", "release"]);
+});
+
+test("patience is let go if the terminal ends while a large write waits for it", async () => {
+  const calls: string[] = [];
+  const patience: Patience = {
+    hold: () => {
+      calls.push("hold");
+      return new Promise(() => undefined);
+    },
+    release: async () => void calls.push("release"),
+  };
+  const { pty, isOver } = await open("exec sleep 1000", patience);
+  pty.write("p".repeat(5_000));
+  pty.kill("SIGKILL");
+  await until("its end", isOver);
+  expect(calls).toEqual(["hold", "release"]);
 });

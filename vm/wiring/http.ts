@@ -64,7 +64,7 @@ export async function openDoor({
     page,
   });
   const viewers = new Viewers({
-    tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping() },
+    tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping(), patience: tmux.escapeTime },
     isTmuxUp: () => tmux.downForMs() === null,
     findThread: (threadId) => store.threads.find(threadId),
     sessionName,
