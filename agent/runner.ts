@@ -182,10 +182,8 @@ export class Runner {
   ): Promise<void> {
     const { folder, engine } = this.#options;
     const { parts, problems } = contentOf(messages, folder, (sha256) => this.#thread.readBlob(sha256));
-    if (seat.launch.reseeded && this.#fold.engine?.takenCount === 0) {
-      const seed = seedText(this.#thread.history(), isFresh(this.#fold) ? "origin" : "lost");
-      if (seed !== "") parts.unshift({ type: "text", text: seed });
-    }
+    const seed = this.#seedFor(seat);
+    if (seed !== "") parts.unshift({ type: "text", text: seed });
     const { undone = [] } = this.#fold.deliveries.find((open) => open.deliveryId === deliveryId) ?? {};
     parts.unshift(...undone.map((text) => ({ type: "text" as const, text })));
     for (const title of problems) this.#thread.append(null, [{ type: "notice", severity: "warning", title }]);
@@ -193,6 +191,13 @@ export class Runner {
     this.#thread.sync();
     const isPlain = messages.some(({ plain }) => plain);
     seat.send(key, engine.deliver(deliveryId, parts, isPlain), Date.now());
+  }
+
+  /** What stands before the first message of a new conversation; empty if there is nothing to tell. */
+  #seedFor({ launch }: Seat): string {
+    if (!launch.reseeded || this.#fold.engine?.takenCount !== 0) return "";
+    const begins = this.#fold.hasInitialMessages ? "initial" : "origin";
+    return seedText(this.#thread.history(), isFresh(this.#fold) ? begins : "lost");
   }
 
   #checkDisk(): void {

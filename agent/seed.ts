@@ -12,6 +12,9 @@ const HEADS = {
   /** It is another thread's, up to where this one begins. */
   origin:
     "You go on from a conversation that was begun in another thread. What was said there, as its transcript has it:\n\n",
+  /** It was held elsewhere, and handed over when the thread was made. */
+  initial:
+    "You go on from a conversation that was held before this thread began, in another place. What was said there, as whoever began this thread has handed it over:\n\n",
 };
 const TAIL = "\n\nGo on from there. Files may have changed since; look before you rely on them.";
 
@@ -19,9 +22,11 @@ const TAIL = "\n\nGo on from there. Files may have changed since; look before yo
 export function seedText(events: Iterable<ThreadEvent>, why: keyof typeof HEADS): string {
   const lines = conversationOf(events).map(({ line }) => line);
   if (lines.length === 0) return "";
+  // What a thread begins with was bounded when it was made: it is told whole.
+  const max = why === "initial" ? Number.POSITIVE_INFINITY : MAX_CHARACTERS;
   let text = "";
   for (const line of lines.reverse()) {
-    if (text.length + line.length > MAX_CHARACTERS) {
+    if (text.length + line.length > max) {
       text = `(older parts are left out)\n${text}`;
       break;
     }

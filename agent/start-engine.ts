@@ -95,7 +95,8 @@ export function planGeneration(
   });
   const hasHistory = !isFresh(fold);
   const isForked = !exists && !hasHistory && branch?.fork?.exists === true;
-  const reseeded = !exists && !isForked && (hasHistory || branch !== undefined);
+  const isToldFirst = branch !== undefined || fold.hasInitialMessages === true;
+  const reseeded = !exists && !isForked && (hasHistory || isToldFirst);
   const baseUsd = isForked ? branch?.fork?.costUsd : costUsd;
   const launch: Launch = {
     generation,
@@ -112,7 +113,9 @@ export function planGeneration(
   if (reseeded && !hasHistory) {
     const title = "The conversation goes on from a transcript";
     const description = `The engine is told what was said in ${branch?.threadId}.`;
-    if (fold.cutOffs.count === 0) events.push({ type: "notice", severity: "info", title, description });
+    // Initial messages stand in the thread themselves.
+    if (branch && fold.cutOffs.count === 0)
+      events.push({ type: "notice", severity: "info", title, description });
   } else if (reseeded) {
     const description = "The engine's own record of it is gone; it is told the transcript.";
     events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });

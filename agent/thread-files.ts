@@ -64,7 +64,7 @@ export class ThreadFiles {
     return lines.length > 0;
   }
 
-  /** All events, those of a branch's origin first. */
+  /** All events, those of a branch's origin first. What the thread began with is whole. */
   *history(): Iterable<ThreadEvent> {
     for (const name of ["origin", "transcript"] as const) {
       const path = threadPath(this.#folder, name);
@@ -73,7 +73,7 @@ export class ThreadFiles {
       for (let lines = file.read(); lines.length > 0; lines = file.read()) {
         for (const { text } of lines) {
           const event = findEvent(text);
-          if (event) yield event;
+          if (event) yield event.type === "initial_message" ? this.#whole(event) : event;
         }
       }
       file.close();

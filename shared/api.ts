@@ -8,6 +8,7 @@ import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
+import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
@@ -89,6 +90,7 @@ export const createRequestSchema = z.strictObject({
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentConfigSchema.optional(),
+  initialMessages: initialMessagesSchema.optional(),
   /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */
   home: z.literal("discord").optional(),
 });

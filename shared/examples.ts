@@ -27,6 +27,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
       createdBy: "me",
       home: "discord",
       agent: { tags: ["ci"], limits: { turns: 20 } },
+      initialMessages: [
+        { role: "user", text: "My name is Ada." },
+        { role: "assistant", text: "Hello, Ada." },
+      ],
     },
   },
   "post /thread/:id/input": { path: helper, body: { text: "And goodbye.", inputId: "m1", source: by } },

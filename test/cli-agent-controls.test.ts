@@ -16,6 +16,8 @@ describe.concurrent("new, send and controls", () => {
   test("new --agent takes model, mode, schema; standard input is the prompt; send goes on", async () => {
     const schema = join(at.sidecar.folders.home, "schema.json");
     writeFileSync(schema, '{"type":"object"}');
+    const messages = join(at.sidecar.folders.home, "messages.json");
+    writeFileSync(messages, '[{"role":"user","text":"Said before."}]');
     const options = [
       "--agent",
       "--id",
@@ -26,12 +28,15 @@ describe.concurrent("new, send and controls", () => {
       "acceptEdits",
       "--title",
       "The chosen one",
+      "--messages",
+      messages,
     ];
     const input = script("hello", { text: "Hello." });
     const made = await at.cli.call(["new", ...options, "shop", "--", "-"], { input });
     expect(made).toMatchObject({ code: 0, stdout: "chosen\n", stderr: "" });
     await untilStatus(at.sidecar, "chosen", "idle");
-    const [start] = await transcriptOf(at.sidecar, "chosen");
+    const [start, before] = await transcriptOf(at.sidecar, "chosen");
+    expect(before).toMatchObject({ type: "initial_message", role: "user", text: "Said before." });
     expect(start).toMatchObject({ config: { model: "some-model", permissionMode: "acceptEdits" } });
     await at.cli.ok("send", "the chosen", script("more", { text: "More." }));
     await until("the second answer", async () => (await at.cli.ok("tail", "chosen")).includes("More."));
@@ -59,6 +64,8 @@ describe.concurrent("new, send and controls", () => {
     [["new", "--model", "m", "shop", "--", "ls"], "--model: only with --agent"],
     [["new", "--agent", "--engine", "none", "shop", "--", "x"], "--engine: "],
     [["new", "--agent", "--output-schema", "/nowhere", "shop", "--", "x"], "--output-schema: "],
+    [["new", "--agent", "--messages", "/nowhere", "shop", "--", "x"], "--messages: "],
+    [["new", "--messages", "/nowhere", "shop", "--", "x"], "--messages: "],
     [["new", "--agent", "--max-usd", "much", "shop", "--", "x"], "--max-usd: must be"],
     [["new", "--agent", "--max-turns", "none", "shop", "--", "x"], "--max-turns: must be"],
     [["new", "--max-turns", "3", "shop", "--", "x"], "--max-*: only with --agent"],

@@ -196,9 +196,11 @@ test("hostile text stays text: no element, no picture, no script, no lying link"
     "![p](https://evil.example/p.png) [https://good.example](https://evil.example/x) [j](javascript:alert(1))",
     "a\u202eb `</code>` **<i>x</i>**",
   ].join("\n\n");
-  await openAgent(sidecar, "hostile", script("<b>Say</b>", { text }));
+  const initialMessages = [{ role: "user" as const, text: `<i>Elsewhere</i> ${text}` }];
+  await openAgent(sidecar, "hostile", script("<b>Say</b>", { text }), { initialMessages });
   const page = await open("hostile");
   const shown = await untilText(page, "#rows", /good\.example \(evil/);
+  expect(shown).toMatch(/Before this thread · user\s+<i>Elsewhere<\/i>/);
   expect(shown).toContain("<script>alert(1)</script>");
   expect(shown).toContain("https://good.example (evil.example)");
   expect(shown).not.toContain("\u202e");

@@ -8,7 +8,7 @@ import { until } from "./support/wait.ts";
 const discordThreads = ({ discord }: Everything, name: string) =>
   discord.driver.threads().filter((thread) => thread.name === name);
 
-async function create({ sidecar, you }: Everything, threadId: string): Promise<void> {
+async function create({ sidecar, you }: Everything, threadId: string, more = {}): Promise<void> {
   await sidecar.client.createThread({
     threadId,
     type: "agent",
@@ -17,6 +17,7 @@ async function create({ sidecar, you }: Everything, threadId: string): Promise<v
     title: `the ${threadId}`,
     createdBy: you,
     home: "discord",
+    ...more,
   });
 }
 
@@ -27,12 +28,15 @@ test("a thread that was made by the API is a Discord thread soon, and both ids l
   const all = await startForTest(context, { vm: STAND_IN_CONFIG });
   const { client } = all.sidecar;
   const { driver } = all.discord;
-  await create(all, "shell-1");
+  await create(all, "shell-1", { initialMessages: [{ role: "user", text: "Said elsewhere." }] });
   const home = await homeOf(all, "shell-1");
   await until("its words in Discord", () =>
     driver.messages(home).some(({ content }) => content.startsWith("Hello from the shell.")),
   );
   expect(driver.messages(home)[0]?.content).toContain(`started by <@${all.you}>`);
+  expect(driver.messages(home)[1]?.content).toBe(
+    "-# ↰ Before this thread: 1 message of another conversation\n> **user** Said elsewhere.",
+  );
   const { id } = driver.post(all.you, home, script("Again", { text: "Again indeed." }));
   await until("an answer", () =>
     driver.messages(home).some(({ content }) => content.startsWith("Again indeed.")),

@@ -1,5 +1,5 @@
 /** What the model has heard and said, in its order, as transcripts tell: a message stands where it was read. Pure. */
-import type { ThreadEvent } from "../../shared/agent/events.ts";
+import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { tagOf } from "../content.ts";
 
@@ -34,6 +34,9 @@ class Conversation {
     switch (event.type) {
       case "thread_start":
         this.#begin(event.origin?.messageId);
+        return;
+      case "initial_message":
+        this.said.push({ line: initialLine(event) });
         return;
       case "user_message":
         this.#waiting.set(event.messageId, { content: event.content, tag: tagOf(event) });
@@ -85,6 +88,12 @@ class Conversation {
       if (message) this.said.push({ line: lineOf(message), messageId, deliveryId });
     }
   }
+}
+
+/** Whatever it holds, each of its lines is seen to be one of it. */
+function initialLine({ role, text }: EventOf<"initial_message">): string {
+  const speaker = role === "assistant" ? "You" : "Person";
+  return `${speaker}, before this thread: ${text.replace(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/g, "\n  ")}`;
 }
 
 /** What does not come from a person says where from, as when it was delivered, and can't pass for others' lines. */

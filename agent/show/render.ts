@@ -10,6 +10,8 @@ export function markdownOf(event: ThreadEvent): string {
   switch (event.type) {
     case "thread_start":
       return `# Thread ${event.threadId}\n`;
+    case "initial_message":
+      return `\n## Before this thread: ${event.role}\n\n${event.text}\n`;
     case "user_message":
       return `\n## ${event.source}\n\n${blocks(event.content)}\n`;
     case "message_edit":

@@ -13,6 +13,7 @@ export interface AgentOptions extends LimitOptions {
   mode?: string;
   systemPrompt?: string;
   outputSchema?: string;
+  messages?: string;
   single?: boolean;
   worktree?: boolean;
   tag?: string[];
@@ -25,6 +26,7 @@ export function addAgentOptions(command: Command): Command {
     .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
     .option("--system-prompt <text>", "of an agent: appended to its own")
     .option("--output-schema <file>", "of an agent: a JSON Schema that its result is to fit")
+    .option("--messages <file>", "of an agent: a conversation held elsewhere that it goes on from, as JSON")
     .option("--worktree", "of an agent: it works in a git worktree of its own, on a branch of its own")
     .option("--tag <tag>", "of an agent: a word to find its events by; may be given again", collect)
     .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
@@ -43,6 +45,7 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.permissionMode": "--mode",
   "agent.systemPrompt": "--system-prompt",
   "agent.outputSchema": "--output-schema",
+  initialMessages: "--messages",
   "agent.mode": "--single",
   "agent.tags": "--tag",
   "agent.workspace": "--worktree",
@@ -69,15 +72,24 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   return Object.keys(request).length === 0 ? undefined : request;
 }
 
+/** What the agent knows from the beginning; the sidecar's schema says what fits. @throws AppError `invalid_request` */
+export function messagesRequest({ messages }: AgentOptions): Pick<CreateRequest, "initialMessages"> {
+  if (messages === undefined) return {};
+  return { initialMessages: readJson(messages, "--messages") as CreateRequest["initialMessages"] };
+}
+
 function readSchema(file: string): Record<string, unknown> {
-  let schema: unknown;
-  try {
-    schema = JSON.parse(readFileSync(file, "utf8"));
-  } catch (cause) {
-    throw new AppError("invalid_request", `--output-schema: ${errorText(cause)}`, { cause });
-  }
+  const schema = readJson(file, "--output-schema");
   if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) {
     return schema as Record<string, unknown>;
   }
   throw new AppError("invalid_request", "--output-schema: must be a JSON Schema, an object");
+}
+
+function readJson(file: string, option: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw new AppError("invalid_request", `${option}: ${errorText(cause)}`, { cause });
+  }
 }

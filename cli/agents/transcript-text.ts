@@ -179,6 +179,8 @@ function waitLines(event: EventOf<"step_start"> | EventOf<"step_update">): strin
 /** What is told outside of turns. */
 function toldText(event: ThreadEvent): string[] {
   switch (event.type) {
+    case "initial_message":
+      return [`‹ before this thread, ${event.role}:`, ...toLines(event.text).map((line) => `‹ ${line}`), ""];
     case "file_sent":
       return [
         `+ file ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),

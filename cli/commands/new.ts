@@ -1,7 +1,13 @@
 import type { Command } from "commander";
 import { type CreateRequest, createRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { AGENT_OPTION_NAMES, type AgentOptions, addAgentOptions, agentRequest } from "../agents/config.ts";
+import {
+  AGENT_OPTION_NAMES,
+  type AgentOptions,
+  addAgentOptions,
+  agentRequest,
+  messagesRequest,
+} from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
@@ -67,6 +73,8 @@ async function create(context: Context, dir: string, words: string[], options: N
     const [chosen = ""] = Object.keys(agent).map((field) => AGENT_OPTION_NAMES[`agent.${field}`] ?? field);
     throw new AppError("invalid_request", `${chosen}: only with --agent`);
   }
+  if (options.messages !== undefined && !options.agent)
+    throw new AppError("invalid_request", "--messages: only with --agent");
   const isInput = options.agent && words.length === 1 && words[0] === "-";
   const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
@@ -77,6 +85,7 @@ async function create(context: Context, dir: string, words: string[], options: N
     dir,
     command: options.agent ? prompt : toCommandLine(words),
     ...(agent ? { agent } : {}),
+    ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
     createdBy: userName(),
     ...size,

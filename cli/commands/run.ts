@@ -6,7 +6,7 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { AskDesk } from "../agents/ask-desk.ts";
-import { type AgentOptions, addAgentOptions, agentRequest } from "../agents/config.ts";
+import { type AgentOptions, addAgentOptions, agentRequest, messagesRequest } from "../agents/config.ts";
 import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
 import { TranscriptText } from "../agents/transcript-text.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
@@ -72,6 +72,7 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     createdBy: userName(),
     // Nothing follows its turn: its engine ends with that.
     agent: { ...agent, mode: "single" },
+    ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
   });
   const client = context.client();

@@ -94,7 +94,8 @@ async function detailsOf(thread: VmThread, key: MessageKey, until: number): Prom
       stepSections(events, 0, Number.POSITIVE_INFINITY),
     );
   }
-  const own = { ...part, events: part.events.slice(0, 1) };
+  const isInitial = ({ type }: ThreadEvent) => type === "initial_message";
+  const own = { ...part, events: kind === "b" ? part.events.filter(isInitial) : part.events.slice(0, 1) };
   if (kind === "t")
     return reply(thread, "The steps of this message", part, (events) => stepSections(events, seq, until));
   return reply(thread, "The message whole", own, (events) =>

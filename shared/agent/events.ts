@@ -17,6 +17,7 @@ import {
 } from "./ask-fields.ts";
 import { useSchema } from "./budget.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
+import { initialMessageFields } from "./initial-messages.ts";
 import { limitChangesSchema, limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { fromThreadFields, messageSentFields } from "./message-fields.ts";
 import {
@@ -104,7 +105,7 @@ const schemas = {
     model: str,
     modeId: str,
     resumed: z.boolean(),
-    /** The engine's own session was gone: it begins anew and is told the transcript. */
+    /** It has no conversation of its own to go on with: it is told what the transcript holds. */
     reseeded: z.boolean().optional(),
     capabilities: z.array(str).optional(),
   })),
@@ -115,6 +116,8 @@ const schemas = {
     signal: str.nullable().optional(),
     error: str.optional(),
   })),
+  /** Of a conversation that was held elsewhere, before the thread began: these come before all messages. */
+  initial_message: event("initial_message", initialMessageFields),
   user_message: event("user_message", () => ({
     messageId: str,
     source: sourceSchema,

@@ -15,6 +15,8 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "thread_start":
       return { ...fold, threadId: event.threadId, limits: withLimits({}, limitsOf(event.config)) };
+    case "initial_message":
+      return fold.hasInitialMessages ? fold : { ...fold, hasInitialMessages: true };
     case "engine_start": {
       const { generation, engine, sessionId, version, model, modeId } = event;
       const lastAt = event.resumed ? fold.engine?.lastAt : undefined;

@@ -33,6 +33,8 @@ export interface ThreadFold {
   } | null;
   /** The newest process whose end is written down; 0 if there is none. */
   endedGeneration: number;
+  /** The thread began with messages of a conversation that was held elsewhere. */
+  hasInitialMessages?: true;
   /** Received, and in no delivery yet. */
   messages: WaitingMessage[];
   /** Of other agents: a person is asked about each. */

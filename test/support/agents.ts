@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
+import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { VmConfig } from "../../vm/config.ts";
@@ -42,7 +43,7 @@ export async function openAgent(
   { client, reposDir }: Side,
   threadId: string,
   prompt: string,
-  more: { agent?: { limits?: object } } = {},
+  more: { agent?: { limits?: object }; initialMessages?: InitialMessage[] } = {},
 ): Promise<void> {
   mkdirSync(join(reposDir, threadId), { recursive: true });
   const request = { threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" } as const;

@@ -80,6 +80,7 @@ export function expectedRows(events: readonly ThreadEvent[]): Omit<ShownRow, "te
   return events.flatMap((event) => {
     const { seq } = event;
     switch (event.type) {
+      case "initial_message":
       case "user_message":
       case "agent_message":
       case "turn_end":

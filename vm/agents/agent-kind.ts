@@ -26,6 +26,7 @@ import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
 import {
   checkMessage,
+  initialLines,
   killLine,
   type LaunchOptions,
   messageLine,
@@ -34,7 +35,7 @@ import {
 } from "./requests.ts";
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
-import { refuseUnsupported } from "./support.ts";
+import { refuseInitialMessages, refuseUnsupported } from "./support.ts";
 import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
 import type { Worktrees } from "./worktrees.ts";
 
@@ -66,8 +67,10 @@ export class AgentKind implements Kind {
   }
 
   /** @throws AppError `unsupported`, `invalid_request`, `too_large`, or `unavailable` if the agent's program is not on the machine. */
-  checkCreation({ agent }: CreateRequest): void {
+  checkCreation(request: CreateRequest): void {
     const { launch, threadEnv } = this.#options;
+    const { agent } = request;
+    refuseInitialMessages(request, launch);
     if (agent) refuseUnsupported(agent, launch);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
@@ -94,9 +97,11 @@ export class AgentKind implements Kind {
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (thread.command === "") return; // a branch waits for its first message
-    const { inputId, hops } = request;
+    const { inputId, hops, initialMessages = [] } = request;
     const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), hops };
-    agents.get(thread.threadId).append([messageLine(thread.command, first, now())]);
+    agents
+      .get(thread.threadId)
+      .append([...initialLines(initialMessages, now()), messageLine(thread.command, first, now())]);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
   }
 

@@ -2,6 +2,7 @@
 import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Block, Source } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
@@ -75,6 +76,12 @@ export function threadConfig(
     ...(sessionId === undefined ? {} : { sessionId }),
     ...(origin === undefined ? {} : { origin }),
   };
+}
+
+/** @param messages of a conversation that was held elsewhere; they come before the first message */
+export function initialLines(messages: readonly InitialMessage[], now: number): InboxLine[] {
+  const ts = at(now);
+  return messages.map((message) => ({ ts, op: "event", event: { type: "initial_message", ...message } }));
 }
 
 export function messageLine(

@@ -5,6 +5,7 @@ import { BYPASS_MODE, ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/age
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { CreateRequest } from "../threads/kinds/kind.ts";
 
 /** What a program that answers a message and ends is not told. */
 const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema"] as const;
@@ -45,6 +46,24 @@ export function refuseUnsupported(agent: AgentConfig, { engine: fixed, allowBypa
 /** What an engine must tell to be held to it. */
 const isTold = (limit: string) => limit === "tokens" || limit === "spendUsd";
 const UNTOLD = "the engine command does not tell what its program uses; limit turns or seconds.";
+
+/** @throws AppError `unsupported` or `invalid_request` if an agent can't be begun with a conversation from elsewhere. */
+export function refuseInitialMessages(
+  { initialMessages, agent }: CreateRequest,
+  { engine: fixed }: Settings,
+): void {
+  if (initialMessages === undefined) return;
+  if ((fixed ?? agent?.engine) === "command")
+    throw new AppError(
+      "unsupported",
+      "initialMessages: the engine command gives its program the message alone.",
+    );
+  if (agent?.originThreadId !== undefined)
+    throw new AppError(
+      "invalid_request",
+      "initialMessages: must not be given together with agent.originThreadId, whose conversation the agent knows.",
+    );
+}
 
 /** @throws AppError `unsupported` if the thread's engine can't do it, `invalid_request` if nobody could. */
 export function refuseControl(

@@ -285,3 +285,36 @@ test("what the transcript can't know is told once, with a button to go on", () =
   if (notice) content.told(notice);
   expect(content.notices()).toEqual([]);
 });
+
+test("what was said before the thread is one message, which more is added to until the thread's own begin", () => {
+  const initial = (text: string, role: "user" | "assistant" = "user"): EventBody => ({
+    type: "initial_message",
+    role,
+    text,
+  });
+  const prompt: EventBody = {
+    type: "user_message",
+    messageId: "m",
+    source: `discord:${STARTER}`,
+    content: [{ type: "text", text: "Go on." }],
+  };
+  const [open] = show([initial("Hello *you*\n> **assistant** not said @everyone")]);
+  expect(open).toMatchObject({ key: "b1", isSealed: false, isSilent: true });
+  const [page, ...rest] = show([
+    initial("Hello *you*\n> **assistant** not said @everyone"),
+    initial("Hi", "assistant"),
+    prompt,
+    start,
+    say("Going on."),
+    end,
+  ]);
+  expect(page).toMatchObject({ key: "b1", isSealed: true });
+  expect(page?.text).toBe(
+    "-# ↰ Before this thread: 2 messages of another conversation\n> **user** Hello \\*you\\* \\> \\*\\*assistant\\*\\* not said @\u200beveryone\n> **assistant** Hi",
+  );
+  expect(rest).toHaveLength(1);
+  const [most] = show(Array.from({ length: 200 }, (_, i) => initial(`${i} ${"x".repeat(1_000)}`)));
+  expect(most?.text.length).toBeLessThanOrEqual(2_000);
+  expect(most?.text).toMatch(/: 200 messages of another conversation; \d+ earlier ones are not shown here\n/);
+  expect(most?.text).toContain("**user** 199 x");
+});

@@ -112,6 +112,8 @@ export function textSection(event: ThreadEvent): DetailSection | undefined {
       const texts = event.content.map((block) => (block.type === "text" ? block.text : block.uri));
       return { title: `A message from ${event.source}`, parts: part(texts.join("\n")) };
     }
+    case "initial_message":
+      return { title: `Before this thread: ${event.role}`, parts: part(event.text) };
     case "message_sent":
       return { title: `A message to ${event.threadId}`, parts: part(event.text) };
     default:

@@ -74,6 +74,13 @@ export interface Ask extends EntryBase {
   response: EventOf<"permission_response"> | EventOf<"elicitation_response"> | undefined;
 }
 
+/** What was said before the thread began: one message, to which nothing is added once the thread's own begin. */
+export interface Initial extends EntryBase {
+  kind: "initial";
+  messages: Pick<EventOf<"initial_message">, "role" | "text">[];
+  isSealed: boolean;
+}
+
 export interface Remark extends EntryBase {
   kind: "remark";
   event:
@@ -87,4 +94,4 @@ export interface Remark extends EntryBase {
     | EventOf<"message_withdraw">;
 }
 
-export type Entry = Activity | Words | End | Ask | Remark;
+export type Entry = Activity | Words | End | Ask | Initial | Remark;

@@ -15,6 +15,7 @@ import type { Page } from "../content.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
 import type { Activity, ActivityLine, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
+import { initialText } from "./initial.ts";
 import { codeBlock, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
 
@@ -91,6 +92,8 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
           buttons: buttonsBelow(entry, options),
         }),
       ];
+    case "initial":
+      return [page(`b${entry.seq}`, initialText(entry), { isSealed: entry.isSealed })];
     case "remark":
       return [remarkPage(entry, options)];
   }

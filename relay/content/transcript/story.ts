@@ -4,7 +4,7 @@
  */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
-import type { Activity, ActivityLine, Ask, Entry, TurnEnd } from "./entries.ts";
+import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
 
 /** Longer narration is a message of its own. */
@@ -69,11 +69,7 @@ export class Story {
           this.#line(event.seq, { kind: "remark", text: "↻ a background task has news" });
         return;
       case "user_message":
-        this.#speakAsNarration();
-        this.breakActivity();
-        // What is asked about is shown by the ask.
-        if (!event.source.startsWith("discord:") && !event.held)
-          this.#push({ kind: "remark", seq: event.seq, event });
+        this.#hear(event);
         return;
       case "agent_message":
         if (event.parentToolCallId !== undefined) return; // a sub-agent's words are its caller's to tell
@@ -126,6 +122,9 @@ export class Story {
   /** What is told outside of turns' steps and words. */
   #remark(event: ThreadEvent): void {
     switch (event.type) {
+      case "initial_message":
+        this.#addInitial(event);
+        return;
       case "message_sent":
       case "file_sent":
         this.#speakAsNarration();
@@ -148,6 +147,25 @@ export class Story {
       default:
         return; // says nothing to people
     }
+  }
+
+  #hear(event: EventOf<"user_message">): void {
+    this.#speakAsNarration();
+    this.breakActivity();
+    if (this.#initial) this.#initial.isSealed = true;
+    // What is asked about is shown by the ask.
+    if (!event.source.startsWith("discord:") && !event.held)
+      this.#push({ kind: "remark", seq: event.seq, event });
+  }
+
+  #addInitial({ seq, role, text }: EventOf<"initial_message">): void {
+    const open = this.#initial;
+    if (open && !open.isSealed) open.messages.push({ role, text });
+    else this.#push({ kind: "initial", seq, messages: [{ role, text }], isSealed: false });
+  }
+
+  get #initial(): Initial | undefined {
+    return this.#entries.find((entry): entry is Initial => entry.kind === "initial");
   }
 
   #beginCall(event: EventOf<"tool_call">): void {

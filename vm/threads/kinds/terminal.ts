@@ -1,5 +1,6 @@
 /** A terminal: one shell command line, which runs once; what is sent is typed. */
 import type { ThreadStatus } from "../../../shared/api.ts";
+import { AppError } from "../../../shared/errors.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoredThread } from "../../store/threads.ts";
@@ -8,7 +9,14 @@ import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../end
 import type { Programs } from "../programs.ts";
 import type { ThreadFiles } from "../thread-files.ts";
 import type { Typing } from "../typing.ts";
-import { type Input, type Kind, type KindDescription, NO_AGENT, type ThreadToStore } from "./kind.ts";
+import {
+  type CreateRequest,
+  type Input,
+  type Kind,
+  type KindDescription,
+  NO_AGENT,
+  type ThreadToStore,
+} from "./kind.ts";
 import { findShell, shellArgv } from "./shell-command.ts";
 
 export interface TerminalKindOptions {
@@ -31,8 +39,13 @@ export class TerminalKind implements Kind {
     this.#options = options;
   }
 
-  checkCreation(): void {
-    // Any command line can be tried: the shell says what is wrong with it.
+  /**
+   * Any command line can be tried: the shell says what is wrong with it.
+   * @throws AppError `invalid_request`
+   */
+  checkCreation({ initialMessages }: CreateRequest): void {
+    if (initialMessages === undefined) return;
+    throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
   }
 
   store(thread: ThreadToStore): void {

@@ -32,6 +32,8 @@ export function drawRow(row: Row, context: RowContext): HTMLElement {
 function drawContent(row: Row, context: RowContext): HTMLElement[] {
   const { event } = row;
   switch (event.type) {
+    case "initial_message":
+      return drawInitial(event, context.threadId);
     case "user_message":
       return drawMessage(event, context.threadId);
     case "agent_message":
@@ -82,6 +84,14 @@ function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message
     make("p", "who", [head]),
     make("div", "words", [textOf(content)]),
     ...cutTexts(threadId, blobs ? { blobs } : {}),
+  ];
+}
+
+function drawInitial(event: EventOf<"initial_message">, threadId: string): HTMLElement[] {
+  return [
+    make("p", "who", [`Before this thread · ${event.role}`]),
+    make("div", "words", [cleanLines(event.text)]),
+    ...cutTexts(threadId, event),
   ];
 }
 

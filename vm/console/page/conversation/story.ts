@@ -137,6 +137,7 @@ function endKey(event: ThreadEvent): string | undefined {
 /** Whether people read it. The rest is how the work is done: deliveries, calls of the model, processes. */
 export function isTold(event: ThreadEvent): boolean {
   switch (event.type) {
+    case "initial_message":
     case "user_message":
     case "message_edit":
     case "message_withdraw":
