@@ -189,7 +189,8 @@ export class Runner {
     for (const title of problems) this.#thread.append(null, [{ type: "notice", severity: "warning", title }]);
     if (!seat.state.isBusy) await this.#turns.begin();
     this.#thread.sync();
-    const isPlain = messages.some(({ plain }) => plain);
+    // What was said once is no wish of now: an @path in it gets no file into the conversation.
+    const isPlain = seed !== "" || messages.some(({ plain }) => plain);
     seat.send(key, engine.deliver(deliveryId, parts, isPlain), Date.now());
   }
 

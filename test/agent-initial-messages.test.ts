@@ -1,5 +1,5 @@
 /** Threads that begin with a conversation that was held elsewhere: their model knows it, once, and they show it. */
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EventOf } from "../shared/agent/events.ts";
@@ -8,6 +8,7 @@ import { ENGINE_FOLDER_MARKER } from "../shared/agent/markers.ts";
 import type { CreateRequest } from "../shared/api.ts";
 import { folderOf, runnersOf, SIEGE_ENV } from "./support/agent-siege.ts";
 import { STAND_IN, STAND_IN_CONFIG, script, standIn, transcriptOf, untilStatus } from "./support/agents.ts";
+import { makeFolder } from "./support/folders.ts";
 import { heardBy, sessionOf } from "./support/heard.ts";
 import { listProcesses, signal } from "./support/processes.ts";
 import { spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
@@ -145,6 +146,29 @@ test("as many and as much as may be", async () => {
   await begin(sidecar, "most", messages);
   await untilStatus(sidecar, "most", "idle", 60_000);
   expect(await shownIn(sidecar, "most")).toHaveLength(MAX_INITIAL_MESSAGES);
+});
+
+test("they come in front of the first message as a text in which no @path is read", async () => {
+  const { path, remove } = makeFolder();
+  const program = join(path, "listened-to");
+  const body = `[ "$1" = --version ] && exec ${STAND_IN} --version\ntee "$HOME/told" | ${STAND_IN} "$@"\n`;
+  writeFileSync(program, `#!/bin/sh\n${body}`, { mode: 0o755 });
+  const other = await startSidecar({ ...STAND_IN_CONFIG, agent: { ...standIn(), program } });
+  try {
+    await begin(other, "plain", [{ role: "user", text: "See @/etc/passwd" }]);
+    await untilStatus(other, "plain", "idle");
+    const told = readFileSync(join(other.folders.home, "told"), "utf8").split("\n");
+    const lines = told.filter((line) => line.includes('"type":"user"')).map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      {
+        client_composed: true,
+        message: { content: [{ type: "text" }, { type: "text", text: expect.stringMatching(/^m-9/) }] },
+      },
+    ]);
+  } finally {
+    await other.close();
+    remove();
+  }
 });
 
 test("an engine that gets its message alone can't know them", async () => {
