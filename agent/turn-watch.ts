@@ -5,6 +5,7 @@ import type { RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import { endLockWaits } from "./core/closing.ts";
 import type { Engine, Env, OpenRequest, Refusal } from "./engine.ts";
 import type { EventSource } from "./folder/transcript.ts";
+import { OutputJudge } from "./output/output-judge.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { TurnKeeper } from "./undo/turn-keeper.ts";
 
@@ -12,6 +13,7 @@ export class TurnWatch {
   readonly #keeper: TurnKeeper;
   readonly #thread: ThreadFiles;
   readonly #engine: Engine;
+  readonly #outputs: OutputJudge;
 
   constructor(
     options: { folder: string; config: ThreadConfig; engine: Engine; env: Env },
@@ -20,6 +22,7 @@ export class TurnWatch {
     this.#engine = options.engine;
     this.#thread = thread;
     this.#keeper = new TurnKeeper(options, this.#ended);
+    this.#outputs = new OutputJudge(options.config.agent.outputSchema);
   }
 
   /** A message is about to go in while no turn runs. */
@@ -64,7 +67,7 @@ export class TurnWatch {
     }
     // With an engine's own end all steps end.
     if (end && source?.from === "engine") this.#thread.append(null, endLockWaits(this.#fold, Date.now()));
-    this.#thread.append(source, bodies);
+    this.#thread.append(source, end ? await this.#outputs.judge(bodies) : bodies);
     if (end) await this.#keeper.close();
   }
 

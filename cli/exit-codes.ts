@@ -1,4 +1,5 @@
 /** What the command line exits with. */
+import type { EventOf } from "../shared/agent/events.ts";
 import { AppError, assertNever, type ErrorCode } from "../shared/errors.ts";
 
 export const EXIT = {
@@ -8,6 +9,7 @@ export const EXIT = {
   notFound: 3,
   refused: 4,
   unavailable: 5,
+  invalidOutput: 6,
   /** As a shell shows a program that Ctrl-C ended. */
   interrupted: 130,
 } as const;
@@ -20,9 +22,19 @@ export const EXIT_CODES_HELP = `Exit codes:
   4    refused: the thread has ended, its id is taken, too many are open, the text is too long,
        input comes too fast; what was asked has been answered or is not asked any more
   5    the sidecar or its tmux does not answer
+  6    an agent's turn gave no result that fits its --output-schema
   130  ended by Ctrl-C
   tail -f and new --follow exit with the process's own code once it has ended; of an agent, with 0 if its turn ended
-  well and 1 if not.`;
+  well, 6 if its result does not fit, and 1 if not.`;
+
+/** Of an agent whose last turn ended so. @param hasFailed whether its thread can't go on */
+export function exitCodeOfTurn(
+  end: Pick<EventOf<"turn_end">, "stopReason" | "output">,
+  hasFailed: boolean,
+): number {
+  if (hasFailed || end.stopReason !== "end_turn") return EXIT.failure;
+  return end.output === "invalid_output" ? EXIT.invalidOutput : EXIT.ok;
+}
 
 export function exitCodeOf(error: unknown): number {
   return error instanceof AppError ? exitCodeOfCode(error.code) : EXIT.failure;

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import type { Round } from "../agent/engines/demo/script.ts";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { buildCli, type Cli } from "./support/cli.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
@@ -59,6 +60,34 @@ test("a turn that fails is told, in its words and by the exit code", async () =>
   expect(stderr).toContain("no such model");
   expect((await cli.call(["run", "--agent", "nowhere", "--", "x"])).code).toBe(2);
   expect((await cli.call(["run", "shop", "--", "x"])).stderr).toContain("--agent");
+  expect(await open()).toEqual([]);
+});
+
+test("a result that does not fit its schema has an exit code of its own, and is kept", async () => {
+  const file = join(sidecar.folders.home, "lines.json");
+  writeFileSync(file, '{"type":"object","properties":{"line":{"type":"integer"}}}');
+  const run = (...round: Round[]) => ["--output-schema", file, "--", script("go", ...round)];
+  const well = await cli.call(["run", "--agent", "shop", ...run({ text: "x", output: { line: 1 } })]);
+  expect([well.code, JSON.parse(well.stdout), well.stderr]).toEqual([0, { line: 1 }, ""]);
+  const wrong = await cli.call([
+    ...["--json", "run", "--agent", "shop"],
+    ...run({ text: "x", output: { line: "one" } }),
+  ]);
+  expect(wrong.code).toBe(6);
+  expect(JSON.parse(wrong.stdout)).toMatchObject({
+    status: "idle",
+    output: "invalid_output",
+    error: "No valid result (invalid_output): /line must be integer.",
+    answer: "x",
+    result: { line: "one" },
+  });
+  const missing = await cli.call(["run", "--agent", "shop", ...run({ text: "words" })]);
+  expect([missing.code, missing.stdout]).toEqual([6, "words\n"]);
+  expect(missing.stderr).toContain("invalid_output");
+  writeFileSync(file, '{"type":"strnig"}');
+  const refused = await cli.call(["run", "--agent", "shop", ...run()]);
+  expect([refused.code, refused.stdout]).toEqual([2, ""]);
+  expect(refused.stderr).toContain("agent.outputSchema");
   expect(await open()).toEqual([]);
 });
 

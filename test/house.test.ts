@@ -54,6 +54,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/folder/"],
     ["agent/core/"],
     ["agent/process/"],
+    ["agent/output/"],
     ["agent/locks/"],
     ["agent/others/"],
     ["agent/undo/"],

@@ -4,7 +4,7 @@ import type { Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { Context } from "../context.ts";
-import { EXIT } from "../exit-codes.ts";
+import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { argumentOf, nameOf } from "../find-thread.ts";
 import { onLeave } from "../leave.ts";
 import {
@@ -114,8 +114,7 @@ class Printer {
     if (problem !== null) await note(`threadmux: ${cleanLine(problem)}`);
     if (err.isTty) await note(`[${nameOf(this.#thread)}: ${status}]`);
     const hasFailed = status === "failed" || status === "killed";
-    const isWell = this.#turnEnd === undefined || this.#turnEnd.stopReason === "end_turn";
-    return !hasFailed && isWell ? EXIT.ok : EXIT.failure;
+    return exitCodeOfTurn(this.#turnEnd ?? { stopReason: "end_turn" }, hasFailed);
   }
 }
 

@@ -34,8 +34,4 @@ export class TurnOutcome {
   get end(): EventOf<"turn_end"> | undefined {
     return this.#end;
   }
-
-  get isWell(): boolean {
-    return this.#end?.stopReason === "end_turn";
-  }
 }

@@ -12,7 +12,7 @@ import { TranscriptText } from "../agents/transcript-text.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
-import { EXIT } from "../exit-codes.ts";
+import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { makeId } from "../new-id.ts";
 import { Patience } from "../patience.ts";
 import { readMessage } from "../stdin.ts";
@@ -51,6 +51,9 @@ export function addRun(program: Command, act: Act): void {
         "threadmux run --agent shop --json -- 'sum up the last commit' | jq -r .answer",
         "threadmux run --agent shop --output-schema bugs.json -- 'list the bugs' | jq",
       )}
+
+With --output-schema the result is printed as JSON. If the agent gives none that fits, what it gave is printed all the
+same, standard error says why (invalid_output), and it exits with 6.
 
 It waits if too many agents are at work. Ctrl-C interrupts the agent and ends its thread; once more, and it
 leaves at once.`,
@@ -165,19 +168,19 @@ async function print(
 ): Promise<number> {
   const { answer, end } = outcome;
   const { status = "failed", problem = null } = last ?? {};
-  const isWell = outcome.isWell && status === "idle";
+  const code = end ? exitCodeOfTurn(end, status !== "idle") : EXIT.failure;
   if (isJson) {
-    const { stopReason = null, error = problem, result = null, durationMs, usage, cost } = end ?? {};
-    await out.json({ threadId, status, stopReason, error, answer, result, durationMs, usage, cost });
-    return isWell ? EXIT.ok : EXIT.failure;
+    const { stopReason = null, error = problem, result = null, output, durationMs, usage, cost } = end ?? {};
+    await out.json({ threadId, status, stopReason, error, answer, result, output, durationMs, usage, cost });
+    return code;
   }
   if (end?.result !== undefined) await out.json(end.result);
   else if (answer !== "") await out.line(cleanLines(answer.replace(/\n+$/, "")));
-  if (!isWell) {
+  if (code !== EXIT.ok) {
     const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
     await err.line(`threadmux: ${cleanLine(why)}`);
   }
-  return isWell ? EXIT.ok : EXIT.failure;
+  return code;
 }
 
 /** @throws AppError `unavailable` */

@@ -9,7 +9,7 @@ import { followTranscript, readEnd } from "../agents/transcript.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
-import { EXIT } from "../exit-codes.ts";
+import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
 import { follow } from "../follow.ts";
 import { onLeave } from "../leave.ts";
@@ -35,7 +35,7 @@ export function addWait(program: Command, act: Act): void {
         "timeout 600 threadmux wait shop --for end",
       )}
 
-It exits at once if that is so already: with 0 if the turn ended well and 1 if not, with a process's own exit code, and
+It exits at once if that is so already: with 0 if the turn ended well, 6 if its result does not fit its schema and 1 if not, with a process's own exit code, and
 with 1 if the turn ends and nothing was asked. Ctrl-C leaves; the thread goes on.`,
     )
     .action((thread: string, { for: what }: { for?: string }, command: Command) =>
@@ -94,9 +94,10 @@ async function waitForTurn(context: Context, client: SidecarClient, threadId: st
     for (const { event } of part.lines) if (event) outcome.add(event);
     status = part.status;
   }
-  const isWell = outcome.isWell && status !== "failed" && status !== "killed";
-  const { stopReason = null } = outcome.end ?? {};
-  return say(context, threadId, { status, stopReason }, isWell ? EXIT.ok : EXIT.failure);
+  const { stopReason = null, output } = outcome.end ?? {};
+  const hasFailed = !outcome.end || status === "failed" || status === "killed";
+  const code = exitCodeOfTurn({ stopReason: stopReason ?? "error", output }, hasFailed);
+  return say(context, threadId, { status, stopReason, ...(output && { output }) }, code);
 }
 
 async function waitForAsk(context: Context, client: SidecarClient, threadId: string): Promise<number> {

@@ -32,3 +32,13 @@ test("torn and foreign lines hide no turn's end", async () => {
   ]);
   expect(await listTurnEnds(source, 0)).toEqual([{ seq: 3, words: "Done." }]);
 });
+
+test("a result that does not fit is told below the words", async () => {
+  const error = "No valid result (invalid_output): it must be object.";
+  const source = sourceOf([
+    line(1, { type: "turn_start", turnId: "t", cause: "message", deliveryIds: [] }),
+    line(2, { type: "agent_message", messageId: "m", at: "u", text: "Done." }),
+    line(3, { type: "turn_end", turnId: "t", stopReason: "end_turn", output: "invalid_output", error }),
+  ]);
+  expect(await listTurnEnds(source, 0)).toEqual([{ seq: 3, words: `Done.\n⚠️ ${error}` }]);
+});

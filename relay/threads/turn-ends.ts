@@ -1,5 +1,5 @@
 /** How an agent's turns ended, and with which words: read from its transcript's end. */
-import type { ThreadEvent } from "../../shared/agent/events.ts";
+import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import type { TranscriptSource } from "./transcript-reader.ts";
 
@@ -60,8 +60,13 @@ export function turnEnds(events: readonly ThreadEvent[]): TurnEnd[] {
     else if (event.type === "turn_end") {
       // What was cut off goes on or fails, and says so then; whoever stopped it knows.
       const isOver = event.stopReason !== "interrupted" && event.stopReason !== "cancelled";
-      if (isOver) ends.push({ seq: event.seq, words: said === "" ? (event.error ?? "") : said });
+      if (isOver) ends.push({ seq: event.seq, words: wordsOf(said, event) });
     } else if (event.type === "failure") ends.push({ seq: event.seq, words: `⚠️ ${event.message}` });
   }
   return ends;
+}
+
+function wordsOf(said: string, { error, output }: EventOf<"turn_end">): string {
+  if (said === "") return error ?? "";
+  return output === "invalid_output" ? `${said}\n⚠️ ${error ?? output}` : said;
 }

@@ -32,7 +32,7 @@ export const agentConfigSchema = z.object({
       maxOutputTokens: z.number().int().positive().optional(),
     })
     .default({}),
-  /** JSON Schema of the result. */
+  /** JSON Schema (draft 2020-12 or draft-07) that each turn's result is held to. */
   outputSchema: z.record(str, z.unknown()).optional(),
   workspace: z.enum(["shared", "worktree"]).default("shared"),
 });

@@ -59,6 +59,8 @@ export const STOP_REASONS = [
   "interrupted",
 ] as const;
 
+export const OUTPUTS = ["valid", "invalid_output"] as const;
+
 /** Why a thread does not go on by itself. `resume` or a new message clears it. */
 export const FAILURE_CODES = [
   "cut_off",
@@ -162,6 +164,8 @@ const schemas = {
     usage: usageSchema.optional(),
     cost: costSchema.optional(),
     result: z.unknown().optional(),
+    /** Of a thread with an `outputSchema`: whether `result` is there and fits it. If not, `error` says why. */
+    output: z.enum(OUTPUTS).optional(),
     /** Of `interrupted`: the last sign of life before the turn was cut off. It is taken up again only soon after. */
     cutOffAt: z.iso.datetime().optional(),
     /** Of `interrupted`: the provider takes no more calls for now. A person is asked when it is to go on. */

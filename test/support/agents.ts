@@ -43,7 +43,10 @@ export async function openAgent(
   { client, reposDir }: Side,
   threadId: string,
   prompt: string,
-  more: { agent?: { limits?: object }; initialMessages?: InitialMessage[] } = {},
+  more: {
+    agent?: { limits?: object; outputSchema?: Record<string, unknown> };
+    initialMessages?: InitialMessage[];
+  } = {},
 ): Promise<void> {
   mkdirSync(join(reposDir, threadId), { recursive: true });
   const request = { threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" } as const;

@@ -102,10 +102,11 @@ export class AgentMeter {
 
   #endTurn(threadId: string, fold: ThreadFold, event: EventOf<"turn_end">): void {
     const gen_ai_provider_name = providerOf(fold);
-    const { stopReason, durationMs } = event;
+    const { stopReason, durationMs, output } = event;
     const value = durationMs === undefined ? undefined : durationMs / 1_000;
     const seconds = value ?? (fold.turn ? secondsBetween(fold.turn.startedAt, event.ts) : undefined);
-    const error_type = stopReason === "end_turn" ? "" : stopReason;
+    const isInvalid = output === "invalid_output";
+    const error_type = stopReason !== "end_turn" ? stopReason : isInvalid ? output : "";
     if (seconds !== undefined)
       this.#record({ metric: "turnSeconds", value: seconds, labels: { gen_ai_provider_name, error_type } });
     const turn = this.#turns.get(threadId);

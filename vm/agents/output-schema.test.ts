@@ -36,3 +36,18 @@ test("too large, too deep, or to be fetched from elsewhere", () => {
     ]);
   }
 });
+
+test.each<[Record<string, unknown>, RegExp]>([
+  [{ type: "strnig" }, /type must be equal to one of the allowed values/],
+  [{ properties: { line: { $ref: "#/$defs/none" } } }, /can't resolve reference/],
+  [{ properties: { line: { pattern: "(" } } }, /Invalid regular expression/],
+  [{ $schema: "http://json-schema.org/draft-04/schema#" }, /\$schema: must name draft 2020-12 or draft-07/],
+  [{ minimum: { $data: "1/other" } }, /minimum must be number/],
+  [{ $async: true }, /\$async/],
+  [{ anyOf: Array(1_000).fill({}) }, /at most 1,000 objects and lists/],
+])("no schema: %j", (schema, why) => {
+  const [code, message] = refusal(schema) as string[];
+  expect(code).toBe("invalid_request");
+  expect(message).toMatch(/^agent\.outputSchema: /);
+  expect(message).toMatch(why);
+});

@@ -1,18 +1,24 @@
-/** What a result's schema may be before it is handed to an engine, on whose command line it stands. Pure. */
-import { AppError } from "../../shared/errors.ts";
+/** What a result's schema may be before it is handed to an engine, on whose command line it stands. */
+import { compileSchema } from "../../shared/agent/compile-schema.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
 
 /** Linux takes at most 128 KiB as one argument. */
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
+/** So many can be made a check of in a fraction of a second. */
+const MAX_PARTS = 1_000;
 const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
 
-/** @throws AppError `invalid_request`, `too_large` */
+/** No pattern is run here: that is up to the thread's own runner. @throws AppError `invalid_request`, `too_large` */
 export function checkOutputSchema(schema: Record<string, unknown>): void {
+  let parts = 0;
   const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 1 }];
   for (let next = open.pop(); next; next = open.pop()) {
     const { value, depth } = next;
     if (typeof value !== "object" || value === null) continue;
     if (depth > MAX_DEPTH) throw invalid(`may be nested at most ${MAX_DEPTH} deep.`);
+    if (++parts > MAX_PARTS)
+      throw invalid(`may have at most ${MAX_PARTS.toLocaleString("en")} objects and lists.`);
     const fields = value as Record<string, unknown>;
     for (const name of REFERENCES) {
       const target = fields[name];
@@ -23,9 +29,15 @@ export function checkOutputSchema(schema: Record<string, unknown>): void {
   }
   // Not before its depth is known: JSON is written by recursion.
   const bytes = Buffer.byteLength(JSON.stringify(schema));
-  if (bytes <= MAX_BYTES) return;
-  const limit = MAX_BYTES.toLocaleString("en");
-  throw new AppError("too_large", `agent.outputSchema: may have at most ${limit} bytes of JSON.`);
+  if (bytes > MAX_BYTES) {
+    const limit = MAX_BYTES.toLocaleString("en");
+    throw new AppError("too_large", `agent.outputSchema: may have at most ${limit} bytes of JSON.`);
+  }
+  try {
+    compileSchema(schema);
+  } catch (error) {
+    throw invalid(errorText(error));
+  }
 }
 
 function invalid(why: string): AppError {

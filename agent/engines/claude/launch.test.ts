@@ -88,3 +88,10 @@ test.each([
 ])("version %s: %s", (output, code) => {
   expect(findVersionProblem("claude", output)?.code).toBe(code);
 });
+
+test("a result's schema goes without the name of its draft", () => {
+  const outputSchema = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
+  const withSchema = threadConfigSchema.parse({ ...config, agent: { outputSchema } });
+  const { args } = planLaunch({ ...request, config: withSchema });
+  expect(args[args.indexOf("--json-schema") + 1]).toBe('{"type":"object"}');
+});

@@ -61,7 +61,7 @@ export function planLaunch(
     ...(allowed.length === 0 ? [] : ["--allowedTools", ...allowed]),
     "--disallowedTools",
     DISALLOWED.join(","),
-    ...(agent.outputSchema === undefined ? [] : ["--json-schema", JSON.stringify(agent.outputSchema)]),
+    ...schemaArgs(agent.outputSchema),
   ];
   return {
     program: how.program,
@@ -69,6 +69,13 @@ export function planLaunch(
     env: { ...env, ...(launch.takesUp && resumeEnv(fold)) },
     files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ownSettings(how))) },
   };
+}
+
+/** claude knows draft 07 alone by name, and ends at once if another one is named. */
+function schemaArgs(outputSchema: Record<string, unknown> | undefined): string[] {
+  if (!outputSchema) return [];
+  const { $schema: _, ...schema } = outputSchema;
+  return ["--json-schema", JSON.stringify(schema)];
 }
 
 /** What people attach is meant to be read. A rule can't name every path. */

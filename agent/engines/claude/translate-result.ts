@@ -67,12 +67,12 @@ function finish(
       type: "turn_end",
       turnId,
       stopReason,
-      ...((stopReason === "error" || usageLimit) && { error: errorOf(result) }),
+      ...((stopReason === "error" || usageLimit || isWithoutOutput(result)) && { error: errorOf(result) }),
       ...(usageLimit && { usageLimit }),
       ...(result.duration_ms !== undefined && { durationMs: Math.trunc(result.duration_ms) }),
       ...(result.usage && { usage: usageOf(result.usage) }),
       cost: { amount: spent, currency: "USD" },
-      ...resultValue(result),
+      ...outputOf(result),
     },
     ...(usageLimit ? [] : state.taken).map(
       (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
@@ -86,14 +86,26 @@ function cutOff(toolCallId: string): EventBody {
   return { type: "tool_call_update", toolCallId, status: "failed", reason: "interrupted" };
 }
 
-/** Of `/context` and the like: an answer without a call of the model. */
-function resultValue(result: ClaudeResult): { result?: unknown } {
-  return result.structured_output === undefined ? {} : { result: result.structured_output };
+/** The model gave no result that fits, as often as it was asked. */
+function isWithoutOutput({ subtype }: ClaudeResult): boolean {
+  return subtype === "error_max_structured_output_retries";
 }
 
-function stopReasonOf({ subtype, is_error, terminal_reason, stop_reason }: ClaudeResult): StopReason {
+/** Of a thread with a schema. */
+function outputOf(result: ClaudeResult): Pick<EventOf<"turn_end">, "result" | "output"> {
+  const { structured_output } = result;
+  return {
+    ...(structured_output !== undefined && { result: structured_output }),
+    ...(isWithoutOutput(result) && { output: "invalid_output" }),
+  };
+}
+
+function stopReasonOf(result: ClaudeResult): StopReason {
+  const { subtype, is_error, terminal_reason, stop_reason } = result;
   if (terminal_reason?.startsWith("aborted")) return "cancelled";
   if (subtype === "error_max_turns" || terminal_reason === "max_turns") return "max_turn_requests";
+  // It came to its end: what fails is its result.
+  if (isWithoutOutput(result)) return "end_turn";
   if (is_error) return "error";
   if (stop_reason === "max_tokens" || stop_reason === "refusal") return stop_reason;
   return "end_turn";

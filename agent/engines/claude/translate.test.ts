@@ -34,9 +34,8 @@ function recorded(name: string) {
 }
 
 /** Translates the recording, with a new runner before each line of `restarts`. */
-function run(name: string, restarts: ReadonlySet<number>): ThreadEvent[] {
+function run(name: string, restarts: ReadonlySet<number>, lines = recorded(name)): ThreadEvent[] {
   const folder = join(root, String(++folders));
-  const lines = recorded(name);
   const make = () => new Transcript(folder, undefined, () => {});
   mkdirSync(folder);
   let transcript = make();
@@ -99,4 +98,14 @@ test.each([
   const calls = folder.filter(({ type }) => type === "tool_call").length;
   const ends = folder.filter((event) => event.type === "tool_call_update" && event.status !== "in_progress");
   expect(ends).toHaveLength(calls);
+});
+
+test("a model that gives no result that fits, however often it is asked, has not failed: its result has", () => {
+  const fields = '"subtype":"error_max_structured_output_retries","is_error":true,"errors":["tried 5 times"]';
+  const lines = recorded("hello.jsonl").map((line) => {
+    const isResult = line.text.includes('"type":"result"');
+    return isResult ? { ...line, text: `{"type":"result",${fields}}` } : line;
+  });
+  const [end] = run("hello.jsonl", new Set(), lines).filter(({ type }) => type === "turn_end");
+  expect(end).toMatchObject({ stopReason: "end_turn", output: "invalid_output", error: "tried 5 times" });
 });

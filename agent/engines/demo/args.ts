@@ -55,6 +55,7 @@ const VALUED = new Set([
   "--mcp-config",
   "--settings",
   "--setting-sources",
+  "--json-schema",
   "--resume-session-at",
 ]);
 /** Flags with values up to the next flag. */

@@ -13,6 +13,8 @@ const Call = z.strictObject({ name: z.string(), input: z.record(z.string(), z.un
 export const Round = z.strictObject({
   thinking: z.string().optional(),
   text: z.string().optional(),
+  /** The turn's result, if this answer ends it: what a model would give for `--json-schema`, right or wrong. */
+  output: z.unknown().optional(),
   /** Several are called in parallel. */
   tools: z.array(Call).optional(),
   /** The API refuses with this status; the first `times` attempts only, if that is given. */

@@ -61,16 +61,16 @@ export class Turn {
   }
 
   async run(): Promise<TurnEnd> {
-    const { output, settings, cwd } = this.#options.context;
-    output.init({ cwd, model: settings.model, permissionMode: settings.mode }, this.#uuids);
+    const { settings, cwd, output: printer } = this.#options.context;
+    printer.init({ cwd, model: settings.model, permissionMode: settings.mode }, this.#uuids);
     let isInTools = false;
     try {
       for (;;) {
         isInTools = false;
-        const { text, calls, refusal } = await this.#answer();
+        const { text, output, calls, refusal } = await this.#answer();
         if (refusal) return this.#failed(refusal);
         isInTools = true;
-        if (calls.count === 0) return this.#completed(text);
+        if (calls.count === 0) return this.#completed(text, output);
         try {
           for (const context of await calls.finish()) this.#options.context.session.addContext(context);
         } catch (reason) {
@@ -102,7 +102,7 @@ export class Turn {
     };
   }
 
-  async #answer(): Promise<{ text: string; calls: Calls; refusal?: Refusal }> {
+  async #answer(): Promise<{ text: string; output?: unknown; calls: Calls; refusal?: Refusal }> {
     const { context, signal } = this.#options;
     const { output, session, settings } = context;
     const uuids = this.#uuids;
@@ -145,7 +145,7 @@ export class Turn {
     this.#options.onUsage(usage);
     this.#usage.input_tokens += usage.input_tokens;
     this.#usage.output_tokens += usage.output_tokens;
-    return { text, calls };
+    return { text, output: round.output, calls };
   }
 
   /** The program says that it has taken the messages when the model begins to answer. */
@@ -213,7 +213,7 @@ export class Turn {
     }
   }
 
-  #completed(text: string): TurnEnd {
+  #completed(text: string, structured_output: unknown): TurnEnd {
     return this.#end({
       subtype: "success",
       is_error: false,
@@ -221,6 +221,7 @@ export class Turn {
       terminal_reason: "completed",
       api_error_status: null,
       result: text,
+      ...(structured_output !== undefined && { structured_output }),
       ttft_ms: 1,
     });
   }

@@ -318,3 +318,16 @@ test("what was said before the thread is one message, which more is added to unt
   expect(most?.text).toMatch(/: 200 messages of another conversation; \d+ earlier ones are not shown here\n/);
   expect(most?.text).toContain("**user** 199 x");
 });
+
+test("a result that does not fit its schema is said in one line below the words", () => {
+  const error = "No valid result (invalid_output): /a\nb must be integer.";
+  const invalid: EventBody<"turn_end"> = {
+    type: "turn_end",
+    turnId: "t1",
+    stopReason: "end_turn",
+    output: "invalid_output",
+    error,
+  };
+  const shown = texts(show([start, say("Here."), invalid])).join("\n");
+  expect(shown).toMatch(/^Here\.\n⚠️ No valid result [^\n]*output[^\n]*: [^\n]* must be integer\.\n-# /);
+});

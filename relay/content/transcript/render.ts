@@ -229,7 +229,7 @@ function endText(end: TurnEnd): string {
     end.changes?.problem === undefined ? "" : `no undo: ${inline(end.changes.problem, 150)}`,
   ];
   const figures = parts.filter((part) => part !== "").join(" · ");
-  const how = HOW[end.stopReason];
+  const how = end.stopReason === "end_turn" && end.error !== undefined ? "⚠️" : HOW[end.stopReason];
   const error = end.error === undefined || isQuiet(end) ? "" : ` ${inline(end.error, 500)}`;
   return `${how === "" ? "" : `${how}${error}\n`}-# ${figures === "" ? "done" : figures}`;
 }

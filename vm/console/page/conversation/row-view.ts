@@ -154,13 +154,15 @@ const HOW: Record<EventOf<"turn_end">["stopReason"], string> = {
 
 function drawEnd({ stopReason, error, durationMs, usage, cost }: EventOf<"turn_end">): HTMLElement[] {
   const isQuiet = stopReason === "cancelled" || stopReason === "interrupted";
+  const hasNoResult = stopReason === "end_turn" && error !== undefined;
+  const how = hasNoResult ? [] : [HOW[stopReason]];
   const parts = [
-    HOW[stopReason] + (error === undefined || isQuiet ? "" : `: ${cleanLines(error)}`),
+    [...how, ...(error === undefined || isQuiet ? [] : [cleanLines(error)])].join(": "),
     durationMs === undefined || durationMs < 1_000 ? "" : formatDuration(durationMs),
     usage ? `${formatThousands(usage.inputTokens + usage.outputTokens)} tokens` : "",
     cost && cost.amount >= 0.005 ? `$${cost.amount.toFixed(2)}` : "",
   ];
-  const isBad = stopReason !== "end_turn" && !isQuiet;
+  const isBad = hasNoResult || (stopReason !== "end_turn" && !isQuiet);
   return [remark(parts.filter((part) => part !== "").join(" · "), isBad ? "end bad" : "end")];
 }
 
