@@ -52,13 +52,14 @@ export class TurnKeeper {
    * @param ended so many turns of the thread have ended
    */
   start(ended: number): void {
-    this.#starting = this.#starting.then(() => this.#begin(ended));
-    this.#starting.catch(() => undefined); // whoever waits for it hears of it
+    // One that failed, as on a full disk, is made again for the next call.
+    this.#starting = this.settle().then(() => this.#begin(ended));
+    this.#starting.catch(() => undefined); // the next call that may write hears of it
   }
 
-  /** Once git does nothing more for the turn's begin. */
-  async settle(): Promise<void> {
-    await this.#starting;
+  /** Once git does nothing more for the turn's begin, whatever came of it. */
+  settle(): Promise<void> {
+    return this.#starting.catch(() => undefined);
   }
 
   /** As {@link start}, of a turn whose calls will not be told: it waits. */
@@ -107,7 +108,7 @@ export class TurnKeeper {
 
   /** After a call has run, or while a person is asked about it: what changes from now on is not its doing. */
   async afterCall(toolCallId: string): Promise<void> {
-    await this.#starting;
+    await this.settle();
     if (!this.#notes?.running.some((call) => call.toolCallId === toolCallId)) return;
     await this.#step();
     const running = this.#notes.running.filter((call) => call.toolCallId !== toolCallId);
@@ -119,7 +120,7 @@ export class TurnKeeper {
    * @returns what it changed; undefined if no call of it could have changed anything, or nothing has changed
    */
   async end(turnId: string): Promise<TurnChanges | undefined> {
-    await this.#starting;
+    await this.settle();
     if (!this.#notes?.hasRun) return undefined;
     await this.#step();
     return this.#changes(this.#notes, turnId);
@@ -127,7 +128,7 @@ export class TurnKeeper {
 
   /** The turn's end is written down. */
   async close(): Promise<void> {
-    await this.#starting;
+    await this.settle();
     this.#closeNotes();
   }
 
