@@ -90,16 +90,20 @@ class Conversation {
   }
 }
 
-/** Whatever it holds, each of its lines is seen to be one of it. */
 function initialLine({ role, text }: EventOf<"initial_message">): string {
   const speaker = role === "assistant" ? "You" : "Person";
-  return `${speaker}, before this thread: ${text.replace(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/g, "\n  ")}`;
+  return `${speaker}, before this thread: ${indented(text)}`;
 }
 
-/** What does not come from a person says where from, as when it was delivered, and can't pass for others' lines. */
+/** What does not come from a person says where from, as when it was delivered. */
 function lineOf({ content, tag }: Heard): string {
   const text = textOf(content);
-  return tag === "" ? `Person: ${text}` : tag + text.replaceAll("\n", "\n  ");
+  return tag === "" ? `Person: ${text}` : tag + indented(text);
+}
+
+/** Whatever it holds, none of its lines can pass for what somebody else has said. */
+function indented(text: string): string {
+  return text.replace(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/g, "\n  ");
 }
 
 function textOf(content: readonly Block[]): string {
