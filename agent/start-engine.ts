@@ -110,15 +110,13 @@ export function planGeneration(
     startedAt: now.toISOString(),
     seq: fold.seq,
   };
-  if (reseeded && !hasHistory) {
-    const title = "The conversation goes on from a transcript";
-    const description = `The engine is told what was said in ${branch?.threadId}.`;
-    // Initial messages stand in the thread themselves.
-    if (branch && fold.cutOffs.count === 0)
-      events.push({ type: "notice", severity: "info", title, description });
-  } else if (reseeded) {
+  if (reseeded && hasHistory) {
     const description = "The engine's own record of it is gone; it is told the transcript.";
     events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });
+  } else if (reseeded && branch && fold.cutOffs.count === 0) {
+    const title = "The conversation goes on from a transcript";
+    const description = `The engine is told what was said in ${branch.threadId}.`;
+    events.push({ type: "notice", severity: "info", title, description });
   }
   return { launch, events };
 }

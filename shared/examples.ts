@@ -15,7 +15,8 @@ const by = "api:me";
 
 /**
  * By method and path. `demo` is a terminal; `helper` an agent that the first example makes; `fixer` an agent in a git
- * worktree, which has changed a file, and which ends before its worktree is removed; `tester` an agent that may run `npm --version` without asking.
+ * worktree, which has changed a file, and which ends before its worktree is removed; `tester` an agent that may run
+ * `npm --version` without asking.
  */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   "post /thread/create": {

@@ -80,6 +80,7 @@ export interface Common {
   day?: DayLimit | undefined;
   /** It waits for a place: the model is not to be called. */
   isQueued?: boolean;
+  /** So many come before it that its runner is not needed: it ends, and another one is started in time. */
   isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;
@@ -133,7 +134,8 @@ function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBa
     case "engine": {
       const reached = findReached(fold, nowMs, day);
       if (reached) return [{ do: "append", bodies: [limitAsk(fold, reached)] }];
-      return isFarBack ? [{ do: "exit" }] : isQueued ? [] : [{ do: "start" }];
+      if (isFarBack) return [{ do: "exit" }];
+      return isQueued ? [] : [{ do: "start" }];
     }
     case "give_up":
       return [{ do: "append", bodies: [giveUp(fold)] }];

@@ -1,4 +1,7 @@
-/** Whether whoever holds a lock still lives. Once dead it stays dead: neither a FIFO nor a process comes again. */
+/**
+ * Whether whoever holds a lock or a place still lives. A process that is dead stays dead. A FIFO's name comes again only
+ * if a thread that was killed goes on under its id: its old claims must be gone by then, else they hold again.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import * as z from "zod";
 import { isEngineAlive } from "../process/fifo.ts";

@@ -104,8 +104,8 @@ export interface ThreadFold {
   /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */
   priceUsd: number | null;
   /**
-   * So long turns have run, without the time that they waited for people, places and children; `since` is the last sign of life of the
-   * turn that runs, null if none does.
+   * So long turns have run, without the time that they waited for people, places and children; `since` is the last
+   * sign of life of the turn that runs, null if none does.
    */
   clock: { ms: number; since: string | null };
   limits: Limits;

@@ -65,7 +65,10 @@ const schemas = {
   model: line("model", () => ({ model: str.min(1), by: sourceSchema })),
   limit: line("limit", () => ({ limits: limitChangesSchema(), by: sourceSchema })),
   rules: line("rules", () => ({ withdraw: z.array(str).min(1), by: sourceSchema })),
-  /** An event that the sidecar knows of and the runner writes down: what was said before the thread, children that began or ended, notices. */
+  /**
+   * An event that the sidecar knows of and the runner writes down: what was said before the thread, children that
+   * began or ended, notices.
+   */
   event: line("event", () => ({
     event: z.looseObject({
       type: z.enum([

@@ -66,7 +66,10 @@ export class AgentKind implements Kind {
     this.#options = options;
   }
 
-  /** @throws AppError `unsupported`, `invalid_request`, `too_large`, or `unavailable` if the agent's program is not on the machine. */
+  /**
+   * @throws AppError `unsupported`, `invalid_request`, `too_large`, or `unavailable` if the agent's program is not on
+   * the machine.
+   */
   checkCreation(request: CreateRequest): void {
     const { launch, threadEnv } = this.#options;
     const { agent } = request;
@@ -111,7 +114,7 @@ export class AgentKind implements Kind {
     // From here on it may work. If the sidecar is killed, it goes on: one made anew would do the same again.
     store.threads.update(threadId, { status: "idle", isMade: true });
     // It may stand where the one that it knows stood: it is there, whether its runner can be started now or later.
-    if (folders.hasOrigin(threadId) || starter.isCrowded) await this.#options.starter.startIfNeeded(threadId);
+    if (folders.hasOrigin(threadId) || starter.isCrowded) await starter.startIfNeeded(threadId);
     else await starter.start(thread);
   }
 

@@ -25,9 +25,9 @@ export interface FoundMessage {
   files: readonly Block[];
 }
 
-/** Of events that the sidecar knows of. */
 /** What tells one event of a type from another. */
 export type NotedField = "fileId" | "messageId" | "threadId" | "title";
+/** Of events that the sidecar knows of. */
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
 
 export interface ToldChildren {

@@ -1,7 +1,8 @@
 /**
  * Which threads' runners may be started now. A thread that waits for a free place needs none before it is near the
- * front of the queue: it is asleep until then. Many that are started at once only slow each other down. Which thread has a place is for the
- * runners to settle among themselves, so that it holds while the sidecar is down: here only processes are spared.
+ * front of the queue: it is asleep until then. Many that are started at once only slow each other down. Which thread
+ * has a place is for the runners to settle among themselves, so that it holds while the sidecar is down: here only
+ * processes are spared.
  */
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { orderOf, type Waiter, waitTitle } from "../../shared/agent/place-order.ts";

@@ -105,7 +105,7 @@ export async function noteKill(options: EndOptions, childId: string): Promise<vo
   try {
     if (isOpen(threads.getStored(parentId).status)) await noteEnd(options, parentId, childId, "killed");
   } catch (error) {
-    if (!(error instanceof AppError)) throw error; // its parent is over as well
+    if (!(error instanceof AppError)) throw error; // its parent is over as well; else its next child makes up for it
   }
 }
 
