@@ -14,6 +14,7 @@ import { rulesToTell } from "../../shared/agent/rules.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
+import { giveUp } from "./give-up.ts";
 import { limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
 
@@ -142,16 +143,6 @@ function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBa
     case "rest":
       return [{ do: "exit" }];
   }
-}
-
-function giveUp(fold: ThreadFold): EventBody {
-  const { count, lastWords } = fold.cutOffs;
-  const said = lastWords === undefined ? "" : ` It said: ${lastWords}`;
-  const message =
-    count > 3
-      ? `The agent was cut off ${count} times in a row. It does not go on by itself.${said}`
-      : "The agent was cut off more than 10 minutes ago. It does not go on by itself.";
-  return { type: "failure", code: "cut_off", message };
 }
 
 function findEnd(
