@@ -1,6 +1,6 @@
 /** More parents than places, each awaiting a child: all come to their end, and no place is held by one that waits. */
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { foldEvents } from "../shared/agent/fold.ts";
@@ -22,11 +22,11 @@ afterEach(() => sidecar?.close());
 
 const idOf = (threadId: string) => createHash("sha256").update(threadId).digest("hex").slice(0, 16);
 
-/** Who has a place, by the names of their files. */
+/** Who has a place, by the names of their files; the first that asks for one makes their folder. */
 function holders(stateDir: string): string[] {
-  return readdirSync(join(stateDir, "places")).flatMap((name) =>
-    name.startsWith("held.") ? [name.split(".")[4] ?? ""] : [],
-  );
+  const folder = join(stateDir, "places");
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (name.startsWith("held.") ? [name.split(".")[4] ?? ""] : []));
 }
 
 test(
