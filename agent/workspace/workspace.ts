@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { errorText } from "../../shared/errors.ts";
 import { makeWorktree } from "../../shared/git/worktree.ts";
+import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
 import { killMarked } from "../process/orphans.ts";
 
@@ -120,7 +120,7 @@ async function run(command: string, cwd: string, env: Env, isStopped: () => bool
   });
   try {
     for (;;) {
-      const ending = await Promise.race([ended, sleep(LOOK_MS)]);
+      const ending = await Promise.race([ended, pause(LOOK_MS)]);
       if (ending) return ending;
       if (isStopped()) child.kill("SIGKILL");
     }
