@@ -1,6 +1,7 @@
 /** What runs on this machine, read from /proc. */
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
+import { readProcFile } from "../../shared/proc-file.ts";
 
 export interface Process {
   pid: number;
@@ -98,26 +99,5 @@ export function findCpuMs(pid: number): number | undefined {
 }
 
 export function readProc(pid: number, file: string): string | undefined {
-  try {
-    const fd = openSync(`/proc/${pid}/${file}`, "r");
-    try {
-      return readAll(fd);
-    } finally {
-      closeSync(fd);
-    }
-  } catch {
-    return undefined; // gone meanwhile, or another user's
-  }
-}
-
-/** `readFileSync` would make 64 KiB for each: with hundreds of processes that costs more than the reading. */
-const room = Buffer.allocUnsafeSlow(64 * 1024);
-
-function readAll(fd: number): string {
-  let text = "";
-  for (;;) {
-    const bytes = readSync(fd, room, 0, room.length, null);
-    text += room.toString("latin1", 0, bytes);
-    if (bytes === 0 || (bytes < 4_096 && text.length === bytes)) return text;
-  }
+  return readProcFile(pid, file)?.toString("latin1");
 }
