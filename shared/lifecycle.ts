@@ -95,7 +95,9 @@ export class Slots {
   }
 
   /** What `task` gives; undefined, and `task` is not started, if `signal` fires before its turn. */
-  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  run<T>(task: () => Promise<T>): Promise<T>;
+  run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T | undefined>;
+  async run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> {
     if (!(await this.#take(signal))) return undefined;
     try {
       return await task();
@@ -104,8 +106,8 @@ export class Slots {
     }
   }
 
-  async #take(signal: AbortSignal): Promise<boolean> {
-    if (signal.aborted) return false;
+  async #take(signal: AbortSignal | undefined): Promise<boolean> {
+    if (signal?.aborted) return false;
     if (this.#free > 0) {
       this.#free -= 1;
       return true;
@@ -116,11 +118,11 @@ export class Slots {
         resolve(false);
       };
       const start = () => {
-        signal.removeEventListener("abort", leave);
+        signal?.removeEventListener("abort", leave);
         resolve(true);
       };
       this.#waiting.add(start);
-      signal.addEventListener("abort", leave, { once: true });
+      signal?.addEventListener("abort", leave, { once: true });
     });
   }
 

@@ -1,7 +1,7 @@
 /** Makes threads. */
 import { isOpen, type ThreadType } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Cgroups } from "../processes/cgroups.ts";
@@ -40,13 +40,8 @@ export interface CreationOptions {
   now: () => number;
 }
 
-/** So many terminals are made at once; how many agents' runners, the runners' queue says. */
-const MAX_OPENING = 4;
-
 export class Creation {
   readonly #options: CreationOptions;
-  readonly #openings = new KeyedQueue();
-  #opened = 0;
 
   constructor(options: CreationOptions) {
     this.#options = options;
@@ -76,7 +71,7 @@ export class Creation {
           kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);
           if (request.home !== undefined) store.homes.want(threadId);
         });
-        await this.#open(threadId, type);
+        await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
         threads.remove(threadId);
         cgroups?.remove(marker);
@@ -87,18 +82,6 @@ export class Creation {
       if (request.home !== undefined) store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };
-    });
-  }
-
-  /** tmux makes one session after the other: whoever came last of thirty would wait longer than it waits for tmux. */
-  async #open(threadId: string, type: ThreadType): Promise<void> {
-    const { kinds, threads } = this.#options;
-    const thread = threads.getStored(threadId);
-    if (type === "agent") return kinds.agent.open(thread);
-    this.#opened += 1;
-    return this.#openings.run(`${this.#opened % MAX_OPENING}`, () => {
-      this.#checkTmux();
-      return kinds.terminal.open(thread);
     });
   }
 

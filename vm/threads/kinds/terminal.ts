@@ -1,6 +1,7 @@
 /** A terminal: one shell command line, which runs once; what is sent is typed. */
 import type { ThreadStatus } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { Slots } from "../../../shared/lifecycle.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { StoredThread } from "../../store/threads.ts";
@@ -31,9 +32,12 @@ export interface TerminalKindOptions {
 }
 
 const ONLY_RUN = 1;
+/** tmux makes one session after the other: whoever came last of thirty would wait longer than it waits for tmux. */
+const MAX_OPENING = 4;
 
 export class TerminalKind implements Kind {
   readonly #options: TerminalKindOptions;
+  readonly #openings = new Slots(MAX_OPENING);
 
   constructor(options: TerminalKindOptions) {
     this.#options = options;
@@ -56,7 +60,7 @@ export class TerminalKind implements Kind {
     const { store, files, programs, threadEnv } = this.#options;
     const { threadId, command } = thread;
     const argv = shellArgv(findShell(threadEnv["SHELL"]), files.writeProgram(threadId, command));
-    const running = await programs.open(thread, ONLY_RUN, { argv, input: "" });
+    const running = await this.#openings.run(() => programs.open(thread, ONLY_RUN, { argv, input: "" }));
     store.threads.update(threadId, { ...running, isMade: true });
   }
 
