@@ -27,8 +27,6 @@ export const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** What one reply for many threads may hold in all. */
 export const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
 export const MAX_DELIVERY_BYTES = 4096;
-/** What a thread's ledger may hold: the relay forgets messages that will not change any more. */
-export const MAX_MESSAGES = 1_000;
 export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
 export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;
@@ -90,6 +88,7 @@ export const createRequestSchema = z.strictObject({
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentConfigSchema.optional(),
+  /** Of agents: a conversation that was held elsewhere, which the agent knows. */
   initialMessages: initialMessagesSchema.optional(),
   /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */
   home: z.literal("discord").optional(),
@@ -212,55 +211,6 @@ function jsonBytes(value: unknown): number {
 }
 export type Delivery = z.infer<typeof deliverySchema>;
 
-export const snowflakeSchema = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
-/** The relay's name for one message of a thread, such as `page.12`. */
-export const messageKeySchema = z
-  .string()
-  .regex(/^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`");
-const forgetSchema = z.array(messageKeySchema).max(MAX_MESSAGES).default([]);
-/**
- * A row of a thread's ledger: what Discord holds of ours. Before a message is sent its intent is noted, after it its
- * id. One message is in flight at a time: a new intent drops an older one that has no id.
- */
-export const messageRequestSchema = z.union([
-  z.strictObject({
-    /** The newest message of ours that is known: the one that is about to be sent will be newer. */
-    after: snowflakeSchema,
-    /** What it is sent with, so that Discord makes it once for some minutes. */
-    nonce: z.string().regex(/^[A-Za-z0-9_-]{1,25}$/, "must be 1 to 25 characters of A-Z, a-z, 0-9, _ and -"),
-    /** Keys whose rows are not needed any more. */
-    forget: forgetSchema,
-  }),
-  z.strictObject({
-    messageId: snowflakeSchema,
-    forget: forgetSchema,
-    /** The id leads to the key as long as the thread is kept, also once the row is forgotten. Of threads alone. */
-    keep: z.boolean().default(false),
-  }),
-]);
-export type MessageRequest = z.input<typeof messageRequestSchema>;
-
-export const ledgerRowSchema = z.object({
-  key: z.string(),
-  /** Null while it is in flight; then `after` and `nonce` are those of the intent. */
-  messageId: z.string().nullable(),
-  after: z.string().nullable(),
-  nonce: z.string().nullable(),
-});
-export type LedgerRow = z.infer<typeof ledgerRowSchema>;
-export const ledgersReplySchema = z.object({
-  /** By the thread's id in Discord; threads without rows are left out. */
-  threads: z.record(z.string(), z.array(ledgerRowSchema)),
-});
-
-/** A message that a person may ask about: Discord's id, and the relay's name for it. */
-export const keptMessageSchema = z.object({ messageId: z.string(), key: z.string() });
-export type KeptMessage = z.infer<typeof keptMessageSchema>;
-/** The oldest first. */
-export const keptMessagesReplySchema = z.object({ messages: z.array(keptMessageSchema) });
-
-export const channelLedgerReplySchema = z.object({ messages: z.array(ledgerRowSchema) });
-
 export const threadSchema = z.object({
   threadId: z.string(),
   type: threadTypeSchema,
@@ -283,7 +233,10 @@ export const threadSchema = z.object({
   logBytes: z.int(),
   cols: z.int(),
   rows: z.int(),
-  /** Until then the terminal is held small: on a larger one its program kept all threads waiting. Null if never. */
+  /**
+   * Until then the terminal is held to as many cells as 120 × 40: on a larger one its program kept all threads waiting. Null if
+   * it is not held.
+   */
   heldSmallUntil: z.iso.datetime().nullable(),
   /** How many messages an agent has not taken yet. */
   waiting: z.int(),
@@ -293,6 +246,7 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
+  /** The files that an agent with a turn holds; nobody else's agent writes them meanwhile. */
   holds: holdsSchema.nullish(),
   /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */
   origin: z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() }).nullable(),

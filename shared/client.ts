@@ -25,22 +25,16 @@ import {
 import { type Attachment, attachmentSchema, attachmentsReplySchema } from "./agent/attachments.ts";
 import {
   type CreateRequest,
-  channelLedgerReplySchema,
   createReplySchema,
   type Delivery,
   type InputReply,
   type InputRequest,
   inputReplySchema,
-  type KeptMessage,
   type KillReply,
-  keptMessagesReplySchema,
   killReplySchema,
-  type LedgerRow,
   type ListQuery,
   type LogQuery,
-  ledgersReplySchema,
   listReplySchema,
-  type MessageRequest,
   type OutputQuery,
   type OutputReply,
   type OutputsReply,
@@ -60,6 +54,14 @@ import { followEvents } from "./follow-events.ts";
 import type { HomeRequest } from "./home-api.ts";
 import { type CallOptions, HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
+import {
+  channelLedgerReplySchema,
+  type KeptMessage,
+  keptMessagesReplySchema,
+  type LedgerRow,
+  ledgersReplySchema,
+  type MessageRequest,
+} from "./ledger-api.ts";
 import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
 
 /** The sidecar itself waits no longer for a request to arrive. */

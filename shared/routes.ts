@@ -1,19 +1,15 @@
 /** Every route of the API with its schemas: what `GET /openapi.json` is made from. */
 import { AGENT_ROUTES } from "./agent/routes.ts";
 import {
-  channelLedgerReplySchema,
   createReplySchema,
   createRequestSchema,
   deliverySchema,
   inputReplySchema,
   inputRequestSchema,
-  keptMessagesReplySchema,
   killReplySchema,
-  ledgersReplySchema,
   listQuerySchema,
   listReplySchema,
   logQuerySchema,
-  messageRequestSchema,
   outputQuerySchema,
   outputReplySchema,
   outputsReplySchema,
@@ -28,6 +24,12 @@ import {
 import { homeRequestSchema } from "./home-api.ts";
 import { eventsQuerySchema } from "./hub-events.ts";
 import { killRequestSchema } from "./kill-api.ts";
+import {
+  channelLedgerReplySchema,
+  keptMessagesReplySchema,
+  ledgersReplySchema,
+  messageRequestSchema,
+} from "./ledger-api.ts";
 import { healthReplySchema, reposQuerySchema, reposReplySchema } from "./machine-api.ts";
 import type { Route } from "./route.ts";
 

@@ -1,6 +1,7 @@
 /** What the bot keeps in its channel: what needs people, and how the threads stand that messages there began. */
 import type { InboxItem } from "../../shared/agent/api.ts";
-import type { LedgerRow, Thread } from "../../shared/api.ts";
+import type { Thread } from "../../shared/api.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Content, ContentMark, Notice, Page } from "./content.ts";
 import { InboxContent } from "./inbox-content.ts";
 import { channelStatus, channelWords } from "./lists/channel.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type LedgerRow, type MessageRequest, messageRequestSchema } from "../../shared/api.ts";
+import { type LedgerRow, type MessageRequest, messageRequestSchema } from "../../shared/ledger-api.ts";
 import type { DiscordMessage, OutgoingMessage } from "../discord/api.ts";
 import { Ledger } from "./ledger.ts";
 import { shownBy } from "./plan.ts";

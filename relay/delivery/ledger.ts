@@ -1,7 +1,7 @@
 /** The ledger of one thread: which of its messages Discord holds, known by the ids that were noted. */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
-import type { LedgerRow, MessageRequest } from "../../shared/api.ts";
+import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import { compareIds, type DiscordApi, type DiscordMessage, type OutgoingMessage } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { type SentMessage, shownBy } from "./plan.ts";

@@ -1,5 +1,5 @@
 /** One thread's content on its way to Discord: what it shows becomes messages, each of them exactly once. */
-import type { LedgerRow, MessageRequest } from "../../shared/api.ts";
+import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
 import { compareIds, type DiscordApi, type OutgoingFile, snowflakeTime } from "../discord/api.ts";

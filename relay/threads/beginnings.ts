@@ -1,13 +1,8 @@
 /** How threads begin: a Discord thread, a thread on the VM, and the message that says what was asked for. */
-import {
-  type CreateRequest,
-  isOpen,
-  type LedgerRow,
-  type Thread,
-  type ThreadType,
-} from "../../shared/api.ts";
+import { type CreateRequest, isOpen, type Thread, type ThreadType } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";

@@ -2,7 +2,7 @@
  * What the relay must know of its channel after a restart, kept as rows of the channel's ledger that are no messages
  * of ours: up to which message all are taken care of, which messages began threads, and which went into one.
  */
-import type { LedgerRow } from "../../shared/api.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { compareIds } from "../discord/api.ts";
 import type { Vm } from "./vm.ts";
 

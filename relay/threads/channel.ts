@@ -2,8 +2,9 @@
  * What the bot keeps in its channel, through a ledger and a pump as a thread's messages: what needs people, and how
  * the threads stand that messages of the channel began.
  */
-import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
+import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";

@@ -1,6 +1,7 @@
 /** Agents that have ended, or are locked: whoever writes to one is asked what is to become of the message. */
-import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
+import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { endedButtons } from "../content/buttons.ts";

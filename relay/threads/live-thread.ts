@@ -1,13 +1,7 @@
 /** A thread that the relay serves: its handle, its content, its delivery, and what is known of it. */
 import type { TranscriptReply } from "../../shared/agent/api.ts";
-import type {
-  LedgerRow,
-  OutputReply,
-  OutputsReply,
-  Thread,
-  ThreadStatus,
-  ThreadType,
-} from "../../shared/api.ts";
+import type { OutputReply, OutputsReply, Thread, ThreadStatus, ThreadType } from "../../shared/api.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Content } from "../content/content.ts";
 import { LogContent } from "../content/log-content.ts";

@@ -1,6 +1,7 @@
 /** Brings Discord and the sidecar together at start and after every new connection to the gateway. */
-import { isOpen, type LedgerRow, type Thread } from "../../shared/api.ts";
+import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ChannelMessages } from "./channel-messages.ts";

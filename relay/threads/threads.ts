@@ -1,5 +1,6 @@
 /** The threads that the relay serves now. */
-import type { LedgerRow, Thread } from "../../shared/api.ts";
+import type { Thread } from "../../shared/api.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";

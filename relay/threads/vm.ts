@@ -15,11 +15,8 @@ import type {
   CreateRequest,
   Delivery,
   InputRequest,
-  KeptMessage,
   KillReply,
-  LedgerRow,
   LogQuery,
-  MessageRequest,
   OutputsReply,
   OutputsRequest,
   ResizeRequest,
@@ -30,6 +27,7 @@ import type {
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
+import type { KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 

@@ -1,12 +1,8 @@
 /** The routes of the relay's ledgers. */
 import type { Router } from "express";
-import {
-  listQuerySchema,
-  messageKeySchema,
-  messageRequestSchema,
-  snowflakeSchema,
-} from "../../shared/api.ts";
+import { listQuerySchema } from "../../shared/api.ts";
 import { homeRequestSchema } from "../../shared/home-api.ts";
+import { messageKeySchema, messageRequestSchema, snowflakeSchema } from "../../shared/ledger-api.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { Ledgers } from "../threads/ledgers.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";

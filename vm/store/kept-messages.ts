@@ -1,6 +1,6 @@
 /** Which of the relay's messages is which: what a person asks about long after its ledger has forgotten it. */
 import { z } from "zod";
-import type { KeptMessage } from "../../shared/api.ts";
+import type { KeptMessage } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
 /** Of a thread; of more, the oldest go. */

@@ -1,6 +1,6 @@
 /** The relay's ledgers: which messages Discord holds of each thread and channel, and which one is in flight. */
 import { z } from "zod";
-import type { LedgerRow } from "../../shared/api.ts";
+import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
 const rowSchema = z

@@ -1,12 +1,12 @@
 /** The relay's ledgers, kept for it and never looked into. */
 import type { z } from "zod";
+import { AppError } from "../../shared/errors.ts";
 import {
   type KeptMessage,
   type LedgerRow,
   MAX_MESSAGES,
   type messageRequestSchema,
-} from "../../shared/api.ts";
-import { AppError } from "../../shared/errors.ts";
+} from "../../shared/ledger-api.ts";
 import type { Store } from "../store/store.ts";
 
 /** One bot serves one channel; so many may have come and gone. */
