@@ -12,37 +12,58 @@ const programs = ["agent", "agent/engines/demo", "agent/engines/command"];
 const loader = join(root, "scripts/agent-loader.cjs");
 const packer = join(root, "scripts/agent-pack.cjs");
 
+/** Read only by threads whose results are held to a schema: a runner has no room for it otherwise. */
+const onDemand = { source: "shared/agent/compile-schema.ts", file: "compile-schema.bundle.cjs" };
+/** What a program imports when it needs it is a file of its own, beside the program. */
+const leaveOutOnDemand = {
+  name: "leave-out-on-demand",
+  setup(build) {
+    build.onResolve({ filter: /\/compile-schema\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: `./${onDemand.file}`, external: true } : undefined,
+    );
+  },
+};
+
+const options = {
+  bundle: true,
+  platform: "node",
+  format: "cjs", // starts faster than a module
+  target: "node20",
+  charset: "ascii", // the loader reads it as such
+  minify: true,
+  legalComments: "none",
+  logLevel: "warning",
+};
+
 /** Puts them into `<target>/<their folder>/main.cjs`, with `main.cjs.pack` beside it. Safe to run side by side. */
 export async function bundleAgents(target) {
-  for (const program of programs) {
-    const file = join(target, program, "main.cjs");
-    const fresh = `${file}.${process.pid}.new`;
-    mkdirSync(dirname(file), { recursive: true });
-    const { outputFiles } = await build({
-      entryPoints: [join(root, program, "main.ts")],
-      write: false,
-      bundle: true,
-      platform: "node",
-      format: "cjs", // starts faster than a module
-      target: "node20",
-      charset: "ascii", // the loader reads it as such
-      minify: true,
-      // What a module says of itself, for a script.
-      define: { "import.meta.url": "scriptUrl" },
-      banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
-      legalComments: "none",
-      plugins: [withoutLocales],
-      logLevel: "warning",
-    });
-    const script = outputFiles[0].text.replace(/^#!.*\n/, "");
-    writeFileSync(`${fresh}.js`, `(function(require,__filename){${script}\n})`);
-    // In a process of its own without options: V8 takes what it has compiled only under the same ones.
-    const env = { PATH: process.env.PATH };
-    execFileSync(process.execPath, [packer, `${fresh}.js`, `${fresh}.pack`], { env, stdio: "inherit" });
-    rmSync(`${fresh}.js`);
-    renameSync(`${fresh}.pack`, `${file}.pack`);
-    copyFileSync(loader, fresh);
-    chmodSync(fresh, 0o755);
-    renameSync(fresh, file);
-  }
+  const file = join(target, "agent", onDemand.file);
+  const fresh = `${file}.${process.pid}.new`;
+  await build({ ...options, entryPoints: [join(root, onDemand.source)], outfile: fresh });
+  renameSync(fresh, file);
+  for (const program of programs) await bundleProgram(program, join(target, program, "main.cjs"));
+}
+
+async function bundleProgram(program, file) {
+  const fresh = `${file}.${process.pid}.new`;
+  mkdirSync(dirname(file), { recursive: true });
+  const { outputFiles } = await build({
+    ...options,
+    entryPoints: [join(root, program, "main.ts")],
+    write: false,
+    // What a module says of itself, for a script.
+    define: { "import.meta.url": "scriptUrl" },
+    banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
+    plugins: [withoutLocales, leaveOutOnDemand],
+  });
+  const script = outputFiles[0].text.replace(/^#!.*\n/, "");
+  writeFileSync(`${fresh}.js`, `(function(require,__filename){${script}\n})`);
+  // In a process of its own without options: V8 takes what it has compiled only under the same ones.
+  const env = { PATH: process.env.PATH };
+  execFileSync(process.execPath, [packer, `${fresh}.js`, `${fresh}.pack`], { env, stdio: "inherit" });
+  rmSync(`${fresh}.js`);
+  renameSync(`${fresh}.pack`, `${file}.pack`);
+  copyFileSync(loader, fresh);
+  chmodSync(fresh, 0o755);
+  renameSync(fresh, file);
 }

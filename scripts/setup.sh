@@ -88,7 +88,7 @@ build() {
     changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs \
       scripts/agent-bundle.mjs scripts/agent-loader.cjs scripts/agent-pack.cjs \
       package.json package-lock.json tsconfig.json tsconfig.build.json tsconfig.client.json \
-      \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.mjs" \) -prune -o -newer "$built" -print -quit)
+      \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.[cm]js" \) -prune -o -newer "$built" -print -quit)
     [ -z "$changed" ] && return
   fi
   say "Building ..."
