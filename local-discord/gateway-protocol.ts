@@ -1,6 +1,6 @@
 /** The gateway's frames: opcodes, close codes, what comes in parsed, what goes out as text. */
 import type { RawData, WebSocket } from "ws";
-import { z } from "zod";
+import * as z from "zod";
 
 export const Op = {
   dispatch: 0,

@@ -1,6 +1,6 @@
 /** Interactions: made by people, answered by the bot within 3 seconds, followed up for 15 minutes. */
 import { randomBytes } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { assertNever } from "../shared/errors.ts";
 import { invalidForm, refuse } from "./discord-error.ts";
 import type { Interaction } from "./interaction-store.ts";

@@ -1,7 +1,7 @@
 /** Environment → local Discord → signals. */
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, loadDotEnv, parseEnv } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
 import { writeWhole } from "../shared/whole-file.ts";

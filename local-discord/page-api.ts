@@ -1,5 +1,5 @@
 /** What the page can do, as the one person it acts for. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Interaction } from "./interaction-store.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";

@@ -1,6 +1,6 @@
 /** One REST route, and how a path finds it. */
 
-import type { z } from "zod";
+import type * as z from "zod";
 import { invalidForm, refuse } from "./discord-error.ts";
 import type { RateLimiter } from "./rate-limits.ts";
 import { isSnowflake } from "./snowflake.ts";

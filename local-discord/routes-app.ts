@@ -1,5 +1,5 @@
 /** REST: the gateway's address, who the bot is, commands, interactions and their webhooks. */
-import { z } from "zod";
+import * as z from "zod";
 import { invalidForm, rateLimited, refuse } from "./discord-error.ts";
 import type { Interaction } from "./interaction-store.ts";
 import {

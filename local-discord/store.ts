@@ -1,7 +1,7 @@
 /** The state file: the world as JSON, written whole to a temporary file and renamed, readable by its owner only. */
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { writeWhole } from "../shared/whole-file.ts";
 import type { World, WorldData } from "./state.ts";
 

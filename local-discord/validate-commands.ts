@@ -1,5 +1,5 @@
 /** Discord's rules for application commands and for the answers to autocomplete. */
-import { z } from "zod";
+import * as z from "zod";
 import type { CommandOption } from "./types.ts";
 import { codePoints, list, oneOf, snowflake, text } from "./validate.ts";
 

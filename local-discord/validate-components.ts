@@ -1,5 +1,5 @@
 /** Discord's rules for message components: rows of buttons and selects, and the V2 layout components. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Component } from "./types.ts";
 
 const MAX_ROWS = 5;

@@ -1,5 +1,5 @@
 /** Request bodies in, checked values out; every refusal is Discord's 50035 with the path of the field. */
-import { z } from "zod";
+import * as z from "zod";
 import { invalidFields } from "./discord-error.ts";
 import { isSnowflake } from "./snowflake.ts";
 import { componentsField } from "./validate-components.ts";

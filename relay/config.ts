@@ -1,7 +1,7 @@
 /** The relay's settings. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { readPrivateFile } from "../shared/private-file.ts";

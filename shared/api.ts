@@ -2,7 +2,7 @@
  * The sidecar's HTTP API as zod schemas: the server parses requests with them, the client parses replies.
  * Sizes are bytes, offsets are positions in the log in bytes, times are ISO 8601 in UTC.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";

@@ -19,7 +19,7 @@
  * acknowledged as drawn, any other at most so many in the server's own buffer. Beyond that bytes are left out, not
  * queued, and once the viewer has caught up the screen is drawn anew: it misses what scrolled by, never what is there.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { type ThreadStatus, threadStatusSchema } from "./api.ts";
 import { assertNever, ERROR_CODES, ERROR_STATUS, type ErrorCode } from "./errors.ts";
 

@@ -1,5 +1,5 @@
 /** The part of the sidecar's HTTP API by which a thread is branched. */
-import { z } from "zod";
+import * as z from "zod";
 import { agentConfigSchema } from "./agent/config.ts";
 import { createRequestSchema, threadIdSchema } from "./api.ts";
 

@@ -1,5 +1,5 @@
 /** The typed client of the sidecar's HTTP API: the only place that calls it. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   type AnswerRequest,
   type AskReply,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, findNodeProblem, parseEnv } from "./config.ts";
 
 const schema = z.object({

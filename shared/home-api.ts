@@ -1,5 +1,5 @@
 /** The part of the API about a thread's Discord thread, if Discord did not begin the thread. */
-import { z } from "zod";
+import * as z from "zod";
 
 const snowflake = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
 

@@ -1,5 +1,5 @@
 /** One request to the sidecar: its deadline, its token, and its answer, checked. */
-import type { z } from "zod";
+import type * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { withTimeout } from "./lifecycle.ts";

@@ -2,7 +2,7 @@
  * `GET /events`: what happens over all threads, in one order, as Server-Sent Events. Each has an id that only grows;
  * whoever gives the id of the last one that it has gets what comes after it.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { threadIdSchema } from "./api.ts";
 
 const MAX_VALUES = 50;

@@ -1,5 +1,5 @@
 /** What a kill is asked for with. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const killRequestSchema = z.strictObject({
   /** Of agents: whether the threads that it spawned end with it. */

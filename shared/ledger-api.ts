@@ -1,5 +1,5 @@
 /** The ledger: which of Discord's messages are ours, and which one is in flight. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** What a thread's ledger may hold: the relay forgets messages that will not change any more. */
 export const MAX_MESSAGES = 1_000;

@@ -1,5 +1,5 @@
 /** The part of the API about the sidecar and its machine. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const reposQuerySchema = z.strictObject({ prefix: z.string().max(4_096).default("") });
 export const reposReplySchema = z.object({

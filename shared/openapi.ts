@@ -1,5 +1,5 @@
 /** The API's description in OpenAPI 3.1, made from the zod schemas that the server parses with. */
-import { z } from "zod";
+import * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
 import { EXAMPLES, type Example } from "./examples.ts";

@@ -1,5 +1,5 @@
 /** One route of the API, as OpenAPI and the server tell it. */
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ErrorCode } from "./errors.ts";
 
 export interface Route {

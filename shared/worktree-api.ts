@@ -1,5 +1,5 @@
 /** The part of the sidecar's HTTP API that is about agents' worktrees. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const worktreeReplySchema = z.object({
   path: z.string(),

@@ -149,6 +149,16 @@ test.each(Object.entries(SIDES))("in %s/ a lower room never knows a higher one",
   ).toEqual([]);
 });
 
+test("zod is imported as a namespace", () => {
+  const files = ["shared", ...Object.keys(SIDES)].flatMap((folder) =>
+    filesOf(folder, (path) => path.endsWith(".ts")),
+  );
+  expect(
+    files.filter((path) => /import (type )?\{[^}]*\} from "zod"/.test(read(path))),
+    'A bundle has all of zod, twice as much, if one file asks for its export `z`: write import * as z from "zod"',
+  ).toEqual([]);
+});
+
 test(`no file has more than ${MAX_LINES} lines`, () => {
   const folders = ["shared", ...Object.keys(SIDES), "bench", "scripts"];
   const long = folders

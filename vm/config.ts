@@ -1,7 +1,7 @@
 /** The sidecar's settings. */
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";

@@ -1,6 +1,6 @@
 /** Goes on from an earlier point of an agent's conversation, in a thread of its own. */
 import type { Command } from "commander";
-import type { z } from "zod";
+import type * as z from "zod";
 import { branchRequestSchema } from "../../shared/branch-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { AGENT_OPTION_NAMES } from "../agents/config.ts";

@@ -1,5 +1,5 @@
 /** What a log's content keeps of itself, and the keys of its messages. Pure. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const logMarkSchema = z.object({
   kind: z.literal("log"),

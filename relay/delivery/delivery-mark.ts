@@ -1,5 +1,5 @@
 /** The relay's mark on the sidecar: where a thread's delivery goes on after a restart. At most 4 KiB. */
-import { z } from "zod";
+import * as z from "zod";
 import { logMarkSchema } from "../content/log-mark.ts";
 import { transcriptMarkSchema } from "../content/transcript/content.ts";
 

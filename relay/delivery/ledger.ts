@@ -1,6 +1,6 @@
 /** The ledger of one thread: which of its messages Discord holds, known by the ids that were noted. */
 import { randomBytes } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import { compareIds, type DiscordApi, type DiscordMessage, type OutgoingMessage } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";

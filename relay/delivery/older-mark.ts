@@ -1,5 +1,5 @@
 /** Threads of a relay that had no ledger: their marks named the messages. Their rows are made from it, once. */
-import { z } from "zod";
+import * as z from "zod";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { logMarkSchema, pageKey, pictureKey } from "../content/log-mark.ts";
 import { compareIds, type DiscordApi } from "../discord/api.ts";

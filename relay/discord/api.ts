@@ -1,6 +1,6 @@
 /** Discord's REST API as the relay uses it: each call with a deadline of its own and typed refusals. */
 import { type REST, Routes } from "discord.js";
-import { z } from "zod";
+import * as z from "zod";
 import type { Components } from "./buttons.ts";
 import { findRefusal } from "./refusals.ts";
 import type { RequestOptions, Requests } from "./requests.ts";

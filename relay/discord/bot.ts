@@ -10,7 +10,7 @@ import {
   type ModalSubmitInteraction,
   Routes,
 } from "discord.js";
-import { z } from "zod";
+import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ChannelMessages } from "../threads/channel-messages.ts";

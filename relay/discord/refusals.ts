@@ -1,6 +1,6 @@
 /** What Discord's refusals mean: for the code that meets one, and in words for whoever asked. */
 import { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
-import { z } from "zod";
+import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { errorSentence } from "../texts.ts";
 

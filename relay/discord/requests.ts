@@ -1,5 +1,5 @@
 /** Requests to Discord, each tried until it is answered: deadlines, back-off, rate limits. */
-import type { z } from "zod";
+import type * as z from "zod";
 import { pause, withTimeout } from "../../shared/lifecycle.ts";
 import { findRetryAfterMs, isTransient } from "./refusals.ts";
 

@@ -2,7 +2,7 @@
  * The part of the sidecar's HTTP API that is about agent threads. Times are ISO 8601 in UTC, positions are bytes of
  * `transcript.jsonl`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { MAX_WAIT_MS } from "../wait.ts";
 import { attachmentNamesSchema } from "./attachments.ts";
 import { eventSchema } from "./events.ts";

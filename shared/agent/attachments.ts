@@ -1,5 +1,5 @@
 /** Files of a thread, in its folder's `attachments/`: what they may be called, which of them a model can see. */
-import { z } from "zod";
+import * as z from "zod";
 
 /** An upload above this is answered `too_large`. */
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** What an engine is given to reach its thread's own tools: an address and a token, in a file of the thread's folder. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { isOpen, threadIdSchema } from "../../shared/api.ts";
 import { writeWhole } from "../../shared/whole-file.ts";

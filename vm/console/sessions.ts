@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { writeWhole } from "../../shared/whole-file.ts";
 
 const LIFETIME_MS = 12 * 60 * 60_000;

@@ -1,6 +1,6 @@
 /** Reading what a caller sent, and answering. */
 import { type Request, type Response, Router } from "express";
-import type { z } from "zod";
+import type * as z from "zod";
 import { threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 

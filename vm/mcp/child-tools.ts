@@ -1,5 +1,5 @@
 /** The tools by which an agent splits its work among children of its own. */
-import { z } from "zod";
+import * as z from "zod";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";

@@ -1,5 +1,5 @@
 /** `message`: an agent writes to another one of its family. */
-import { z } from "zod";
+import * as z from "zod";
 import { threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Children } from "./children.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Agents } from "../agents/agents.ts";

@@ -3,7 +3,7 @@
  * breaks nothing for an engine that goes on.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
+import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";

@@ -1,5 +1,5 @@
 /** A tool that the sidecar offers to engines over the Model Context Protocol. */
-import type { z } from "zod";
+import type * as z from "zod";
 
 export interface ToolCall {
   /** Whose token the caller has. */

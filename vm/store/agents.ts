@@ -1,5 +1,5 @@
 /** What the sidecar knows of agent threads: their numbers, and what their transcripts come to. */
-import { z } from "zod";
+import * as z from "zod";
 import { AWAITING, THREAD_STATUSES } from "../../shared/agent/files.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { Database } from "./database.ts";

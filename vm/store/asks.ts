@@ -1,5 +1,5 @@
 /** What agents ask people. Made again from the transcripts. */
-import { z } from "zod";
+import * as z from "zod";
 import { type AskReply, askSchema } from "../../shared/agent/api.ts";
 import type { Database } from "./database.ts";
 

@@ -1,5 +1,5 @@
 /** The relay's mark for each thread: kept for it, never looked into. */
-import { z } from "zod";
+import * as z from "zod";
 import { type Delivery, deliverySchema } from "../../shared/api.ts";
 import type { Database } from "./database.ts";
 

@@ -2,7 +2,7 @@
  * What happened over all threads, in one order: each row has an id that only grows. A transcript's event is a range of
  * bytes of that transcript; what the sidecar itself says is kept here whole.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "./database.ts";
 
 /** More rows than this, and the oldest go. */

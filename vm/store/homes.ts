@@ -1,5 +1,5 @@
 /** Threads that Discord did not begin, and their Discord threads. */
-import { z } from "zod";
+import * as z from "zod";
 import { type Home, MAX_HOMELESS } from "../../shared/home-api.ts";
 import type { Database } from "./database.ts";
 

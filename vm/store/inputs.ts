@@ -1,5 +1,5 @@
 /** Inputs with an id, so that what is sent again goes in once. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "./database.ts";
 
 /** `sending`: it was begun and, as far as the database knows, not finished. */

@@ -1,5 +1,5 @@
 /** Which of the relay's messages is which: what a person asks about long after its ledger has forgotten it. */
-import { z } from "zod";
+import * as z from "zod";
 import type { KeptMessage } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 

@@ -1,5 +1,5 @@
 /** The relay's ledgers: which messages Discord holds of each thread and channel, and which one is in flight. */
-import { z } from "zod";
+import * as z from "zod";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 

@@ -1,5 +1,5 @@
 /** Agents' steps as they happen: turns, calls of the model, calls of tools, asks. Made again from the transcript. */
-import { z } from "zod";
+import * as z from "zod";
 import type { StepChange } from "../../shared/agent/steps.ts";
 import type { Database } from "./database.ts";
 

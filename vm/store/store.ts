@@ -2,7 +2,7 @@
  * All tables over one connection: the truth about threads. A new noun is an entry in migrations.ts, a file with its
  * table, and its line here. A table whose rows belong to a thread says `REFERENCES threads ON DELETE CASCADE`.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";

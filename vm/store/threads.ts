@@ -1,5 +1,5 @@
 /** Threads: what they are, their status, where their program runs, where their log begins. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   isOpen,
   type ThreadStatus,

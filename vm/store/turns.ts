@@ -1,5 +1,5 @@
 /** An agent's messages, each of which is one run of its program. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Database } from "./database.ts";
 
 /**

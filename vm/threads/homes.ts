@@ -1,5 +1,5 @@
 /** The Discord threads of threads that Discord did not begin: both ids lead to the thread. */
-import type { z } from "zod";
+import type * as z from "zod";
 import type { outputsRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";

@@ -1,5 +1,5 @@
 /** The relay's ledgers, kept for it and never looked into. */
-import type { z } from "zod";
+import type * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import {
   type KeptMessage,

@@ -1,6 +1,6 @@
 /** Reading threads' logs, with patience: answers the moment there is something new, or the status is another. */
 import { existsSync } from "node:fs";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { TranscriptReply, transcriptQuerySchema } from "../../shared/agent/api.ts";
 import {
   MAX_OUTPUTS_BYTES,

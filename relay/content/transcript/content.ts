@@ -1,5 +1,5 @@
 /** An agent's transcript as the content of its Discord thread. */
-import { z } from "zod";
+import * as z from "zod";
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
 import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";

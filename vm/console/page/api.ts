@@ -1,5 +1,5 @@
 /** The sidecar's HTTP API as the page uses it: with the session's secret, from the same origin. */
-import { z } from "zod";
+import * as z from "zod";
 import {
   type AnswerRequest,
   type AskReply,

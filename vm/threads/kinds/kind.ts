@@ -5,7 +5,7 @@
  * Every thread has a row, a session in tmux, a log and a queue. What else a kind has (turns, files, a conversation) is
  * its own: it keeps it, brings it in step with the world after a restart, and tells of it in {@link Kind.describe}.
  */
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";

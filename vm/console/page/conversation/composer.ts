@@ -1,5 +1,5 @@
 /** The line to write in. What was not sent stays in it, over reloads too, and goes in once however often it is sent. */
-import { z } from "zod";
+import * as z from "zod";
 import { ApiError, parseJson, sendMessage } from "../api.ts";
 import { errorText, find } from "../dom.ts";
 
