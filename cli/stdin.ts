@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import { MAX_BODY_BYTES, MAX_COMMAND_BYTES } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
+import { formatCount } from "../shared/format-count.ts";
 
 const CARRIAGE_RETURN = 0x0d;
 
@@ -45,7 +46,7 @@ export async function readMessage(stdin: NodeJS.ReadableStream): Promise<string>
     all.push(line);
     bytes += line.length + 1;
     if (bytes > MAX_COMMAND_BYTES + 1) {
-      const limit = MAX_COMMAND_BYTES.toLocaleString("en");
+      const limit = formatCount(MAX_COMMAND_BYTES);
       throw new AppError("too_large", `standard input: an agent's message may have at most ${limit} bytes`);
     }
   }

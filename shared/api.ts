@@ -12,6 +12,7 @@ import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
+import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { cleanTitle } from "./title.ts";
@@ -76,7 +77,7 @@ export const createRequestSchema = z.strictObject({
     .refine((s) => s.trim() !== "", "must not be empty")
     .refine(
       (s) => Buffer.byteLength(s) <= MAX_COMMAND_BYTES,
-      `must be at most ${MAX_COMMAND_BYTES.toLocaleString("en")} bytes`,
+      `must be at most ${formatCount(MAX_COMMAND_BYTES)} bytes`,
     ),
   /** What people call it; without it, the directory and the command. */
   title: titleSchema.optional(),

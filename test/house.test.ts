@@ -159,6 +159,16 @@ test("zod is imported as a namespace", () => {
   ).toEqual([]);
 });
 
+test("numbers are written without the tables of the languages", () => {
+  const files = ["shared", ...Object.keys(SIDES)].flatMap((folder) =>
+    filesOf(folder, (path) => path.endsWith(".ts") && !path.includes("/page/") && !isTest(path)),
+  );
+  expect(
+    files.filter((path) => /\.toLocaleString\(/.test(read(path))),
+    "Its first call takes 20 ms and 2 MB: use formatCount",
+  ).toEqual([]);
+});
+
 test(`no file has more than ${MAX_LINES} lines`, () => {
   const folders = ["shared", ...Object.keys(SIDES), "bench", "scripts"];
   const long = folders

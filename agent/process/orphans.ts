@@ -1,7 +1,8 @@
 /** The processes of a thread's engine, found by the marker that all of them inherit. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { readProcFile } from "../../shared/proc-file.ts";
 import { hasVariable } from "../../shared/process-marker.ts";
 
 const END_TIMEOUT_MS = 10_000;
@@ -40,14 +41,6 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 function isZombie(pid: number): boolean {
-  const stat = read(pid, "stat") ?? "";
+  const stat = readProcFile(pid, "stat")?.toString("latin1") ?? "";
   return /^[ZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
-}
-
-function read(pid: number, name: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${name}`, "utf8");
-  } catch {
-    return undefined; // gone meanwhile, or another user's
-  }
 }

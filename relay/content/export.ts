@@ -2,6 +2,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 
 /** Where the log comes from. */
 export interface LogSource {
@@ -81,7 +82,7 @@ export async function exportLog({ thread, maxBytes, signal }: ExportOptions): Pr
 }
 
 function describeLeftOut(leftOut: number, total: number): string {
-  return `The log's text has ${total.toLocaleString("en")} bytes. This file has the newest ${(total - leftOut).toLocaleString("en")}; the ${leftOut.toLocaleString("en")} before them did not fit.`;
+  return `The log's text has ${formatCount(total)} bytes. This file has the newest ${formatCount(total - leftOut)}; the ${formatCount(leftOut)} before them did not fit.`;
 }
 
 /** The log's text, given up when nothing comes for too long. */

@@ -1,11 +1,11 @@
 /** Pages: what one Discord message shows of a terminal. Pure. */
+import { formatCount } from "../../shared/format-count.ts";
 import type { Line } from "./screen.ts";
 import {
   breakBackticks,
   CONTINUATION,
   cleanRow,
   formatBytes,
-  formatCount,
   isPlain,
   splitText,
   ZERO_WIDTH_SPACE,

@@ -61,11 +61,6 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** `48210` → `48,210`. */
-export function formatCount(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-}
-
 /** `2100000` → `2.1 MB`: decimal units, one digit after the point. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

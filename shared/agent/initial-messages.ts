@@ -1,5 +1,6 @@
 /** A conversation that was held elsewhere: whoever creates an agent thread hands it over, and the agent knows it. */
 import * as z from "zod";
+import { formatCount } from "../format-count.ts";
 
 export const MAX_INITIAL_MESSAGES = 200;
 /** Of all texts together. */
@@ -25,6 +26,6 @@ export const initialMessagesSchema = z
   .max(MAX_INITIAL_MESSAGES, `must be at most ${MAX_INITIAL_MESSAGES} messages`)
   .refine(
     (messages) => messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0) <= MAX_INITIAL_BYTES,
-    `texts must be at most ${MAX_INITIAL_BYTES.toLocaleString("en")} bytes in all`,
+    `texts must be at most ${formatCount(MAX_INITIAL_BYTES)} bytes in all`,
   );
 export type InitialMessage = z.infer<typeof initialMessageSchema>;

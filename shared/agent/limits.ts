@@ -2,6 +2,7 @@
  * What a thread may use up: turns, tokens, dollars, seconds. Used and allowed are both of the transcript, so they are
  * the same for runner, sidecar and people, and no restart loses them. Pure.
  */
+import { formatCount } from "../format-count.ts";
 import { addUse, NO_USE, useOfChildren } from "./budget.ts";
 import type { OpenAsk, ThreadFold } from "./fold-types.ts";
 import {
@@ -182,5 +183,5 @@ export function describeLimit(name: OwnLimit, value: number): string {
 }
 
 function plural(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

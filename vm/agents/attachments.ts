@@ -20,6 +20,7 @@ import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull } from "../streams/disk.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
@@ -234,6 +235,6 @@ function noFile(name: string): AppError {
 }
 
 function tooLarge(): AppError {
-  const limit = MAX_ATTACHMENT_BYTES.toLocaleString("en");
+  const limit = formatCount(MAX_ATTACHMENT_BYTES);
   return new AppError("too_large", `An attachment may have at most ${limit} bytes.`);
 }

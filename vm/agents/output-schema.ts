@@ -1,6 +1,7 @@
 /** What a result's schema may be before it is handed to an engine, on whose command line it stands. */
 import { compileSchema } from "../../shared/agent/compile-schema.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 
 /** Linux takes at most 128 KiB as one argument. */
 const MAX_BYTES = 64 * 1024;
@@ -29,7 +30,7 @@ export function checkOutputSchema(schema: Record<string, unknown>): void {
   // Not before its depth is known: JSON is written by recursion.
   const bytes = Buffer.byteLength(JSON.stringify(schema));
   if (bytes > MAX_BYTES) {
-    const limit = MAX_BYTES.toLocaleString("en");
+    const limit = formatCount(MAX_BYTES);
     throw new AppError("too_large", `agent.outputSchema: may have at most ${limit} bytes of JSON.`);
   }
   try {

@@ -5,6 +5,7 @@ import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Block, Source } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
 
 /** The person's settings on this machine, for every agent thread. */
@@ -199,7 +200,7 @@ export function checkMessage(text: string, files: readonly Block[] = []): void {
   if (text.trim() === "" && files.length === 0)
     throw new AppError("invalid_request", "text: must not be empty for an agent.");
   if (Buffer.byteLength(text) > MAX_MESSAGE_BYTES) {
-    const limit = MAX_MESSAGE_BYTES.toLocaleString("en");
+    const limit = formatCount(MAX_MESSAGE_BYTES);
     throw new AppError("too_large", `text: an agent's message may have at most ${limit} bytes.`);
   }
 }

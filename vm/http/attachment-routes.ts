@@ -7,6 +7,7 @@ import {
   uploadQuerySchema,
 } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { answer, parse, threadRouter } from "./exchange.ts";
 
@@ -56,7 +57,7 @@ function checkUpload(req: Request): void {
     throw new AppError("invalid_request", `The body must be the file's bytes, with content-type: ${BYTES}.`);
   }
   if (Number(req.headers["content-length"] ?? 0) > MAX_ATTACHMENT_BYTES) {
-    const limit = MAX_ATTACHMENT_BYTES.toLocaleString("en");
+    const limit = formatCount(MAX_ATTACHMENT_BYTES);
     throw new AppError("too_large", `An attachment may have at most ${limit} bytes.`);
   }
 }

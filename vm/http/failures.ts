@@ -2,6 +2,7 @@
 import type { ErrorRequestHandler } from "express";
 import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import type { Log } from "../../shared/log.ts";
 import { diskFull } from "../streams/disk.ts";
 import { answer } from "./exchange.ts";
@@ -24,10 +25,7 @@ function toAppError(error: unknown): AppError {
     return diskFull(error);
   }
   if (type === "entity.too.large") {
-    return new AppError(
-      "too_large",
-      `The body may have at most ${MAX_BODY_BYTES.toLocaleString("en")} bytes.`,
-    );
+    return new AppError("too_large", `The body may have at most ${formatCount(MAX_BODY_BYTES)} bytes.`);
   }
   if (type === "entity.parse.failed") return new AppError("invalid_request", "The body is not valid JSON.");
   if (status !== undefined && status >= 400 && status < 500) {

@@ -1,6 +1,7 @@
 /** The relay's ledgers, kept for it and never looked into. */
 import type * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import {
   type KeptMessage,
   type LedgerRow,
@@ -64,7 +65,7 @@ export class Ledgers {
     if (messages.countOthers(place, key) >= MAX_MESSAGES) {
       throw new AppError(
         "too_large",
-        `A ledger holds at most ${MAX_MESSAGES.toLocaleString("en")} messages; forget some.`,
+        `A ledger holds at most ${formatCount(MAX_MESSAGES)} messages; forget some.`,
       );
     }
     if ("messageId" in note) messages.setSent(place, key, note.messageId);

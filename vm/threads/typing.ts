@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import { MAX_LINE_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { TmuxServer } from "../tmux/server.ts";
@@ -84,7 +85,7 @@ export class Typing {
     if (!(await isLineMode(tty))) return 0;
     throw new AppError(
       "too_large",
-      `text: makes a line of ${longest.toLocaleString("en")} bytes; the program reads line by line, where the kernel cuts lines over ${MAX_LINE_BYTES.toLocaleString("en")}.`,
+      `text: makes a line of ${formatCount(longest)} bytes; the program reads line by line, where the kernel cuts lines over ${formatCount(MAX_LINE_BYTES)}.`,
     );
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Step } from "../../../shared/agent/api.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { formatCount } from "../../../shared/format-count.ts";
 import { formatDuration } from "../../texts.ts";
 import type { Button } from "../buttons.ts";
 import { clipEnd, inline } from "../transcript/inline.ts";
@@ -52,7 +53,7 @@ function historyLine(step: Step, now: number): string {
   const took = durationOf(step, now);
   const how = [
     ...(took === undefined ? [] : [took]),
-    ...(tokens === null || kind !== "turn" ? [] : [`${tokens.toLocaleString("en")} tokens`]),
+    ...(tokens === null || kind !== "turn" ? [] : [`${formatCount(tokens)} tokens`]),
     ...(reason === null || kind === "turn" ? [] : [short(reason, MAX_REASON)]),
   ].map((part) => ` · ${part}`);
   const mark = MARKS[status] ?? "·";

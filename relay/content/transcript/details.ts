@@ -3,6 +3,7 @@ import { type DetailPart, detailParts, inputParts } from "../../../shared/agent/
 import { diffLines } from "../../../shared/agent/diff.ts";
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { formatCount } from "../../../shared/format-count.ts";
 import { fitLines, MAX_LIST_UNITS } from "../lists/lines.ts";
 import { who } from "./ask.ts";
 import { plainParts, renderParts } from "./ask-detail.ts";
@@ -129,7 +130,7 @@ export function modelLine(events: readonly ThreadEvent[]): string {
   if (chats.length === 0) return "";
   const models = [...new Set(chats.flatMap(({ model }) => model ?? []))].map((model) => inline(model, 60));
   const sum = (of: "inputTokens" | "outputTokens") =>
-    chats.reduce((total, { usage }) => total + usage[of], 0).toLocaleString("en");
+    formatCount(chats.reduce((total, { usage }) => total + usage[of], 0));
   const calls = `${chats.length} ${chats.length === 1 ? "call" : "calls"} of the model`;
   const parts = [...models, calls, `${sum("inputTokens")} tokens in, ${sum("outputTokens")} out`];
   return `-# ${clipEnd(parts.join(" · "), 300)}`;
