@@ -63,23 +63,15 @@ import {
   type MessageRequest,
 } from "./ledger-api.ts";
 import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
-
-/** The sidecar itself waits no longer for a request to arrive. */
-const UPLOAD_TIMEOUT_MS = 30_000;
-
-// What callers of the package's entry `threadmux/client` name.
-export type { AnswerRequest, AskReply, ControlRequest, InboxItem, Step } from "./agent/api.ts";
-export type { ThreadEvent } from "./agent/events.ts";
-export type { CreateRequest, InputReply, InputRequest, KillReply, OutputReply, Thread } from "./api.ts";
-export { AppError, type ErrorCode } from "./errors.ts";
-export type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
-
 import {
   type RemoveWorktreeReply,
   removeWorktreeReplySchema,
   type WorktreeReply,
   worktreeReplySchema,
 } from "./worktree-api.ts";
+
+/** The sidecar itself waits no longer for a request to arrive. */
+const UPLOAD_TIMEOUT_MS = 30_000;
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
