@@ -38,7 +38,7 @@ const rows: Record<Name, (agent: BenchAgent) => Promise<Row[]>> = {
   undo: (agent) => rowUndo(agent, folder, pick(10_000, 500)),
   idle: (agent) => rowIdle(agent, pick(200, 3), pick(30, 2)),
   "open-ask": (agent) => rowOpenAsk(agent, pick(200, 8)),
-  runner: (agent) => rowRunner(agent, pick(5, 1), pick(3_000, 500)),
+  runner: (agent) => rowRunner(agent, pick(5, 1), pick(20_000, 500)),
 };
 
 await bundlePrograms();

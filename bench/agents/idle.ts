@@ -55,7 +55,10 @@ export async function rowIdle(agent: BenchAgent, threads: number, seconds: numbe
   ];
 }
 
-/** The threads' runners in the middle of a turn, beside each other. */
+/**
+ * The threads' runners in the middle of a turn, beside each other.
+ * @param settleMs V8 cleans up behind a start only after some 10 s without much work.
+ */
 export async function rowRunner(agent: BenchAgent, threads: number, settleMs: number): Promise<Row[]> {
   return withAgents(agent, 600, async (sidecar) => {
     const ids = Array.from({ length: threads }, (_, i) => `busy-${i}`);
@@ -63,11 +66,10 @@ export async function rowRunner(agent: BenchAgent, threads: number, settleMs: nu
     for (const id of ids) {
       await openAgent(sidecar, id, script("hi", { text: "A long answer.", pauseFor: go }));
     }
+    await sleep(settleMs);
     const sizes: Memory[] = [];
     for (const id of ids) {
-      const pid = await until("a runner", () => runnersOf(folderOf(sidecar, id))[0]);
-      await sleep(settleMs);
-      sizes.push(memoryOf(pid));
+      sizes.push(memoryOf(await until("a runner", () => runnersOf(folderOf(sidecar, id))[0])));
     }
     const p50 = (name: keyof Memory) =>
       percentile(

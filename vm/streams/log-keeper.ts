@@ -40,6 +40,8 @@ export class LogKeeper {
   readonly #failing = new Set<string>();
   /** The offset at which a log ended at the last look, by its thread's marker. */
   readonly #ends = new Map<string, number>();
+  /** Logs that nobody has written to since they were looked at: by the thread's marker, whose process was the last. */
+  readonly #atRest = new Map<string, number>();
   #canPunch: boolean;
 
   constructor(options: LogKeeperOptions) {
@@ -54,11 +56,14 @@ export class LogKeeper {
     const open = new Set(rows.map((row) => row.threadId));
     for (const threadId of this.#seenAlive.keys()) if (!open.has(threadId)) this.#seenAlive.delete(threadId);
     const markers = new Set(rows.map((row) => row.marker));
-    for (const marker of this.#ends.keys()) if (!markers.has(marker)) this.#ends.delete(marker);
+    for (const marked of [this.#ends, this.#atRest])
+      for (const marker of marked.keys()) if (!markers.has(marker)) marked.delete(marker);
     for (const row of rows) {
-      const { threadId } = row;
+      const { threadId, marker, panePid } = row;
+      const isRunning = row.status === "running";
+      if (!isRunning && this.#atRest.get(marker) === panePid) continue;
       const size = sizeOfLog(logs.path(threadId));
-      if (row.status === "running" && tmux.downForMs() === null) {
+      if (isRunning && tmux.downForMs() === null) {
         if (logs.isSinkAlive(threadId)) this.#seenAlive.set(threadId, now());
         else await queue.run(threadId, () => this.repair(threadId));
         if (!logs.isLogInPlace(threadId, size)) await queue.run(threadId, () => this.restore(threadId));
@@ -66,7 +71,7 @@ export class LogKeeper {
       }
       if (size.diskBytes > logMaxBytes) {
         await queue.run(threadId, () => this.shrink(threadId, Math.floor(logMaxBytes * KEPT_SHARE)));
-      }
+      } else if (!isRunning) this.#atRest.set(marker, panePid);
     }
   }
 

@@ -8,6 +8,8 @@ import type { ThreadFiles } from "./thread-files.ts";
 
 /** A thread's files may be thousands: they are counted again only after this many times what counting them took. */
 const REST_FACTOR = 100;
+/** While no program of the thread runs, only a person's files come to them. */
+const REST_MS = 10 * 60_000;
 
 export interface SizesOptions {
   store: Store;
@@ -24,7 +26,7 @@ export interface SizedThread {
 export class Sizes {
   readonly #options: SizesOptions;
   /** What a thread's kind keeps of it, as counted last; by the thread's marker, since an id may be used again. */
-  readonly #counted = new Map<string, { bytes: number; freshUntil: number; isOpen: boolean }>();
+  readonly #counted = new Map<string, { bytes: number; freshUntil: number; run: string }>();
 
   constructor(options: SizesOptions) {
     this.#options = options;
@@ -59,15 +61,15 @@ export class Sizes {
   }
 
   /** The files of an ended thread never change. */
-  async #count({ threadId, type, status, marker }: StoredThread): Promise<number> {
+  async #count({ threadId, type, status, marker, panePid }: StoredThread): Promise<number> {
     const known = this.#counted.get(marker);
-    const isOpenNow = isOpen(status);
+    const run = `${status} ${panePid}`;
     const startedAt = performance.now();
-    if (known?.isOpen === isOpenNow && (!isOpenNow || startedAt < known.freshUntil)) return known.bytes;
+    if (known?.run === run && (!isOpen(status) || startedAt < known.freshUntil)) return known.bytes;
     const bytes = await this.#options.kinds[type].diskBytes(threadId);
-    const tookMs = performance.now() - startedAt;
-    const freshUntil = performance.now() + tookMs * REST_FACTOR;
-    this.#counted.set(marker, { bytes, freshUntil, isOpen: isOpenNow });
+    const now = performance.now();
+    const restMs = Math.max((now - startedAt) * REST_FACTOR, status === "running" ? 0 : REST_MS);
+    this.#counted.set(marker, { bytes, freshUntil: now + restMs, run });
     return bytes;
   }
 }
