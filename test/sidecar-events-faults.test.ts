@@ -6,7 +6,7 @@ import { seededRandom } from "../shared/random.ts";
 import { SIEGE_ENV } from "./support/agent-siege.ts";
 import { openAgent, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { byClient, byHand, EventReader } from "./support/event-readers.ts";
-import { inFull } from "./support/faults.ts";
+import { inFull, isFull } from "./support/faults.ts";
 import { type SpawnedSidecar, spawnSidecar } from "./support/sidecar.ts";
 import { until, untilValue } from "./support/wait.ts";
 
@@ -21,7 +21,7 @@ const READERS = inFull(200, 12);
 const THREADS = inFull(20, 2);
 const KILLS = inFull(10, 3);
 /** Between two kills, of each thread; each is some ten events. */
-const ROUNDS = inFull(10, 3);
+const ROUNDS = inFull(20, 3);
 
 test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILLS} kills of the sidecar`, {
   timeout: inFull(900_000, 120_000),
@@ -42,11 +42,13 @@ test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILL
     Array.from({ length: ROUNDS }, (_, i) => ({
       text: "so",
       tools,
-      delayMs: inFull(1_000, 50),
+      delayMs: inFull(200, 50),
       ...(i === 0 ? { waitFor: gate(kill) } : {}),
     }));
   const work = Array.from({ length: KILLS + 1 }, (_, kill) => rounds(kill)).flat();
   for (const id of ids) await openAgent(spawned, id, script("go", ...work, { text: "done" }));
+  const begunMs = Date.now();
+  let awayMs = 0;
   const counts = () => readers.map(({ events, failure }) => failure ?? events.length);
   for (let kill = 0; kill < KILLS; kill++) {
     writeFileSync(gate(kill), "");
@@ -54,14 +56,17 @@ test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILL
     await untilValue("more events", counts, ([now]) => Number(now) > wanted, {
       timeoutMs: inFull(300_000, 60_000),
     });
+    const killedMs = Date.now();
     await spawned.kill9();
     await spawned.start();
+    awayMs += Date.now() - killedMs;
   }
   writeFileSync(gate(KILLS), "");
   for (const id of ids)
     await until(`${id} to end`, () => untilStatus(spawned, id, "idle"), {
       timeoutMs: inFull(600_000, 60_000),
     });
+  const seconds = (Date.now() - begunMs - awayMs) / 1_000;
   const expected = await Promise.all(
     ids.map(async (id) => {
       const transcript = await transcriptOf(spawned, id);
@@ -69,6 +74,7 @@ test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILL
     }),
   );
   const count = expected.flat().length;
+  if (isFull) console.log(JSON.stringify({ count, seconds, perThread: count / THREADS / seconds }));
   await until("each reader to have as many", () => readers.every(({ events }) => events.length >= count), {
     timeoutMs: inFull(300_000, 30_000),
   });
