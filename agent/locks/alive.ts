@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import * as z from "zod";
+import { readProcFile } from "../../shared/proc-file.ts";
 import { isEngineAlive } from "../process/fifo.ts";
 
 export const holderSchema = z.union([
@@ -37,11 +38,8 @@ function readBootId(): string {
 
 /** Undefined if there is no such process, or it is dead and only not waited for. */
 function findStart(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // its name may hold anything
-    return /^[ZX]/.test(fields[0] ?? "") ? undefined : fields[19];
-  } catch {
-    return undefined; // gone
-  }
+  const stat = readProcFile(pid, "stat")?.toString("latin1");
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" "); // its name may hold anything
+  return /^[ZX]/.test(fields[0] ?? "") ? undefined : fields[19];
 }

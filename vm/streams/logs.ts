@@ -1,16 +1,8 @@
 /** Where threads' logs lie, and the processes that write them: the sinks. */
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../../shared/lifecycle.ts";
+import { readProcFile } from "../../shared/proc-file.ts";
 import { type LogSize, removeLog, sizeOfLog } from "./log-file.ts";
 
 export class Logs {
@@ -143,20 +135,11 @@ function findInode(file: string): number | undefined {
   }
 }
 
-const statBuffer = Buffer.alloc(512);
-
 /** Read many times a second, so without what a whole `readFile` does. */
 function findProcessState(pid: number): { name: string; letter: string } | undefined {
-  let fd: number | undefined;
-  try {
-    fd = openSync(`/proc/${pid}/stat`, "r");
-    const text = statBuffer.toString("latin1", 0, readSync(fd, statBuffer, 0, statBuffer.length, 0));
-    // The name in brackets may hold anything: the state is behind the last bracket.
-    const end = text.lastIndexOf(")");
-    return { name: text.slice(text.indexOf("(") + 1, end), letter: text.charAt(end + 2) };
-  } catch {
-    return undefined; // it has ended
-  } finally {
-    if (fd !== undefined) closeSync(fd);
-  }
+  const text = readProcFile(pid, "stat")?.toString("latin1");
+  if (text === undefined) return undefined; // it has ended
+  // The name in brackets may hold anything: the state is behind the last bracket.
+  const end = text.lastIndexOf(")");
+  return { name: text.slice(text.indexOf("(") + 1, end), letter: text.charAt(end + 2) };
 }

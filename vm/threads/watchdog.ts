@@ -61,8 +61,9 @@ export class Watchdog {
   /** To be called some times a second. @throws AppError `unavailable` */
   async look(): Promise<void> {
     const { store, tmux, threads, log } = this.#options;
+    if (!this.#isBusy()) return;
     const running = store.threads.list("open").filter(({ status }) => status === "running");
-    if (!running.some(isLarge) || !this.#isBusy()) return;
+    if (!running.some(isLarge)) return;
     const before = this.#endsOf(running);
     const heldMs = await this.#measureHold();
     if (heldMs === undefined) return;
