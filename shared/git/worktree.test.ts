@@ -21,6 +21,7 @@ const git = (cwd: string, ...args: string[]) =>
   });
 const make = (more: object = {}) =>
   makeWorktree({ root, path, branch: "threadmux/1-a", name: "t1", ...more }, own, env);
+const remove = (branch = "threadmux/1-a") => removeWorktree({ path, branch }, own, env);
 
 beforeEach(() => {
   folder = makeFolder();
@@ -60,18 +61,18 @@ test("nothing of a hostile repository runs: hooks, filters, a monitor", async ()
   await make();
   expect(readFileSync(join(path, "sub/a.txt"), "utf8")).toBe("one\n");
   expect((await findWorktreeState(path, own, env)).fileCount).toBe(0);
-  await removeWorktree(path, own, env);
+  await remove();
   expect(existsSync(ran)).toBe(false);
 });
 
 test("what would be lost is counted; the branch goes only if nothing is lost with it", async () => {
   await make();
-  expect(await findWorktreeState(path, own, env)).toEqual({ files: [], fileCount: 0, commits: 0 });
+  expect(await findWorktreeState(path, own, env)).toMatchObject({ files: [], fileCount: 0, commits: 0 });
   writeFileSync(join(path, "sub/a.txt"), "two\n");
   writeFileSync(join(path, "new"), "x");
   writeFileSync(join(path, "out"), "ignored");
   const state = await findWorktreeState(path, own, env);
-  expect({ ...state, files: state.files.sort() }).toEqual({
+  expect({ ...state, files: state.files.sort() }).toMatchObject({
     files: ["new", "sub/a.txt"],
     fileCount: 2,
     commits: 0,
@@ -80,14 +81,42 @@ test("what would be lost is counted; the branch goes only if nothing is lost wit
   expect((await findWorktreeState(path, own, env)).files).toContain("new");
   git(path, "add", ".");
   git(path, "commit", "-qm", "second");
-  expect(await findWorktreeState(path, own, env)).toEqual({ files: [], fileCount: 0, commits: 1 });
-  expect(await removeWorktree(path, own, env)).toEqual({ branch: "threadmux/1-a" });
+  expect(await findWorktreeState(path, own, env)).toMatchObject({ files: [], fileCount: 0, commits: 1 });
+  expect(await remove()).toEqual({ branch: "threadmux/1-a" });
   expect(existsSync(path)).toBe(false);
   expect(git(root, "worktree", "list")).not.toContain(path);
   await expect(make()).rejects.toThrow("is there already, with commits of its own");
   await make({ branch: "threadmux/2-b" });
-  expect(await removeWorktree(path, own, env)).toEqual({ branch: undefined });
+  expect(await remove("threadmux/2-b")).toEqual({ branch: undefined });
   expect(git(root, "branch", "--list", "threadmux/*").trim()).toBe("threadmux/1-a");
+});
+
+test("what its .git names is removed only if git keeps it for this worktree", async () => {
+  const gitFile = join(path, ".git");
+  await make();
+  writeFileSync(gitFile, `gitdir: ${join(root, ".git")}\n`);
+  await expect(remove()).rejects.toThrow("is no linked worktree");
+  const other = join(folder.path, "other");
+  git(root, "worktree", "add", "-q", "-b", "theirs", other);
+  writeFileSync(gitFile, `gitdir: ${join(root, ".git/worktrees/other")}\n`);
+  await expect(remove()).rejects.toThrow("is no linked worktree");
+  expect(git(other, "status", "--porcelain", "-b").trim()).toBe("## theirs");
+  expect(git(root, "log", "--format=%s", "theirs").trim()).toBe("first");
+});
+
+test("a branch that it was not made on stays; commits on no branch are told", async () => {
+  git(root, "branch", "mine");
+  await make();
+  git(path, "switch", "-q", "mine");
+  expect(await remove()).toEqual({ branch: undefined });
+  expect(git(root, "branch", "--list", "mine", "threadmux/*").trim()).toBe("mine");
+  await make();
+  git(path, "switch", "-q", "--detach");
+  expect(await findWorktreeState(path, own, env)).toMatchObject({ commits: 0, isDetached: true });
+  git(path, "commit", "-qm", "loose", "--allow-empty");
+  expect(await findWorktreeState(path, own, env)).toMatchObject({ commits: 1, isDetached: true });
+  expect(await remove()).toEqual({ branch: undefined });
+  expect(git(root, "branch", "--list", "threadmux/*").trim()).toBe("");
 });
 
 test("the files of a kept state, and an undo's state in the worktree itself", async () => {

@@ -3,11 +3,11 @@
  * files through a git directory of our own, so neither hooks nor filters nor a remote have a part in it; a file that a
  * filter would change, such as git-lfs's, stays as it is kept.
  */
-import { lstat, mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { makeOwnDir } from "./own-dir.ts";
 import { splitList, textOf } from "./paths.ts";
-import { findRepository, findRepositoryOf, type Repository } from "./repository.ts";
+import { findRepository, findRepositoryOf, type Repository, readPointer } from "./repository.ts";
 import { GitError, type GitPlace, runGit } from "./run-git.ts";
 
 const CHECKOUT_MS = 10 * 60_000;
@@ -33,6 +33,8 @@ export interface WorktreeState {
   fileCount: number;
   /** Commits that no other branch and no tag has. */
   commits: number;
+  /** No branch has them: with the worktree they would be out of reach. */
+  isDetached: boolean;
 }
 
 /**
@@ -89,31 +91,54 @@ export async function findWorktreeState(
     index,
   );
   const files = [...new Set([...splitList(changed), ...splitList(staged)])].map(textOf);
-  const others = [`--exclude=${branchOf(repository) ?? ""}`, "--branches", "--tags", "--remotes"];
-  const count = await runGit(place, ["rev-list", "--count", commit, "--not", ...others]);
-  return { files: files.slice(0, MAX_NAMED), fileCount: files.length, commits: Number(count.toString()) };
+  const branch = branchOf(repository);
+  const commits = await countOwn(place, commit, branch);
+  const isDetached = branch === undefined;
+  return { files: files.slice(0, MAX_NAMED), fileCount: files.length, commits, isDetached };
+}
+
+/** Commits of a branch, or of the commit that HEAD names, that nothing else has. */
+async function countOwn(place: GitPlace, commit: string, branch: string | undefined): Promise<number> {
+  const others = [`--exclude=${branch ?? ""}`, "--branches", "--tags", "--remotes"];
+  return Number((await runGit(place, ["rev-list", "--count", commit, "--not", ...others])).toString());
 }
 
 /**
- * Removes a worktree with its files; its branch only if no commit is lost with it.
- * @returns the branch if it stays
+ * Removes a worktree with its files, and the branch that it was made on if no commit is lost with it. Another branch
+ * that it has come to stand on is somebody's, and stays.
+ * @returns the branch whose commits no other has, which stays
  * @throws GitError
  */
 export async function removeWorktree(
-  path: string,
+  { path, branch: made }: Pick<NewWorktree, "path" | "branch">,
   own: string,
   env: GitPlace["env"],
 ): Promise<{ branch: string | undefined }> {
   const { commits } = await findWorktreeState(path, own, env);
   const repository = await open(path, own);
+  await refuseForeign(path, repository);
   const branch = branchOf(repository);
-  if (relative(join(repository.commonDir, "worktrees"), repository.gitDir).includes("/"))
-    throw new GitError("failed", `${path} is no linked worktree`);
+  const place: GitPlace = { dir: own, worktree: path, env };
+  const name = `refs/heads/${made}`;
+  const isThere = (await runGit(place, ["for-each-ref", "--format=%(objectname)", name])).length > 0;
+  const isKept = isThere && (branch === made ? commits : await countOwn(place, name, made)) > 0;
   await rm(path, { recursive: true, force: true });
   await rm(repository.gitDir, { recursive: true, force: true });
-  if (branch === undefined || commits > 0) return { branch };
-  await runGit({ dir: own, worktree: path, env }, ["update-ref", "-d", `refs/heads/${branch}`]);
-  return { branch: undefined };
+  if (isKept) return { branch: made };
+  if (isThere) await runGit(place, ["update-ref", "-d", name]);
+  return { branch: commits > 0 ? branch : undefined };
+}
+
+/**
+ * Whoever works there can write what the worktree's `.git` names: it may be the repository itself, or what git keeps
+ * of another worktree. What git keeps of this one names it.
+ */
+async function refuseForeign(path: string, { gitDir, commonDir }: Repository): Promise<void> {
+  const name = relative(join(commonDir, "worktrees"), gitDir);
+  const named = await readPointer(join(gitDir, "gitdir")).catch(() => "");
+  const isNamed = named !== "" && (await realpath(dirname(named)).catch(() => "")) === (await realpath(path));
+  if (!isNamed || name === ".." || !/^[^/]+$/.test(name))
+    throw new GitError("failed", `${path} is no linked worktree`);
 }
 
 /** Where a directory lies in its repository; undefined if it is in none. */

@@ -6,7 +6,12 @@ import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { AppError } from "../../shared/errors.ts";
 import { GitError } from "../../shared/git/run-git.ts";
-import { findPlace, findWorktreeState, removeWorktree } from "../../shared/git/worktree.ts";
+import {
+  findPlace,
+  findWorktreeState,
+  removeWorktree,
+  type WorktreeState,
+} from "../../shared/git/worktree.ts";
 import type { Log } from "../../shared/log.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -76,10 +81,15 @@ export class Worktrees {
   /** @throws AppError `not_found` if there is none, or none any more */
   async describe(config: ThreadConfig | undefined): Promise<WorktreeReply> {
     const { path, branch } = this.#find(config);
+    const { files, fileCount, commits } = await this.#withGit((own) =>
+      findWorktreeState(path, own, this.#options.threadEnv),
+    );
     return {
       path,
       branch,
-      ...(await this.#withGit((own) => findWorktreeState(path, own, this.#options.threadEnv))),
+      files,
+      fileCount,
+      commits,
     };
   }
 
@@ -91,12 +101,13 @@ export class Worktrees {
     config: ThreadConfig | undefined,
     { isUsed, isForced }: { isUsed: boolean; isForced: boolean },
   ): Promise<{ branch: string | null }> {
-    const { path } = this.#find(config);
+    const worktree = this.#find(config);
+    const { path } = worktree;
     if (isUsed) throw new AppError("worktree_in_use", "An agent still works there: end its thread first.");
     return this.#withGit(async (own) => {
-      const { files, fileCount } = await findWorktreeState(path, own, this.#options.threadEnv);
-      if (fileCount > 0 && !isForced) throw dirty(files, fileCount);
-      const { branch } = await removeWorktree(path, own, this.#options.threadEnv);
+      const state = await findWorktreeState(path, own, this.#options.threadEnv);
+      if (!isForced) refuseLoss(state);
+      const { branch } = await removeWorktree(worktree, own, this.#options.threadEnv);
       return { branch: branch ?? null };
     });
   }
@@ -112,7 +123,7 @@ export class Worktrees {
         const { fileCount, commits } = await findWorktreeState(path, own, threadEnv);
         if (fileCount > 0 || commits > 0)
           log.warn({ threadId, path, fileCount, commits }, "a worktree is kept");
-        else await removeWorktree(path, own, threadEnv);
+        else await removeWorktree(worktree, own, threadEnv);
       });
     } catch (error) {
       log.warn({ threadId, path, err: error }, "a worktree is kept: it can't be looked at");
@@ -140,6 +151,17 @@ export class Worktrees {
       await rm(own, { recursive: true, force: true });
     }
   }
+}
+
+/** @throws AppError `worktree_dirty` */
+function refuseLoss({ files, fileCount, commits, isDetached }: WorktreeState): void {
+  if (fileCount > 0) throw dirty(files, fileCount);
+  if (!isDetached || commits === 0) return;
+  const what = commits === 1 ? "One commit is" : `${commits} commits are`;
+  throw new AppError(
+    "worktree_dirty",
+    `${what} on no branch, and would be lost. Make a branch there (git switch -c), or force it.`,
+  );
 }
 
 function dirty(files: readonly string[], count: number): AppError {
