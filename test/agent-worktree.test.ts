@@ -103,6 +103,10 @@ test("nothing goes silently: files that are not committed are named, a branch wi
   const refused = await refusal(sidecar.client.removeWorktree("kept"));
   expect(refused.code).toBe("worktree_dirty");
   for (const name of ["a.txt", "new"]) expect(refused.message).toContain(name);
+  // Another thread of its id would need its place: it is refused, and nothing of the first one goes.
+  expect(await refusal(open("kept", "blog", { text: "No." }))).toMatchObject({ code: "thread_exists" });
+  expect(await sidecar.client.getThread("kept")).toMatchObject({ status: "killed", number });
+  expect(await eventsOf("kept", "agent_message")).toMatchObject([{ text: "Done." }]);
   git(inTree("kept"), "add", ".");
   git(inTree("kept"), "commit", "-qm", "second");
   const branch = `threadmux/${number}-fix-the-login`;

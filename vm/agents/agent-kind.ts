@@ -68,11 +68,12 @@ export class AgentKind implements Kind {
 
   /**
    * @throws AppError `unsupported`, `invalid_request`, `too_large`, or `unavailable` if the agent's program is not on
-   * the machine.
+   * the machine, or `thread_exists` if the place of its worktree is taken.
    */
   checkCreation(request: CreateRequest): void {
-    const { launch, threadEnv } = this.#options;
+    const { launch, threadEnv, worktrees } = this.#options;
     const { agent } = request;
+    if (request.workspace?.kind === "new") worktrees.refuseKept(request.threadId);
     refuseInitialMessages(request, launch);
     if (agent) refuseUnsupported(agent, launch);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);

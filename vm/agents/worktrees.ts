@@ -58,15 +58,21 @@ export class Worktrees {
     return dir.startsWith(`${this.#root}/`);
   }
 
-  /** Makes the place for a thread's worktree; its runner makes the worktree. @throws AppError if one was kept there */
+  /** @throws AppError `thread_exists` if an earlier thread of that id has left one */
+  refuseKept(threadId: string): void {
+    const path = join(this.#root, threadId);
+    if (!existsSync(path) || readdirSync(path).length === 0) return;
+    throw new AppError("thread_exists", `An earlier thread's worktree is kept at ${path}.`);
+  }
+
+  /** Makes the place for a thread's worktree; its runner makes the worktree. */
   #make(
     { threadId, title }: Pick<StoredThread, "threadId" | "title">,
     number: number,
     { root, below, tree, isMidTurn }: Extract<NewWorkspace, { kind: "new" }>,
   ): Pick<ThreadConfig, "dir" | "worktree"> {
     const path = join(this.#root, threadId);
-    if (existsSync(path) && readdirSync(path).length > 0)
-      throw new AppError("thread_exists", `An earlier thread's worktree is kept at ${path}.`);
+    this.refuseKept(threadId);
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const { setup } = this.#options;
     const branch = `threadmux/${number}-${slugOf(title)}`;
