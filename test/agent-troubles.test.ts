@@ -70,6 +70,10 @@ test("a single thread takes no second message", async () => {
   expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
   await untilSaid("one", "One.");
   expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
+  await client.branchThread("one", { threadId: "one-more", createdBy: "42" });
+  await say("one-more", script("Hello", { text: "Its one answer." }));
+  await untilSaid("one-more", "Its one answer.");
+  expect(await refusal(say("one-more", "Two."))).toMatchObject({ code: "thread_single" });
 });
 
 test("a runner that ends at once is started three times; mended, the next message goes on", async () => {

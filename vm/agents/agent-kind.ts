@@ -165,8 +165,8 @@ export class AgentKind implements Kind {
     const { threadId, createdBy } = thread;
     const files = await attachments.blocksOf(threadId, input.attachments ?? []);
     checkMessage(input.text, files);
-    agents.get(threadId);
-    if (folders.findConfig(threadId)?.agent.mode === "single") {
+    const { hasMessages } = agents.get(threadId);
+    if (hasMessages && folders.findConfig(threadId)?.agent.mode === "single") {
       throw new AppError(
         "thread_single",
         "This thread takes no second message: it was made with agent.mode single.",

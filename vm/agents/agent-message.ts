@@ -35,10 +35,12 @@ export function agentMessageLine(
 /** @throws AppError in words for the model that writes */
 export function refuseMessage(reader: {
   mode: AgentConfig["mode"] | undefined;
+  hasMessages: boolean;
   isPaused: boolean;
   isLocked: boolean | undefined;
 }): void {
   if (reader.isPaused) throw new AppError("thread_paused", "That thread is paused by a person.");
-  if (reader.mode === "single") throw new AppError("thread_single", "That thread takes no second message.");
+  if (reader.mode === "single" && reader.hasMessages)
+    throw new AppError("thread_single", "That thread takes no second message.");
   if (reader.isLocked) throw new AppError("thread_locked", "That thread was branched and is locked.");
 }

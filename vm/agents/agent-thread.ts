@@ -56,6 +56,11 @@ export class AgentThread {
     return this.#inbox.messageIds().has(messageId);
   }
 
+  /** Whether anybody has written to it. A branch may wait for its first message. */
+  get hasMessages(): boolean {
+    return this.#inbox.messageIds().size > 0;
+  }
+
   /** As the inbox tells: the transcript comes later. */
   get children(): ToldChildren {
     return this.#inbox.children();

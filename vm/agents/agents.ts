@@ -284,7 +284,8 @@ export class Agents {
       const agent = agents.get(threadId);
       if (agent.hasMessage(message.messageId)) return;
       const mode = folders.findConfig(threadId)?.agent.mode;
-      refuseMessage({ mode, isPaused: agent.isPaused, isLocked: store.agents.find(threadId)?.isLocked });
+      const { isPaused, hasMessages } = agent;
+      refuseMessage({ mode, hasMessages, isPaused, isLocked: store.agents.find(threadId)?.isLocked });
       await kind.append(thread, [agentMessageLine(message, now())]);
     });
   }
