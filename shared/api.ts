@@ -9,6 +9,7 @@ import { agentConfigSchema } from "./agent/config.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
+import { limitsSchema } from "./agent/limit-schema.ts";
 import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
@@ -67,6 +68,9 @@ const titleSchema = z
   .refine((s) => cleanTitle(s) !== "", "must hold something that can be seen")
   .max(1_000, "must be at most 1,000 characters");
 
+/** A field that nobody knows is refused: a limit that is misspelt would be none. */
+const agentRequestSchema = agentConfigSchema.extend({ limits: limitsSchema.strict().default({}) }).strict();
+
 export const createRequestSchema = z.strictObject({
   threadId: threadIdSchema,
   type: threadTypeSchema,
@@ -88,7 +92,7 @@ export const createRequestSchema = z.strictObject({
   /** Of an agent's first message: an input of the same id does nothing. */
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
-  agent: agentConfigSchema.optional(),
+  agent: agentRequestSchema.optional(),
   /** Of agents: a conversation that was held elsewhere, which the agent knows. */
   initialMessages: initialMessagesSchema.optional(),
   /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */

@@ -1,9 +1,10 @@
 /** The part of the sidecar's HTTP API by which a thread is branched. */
 import * as z from "zod";
 import { agentConfigSchema } from "./agent/config.ts";
+import { limitsSchema } from "./agent/limit-schema.ts";
 import { createRequestSchema, threadIdSchema } from "./api.ts";
 
-const { model, permissionMode, limits, tags } = agentConfigSchema.shape;
+const { model, permissionMode, tags } = agentConfigSchema.shape;
 const { command, title, createdBy } = createRequestSchema.shape;
 
 export const branchRequestSchema = z
@@ -28,7 +29,7 @@ export const branchRequestSchema = z
       .strictObject({
         model,
         permissionMode,
-        limits: limits.unwrap().optional(),
+        limits: limitsSchema.strict().optional(),
         tags: tags.unwrap().optional(),
       })
       .default({}),

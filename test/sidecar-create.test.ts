@@ -12,6 +12,11 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar.close());
 
+test("how an agent is to work is nothing for a terminal", async () => {
+  const refused = await refusal(openTerminal(sidecar.client, "no-agent", "true", { agent: { model: "x" } }));
+  expect(refused).toMatchObject({ code: "invalid_request", message: expect.stringMatching(/^agent: /) });
+});
+
 describe.concurrent("the directory", () => {
   beforeAll(() => {
     const { reposDir, folders } = sidecar;

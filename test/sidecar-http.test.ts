@@ -143,7 +143,8 @@ describe("what can't be understood is answered in JSON", () => {
   });
 
   test("every wrong field is named at once", async () => {
-    const body = { threadId: "a b", type: "shell", dir: "", cols: 1, extra: true, __proto__: {} };
+    const agent = { modle: "x", limits: { usd: 2 } };
+    const body = { threadId: "a b", type: "shell", dir: "", cols: 1, extra: true, agent, __proto__: {} };
     const reply = await call("post", "/thread/create").send(body);
     expect(reply.status).toBe(400);
     for (const field of [
@@ -154,6 +155,8 @@ describe("what can't be understood is answered in JSON", () => {
       "createdBy: ",
       "cols: ",
       "extra: not a known",
+      "agent.modle: not a known",
+      "agent.limits.usd: not a known",
     ])
       expect(reply.body.error).toContain(field);
   });

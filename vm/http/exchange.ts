@@ -37,8 +37,10 @@ function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
       .map((issues) => issues.map((inner) => describeIssue(inner, name)).join(" and "))
       .join(", or ");
   }
-  if (issue.code === "unrecognized_keys") return `${issue.keys.join(", ")}: not a known field`;
-  const field = [name, ...issue.path].filter((part) => part !== undefined).join(".");
+  const place = [name, ...issue.path].filter((part) => part !== undefined);
+  if (issue.code === "unrecognized_keys")
+    return `${issue.keys.map((key) => [...place, key].join(".")).join(", ")}: not a known field`;
+  const field = place.join(".");
   return field === "" ? issue.message : `${field}: ${issue.message}`;
 }
 

@@ -47,9 +47,10 @@ export class TerminalKind implements Kind {
    * Any command line can be tried: the shell says what is wrong with it.
    * @throws AppError `invalid_request`
    */
-  checkCreation({ initialMessages }: CreateRequest): void {
-    if (initialMessages === undefined) return;
-    throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
+  checkCreation({ agent, initialMessages }: CreateRequest): void {
+    if (agent !== undefined) throw new AppError("invalid_request", "agent: is not for a terminal.");
+    if (initialMessages !== undefined)
+      throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
   }
 
   store(thread: ThreadToStore): void {
