@@ -91,6 +91,25 @@ test("a result that does not fit its schema has an exit code of its own, and is 
   expect(await open()).toEqual([]);
 });
 
+test("if nobody reads it any more, or its terminal is closed, its thread ends all the same", async () => {
+  const child = cli.start(task(script("go", { text: "hello" })));
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.stdout?.destroy();
+  expect(await ended).toBe(0);
+  expect(await open()).toEqual([]);
+  const failing = cli.start(task(script("go", { text: "so", error: { status: 400, message: "no model" } })));
+  const failed = new Promise((resolve) => failing.once("exit", resolve));
+  failing.stdout?.destroy();
+  expect(await failed).toBe(1);
+
+  const terminal = cli.terminal(task(script("go", { text: "Yes.", tools: [bash("sleep 600")] })));
+  await until("it to work", async () =>
+    (await sidecar.client.listThreads()).some(({ doing }) => doing?.includes("sleep")),
+  );
+  (terminal.pty as unknown as { destroy: () => void }).destroy();
+  await until("its thread to end", async () => (await open()).length === 0);
+});
+
 test("without a person what it asks is refused, and it is told why", async () => {
   const asking = script(
     "go",

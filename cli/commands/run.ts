@@ -81,16 +81,25 @@ async function run(context: Context, dir: string, words: string[], options: RunO
   const client = context.client();
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
   const leave = new Leave(client, request.threadId);
+  let done: Done | undefined;
   try {
     await create(context, client, request, { patience, signal: leave.signal });
-    if (leave.signal.aborted) return leave.exitCode;
-    const code = await follow(context, client, request.threadId, options.verbose === true);
-    return leave.signal.aborted ? leave.exitCode : code;
+    if (!leave.signal.aborted)
+      done = await follow(context, client, request.threadId, options.verbose === true);
   } finally {
     // Also if its creation was not answered: it may be there.
     await patience.call(() => endThread(client, request.threadId));
     leave.end();
   }
+  // Not before: if nobody reads what is printed, that ends us.
+  const code = done ? await print(context, request.threadId, done) : EXIT.failure;
+  return leave.signal.aborted ? leave.exitCode : code;
+}
+
+/** What the agent's work came to, and what the sidecar said last. */
+interface Done {
+  outcome: TurnOutcome;
+  last: TranscriptPart | undefined;
 }
 
 /** Waits for a place. What was sent again after a lost answer may be there already: the id is nobody else's. */
@@ -121,7 +130,7 @@ async function follow(
   client: SidecarClient,
   threadId: string,
   isVerbose: boolean,
-): Promise<number> {
+): Promise<Done> {
   const outcome = new TurnOutcome();
   const desk = new AskDesk(context, client, threadId);
   const shown = new TranscriptText(threadId);
@@ -144,7 +153,7 @@ async function follow(
   } finally {
     desk.close();
   }
-  return print(context, threadId, outcome, last);
+  return { outcome, last };
 }
 
 /** Says that the thread waits for a place, and now and then how many come before it. */
@@ -163,8 +172,7 @@ function waitTeller({ note }: Context): (part: TranscriptPart) => Promise<void> 
 async function print(
   { out, err, isJson }: Context,
   threadId: string,
-  outcome: TurnOutcome,
-  last: TranscriptPart | undefined,
+  { outcome, last }: Done,
 ): Promise<number> {
   const { answer, end } = outcome;
   const { status = "failed", problem = null } = last ?? {};
