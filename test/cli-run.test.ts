@@ -91,6 +91,16 @@ test("a result that does not fit its schema has an exit code of its own, and is 
   expect(await open()).toEqual([]);
 });
 
+test("a long answer and a large result are printed whole", async () => {
+  const text = "A line of the answer.\n".repeat(4_000);
+  expect(await cli.call(task(script("go", { text })))).toEqual({ code: 0, stdout: text, stderr: "" });
+  const file = join(sidecar.folders.home, "any.json");
+  writeFileSync(file, "{}");
+  const output = { long: "x".repeat(5_000), lines: Array.from({ length: 8_000 }, (_, n) => `${n}`) };
+  const run = await cli.call(task(script("go", { text: "So.", output }), "--output-schema", file));
+  expect([run.code, JSON.parse(run.stdout), run.stderr]).toEqual([0, output, ""]);
+});
+
 test("if nobody reads it any more, or its terminal is closed, its thread ends all the same", async () => {
   const child = cli.start(task(script("go", { text: "hello" })));
   const ended = new Promise((resolve) => child.once("exit", resolve));

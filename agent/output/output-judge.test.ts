@@ -25,6 +25,13 @@ test("a result is kept as it is, with what is said of it", () => {
   expect(judgeEnd(end(given), check)).toEqual(end(tried));
 });
 
+test("a result that is too large to be kept whole is no result", () => {
+  const result = "x".repeat(1024 * 1024);
+  const judged = judgeEnd(end({ result }), () => undefined);
+  const error = "No valid result (invalid_output): it has 1,048,578 bytes, and 1,048,576 are kept.";
+  expect(judged).toMatchObject({ output: "invalid_output", error });
+});
+
 test("a turn that did not come to its end owes none", () => {
   for (const stopReason of ["cancelled", "interrupted", "error", "max_tokens", "refusal"] as const) {
     expect(judgeEnd(end({ stopReason }), check)).toEqual(end({ stopReason }));

@@ -1,7 +1,9 @@
 /** Whether a turn's result is what the thread's `outputSchema` asks for: said with the turn's end. */
+import { MAX_BLOB_BYTES } from "../../shared/agent/bound.ts";
 import type { OutputCheck } from "../../shared/agent/compile-schema.ts";
 import type { EventBody, EventOf } from "../../shared/agent/events.ts";
 import { errorText } from "../../shared/errors.ts";
+import { formatCount } from "../../shared/format-count.ts";
 
 export class OutputJudge {
   readonly #schema: Record<string, unknown> | undefined;
@@ -36,6 +38,9 @@ export function judgeEnd(end: EventBody<"turn_end">, check: OutputCheck): EventB
   if (end.output === "invalid_output") return invalid(end, end.error ?? "the agent gave none that fits.");
   if (end.stopReason !== "end_turn") return end;
   if (end.result === undefined) return invalid(end, "the agent gave none.");
+  const bytes = Buffer.byteLength(JSON.stringify(end.result));
+  if (bytes > MAX_BLOB_BYTES)
+    return invalid(end, `it has ${formatCount(bytes)} bytes, and ${formatCount(MAX_BLOB_BYTES)} are kept.`);
   const problem = check(end.result);
   return problem === undefined ? { ...end, output: "valid" } : invalid(end, problem);
 }

@@ -1,5 +1,7 @@
 /** An agent's work as a command: it is given a task, its answer is printed, and nothing is left open. */
 import type { Command } from "commander";
+import { MAX_BLOB_BYTES, readWhole } from "../../shared/agent/bound.ts";
+import type { ThreadEvent } from "../../shared/agent/events.ts";
 import type { CreateRequest } from "../../shared/api.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
@@ -144,7 +146,7 @@ async function follow(
       if (!isVerbose) await tellWait(part);
       for (const { event } of part.lines) {
         if (!event) continue;
-        outcome.add(event);
+        outcome.add(await wholeWords(client, threadId, event));
         const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
         if (isVerbose && !isAsk) for (const line of shown.add(event)) await context.err.line(line);
       }
@@ -154,6 +156,12 @@ async function follow(
     desk.close();
   }
   return { outcome, last };
+}
+
+/** What is to be printed is not cut, as far as the thread has kept it. */
+function wholeWords(client: SidecarClient, threadId: string, event: ThreadEvent): Promise<ThreadEvent> | ThreadEvent {
+  if (event.type !== "agent_message" && event.type !== "turn_end") return event;
+  return readWhole(event, (sha256) => client.readBlob(threadId, sha256, MAX_BLOB_BYTES));
 }
 
 /** Says that the thread waits for a place, and now and then how many come before it. */

@@ -10,7 +10,7 @@ import type {
   TranscriptReply,
 } from "../../shared/agent/api.ts";
 import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
-import { type BlobMap, unboundLine } from "../../shared/agent/bound.ts";
+import { type BlobMap, readWhole } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
   Delivery,
@@ -193,13 +193,8 @@ export class VmThread {
   }
 
   /** An event with its cut strings whole again, as far as `maxBytes` of each reach. */
-  async whole<T extends { blobs?: BlobMap | undefined }>(event: T, maxBytes: number): Promise<T> {
-    const bodies = new Map<string, string>();
-    for (const { sha256 } of Object.values(event.blobs ?? {})) {
-      if (!bodies.has(sha256))
-        bodies.set(sha256, await this.#client.readBlob(this.threadId, sha256, maxBytes));
-    }
-    return unboundLine(event, (sha256) => bodies.get(sha256));
+  whole<T extends { blobs?: BlobMap | undefined }>(event: T, maxBytes: number): Promise<T> {
+    return readWhole(event, (sha256) => this.#client.readBlob(this.threadId, sha256, maxBytes));
   }
 
   /** @throws AppError `not_found` if it has none */

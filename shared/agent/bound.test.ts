@@ -33,6 +33,7 @@ test("many short strings: the member that holds them becomes its own JSON", () =
   const { value, blobs } = boundLine<{ rawInput: unknown }>({ rawInput });
   const sha256 = value.blobs?.["/rawInput"]?.sha256 ?? "";
   expect(JSON.parse(bodies(blobs)(sha256) ?? "")).toEqual(rawInput);
+  expect(unboundLine(value, bodies(blobs)).rawInput).toEqual(rawInput);
 });
 
 test("property: every line fits, and what was cut can be made whole", () => {

@@ -11,14 +11,15 @@ const EXCERPT_BYTES = 2_048;
 /** Room for `seq`, `id` and the like, which the writer adds. */
 const ROOM_BYTES = 1_024;
 /** Of one entry in `blobs`, without its pointer. */
-const MAP_ENTRY_BYTES = 130;
+const MAP_ENTRY_BYTES = 150;
 
 export interface Blob {
   sha256: string;
   body: Buffer;
 }
 
-export type BlobMap = Record<string, { sha256: string; bytes: number }>;
+/** By JSON pointer. `isJson`: not a string was cut, but the JSON text of what stood there. */
+export type BlobMap = Record<string, { sha256: string; bytes: number; isJson?: boolean | undefined }>;
 
 /**
  * `value` with its longest strings cut until it fits a line.
@@ -33,12 +34,12 @@ export function boundLine<T extends object>(
   const copy = structuredClone(value) as T & { blobs?: BlobMap };
   const map: BlobMap = {};
   const blobs: Blob[] = [];
-  const cut = (path: readonly string[], whole: string, before: unknown) => {
+  const cut = (path: readonly string[], whole: string, before: unknown, isJson = false) => {
     const { sha256, body, trueBytes } = makeBlob(whole, maxBlobBytes);
     const pointer = pointerOf(path);
     const short = excerpt(whole);
     write(copy, path, short);
-    map[pointer] = { sha256, bytes: trueBytes };
+    map[pointer] = { sha256, bytes: trueBytes, ...(isJson && { isJson }) };
     blobs.push({ sha256, body });
     bytes += jsonBytes(short) + jsonBytes(pointer) + MAP_ENTRY_BYTES - jsonBytes(before);
   };
@@ -50,14 +51,14 @@ export function boundLine<T extends object>(
   for (const [name, member] of bySize(copy)) {
     if (bytes <= MAX_LINE_BYTES - ROOM_BYTES) break;
     for (const pointer of Object.keys(map)) if (pointer.startsWith(`/${name}/`)) delete map[pointer];
-    cut([name], JSON.stringify((value as Record<string, unknown>)[name]), member);
+    cut([name], JSON.stringify((value as Record<string, unknown>)[name]), member, true);
   }
   copy.blobs = map;
   return { value: copy, blobs };
 }
 
 /**
- * `value` with its cut strings whole again.
+ * `value` with what was cut whole again.
  * @param read gives a body by its hash; undefined if it is gone: the string stays cut.
  */
 export function unboundLine<T extends { blobs?: BlobMap | undefined }>(
@@ -66,11 +67,32 @@ export function unboundLine<T extends { blobs?: BlobMap | undefined }>(
 ): T {
   if (!value.blobs) return value;
   const copy = structuredClone(value);
-  for (const [pointer, { sha256 }] of Object.entries(value.blobs)) {
+  for (const [pointer, { sha256, isJson }] of Object.entries(value.blobs)) {
     const body = read(sha256);
-    if (body !== undefined) write(copy, pathOf(pointer), body);
+    if (body !== undefined) write(copy, pathOf(pointer), isJson ? parseWhole(body) : body);
   }
   return copy;
+}
+
+/** As {@link unboundLine}, if bodies are to be fetched: each once. */
+export async function readWhole<T extends { blobs?: BlobMap | undefined }>(
+  value: T,
+  read: (sha256: string) => Promise<string>,
+): Promise<T> {
+  const bodies = new Map<string, string>();
+  for (const { sha256 } of Object.values(value.blobs ?? {})) {
+    if (!bodies.has(sha256)) bodies.set(sha256, await read(sha256));
+  }
+  return unboundLine(value, (sha256) => bodies.get(sha256));
+}
+
+/** A body of which only head and tail are kept stays a text. */
+function parseWhole(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
 }
 
 function makeBlob(text: string, maxBytes: number): Blob & { trueBytes: number } {
@@ -122,7 +144,7 @@ function bySize(value: object): [string, unknown][] {
     .sort((a, b) => jsonBytes(b[1]) - jsonBytes(a[1]));
 }
 
-function write(target: object, path: readonly string[], text: string): void {
+function write(target: object, path: readonly string[], part: unknown): void {
   let node = target as Record<string, unknown>;
   for (const key of path.slice(0, -1)) {
     const next = node[key];
@@ -130,7 +152,7 @@ function write(target: object, path: readonly string[], text: string): void {
     node = next as Record<string, unknown>;
   }
   const last = path.at(-1);
-  if (last !== undefined) node[last] = text;
+  if (last !== undefined) node[last] = part;
 }
 
 function jsonBytes(value: unknown): number {

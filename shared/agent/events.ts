@@ -23,6 +23,7 @@ import { fromThreadFields, messageSentFields } from "./message-fields.ts";
 import {
   blockSchema,
   costSchema,
+  cutSchema,
   sourceSchema,
   TOOL_KINDS,
   toolContentSchema,
@@ -40,8 +41,8 @@ const base = {
   ts: z.iso.datetime(),
   /** What an engine to come wants to keep of its own; opaque to everyone else. */
   meta: z.record(str, z.unknown()).optional(),
-  /** Strings of this event that are cut: JSON pointer → the whole body in `blobs/` and its true length in bytes. */
-  blobs: z.record(str, z.object({ sha256: str, bytes: int.nonnegative() })).optional(),
+  /** What of this event is cut, by JSON pointer. */
+  blobs: z.record(str, cutSchema).optional(),
 };
 
 /** Made when the first such event is read. @param fields gives those beside the place and the type */

@@ -1,5 +1,6 @@
 /** What a transcript comes to: the value of `foldEvents`. */
 
+import type { BlobMap } from "./bound.ts";
 import type { LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
@@ -128,7 +129,7 @@ export interface WaitingMessage {
   messageId: string;
   source: Source;
   content: Block[];
-  blobs?: Record<string, { sha256: string; bytes: number }>;
+  blobs?: BlobMap;
   when: "now" | "next_turn";
   plain: boolean;
 }

@@ -6,13 +6,13 @@ import * as z from "zod";
 import { lazy } from "../lazy.ts";
 import { limitChangesSchema } from "./limit-schema.ts";
 import { fromThreadFields } from "./message-fields.ts";
-import { blockSchema, sourceSchema } from "./values.ts";
+import { blockSchema, cutSchema, sourceSchema } from "./values.ts";
 
 const str = z.string();
 const base = {
   /** When the line was written. */
   ts: z.iso.datetime(),
-  blobs: z.record(str, z.object({ sha256: str, bytes: z.number().int().nonnegative() })).optional(),
+  blobs: z.record(str, cutSchema).optional(),
 };
 
 /** Made when the first such line is read. @param fields gives those beside the time and the kind */

@@ -37,6 +37,14 @@ export type ToolContent = z.infer<typeof toolContentSchema>;
 
 const count = z.number().int().nonnegative();
 
+/** What was cut of a line: the whole body in `blobs/`, and its true length in bytes. */
+export const cutSchema = z.object({
+  sha256: z.string(),
+  bytes: count,
+  /** The body is the JSON text of what stood there, which was no string. */
+  isJson: z.boolean().optional(),
+});
+
 /** Tokens of one call of the model, or of a turn. */
 export const usageSchema = z.object({
   inputTokens: count,
