@@ -121,6 +121,10 @@ export function checkRequest(request: CreateRequest): CreateRequest {
   const names: Record<string, string> = { ...AGENT_OPTION_NAMES, threadId: "--id", title: "--title" };
   const problems = parsed.error.issues.map((issue) => {
     const field = issue.path.join(".");
+    const [first, ...rest] = issue.path;
+    // Of a file: where in it.
+    if (first === "initialMessages" && rest.length > 0)
+      return `--messages: ${rest.join(".")}: ${issue.message}`;
     return `${names[field] ?? field}: ${issue.message}`;
   });
   throw new AppError("invalid_request", [...new Set(problems)].join("; "));
