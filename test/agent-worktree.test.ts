@@ -117,6 +117,35 @@ test("nothing goes silently: files that are not committed are named, a branch wi
   expect(await refusal(sidecar.client.getWorktree("kept"))).toMatchObject({ code: "not_found" });
 });
 
+test("nobody begins to work in a worktree that is being removed", async () => {
+  repository("going");
+  await open("gone", "going", { text: "Done." });
+  await untilStatus(sidecar, "gone", "idle");
+  await sidecar.client.killThread("gone");
+  const heir = { threadId: "heir", type: "agent" as const, dir: "going", createdBy: "42" };
+  const agent = { originThreadId: "gone" };
+  const [made, removed] = await Promise.allSettled([
+    sidecar.client.createThread({ ...heir, command: script("go", { text: "Here." }), agent }),
+    sidecar.client.removeWorktree("gone"),
+  ]);
+  expect([made, removed].some(({ status }) => status === "fulfilled")).toBe(true);
+  if (made.status === "fulfilled") {
+    const folder = join(sidecar.stateDir, "threads", "heir");
+    const { dir } = JSON.parse(readFileSync(threadPath(folder, "config"), "utf8"));
+    expect(existsSync(dir)).toBe(true);
+  } else expect(made.reason).toMatchObject({ code: "unavailable" });
+});
+
+test("what a killed removal has left goes at the next start", async () => {
+  const left = [inTree(".gone-x"), inTree(".git-x")];
+  for (const path of left) {
+    mkdirSync(join(path, "below"), { recursive: true });
+    writeFileSync(join(path, "below", "file"), "x");
+  }
+  await sidecar.restart();
+  await until("it to be gone", () => left.every((path) => !existsSync(path)));
+});
+
 test("a setup that fails is told, and not run again; without a repository it is refused", async () => {
   repository("bad", "fail");
   await open("failing", "bad", { text: "Anyway." });

@@ -3,7 +3,7 @@
  * files through a git directory of our own, so neither hooks nor filters nor a remote have a part in it; a file that a
  * filter would change, such as git-lfs's, stays as it is kept.
  */
-import { lstat, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { makeOwnDir } from "./own-dir.ts";
 import { splitList, textOf } from "./paths.ts";
@@ -105,12 +105,13 @@ async function countOwn(place: GitPlace, commit: string, branch: string | undefi
 
 /**
  * Removes a worktree with its files, and the branch that it was made on if no commit is lost with it. Another branch
- * that it has come to stand on is somebody's, and stays.
+ * that it has come to stand on is somebody's, and stays. It is away at once; files can take long to remove.
+ * @param aside where its files are until they are removed; nobody else is there
  * @returns the branch whose commits no other has, which stays
  * @throws GitError
  */
 export async function removeWorktree(
-  { path, branch: made }: Pick<NewWorktree, "path" | "branch">,
+  { path, branch: made, aside }: Pick<NewWorktree, "path" | "branch"> & { aside: string },
   own: string,
   env: GitPlace["env"],
 ): Promise<{ branch: string | undefined }> {
@@ -122,10 +123,11 @@ export async function removeWorktree(
   const name = `refs/heads/${made}`;
   const isThere = (await runGit(place, ["for-each-ref", "--format=%(objectname)", name])).length > 0;
   const isKept = isThere && (branch === made ? commits : await countOwn(place, name, made)) > 0;
-  await rm(path, { recursive: true, force: true });
+  await rename(path, aside);
   await rm(repository.gitDir, { recursive: true, force: true });
+  if (isThere && !isKept) await runGit(place, ["update-ref", "-d", name]);
+  await rm(aside, { recursive: true, force: true });
   if (isKept) return { branch: made };
-  if (isThere) await runGit(place, ["update-ref", "-d", name]);
   return { branch: commits > 0 ? branch : undefined };
 }
 

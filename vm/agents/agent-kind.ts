@@ -74,6 +74,7 @@ export class AgentKind implements Kind {
     const { launch, threadEnv, worktrees } = this.#options;
     const { agent } = request;
     if (request.workspace?.kind === "new") worktrees.refuseKept(request.threadId);
+    if (request.workspace?.kind === "there") worktrees.refuseLeaving(request.workspace.dir);
     refuseInitialMessages(request, launch);
     if (agent) refuseUnsupported(agent, launch);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);

@@ -30,10 +30,19 @@ export interface WorktreesOptions {
 export class Worktrees {
   readonly #options: WorktreesOptions;
   readonly #root: string;
+  /** Those that are being removed. */
+  readonly #leaving = new Set<string>();
 
   constructor(options: WorktreesOptions) {
     this.#options = options;
     this.#root = join(options.stateDir, "worktrees");
+  }
+
+  /** At the sidecar's start: removes what an earlier one was killed in the middle of. No thread's id has a dot. */
+  async recover(): Promise<void> {
+    const names = existsSync(this.#root) ? readdirSync(this.#root) : [];
+    for (const name of names.filter((name) => name.startsWith(".")))
+      await rm(join(this.#root, name), { recursive: true, force: true });
   }
 
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
@@ -63,6 +72,12 @@ export class Worktrees {
     const path = join(this.#root, threadId);
     if (!existsSync(path) || readdirSync(path).length === 0) return;
     throw new AppError("thread_exists", `An earlier thread's worktree is kept at ${path}.`);
+  }
+
+  /** @throws AppError `unavailable` if a worktree that was there goes meanwhile */
+  refuseLeaving(dir: string): void {
+    if (existsSync(dir) && ![...this.#leaving].some((path) => `${dir}/`.startsWith(`${path}/`))) return;
+    throw new AppError("unavailable", "The worktree is being removed; try again.");
   }
 
   /** Makes the place for a thread's worktree; its runner makes the worktree. */
@@ -110,10 +125,10 @@ export class Worktrees {
     const worktree = this.#find(config);
     const { path } = worktree;
     if (isUsed) throw new AppError("worktree_in_use", "An agent still works there: end its thread first.");
-    return this.#withGit(async (own) => {
+    return this.#leave(path, async (own) => {
       const state = await findWorktreeState(path, own, this.#options.threadEnv);
       if (!isForced) refuseLoss(state);
-      const { branch } = await removeWorktree(worktree, own, this.#options.threadEnv);
+      const { branch } = await removeWorktree(this.#asided(worktree), own, this.#options.threadEnv);
       return { branch: branch ?? null };
     });
   }
@@ -125,11 +140,11 @@ export class Worktrees {
     const { path } = worktree;
     try {
       if (readdirSync(path).length === 0) return rmdirSync(path); // it was never made
-      await this.#withGit(async (own) => {
+      await this.#leave(path, async (own) => {
         const { fileCount, commits } = await findWorktreeState(path, own, threadEnv);
         if (fileCount > 0 || commits > 0)
           log.warn({ threadId, path, fileCount, commits }, "a worktree is kept");
-        else await removeWorktree(worktree, own, threadEnv);
+        else await removeWorktree(this.#asided(worktree), own, threadEnv);
       });
     } catch (error) {
       log.warn({ threadId, path, err: error }, "a worktree is kept: it can't be looked at");
@@ -140,6 +155,20 @@ export class Worktrees {
     const worktree = config?.worktree;
     if (worktree && existsSync(join(worktree.path, ".git"))) return worktree;
     throw new AppError("not_found", "This thread has no worktree.");
+  }
+
+  /** Nobody begins to work there meanwhile. */
+  async #leave<T>(path: string, work: (own: string) => Promise<T>): Promise<T> {
+    this.#leaving.add(path);
+    try {
+      return await this.#withGit(work);
+    } finally {
+      this.#leaving.delete(path);
+    }
+  }
+
+  #asided(worktree: NonNullable<ThreadConfig["worktree"]>) {
+    return { ...worktree, aside: join(this.#root, `.gone-${randomUUID()}`) };
   }
 
   /** With an empty directory for a git directory of our own. */
