@@ -140,6 +140,18 @@ describe("the parent", () => {
     await untilStatus(sidecar, "locker", "idle");
   });
 
+  test("is locked from the moment on at which its branch is there, whatever is killed then", async () => {
+    await talk("early", 1);
+    const made = branch("early", "late", { lockParent: true, text: script("m-8", { text: "t-8" }) });
+    const seen = await until("the branch", async () => {
+      const threads = await sidecar.client.listThreads();
+      return threads.some(({ threadId }) => threadId === "late") && threads;
+    });
+    expect(seen.find(({ threadId }) => threadId === "early")).toMatchObject({ status: "locked" });
+    await made;
+    await untilStatus(sidecar, "late", "idle");
+  });
+
   test("that was killed is not branched, but a new thread may know it", async () => {
     await talk("dead", 2);
     await sidecar.client.killThread("dead");

@@ -89,7 +89,7 @@ export class AgentKind implements Kind {
     const { store, folders, worktrees, agents, launch, now } = this.#options;
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
-    const { config, folder } = request.origin ?? {};
+    const { config, folder, locks } = request.origin ?? {};
     const known = config && store.agents.find(config.threadId);
     const origin = config && { threadId: config.threadId, number: known?.number ?? null, seq: config.seq };
     const place = worktrees.placeOf(thread, number, request.workspace);
@@ -101,6 +101,7 @@ export class AgentKind implements Kind {
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
+    if (locks !== undefined) store.agents.setLocked(locks, true);
     if (thread.command === "") return; // a branch waits for its first message
     const { inputId, hops, initialMessages = [] } = request;
     const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), hops };

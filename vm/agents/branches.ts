@@ -77,16 +77,12 @@ export class Branches {
           ...(request.files && { workspace: "worktree" as const }),
           originThreadId: point.threadId,
         },
-        origin: originOf(prepared, point.fork),
+        origin: { ...originOf(prepared, point.fork), ...(lockParent && { locks: parentId }) },
         ...(workspace && { workspace }),
       };
     });
-    if (lockParent) {
-      await queue.run(parentId, async () => {
-        store.agents.setLocked(parentId, true);
-        store.threads.update(parentId, {});
-      });
-    }
+    // Those who look at the parent are told.
+    if (lockParent) await queue.run(parentId, async () => store.threads.update(parentId, {}));
     return { created: true, origin: { threadId: point.threadId, seq: point.seq } };
   }
 

@@ -32,6 +32,8 @@ export interface Origin {
   /** Becomes the folder of the thread. */
   folder: string;
   config: NonNullable<ThreadConfig["origin"]>;
+  /** The thread that takes no more messages from the moment on at which this one is there. */
+  locks?: string;
 }
 export type Input = z.output<typeof inputRequestSchema>;
 
