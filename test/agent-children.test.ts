@@ -39,6 +39,21 @@ test("a parent awaits its child and is given its result; both say so", async () 
   expect(JSON.stringify(results)).toContain("My part is done.");
 });
 
+test("a branch of a child comes from that child, and outlives the agent that spawned it", async () => {
+  await openAgent(sidecar, "spawner", script("Hello", { text: "Hello." }));
+  await untilStatus(sidecar, "spawner", "idle");
+  await call("spawner", "spawn_thread", { prompt: script("Part", { text: "Part." }), mode: "async" });
+  const [child] = await childrenOf("spawner");
+  const childId = child?.threadId ?? "";
+  await untilStatus(sidecar, childId, "idle");
+  await sidecar.client.branchThread(childId, { threadId: "of-child", createdBy: "42", lockParent: false });
+  expect(await sidecar.client.getThread("of-child")).toMatchObject({ parentId: childId });
+  expect(await call("spawner", "kill_thread", { threadId: "of-child" })).toContain("no child");
+  await sidecar.client.killThread("spawner");
+  expect(await sidecar.client.getThread(childId)).toMatchObject({ status: "killed" });
+  expect(await sidecar.client.getThread("of-child")).toMatchObject({ status: "idle" });
+});
+
 test("a call spawns one child however often it comes, also over a restart, and its result stays the same", async () => {
   await openAgent(sidecar, "busy", script("Hello", { text: "Hello." }));
   await untilStatus(sidecar, "busy", "idle");

@@ -204,10 +204,14 @@ export class Branches {
     return origins.prepare({ threadId, folder: folders.of(threadId), end }, wanted);
   }
 
-  /** As the parent was made, with what people had chosen by then. A branch spends for itself. */
+  /**
+   * As the parent was made, with what people had chosen by then. A branch spends for itself, and of a child it is no
+   * child of the agent that spawned that one: a person made it.
+   */
   #configOf(threadId: string, { point }: Prepared): AgentConfig {
     const { folders } = this.#options;
-    const agent = folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
+    const { parentThreadId: _, ...agent } =
+      folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
     const { modeId, model } = point.chosen;
     const mayTakeMode = modeId !== "bypassPermissions" || agent.permissionMode === modeId;
     return {
