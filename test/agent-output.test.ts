@@ -67,6 +67,16 @@ test("each turn's result is held to the schema; what does not fit is said and ke
   await untilStatus(sidecar, "list", "idle");
 });
 
+test("a schema of very many words takes nothing away from the thread's limits", async () => {
+  const words = { enum: Array.from({ length: 9_400 }, (_, n) => `${n}`) };
+  const agent = { outputSchema: words, limits: { turns: 1 } };
+  await openAgent(sidecar, "wordy", script("go", { text: "Here.", output: "7" }), { agent });
+  expect(await untilEnd("wordy", 1)).toMatchObject({ output: "valid", result: "7" });
+  await sidecar.client.sendInput("wordy", { text: script("and", { text: "No." }) });
+  await untilValue("the limit's ask", () => sidecar.client.listAsks("wordy"), ({ length }) => length === 1);
+  await sidecar.client.killThread("wordy");
+});
+
 test("without a schema nothing is said of a result", async () => {
   await openAgent(sidecar, "free", script("go", { text: "Hi." }));
   expect(await untilEnd("free", 1)).not.toHaveProperty("output");

@@ -28,12 +28,16 @@ test("a body over the bound keeps head and tail", () => {
   expect(value.blobs?.["/text"]?.bytes).toBe(3_000_008);
 });
 
-test("many short strings: the member that holds them becomes its own JSON", () => {
-  const rawInput = { items: Array.from({ length: 30_000 }, (_, i) => `item ${i}`) };
-  const { value, blobs } = boundLine<{ rawInput: unknown }>({ rawInput });
+test("many short strings: what holds them becomes its own JSON, a part of a member before the member", () => {
+  const items = Array.from({ length: 30_000 }, (_, i) => `item ${i}`);
+  const whole = { rawInput: Object.fromEntries(items.map((item) => [item, 1])), config: { items, other: 1 } };
+  const { value, blobs } = boundLine<{ rawInput: unknown; config: object }>(whole);
+  expect(value.config).toMatchObject({ other: 1 });
+  expect(Object.keys(value.blobs ?? {}).sort()).toEqual(["/config/items", "/rawInput"]);
   const sha256 = value.blobs?.["/rawInput"]?.sha256 ?? "";
-  expect(JSON.parse(bodies(blobs)(sha256) ?? "")).toEqual(rawInput);
-  expect(unboundLine(value, bodies(blobs)).rawInput).toEqual(rawInput);
+  expect(JSON.parse(bodies(blobs)(sha256) ?? "")).toEqual(whole.rawInput);
+  const { blobs: _, ...again } = unboundLine(value, bodies(blobs));
+  expect(again).toEqual(whole);
 });
 
 test("property: every line fits, and what was cut can be made whole", () => {

@@ -47,11 +47,14 @@ export function boundLine<T extends object>(
     if (bytes <= MAX_LINE_BYTES - ROOM_BYTES) break;
     cut(path, text, text);
   }
-  // Many short strings: the biggest member becomes its own JSON text, cut like any other string.
-  for (const [name, member] of bySize(copy)) {
-    if (bytes <= MAX_LINE_BYTES - ROOM_BYTES) break;
-    for (const pointer of Object.keys(map)) if (pointer.startsWith(`/${name}/`)) delete map[pointer];
-    cut([name], JSON.stringify((value as Record<string, unknown>)[name]), member, true);
+  // Many short strings: what holds them becomes its own JSON text, cut like any other string. A part of a member goes
+  // before the member itself: a reader knows more members by their shape than parts.
+  for (const find of [partsOf, membersOf]) {
+    for (const [path, part] of find(copy)) {
+      if (bytes <= MAX_LINE_BYTES - ROOM_BYTES) break;
+      for (const pointer of Object.keys(map)) if (pointer.startsWith(`${pointerOf(path)}/`)) delete map[pointer];
+      cut(path, JSON.stringify(at(value, path)), part, true);
+    }
   }
   copy.blobs = map;
   return { value: copy, blobs };
@@ -138,10 +141,24 @@ function longStrings(value: unknown): Found[] {
   return found.sort((a, b) => b.text.length - a.text.length);
 }
 
-function bySize(value: object): [string, unknown][] {
+/** With their places, the biggest first. */
+function membersOf(value: object, before: readonly string[] = []): [string[], object][] {
   return Object.entries(value)
-    .filter(([, member]) => typeof member === "object" && member !== null)
+    .flatMap(([name, member]): [string[], object][] =>
+      typeof member === "object" && member !== null ? [[[...before, name], member]] : [],
+    )
     .sort((a, b) => jsonBytes(b[1]) - jsonBytes(a[1]));
+}
+
+/** Those of its members that are records; each is larger than what would stand there instead. */
+function partsOf(value: object): [string[], object][] {
+  return membersOf(value)
+    .flatMap(([path, member]) => (Array.isArray(member) ? [] : membersOf(member, path)))
+    .filter(([, part]) => jsonBytes(part) > 2 * EXCERPT_BYTES);
+}
+
+function at(value: object, path: readonly string[]): unknown {
+  return path.reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], value);
 }
 
 function write(target: object, path: readonly string[], part: unknown): void {
