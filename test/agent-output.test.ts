@@ -73,7 +73,11 @@ test("a schema of very many words takes nothing away from the thread's limits", 
   await openAgent(sidecar, "wordy", script("go", { text: "Here.", output: "7" }), { agent });
   expect(await untilEnd("wordy", 1)).toMatchObject({ output: "valid", result: "7" });
   await sidecar.client.sendInput("wordy", { text: script("and", { text: "No." }) });
-  await untilValue("the limit's ask", () => sidecar.client.listAsks("wordy"), ({ length }) => length === 1);
+  await untilValue(
+    "the limit's ask",
+    () => sidecar.client.listAsks("wordy"),
+    ({ length }) => length === 1,
+  );
   await sidecar.client.killThread("wordy");
 });
 

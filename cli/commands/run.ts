@@ -159,7 +159,11 @@ async function follow(
 }
 
 /** What is to be printed is not cut, as far as the thread has kept it. */
-function wholeWords(client: SidecarClient, threadId: string, event: ThreadEvent): Promise<ThreadEvent> | ThreadEvent {
+function wholeWords(
+  client: SidecarClient,
+  threadId: string,
+  event: ThreadEvent,
+): Promise<ThreadEvent> | ThreadEvent {
   if (event.type !== "agent_message" && event.type !== "turn_end") return event;
   return readWhole(event, (sha256) => client.readBlob(threadId, sha256, MAX_BLOB_BYTES));
 }

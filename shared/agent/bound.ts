@@ -52,7 +52,8 @@ export function boundLine<T extends object>(
   for (const find of [partsOf, membersOf]) {
     for (const [path, part] of find(copy)) {
       if (bytes <= MAX_LINE_BYTES - ROOM_BYTES) break;
-      for (const pointer of Object.keys(map)) if (pointer.startsWith(`${pointerOf(path)}/`)) delete map[pointer];
+      for (const pointer of Object.keys(map))
+        if (pointer.startsWith(`${pointerOf(path)}/`)) delete map[pointer];
       cut(path, JSON.stringify(at(value, path)), part, true);
     }
   }

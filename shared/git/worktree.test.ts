@@ -21,7 +21,8 @@ const git = (cwd: string, ...args: string[]) =>
   });
 const make = (more: object = {}) =>
   makeWorktree({ root, path, branch: "threadmux/1-a", name: "t1", ...more }, own, env);
-const remove = (branch = "threadmux/1-a") => removeWorktree({ path, branch, aside: join(folder.path, "gone") }, own, env);
+const remove = (branch = "threadmux/1-a") =>
+  removeWorktree({ path, branch, aside: join(folder.path, "gone") }, own, env);
 
 beforeEach(() => {
   folder = makeFolder();
