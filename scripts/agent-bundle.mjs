@@ -55,6 +55,7 @@ async function bundleProgram(program, file) {
     define: { "import.meta.url": "scriptUrl" },
     banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
     plugins: [withoutLocales, leaveOutOnDemand],
+    supported: { "dynamic-import": false }, // the loader runs it as a script, which has `require` alone
   });
   const script = outputFiles[0].text.replace(/^#!.*\n/, "");
   writeFileSync(`${fresh}.js`, `(function(require,__filename){${script}\n})`);
