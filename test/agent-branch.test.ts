@@ -142,14 +142,14 @@ describe("the parent", () => {
 
   test("is locked from the moment on at which its branch is there, whatever is killed then", async () => {
     await talk("early", 1);
-    const made = branch("early", "late", { lockParent: true, text: script("m-8", { text: "t-8" }) });
+    const made = branch("early", "locking", { lockParent: true, text: script("m-8", { text: "t-8" }) });
     const seen = await until("the branch", async () => {
       const threads = await sidecar.client.listThreads();
-      return threads.some(({ threadId }) => threadId === "late") && threads;
+      return threads.some(({ threadId }) => threadId === "locking") && threads;
     });
     expect(seen.find(({ threadId }) => threadId === "early")).toMatchObject({ status: "locked" });
     await made;
-    await untilStatus(sidecar, "late", "idle");
+    await untilStatus(sidecar, "locking", "idle");
   });
 
   test("that was killed is not branched, but a new thread may know it", async () => {

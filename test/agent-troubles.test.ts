@@ -71,7 +71,7 @@ test("a single thread takes no second message", async () => {
   await untilSaid("one", "One.");
   expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
   await client.branchThread("one", { threadId: "one-more", createdBy: "42" });
-  await say("one-more", script("Hello", { text: "Its one answer." }));
+  await say("one-more", "Its one answer.");
   await untilSaid("one-more", "Its one answer.");
   expect(await refusal(say("one-more", "Two."))).toMatchObject({ code: "thread_single" });
 });
