@@ -26,7 +26,9 @@ export class Output {
 
   /** Resolves when the stream takes more: whoever awaits it holds no more than the stream's own buffer. */
   async write(data: string | Uint8Array): Promise<void> {
-    if (data.length > 0 && !this.#stream.write(data)) await once(this.#stream, "drain");
+    if (data.length === 0 || this.#stream.write(data)) return;
+    // A stream that breaks is main's affair: of standard output it ends us, of standard error nobody is to be told.
+    await once(this.#stream, "drain").catch(() => undefined);
   }
 
   async line(text: string): Promise<void> {

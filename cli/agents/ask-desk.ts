@@ -22,6 +22,7 @@ export class AskDesk {
     this.#context = context;
     this.#client = client;
     this.#threadId = threadId;
+    if (this.#hasPerson) context.streams.stdin.on("error", ifClosed);
   }
 
   /** @param asks all that are open now */
@@ -57,6 +58,7 @@ export class AskDesk {
     const lines = askLines(ask, options).filter((line) => !line.startsWith("  → "));
     for (const line of ["", ...lines]) await err.line(line);
     const reader = createInterface({ input: streams.stdin, output: streams.stderr });
+    reader.on("error", ifClosed);
     // Ctrl-C is not this question's affair.
     reader.on("SIGINT", () => process.emit("SIGINT"));
     // After Ctrl-D no line comes, and the question would wait for ever.
@@ -123,6 +125,9 @@ export class AskDesk {
     }
   }
 }
+
+/** A terminal that is closed can't be read or set. That it is closed, a signal says too. */
+function ifClosed(): void {}
 
 function refusalOf(ask: AskReply): Decision {
   const isReasoned = ask.request.type === "permission_request" && !ask.request.limit && !ask.request.trust;

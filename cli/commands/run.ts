@@ -221,7 +221,7 @@ class Leave {
   readonly #threadId: string;
   readonly #controller = new AbortController();
   readonly #handlers = Object.entries(SIGNALS).map(
-    ([name, code]) => [name, () => void this.#leave(code)] as const,
+    ([name, code]) => [name, () => void this.#leave(name, code)] as const,
   );
   readonly #over = new AbortController();
   exitCode: number = EXIT.ok;
@@ -242,7 +242,9 @@ class Leave {
     for (const [name, handler] of this.#handlers) process.off(name, handler);
   }
 
-  async #leave(code: number): Promise<void> {
+  async #leave(name: string, code: number): Promise<void> {
+    // Of a terminal that is closed both the system and the shell tell: that is one wish, not two.
+    if (this.signal.aborted && name === "SIGHUP") return;
     if (this.signal.aborted) process.exit(code);
     this.exitCode = code;
     this.#controller.abort();
