@@ -4,13 +4,13 @@ import type { Log } from "../../shared/log.ts";
 import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
 import { compareIds, type DiscordApi, type OutgoingFile, snowflakeTime } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
-import { toComponents } from "../discord/buttons.ts";
 import type { Refusal } from "../discord/refusals.ts";
 import { Ledger, POST } from "./ledger.ts";
 import { MarkKeeper } from "./mark-keeper.ts";
-import { isThere, outgoing, type Post } from "./outgoing.ts";
+import { MessageWriter } from "./message-writer.ts";
+import type { Post } from "./outgoing.ts";
 import { Pace } from "./pace.ts";
-import { deleteNewest, isNewest, type PageAction, planPages, shownBy } from "./plan.ts";
+import { deleteNewest, isNewest, type PageAction, planPages } from "./plan.ts";
 import { Posts, type WaitingPost } from "./posts.ts";
 import { Pump, type Step } from "./pump.ts";
 import { nextReceipt } from "./receipt-step.ts";
@@ -31,6 +31,8 @@ export interface ThreadDeliveryOptions<Reply> {
   parentId?: string | undefined;
   /** Of a channel, in which others write too: what stands between our messages is never read through. */
   isShared?: boolean;
+  /** False of pages whose messages stay as they are. */
+  mayChange?: (key: string) => boolean;
   /** Another thread stood there before, whose messages no row knows. */
   isReused?: boolean;
   content: Content<Reply>;
@@ -62,6 +64,7 @@ interface Kept {
 export class ThreadDelivery<Reply> {
   readonly #options: ThreadDeliveryOptions<Reply>;
   readonly #ledger: Ledger;
+  readonly #writer: MessageWriter;
   readonly #keeper: MarkKeeper<Kept>;
   readonly #pump: Pump;
   readonly #pace: Pace;
@@ -88,6 +91,7 @@ export class ThreadDelivery<Reply> {
       put: options.putMessage,
       findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
     });
+    this.#writer = new MessageWriter({ ...options, ledger: this.#ledger });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
     this.#keeper = new MarkKeeper({
       make: () => this.#makeMark(),
@@ -231,31 +235,11 @@ export class ThreadDelivery<Reply> {
   }
 
   async #perform(action: PageAction): Promise<void> {
-    const { api, threadId, now } = this.#options;
-    switch (action.kind) {
-      case "send":
-        return this.#sendPage(action.page);
-      case "edit": {
-        const { page, id } = action;
-        this.#pace.noteEdit(now());
-        // Until there is an answer it may show either.
-        this.#ledger.noteEdit(page.key, undefined);
-        const text = page.text === "" ? {} : { content: page.text };
-        const edit = { ...text, components: toComponents(page.buttons, page.selects) };
-        if (await isThere(api.edit(threadId, id, edit))) this.#ledger.noteEdit(page.key, shownBy(page));
-        else await this.#noteGone(page.key);
-        return;
-      }
-      case "delete":
-        this.#pace.noteEdit(now());
-        await isThere(api.deleteMessage(threadId, action.id));
-        this.#ledger.forget(action.key);
-        return;
-      case "roll":
-        throw new Error("what is rolled is decided before");
-      default:
-        action satisfies never;
-    }
+    if (action.kind === "send") return this.#sendPage(action.page);
+    if (action.kind === "roll") throw new Error("what is rolled is decided before");
+    this.#pace.noteEdit(this.#options.now());
+    if (action.kind === "delete") return this.#writer.delete(action.key, action.id);
+    if (!(await this.#writer.edit(action.id, action.page))) await this.#noteGone(action.page.key);
   }
 
   async #sendPage(page: Page): Promise<void> {
@@ -279,10 +263,9 @@ export class ThreadDelivery<Reply> {
   }
 
   /** @returns false if it has to be sent once more. */
-  async #send(key: string, text: Post): Promise<boolean> {
-    const file = text.file === undefined ? undefined : await this.#options.readFile?.(text.file);
+  #send(key: string, post: Post): Promise<boolean> {
     this.#pace.noteSend(this.#options.now());
-    return this.#ledger.send(key, { ...outgoing(text), ...(file && { file }) }, shownBy(text));
+    return this.#writer.send(key, post);
   }
 
   /** A message was deleted, by a person or by a relay that died then. */
@@ -310,8 +293,12 @@ export class ThreadDelivery<Reply> {
 
   #timeOf(action: PageAction): number {
     const now = this.#options.now();
-    if (action.kind !== "send")
-      return this.#pace.nextEditAt(now, action.kind === "edit" && action.takesButtons === true);
+    if (action.kind === "edit" && action.takesButtons) return this.#pace.nextEditAt(now, true);
+    if (action.kind !== "send") {
+      const restsUntil = action.kind === "edit" ? this.#writer.restsUntil(action.page) : 0;
+      // Nothing rests for so long: the clock was set back.
+      return Math.max(this.#pace.nextEditAt(now), restsUntil > now + LONGEST_WAIT_MS ? 0 : restsUntil);
+    }
     const { notBefore } = action.page;
     // No page waits for so long: the clock was set back.
     return Math.max(this.#pace.nextSendAt(now), notBefore > now + LONGEST_WAIT_MS ? 0 : notBefore);

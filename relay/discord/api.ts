@@ -115,16 +115,25 @@ export class DiscordApi {
     );
   }
 
-  /** @param message without `content` the text stays */
+  /** @param message without `content` the text stays, without `files` its files; otherwise it has these alone */
   async edit(
     channelId: string,
     messageId: string,
-    { content, components = [] }: { content?: string; components?: Components },
+    {
+      content,
+      components = [],
+      files,
+    }: { content?: string; components?: Components; files?: OutgoingFile[] },
   ): Promise<void> {
     const text = content === undefined ? {} : { content };
-    const body = { ...text, components, allowed_mentions: { parse: [] } };
+    const attachments = files && { attachments: files.map(({ name }, id) => ({ id, filename: name })) };
+    const body = { ...text, ...attachments, components, allowed_mentions: { parse: [] } };
     await this.#requests.call(idSchema, (signal) =>
-      this.#rest.patch(Routes.channelMessage(channelId, messageId), { body, signal }),
+      this.#rest.patch(Routes.channelMessage(channelId, messageId), {
+        body,
+        signal,
+        ...(files && files.length > 0 && { files }),
+      }),
     );
   }
 
@@ -155,10 +164,14 @@ export class DiscordApi {
     }
   }
 
-  /** All messages after `afterId`, oldest first. */
-  async listMessagesAfter(channelId: string, afterId: string): Promise<DiscordMessage[]> {
+  /** All messages after `afterId`, oldest first. @param maxPages so many hundreds at most: the oldest */
+  async listMessagesAfter(
+    channelId: string,
+    afterId: string,
+    maxPages = Infinity,
+  ): Promise<DiscordMessage[]> {
     const all: DiscordMessage[] = [];
-    for (let after = afterId; ; ) {
+    for (let after = afterId, pages = 1; ; pages++) {
       const query = new URLSearchParams({ limit: "100", after });
       const page = await this.#requests.call(z.array(messageSchema), (signal) =>
         this.#rest.get(Routes.channelMessages(channelId), { query, signal }),
@@ -166,7 +179,7 @@ export class DiscordApi {
       page.sort((a, b) => compareIds(a.id, b.id));
       all.push(...page);
       const last = page.at(-1);
-      if (page.length < 100 || !last) return all;
+      if (page.length < 100 || !last || pages >= maxPages) return all;
       after = last.id;
     }
   }

@@ -27,6 +27,25 @@ export function findRefusal(error: unknown): Refusal | undefined {
   return error instanceof DiscordAPIError ? REFUSALS[Number(error.code)] : undefined;
 }
 
+/** Codes of 4xx answers that say nothing of what was sent: who asks, where, or a proxy before Discord. */
+const NOT_OF_CONTENT = new Set([0, 40001, 40002, 40333, 50008, 50024, 160006]);
+const NOT_OF_CONTENT_STATUS = new Set([401, 408, 429]);
+
+/**
+ * Discord's words if it will never take this request as it is: a text that is too long, a link that it holds for
+ * harmful. Undefined of everything else, also of what {@link findRefusal} knows.
+ * @param hasFile whether the request brings a file of ours, which takes a permission of its own.
+ */
+export function findRejection(error: unknown, { hasFile = false } = {}): string | undefined {
+  if (!(error instanceof DiscordAPIError)) return undefined;
+  const { status, code, message } = error;
+  const refusal = findRefusal(error);
+  if (refusal !== undefined) return hasFile && refusal === "forbidden" ? message : undefined;
+  if (status < 400 || status >= 500 || NOT_OF_CONTENT_STATUS.has(status)) return undefined;
+  if (status !== 413 && (!Number.isInteger(code) || NOT_OF_CONTENT.has(Number(code)))) return undefined;
+  return `${message} (code ${code})`;
+}
+
 /** Whether the same request may succeed later: the connection failed, or Discord did (5xx). */
 export function isTransient(error: unknown): boolean {
   if (error instanceof AppError || error instanceof DiscordAPIError || error instanceof z.ZodError)

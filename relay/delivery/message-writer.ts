@@ -1,0 +1,147 @@
+/**
+ * Writes messages of one thread. What Discord will never take as it is, it writes in other forms, one a call, so that
+ * each of them waits for its time: the thread goes on, and people read why.
+ */
+
+import type { Log } from "../../shared/log.ts";
+import type { Page } from "../content/content.ts";
+import type { DiscordApi, OutgoingFile } from "../discord/api.ts";
+import { toComponents } from "../discord/buttons.ts";
+import { findRejection } from "../discord/refusals.ts";
+import type { Ledger } from "./ledger.ts";
+import { type Form, formsOf, inForm } from "./message-forms.ts";
+import { isThere, outgoing, type Post } from "./outgoing.ts";
+import { shownBy } from "./plan.ts";
+
+/** A page that changes all the time, and is refused each time, is tried so often. */
+const REST_MS = 10_000;
+/** Of so many messages it is known in which form they are written. */
+const MAX_REJECTED = 100;
+
+export interface MessageWriterOptions {
+  threadId: string;
+  ledger: Pick<Ledger, "send" | "noteEdit" | "forget">;
+  api: Pick<DiscordApi, "edit" | "deleteMessage">;
+  /** An attachment of the thread; undefined if it is gone. */
+  readFile?: (name: string) => Promise<OutgoingFile | undefined>;
+  log: Log;
+  now: () => number;
+}
+
+interface Rejected {
+  readonly shows: string;
+  /** In which it is tried next, or stands there. */
+  readonly form: Form;
+  /** Discord's words. */
+  readonly why: string;
+  /** Since when its message shows this form; undefined if it does not. */
+  readonly at?: number;
+}
+
+export class MessageWriter {
+  readonly #options: MessageWriterOptions;
+  /** By key. */
+  readonly #rejected = new Map<string, Rejected>();
+
+  constructor(options: MessageWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Not before this time the page's message is edited again. */
+  restsUntil({ key, isSealed }: Page): number {
+    const { at } = this.#rejected.get(key) ?? {};
+    return isSealed || at === undefined ? 0 : at + REST_MS;
+  }
+
+  /** @returns false if it has to be sent once more. @throws what is no matter of this message */
+  async send(key: string, post: Post): Promise<boolean> {
+    const { ledger, readFile } = this.#options;
+    const { form, why } = this.#stateOf(key, post);
+    const formed = inForm(post, form, why);
+    const own = formed.post.file === undefined ? undefined : await readFile?.(formed.post.file);
+    const file = formed.file ?? own;
+    try {
+      const isSent = await ledger.send(
+        key,
+        { ...outgoing(formed.post), ...(file && { file }) },
+        shownBy(post),
+      );
+      if (isSent) this.#stands(key, post, { form, why });
+      return isSent;
+    } catch (error) {
+      // A sentence of ours is no worse than any other: whatever Discord has against it, it has against the thread.
+      if (!this.#goOn(key, post, form, error)) throw error;
+      return false;
+    }
+  }
+
+  /** @returns false if the message is gone. @throws what is no matter of this message */
+  async edit(id: string, page: Page): Promise<boolean> {
+    const { ledger, api, threadId, log } = this.#options;
+    const { key } = page;
+    const { form, why } = this.#stateOf(key, page);
+    const { post, file } = inForm(page, form, why);
+    // Until there is an answer it may show either.
+    ledger.noteEdit(key, undefined);
+    const edit = {
+      ...(post.text === "" ? {} : { content: post.text }),
+      components: toComponents(post.buttons, post.selects),
+      // What an earlier form brought goes with its words.
+      ...(file ? { files: [file] } : post.text !== "" && this.#rejected.has(key) ? { files: [] } : {}),
+    };
+    try {
+      if (!(await isThere(api.edit(threadId, id, edit)))) return false;
+    } catch (error) {
+      if (this.#goOn(key, page, form, error)) return true;
+      if (findRejection(error) === undefined) throw error;
+      log.error({ err: error, key }, "Discord takes no change of a message; it stays as it is");
+    }
+    ledger.noteEdit(key, shownBy(page));
+    this.#stands(key, page, { form, why });
+    return true;
+  }
+
+  async delete(key: string, id: string): Promise<void> {
+    const { ledger, api, threadId, log } = this.#options;
+    try {
+      await isThere(api.deleteMessage(threadId, id));
+    } catch (error) {
+      if (findRejection(error) === undefined) throw error;
+      log.error({ err: error, key }, "Discord does not delete a message; it stays");
+    }
+    ledger.forget(key);
+  }
+
+  /** Its message is there, and shows it in this form. */
+  #stands(key: string, post: Post, { form, why }: Pick<Rejected, "form" | "why">): void {
+    if (form === "whole") this.#rejected.delete(key);
+    else this.#note(key, { shows: shownBy(post), form, why, at: this.#options.now() });
+  }
+
+  #stateOf(key: string, post: Post): Pick<Rejected, "form" | "why"> {
+    const known = this.#rejected.get(key);
+    return known?.shows === shownBy(post) ? known : { form: "whole", why: "" };
+  }
+
+  /** @returns whether there is another form to try it in. */
+  #goOn(key: string, post: Post, form: Form, error: unknown): boolean {
+    const forms = formsOf(post);
+    const next = forms[forms.indexOf(form) + 1];
+    const known = this.#stateOf(key, post);
+    const why = findRejection(error, { hasFile: form === "controls" || form === "file" });
+    if (why === undefined || next === undefined) return false;
+    this.#options.log.warn(
+      { err: error, key, form: next },
+      "Discord does not take a message; it gets another form",
+    );
+    this.#note(key, { shows: shownBy(post), form: next, why: known.why || why });
+    return true;
+  }
+
+  #note(key: string, rejected: Rejected): void {
+    this.#rejected.delete(key);
+    this.#rejected.set(key, rejected);
+    const [oldest] = this.#rejected.keys();
+    if (this.#rejected.size > MAX_REJECTED && oldest !== undefined) this.#rejected.delete(oldest);
+  }
+}
