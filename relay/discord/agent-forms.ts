@@ -38,7 +38,8 @@ export function answerForm(ask: AskReply): ModalBuilder {
     .slice(0, MAX_FIELDS)
     .map(({ question, header, options }, i) => {
       const hint = options.map(({ label }) => label).join(", ");
-      return field(`q${i}`, header || question || `Question ${i + 1}`, question || "Your answer", hint);
+      const label = header.trim() || question.trim() || `Question ${i + 1}`;
+      return field(`q${i}`, label, question.trim() || "Your answer", hint);
     });
   return form(`form:${ask.requestId}`, "Answer the agent", fields);
 }
@@ -94,7 +95,7 @@ function field(id: string, label: string, description: string, hint: string): La
   if (hint.trim() !== "") input.setPlaceholder(cut(hint, MAX_HINT));
   return new LabelBuilder()
     .setLabel(cut(label, MAX_LABEL))
-    .setDescription(cut(description, MAX_HINT))
+    .setDescription(cut(description, MAX_HINT) || "…")
     .setTextInputComponent(input);
 }
 

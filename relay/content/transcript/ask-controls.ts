@@ -1,7 +1,7 @@
 /** The buttons and lists below an ask. All that is chosen so far is in their ids: they work after any restart. Pure. */
 
 import type { EventOf } from "../../../shared/agent/events.ts";
-import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { writeOutHidden, writeOutLine } from "../../../shared/clean-text.ts";
 import type { Button, Select } from "../buttons.ts";
 import type { Ask } from "./entries.ts";
 import { clipEnd } from "./inline.ts";
@@ -12,6 +12,8 @@ const MAX_ID_UNITS = 100;
 /** As many answers stand as buttons; more, or longer ones, are a list. */
 const MAX_ANSWER_BUTTONS = 4;
 const MAX_LIST = 25;
+/** Five rows of five. */
+const MAX_BUTTONS = 25;
 /** A message has five rows, one of them for the buttons. */
 const MAX_LISTS = 4;
 
@@ -42,18 +44,30 @@ export function askControls({ request, requestId, response }: Ask, isClipped: bo
     return { ...NONE, buttons: fitting([...showAll, ...permissionButtons(request, requestId)]) };
   }
   const { buttons, selects } = questionControls(request.questions, requestId, []);
-  return { buttons: fitting([...showAll, ...buttons]), selects: fitting(selects) };
+  return { buttons: [...showAll, ...buttons], selects };
 }
 
-/** What is too long to come back whole would mean something else. */
+/** What is too long to come back whole would mean something else; the same twice Discord takes as little as too many. */
 function fitting<T extends { id: string }>(controls: readonly T[]): T[] {
-  return controls.filter(({ id }) => id.length <= MAX_ID_UNITS);
+  const byId = new Map([...controls].reverse().map((control) => [control.id, control]));
+  const isFirst = (control: T) => byId.get(control.id) === control;
+  return controls
+    .filter((control) => control.id.length <= MAX_ID_UNITS && isFirst(control))
+    .slice(0, MAX_BUTTONS);
 }
+
+/** Of an option that has no name. */
+const NAMES: Record<Permission["options"][number]["kind"], string> = {
+  allow_once: "Allow once",
+  allow_always: "Allow always",
+  reject_once: "Deny",
+  reject_always: "Deny always",
+};
 
 /** A refusal can be given a reason; a plan is sent back in words alone. */
 function permissionButtons({ options, plan }: Permission, requestId: string): Button[] {
   return options.flatMap(({ optionId, name, kind }): Button[] => {
-    const label = clipEnd(writeOutHidden(name), MAX_LABEL_UNITS);
+    const label = clipEnd(writeOutLine(name) || NAMES[kind], MAX_LABEL_UNITS);
     const press = { id: `ask:${requestId}:${optionId}`, label };
     const because = { id: `because:${requestId}:${optionId}`, style: "danger" as const };
     if (kind === "allow_once") return [{ ...press, style: "success" }];
@@ -78,12 +92,12 @@ export function questionControls(
   const words = (label: string): Button => ({ id: `form:${requestId}`, label, style: "secondary" });
   const isListed = questions.length <= MAX_LISTS && questions.every(({ options }) => isList(options));
   if (!first || !isListed)
-    return { selects: [], buttons: [{ ...words("Answer…"), style: "primary" }, decline] };
+    return { selects: [], buttons: fitting([{ ...words("Answer…"), style: "primary" }, decline]) };
   if (questions.length === 1 && isPress(first)) {
     const answers = first.options.map(({ label }, i): Button => {
       return { id: `answer:${requestId}:${i}`, label: nameOf(label, i), style: "secondary" };
     });
-    return { selects: [], buttons: [...answers, words("Other…"), decline] };
+    return { selects: [], buttons: fitting([...answers, words("Other…"), decline]) };
   }
   const state = stateOf(choices, questions.length);
   const selects = questions.map((asked, q) =>
@@ -93,7 +107,7 @@ export function questionControls(
   const send: Button[] = isChosen
     ? [{ id: `picked:${requestId}:${state}`, label: "Send answers", style: "success" }]
     : [];
-  return { selects, buttons: [...send, words("Other…"), decline] };
+  return { selects: fitting(selects), buttons: fitting([...send, words("Other…"), decline]) };
 }
 
 function isList(options: readonly unknown[]): boolean {

@@ -5,7 +5,7 @@ import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { circumstances, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
-import { clipEnd, inline } from "./inline.ts";
+import { clipEnd, clipMarkdown, inline } from "./inline.ts";
 
 /** What one message may say, with room for the decision below it. */
 const MAX_UNITS = 1_900;
@@ -31,7 +31,7 @@ export interface AskOptions {
 export function askText(ask: Ask, { mention, where }: AskOptions): AskText {
   const { request } = ask;
   const whom = mention === undefined || ask.response ? "" : `<@${mention}> `;
-  const foot = decision(ask);
+  const foot = clipMarkdown(decision(ask), MAX_DECISION_UNITS);
   const { head, text, below, isClipped } =
     request.type === "permission_request"
       ? permissionText(request, ask, where, MAX_UNITS - MAX_DECISION_UNITS)
@@ -113,7 +113,7 @@ function decision({ request, response }: Ask): string {
     if (response.action === "cancel") return withdrawn(response.reason);
     if (response.action === "decline") return `-# ✗ Not answered${by}`;
     const answers = Object.values(response.content ?? {}).map((answer) => inline(answer, 100));
-    return clipEnd(`-# ✓ Answered${by}: ${answers.join(" · ")}`, MAX_DECISION_UNITS);
+    return `-# ✓ Answered${by}: ${answers.join(" · ")}`;
   }
   if (response.outcome === "cancelled") return withdrawn(response.reason);
   const options = request.type === "permission_request" ? request.options : [];

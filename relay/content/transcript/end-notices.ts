@@ -2,7 +2,8 @@
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
 import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Notice } from "../content.ts";
-import { inline } from "./inline.ts";
+import { clipMarkdown, inline } from "./inline.ts";
+import { MAX_MESSAGE_UNITS } from "./split.ts";
 
 export const KILLED: Notice = {
   key: "killed",
@@ -51,7 +52,8 @@ export class EndNotices {
   #problemNotice(seq: number): Notice[] {
     if (this.#problem === null) return [];
     const whom = this.#starter === undefined ? "" : `<@${this.#starter}> `;
-    const text = `${whom}⚠️ **The agent can't go on.** ${inline(this.#problem, 1_000)}`;
+    const words = `${whom}⚠️ **The agent can't go on.** ${inline(this.#problem, 1_000)}`;
+    const text = clipMarkdown(words.trim(), MAX_MESSAGE_UNITS);
     const notice: Notice = { key: `p${seq}`, text, buttons: GO_ON_BUTTON, isSilent: false };
     return [this.#starter === undefined ? notice : { ...notice, mention: this.#starter }];
   }

@@ -18,6 +18,13 @@ export function clipEnd(text: string, max: number): string {
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }
 
+/** {@link clipEnd} of Markdown of ours: no half of an escape stays at the end. */
+export function clipMarkdown(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const kept = clipEnd(text, max).slice(0, -1).trimEnd();
+  return `${/(?<!\\)(\\\\)*\\$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+}
+
 /**
  * A code block of at most `max` units that nothing inside can close. `isClipped`: its last line says that more follows.
  * @param wholeBytes of a text that is an excerpt: the length of the whole.

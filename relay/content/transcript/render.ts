@@ -16,7 +16,7 @@ import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
 import type { Activity, ActivityLine, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
-import { codeBlock, inline } from "./inline.ts";
+import { clipMarkdown, codeBlock, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
 
 /** Discord's ids: a message that came another way can't be replied to. */
@@ -24,6 +24,8 @@ const isDiscordId = (id: string) => /^\d{17,20}$/.test(id);
 /** A turn that needs no longer than this shows no activity, only its words. */
 const QUICK_TURN_MS = 2_000;
 const MAX_PREVIEW_LINES = 3;
+/** A page of words with what the turn took below it. */
+const MAX_PAGE_UNITS = MAX_MESSAGE_UNITS + 40;
 
 export interface RenderOptions {
   /** The Discord user who started the thread, if one did: who is asked and told of failures. */
@@ -123,7 +125,9 @@ function page(
     notBefore = 0,
     mention,
   } = more;
-  const base = { key, text, buttons, selects, isSealed, isSilent, presence, notBefore, isAside };
+  // Whatever had to be escaped in it: Discord takes no longer one, and trims it.
+  const fitting = clipMarkdown(text.trim(), MAX_PAGE_UNITS) || "-# …";
+  const base = { key, text: fitting, buttons, selects, isSealed, isSilent, presence, notBefore, isAside };
   return mention === undefined ? base : { ...base, mention };
 }
 
@@ -204,7 +208,7 @@ function wordsPages({ seq, text, isFinal, end }: Words, buttons: readonly Button
   const texts =
     foot === ""
       ? pages
-      : last !== "" && last.length + foot.length + 1 <= MAX_MESSAGE_UNITS + 40
+      : last !== "" && last.length + foot.length + 1 <= MAX_PAGE_UNITS
         ? [...pages.slice(0, -1), `${last}\n${foot}`]
         : [...pages, foot];
   const isLast = (i: number) => i === texts.length - 1;
