@@ -87,6 +87,16 @@ test("a message begins a thread of its own; its status and its last words stand 
   await untilAnswer(message.id, "Really.");
   expect(await threadIds()).toEqual([message.id]);
   expect(answersTo(message.id)).toHaveLength(5);
+
+  // Another relay changes nothing that says already what it should.
+  const now = () => answersTo(message.id).find(({ id }) => id === status.id);
+  await until("its rest", () => now()?.content.includes("· idle"));
+  await all.stopRelay();
+  const editedAt = now()?.editedAt;
+  await all.startRelay();
+  const another = post(script("Hello", says("Hello.")));
+  await untilAnswer(another.id, "Hello.");
+  expect(now()?.editedAt).toBe(editedAt);
 }, 120_000);
 
 test("an answer that is changed or deleted is changed or taken back in its thread, also after a restart", async () => {

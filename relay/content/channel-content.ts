@@ -46,6 +46,8 @@ export class ChannelContent implements Content<ChannelNews> {
   readonly #begun = new Set<string>();
   /** By thread: the last turn whose words stand in the channel. */
   readonly #told = new Map<string, number>();
+  /** How often a page came to stand as it stays. */
+  #confirmations = 0;
 
   constructor({ rows, isAllowed, isKept }: ChannelContentOptions) {
     const keys = rows.map(({ key }) => key);
@@ -82,14 +84,29 @@ export class ChannelContent implements Content<ChannelNews> {
   }
 
   pages(now: number): readonly Page[] {
+    this.#forgetOld();
     return [...this.#inbox.pages(now), ...this.#pages.values()];
   }
 
   confirm(keys: readonly string[]): void {
     for (const key of keys) {
       this.#begun.delete(key);
-      if (this.#pages.delete(key)) this.#noteTold(key);
+      if (!this.#pages.delete(key)) continue;
+      this.#noteTold(key);
+      this.#confirmations += 1;
     }
+  }
+
+  /** What the channel does not tell of any more: its message stays as it is. */
+  #forgetOld(): void {
+    const threadOf = (key: string) =>
+      key.startsWith(STATUS) ? key.slice(STATUS.length) : (parseWords(key)?.threadId ?? "");
+    for (const key of [...this.#pages.keys()].filter((key) => !this.#isKept(threadOf(key)))) {
+      this.#pages.delete(key);
+      this.#begun.delete(key);
+    }
+    for (const threadId of [...this.#told.keys()].filter((id) => !this.#isKept(id)))
+      this.#told.delete(threadId);
   }
 
   roll(): "edit" {
@@ -108,8 +125,14 @@ export class ChannelContent implements Content<ChannelNews> {
     return [];
   }
 
-  mark(): ContentMark {
-    return { offset: this.offset };
+  /** Another one after each page that is done: then the ledger forgets rows that are needed no more. */
+  mark(): ContentMark & { confirmations: number } {
+    return { offset: this.offset, confirmations: this.#confirmations };
+  }
+
+  /** Words and ends stay as they were said. */
+  mayChange(key: string): boolean {
+    return !key.startsWith(WORDS);
   }
 
   /** Of what was said about a thread, the newest says what need not be said again. */

@@ -35,19 +35,21 @@ class Remote {
     return message;
   }
 
-  start({ isReused = false } = {}): Ledger {
+  start({ isReused = false, isShared = false } = {}): Ledger {
     return new Ledger({
       isReused,
+      isShared,
+      mayChange: (key) => !key.startsWith("words."),
       findNewest: () => this.#call(() => this.messages.at(-1)?.id),
       threadId: THREAD,
       rows: structuredClone([...this.rows.values()]),
       put: (key, note) => this.#call(() => this.#put(key, note)),
       api: {
         send: (_channelId, message) => this.#call(() => this.#send(message)),
-        listMessagesAfter: (_channelId, after) =>
+        listMessagesAfter: (_channelId, after, maxPages = Infinity) =>
           this.#call(() => {
             this.lists++;
-            return this.messages.filter(({ id }) => Number(id) > Number(after));
+            return this.messages.filter(({ id }) => Number(id) > Number(after)).slice(0, 100 * maxPages);
           }),
       },
       botId: BOT,
@@ -178,6 +180,35 @@ test("what many messages show is read at once after a restart, what a few show i
   await again.settle();
   expect(remote.lists).toBe(1);
   for (let i = 0; i < 9; i++) expect(again.find(`page.${i}`)?.shows).toBe(shows(`text ${i}`));
+});
+
+test("in a channel only the pages of messages around ours are read, and what they show is known", async () => {
+  const remote = new Remote();
+  const ledger = remote.start({ isShared: true });
+  const others = (count: number) => {
+    for (let i = 0; i < count; i++) remote.post("not ours", { author: { id: "7" } });
+  };
+  for (const key of ["page.0", "words.0", "page.1", "page.2"]) {
+    await send(ledger, key, key);
+    if (key !== "page.0") others(1_000);
+  }
+  remote.messages.splice(
+    remote.messages.findIndex(({ content }) => content === "page.1"),
+    1,
+  );
+  const again = remote.start({ isShared: true });
+  remote.lists = 0;
+  await again.settle();
+  const known = again.keys.map((key) => again.find(key)?.shows !== undefined);
+  expect(Object.fromEntries(again.keys.map((key, i) => [key, known[i]]))).toEqual({
+    "page.0": true,
+    "words.0": false,
+    "page.1": false, // it is gone: its next edit finds out
+    "page.2": true,
+  });
+  expect(remote.lists).toBe(3);
+  await again.settle();
+  expect(remote.lists).toBe(3);
 });
 
 test("the newest row stays, whatever is needed", async () => {

@@ -8,7 +8,7 @@ import { type SentMessage, shownBy } from "./plan.ts";
 
 /** What the bot says besides pages has keys that begin with this. */
 export const POST = "post.";
-/** So many messages are edited sooner than they are looked at. */
+/** Of a thread, so many messages are edited sooner than they are looked at. */
 const MAX_UNKNOWN = 3;
 
 export interface LedgerOptions {
@@ -23,6 +23,8 @@ export interface LedgerOptions {
   findNewest: () => Promise<string | undefined>;
   /** Others write much there too, so what stands between our messages is never read through. */
   isShared?: boolean;
+  /** False of pages that stay as they are: what their messages show is not looked up. */
+  mayChange?: (key: string) => boolean;
   /** Messages of ours that no row knows stood there before the first of this ledger. */
   isReused?: boolean;
 }
@@ -190,20 +192,37 @@ export class Ledger {
    * a second, so they are read at once.
    */
   async #learn(): Promise<void> {
-    const { api, threadId, isShared } = this.#options;
-    // There are few, and between them stands what others wrote: they are simply edited.
-    if (this.#hasLooked || isShared) return;
-    const unknown = [...this.#messages].filter(([key, { shows }]) => isPage(key) && shows === undefined);
-    const [oldest] = unknown.map(([, { id }]) => id).sort(compareIds);
-    if (unknown.length > MAX_UNKNOWN && oldest !== undefined) {
-      const messages = await api.listMessagesAfter(threadId, String(BigInt(oldest) - 1n));
-      const byId = new Map(messages.map((message) => [message.id, message]));
-      for (const [key, { id }] of unknown) {
-        const message = byId.get(id);
-        if (message) this.noteEdit(key, shownIn(message));
-      }
-    }
+    const { isShared, mayChange = () => true } = this.#options;
+    if (this.#hasLooked) return;
+    const unknown = [...this.#messages]
+      .filter(([key, { shows }]) => isPage(key) && mayChange(key) && shows === undefined)
+      .map(([key, { id }]) => ({ key, id }))
+      .sort((a, b) => compareIds(a.id, b.id));
+    if (isShared) await this.#readAround(unknown);
+    else if (unknown.length > MAX_UNKNOWN) await this.#readSince(unknown);
     this.#hasLooked = true;
+  }
+
+  /** @param unknown the oldest first */
+  async #readSince(unknown: readonly { key: string; id: string }[], maxPages?: number): Promise<string> {
+    const { api, threadId } = this.#options;
+    const [oldest] = unknown;
+    if (!oldest) return "";
+    const messages = await api.listMessagesAfter(threadId, String(BigInt(oldest.id) - 1n), maxPages);
+    const byId = new Map(messages.map((message) => [message.id, message]));
+    for (const { key, id } of unknown) {
+      const message = byId.get(id);
+      if (message) this.noteEdit(key, shownIn(message));
+    }
+    return messages.at(-1)?.id ?? "";
+  }
+
+  /** What others wrote between them is not read through: a page of messages from each one that is not known yet. */
+  async #readAround(unknown: readonly { key: string; id: string }[]): Promise<void> {
+    for (let rest = unknown; rest.length > 0; ) {
+      const last = await this.#readSince(rest, 1);
+      rest = last === "" ? [] : rest.slice(1).filter(({ id }) => compareIds(id, last) > 0);
+    }
   }
 
   async #look({ after }: Flight): Promise<string | undefined> {

@@ -108,6 +108,7 @@ export class Channel {
     const delivery = new ThreadDelivery<ChannelNews>({
       threadId: channelId,
       isShared: true,
+      mayChange: (key) => content.mayChange(key),
       content,
       rows,
       seen: channelId,
@@ -168,6 +169,10 @@ export class Channel {
       this.#toldOf.set(threadId, stateOf(thread));
       if (isOver) this.#over.add(threadId);
     }
+    // Older threads are not told of any more.
+    const isOld = (threadId: string) => !this.#rows.began.includes(threadId);
+    for (const threadId of [...this.#toldOf.keys()].filter(isOld)) this.#toldOf.delete(threadId);
+    for (const threadId of [...this.#over].filter(isOld)) this.#over.delete(threadId);
   }
 
   async #find(threadId: string): Promise<Thread | null> {
