@@ -1,6 +1,7 @@
 /** Threads that agents spawn: once each, with their parents' rights or fewer, over restarts. With the stand-in. */
-import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
 import { callTool, callTools } from "./support/mcp.ts";
@@ -188,6 +189,54 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   const last = (await childrenOf(grandchild))[0]?.threadId ?? "";
   expect(await deeper(last)).toContain("3 deep at most");
 }, 60_000);
+
+test("a parent that spawns and ends children in a loop is stopped, also after a restart", async () => {
+  const many = await startSidecar(STAND_IN_CONFIG);
+  try {
+    await openAgent(many, "loop", script("Hello", { text: "Hello." }));
+    await untilStatus(many, "loop", "idle");
+    const spawn = (callId: string) =>
+      callTool(many, {
+        threadId: "loop",
+        name: "spawn_thread",
+        input: { prompt: "Hi", mode: "async" },
+        callId,
+      });
+    expect(await spawn("first")).toMatch(/^Started child-/);
+    const [child] = (await many.client.listThreads()).filter(({ parentId }) => parentId === "loop");
+    await many.client.killThread(child?.threadId ?? "");
+    await many.stop();
+    repeatThread(many.stateDir, child?.threadId ?? "", 49);
+    await many.restart();
+    expect(await spawn("again")).toContain(
+      "A thread may spawn 50 children in 24 hours, ended ones included.",
+    );
+    expect(await spawn("first")).toMatch(/^Started child-/); // the call that has spawned one before
+  } finally {
+    await many.close();
+  }
+}, 60_000);
+
+/** As if it had been spawned and ended so often more. */
+function repeatThread(stateDir: string, threadId: string, times: number): void {
+  const db = new Database(join(stateDir, "threadmux.db"));
+  const columns = db
+    .prepare("SELECT name FROM pragma_table_info('threads')")
+    .all()
+    .map((row) => String((row as { name: string }).name));
+  const rest = columns.filter((name) => name !== "thread_id").join(", ");
+  const copy = db.prepare(
+    `INSERT INTO threads (thread_id, ${rest}) SELECT ?, ${rest} FROM threads WHERE thread_id = ?`,
+  );
+  const folder = join(stateDir, "threads");
+  const config = readFileSync(join(folder, threadId, "thread.json"), "utf8");
+  for (let i = 0; i < times; i++) {
+    copy.run(`ended-${i}`, threadId);
+    mkdirSync(join(folder, `ended-${i}`));
+    writeFileSync(join(folder, `ended-${i}`, "thread.json"), config.replaceAll(threadId, `ended-${i}`));
+  }
+  db.close();
+}
 
 test("with one place, parents that await their children hold none: all end", async () => {
   const small = await startSidecar({ ...STAND_IN_CONFIG, maxAgents: 1 });

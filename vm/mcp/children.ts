@@ -16,6 +16,7 @@ import type { Creation } from "../threads/creation.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
+import { refuseTooMany } from "./spawn-rate.ts";
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
@@ -49,7 +50,7 @@ export interface SpawnRequest {
 
 export class Children {
   readonly #options: ChildrenOptions;
-  /** One after the other of each parent: what one is given, the next does not find. */
+  /** One after the other of each family: what one is given, the next does not find. */
   readonly #spawning = new KeyedQueue();
 
   constructor(options: ChildrenOptions) {
@@ -95,7 +96,7 @@ export class Children {
    * @throws AppError in words for the model
    */
   spawn(parentId: string, request: SpawnRequest): Promise<string> {
-    return this.#spawning.run(parentId, () => this.#spawn(parentId, request));
+    return this.#spawning.run(this.#rootOf(parentId), () => this.#spawn(parentId, request));
   }
 
   async #spawn(parentId: string, request: SpawnRequest): Promise<string> {
@@ -206,6 +207,13 @@ export class Children {
         `A thread may have ${MAX_CHILDREN} open children; end one with kill_thread first.`,
       );
     }
+    const { store, now } = this.#options;
+    const root = this.#rootOf(parentId);
+    const family = store.threads.list("all").flatMap(({ threadId, createdAt }) => {
+      const parent = this.parentOf(threadId);
+      return parent !== undefined && this.#rootOf(threadId) === root ? [{ parentId: parent, createdAt }] : [];
+    });
+    refuseTooMany(family, parentId, now());
   }
 
   /** As the parent works now, or narrower. */
