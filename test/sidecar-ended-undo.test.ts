@@ -64,6 +64,20 @@ test("its turn is undone at once, the thread stays killed; and the undo is undon
   });
 });
 
+test("of several at once each is done, and each is told what came of its own", async () => {
+  const { client, stateDir } = sidecar;
+  const { read } = await killInTurn("both");
+  const turnId = lastChanges(stateDir, "both") ?? "";
+  const undo = (id: string) => client.controlAgent("both", { control: "undo", turnId: id, by });
+  // While the first is done, the others are stored.
+  const told = await Promise.all([undo("no-such-turn"), undo(turnId), undo("nor-this-one")]);
+  const nothing = "nothing was undone: what the files were before it is not kept any more";
+  const [, second] = told.map(({ outcome }) => outcome);
+  expect(second).toMatch(/^undone: 3 files as before, a, b, new/);
+  expect([told[0]?.outcome, told[2]?.outcome]).toEqual([nothing, nothing]);
+  expect(read("a")).toBe("1\n");
+});
+
 test("an undo that the sidecar had stored when it died is done at its next start; without the folder it is refused", async () => {
   const { client, stateDir } = sidecar;
   const { read } = await killInTurn("stored");

@@ -10,6 +10,8 @@ import { isQueued, isSettingUp } from "./waits.ts";
 
 const MAX_LAST_WORDS = 400;
 const MAX_UNDONE = 10;
+/** Asked for at once: each person's press has an answer of its own. */
+const MAX_UNDOS = 100;
 
 export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
@@ -114,7 +116,7 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     case "end_task":
       return pend("endTask");
     case "undo":
-      return pend("undo");
+      return withUndos(fold, [...undosOf(fold), control]);
     case "pause":
       return { ...fold, isPaused: true };
     case "resume": {
@@ -132,9 +134,29 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
 }
 
 function foldUndo(fold: ThreadFold, event: EventOf<"undo">): ThreadFold {
+  // They are done in order. Those before it an older threadmux has left out, and nobody waits for them any more.
+  const done = Number(event.undoId.slice(1));
+  const next = withUndos(
+    fold,
+    undosOf(fold).filter(({ seq }) => seq > done),
+  );
+  if (event.status === "refused" || event.files === 0) return next;
+  return { ...next, undone: [...(fold.undone ?? []), undoneText(event)].slice(-MAX_UNDONE) };
+}
+
+function undosOf({ pending: { undo }, laterUndos = [] }: ThreadFold): PendingControl[] {
+  return undo ? [undo, ...laterUndos] : [];
+}
+
+function withUndos(fold: ThreadFold, undos: readonly PendingControl[]): ThreadFold {
   const { undo: _, ...pending } = fold.pending;
-  if (event.status === "refused" || event.files === 0) return { ...fold, pending };
-  return { ...fold, pending, undone: [...(fold.undone ?? []), undoneText(event)].slice(-MAX_UNDONE) };
+  const { laterUndos: __, ...rest } = fold;
+  const [undo, ...later] = undos.slice(0, MAX_UNDOS);
+  return {
+    ...rest,
+    pending: { ...pending, ...(undo && { undo }) },
+    ...(later.length > 0 && { laterUndos: later }),
+  };
 }
 
 /** Without a turn's id the interrupt means what runs or is about to. */

@@ -83,6 +83,8 @@ export interface ThreadFold {
     endTask: PendingControl | null;
     undo?: PendingControl;
   };
+  /** Asked for while `pending.undo` waits: they are done after it, the oldest first. */
+  laterUndos?: PendingControl[];
   /** The newest turn that changed files, and what is undone of it: what *Undo* means if it is given no turn. */
   lastChanges?: string;
   /** What was undone since the agent was told last: it is told with the next delivery. */

@@ -241,3 +241,22 @@ test("the clock stands while a turn waits for a child, and runs while another ca
   expect(msAfter(...waits, wait, wait, end("11"), wait)).toBe(untilCall + 1_000);
   expect(msAfter(...waits, call("12", "Bash"), wait, wait)).toBe(untilCall + 2_000);
 });
+
+test("what is asked to be undone at once is undone one after the other; one that is done leaves out those before it", () => {
+  const undo = (value: string): EventBody => ({ type: "control", op: "undo", by: "discord:7", value });
+  const done = (seq: number): EventBody => ({
+    ...{ type: "undo", undoId: `u${seq}`, target: "t", by: "discord:7", status: "completed" },
+    ...{ files: 0, restored: [], left: [], leftCount: 0 },
+  });
+  const waiting = (...bodies: EventBody[]) => {
+    const { pending, laterUndos = [] } = foldEvents(events(start, ...bodies));
+    return [pending.undo, ...laterUndos].map((one) => one?.value);
+  };
+  const three = [undo("a"), undo("b"), undo("c")];
+  expect(waiting(...three)).toEqual(["a", "b", "c"]);
+  expect(waiting(...three, done(2))).toEqual(["b", "c"]);
+  expect(waiting(...three, done(2), done(3))).toEqual(["c"]);
+  // A transcript of a threadmux that knew the last one alone.
+  expect(waiting(...three, done(4))).toEqual([undefined]);
+  expect(foldEvents(events(start, ...three, done(4)))).not.toHaveProperty("laterUndos");
+});

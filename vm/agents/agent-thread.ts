@@ -48,8 +48,9 @@ export class AgentThread {
     return this.#end;
   }
 
-  append(lines: readonly InboxLine[]): void {
-    this.#inbox.append(lines);
+  /** @returns where the last of them begins in the inbox */
+  append(lines: readonly InboxLine[]): number {
+    return this.#inbox.append(lines);
   }
 
   hasMessage(messageId: string): boolean {

@@ -50,18 +50,18 @@ export class EndedThreads {
     queue: KeyedQueue,
   ): Promise<string | undefined> {
     const { agents, now, log } = this.#options;
-    const since = await queue.run(threadId, async () => {
+    const asked = await queue.run(threadId, async () => {
       this.#getKilled(threadId);
       const { isKilled, turn } = agents.get(threadId).fold;
       if (!isKilled || turn) await this.#close(threadId); // its end could not be written down before
       const thread = agents.get(threadId);
-      thread.append([controlLine(withTarget(request, thread.fold), now())]);
-      return thread.transcriptEnd;
+      const inboxByte = thread.append([controlLine(withTarget(request, thread.fold), now())]);
+      return { since: thread.transcriptEnd, inboxByte };
     });
     const done = queue
       .run(threadId, () => this.#close(threadId))
       .then(
-        () => findUndo(this.#options.folders.of(threadId), since),
+        () => findUndo(this.#options.folders.of(threadId), asked.since, asked.inboxByte),
         (error: unknown) => {
           log.error({ threadId, err: error }, "could not undo a turn of a killed thread");
           return undefined;

@@ -51,9 +51,10 @@ export class Inbox {
 
   /**
    * Appends lines in one write and waits until the disk has them: either all of them are in the inbox or none is.
+   * @returns where the last of them begins
    * @throws Error if the disk does not take them; nothing is appended then.
    */
-  append(lines: readonly InboxLine[]): void {
+  append(lines: readonly InboxLine[]): number {
     const bounded = lines.map((line) => boundLine(line, Number.POSITIVE_INFINITY));
     for (const { sha256, body } of bounded.flatMap(({ blobs }) => blobs)) this.#writeBlob(sha256, body);
     const fd = openSync(this.#file, "a+", 0o600);
@@ -70,7 +71,9 @@ export class Inbox {
         ftruncateSync(fd, size);
         throw error;
       }
-      this.#lastByte = size + bytes.length - Buffer.byteLength(texts.at(-1) ?? "");
+      const last = size + bytes.length - Buffer.byteLength(texts.at(-1) ?? "");
+      this.#lastByte = last;
+      return last;
     } finally {
       closeSync(fd);
     }

@@ -44,13 +44,20 @@ export function readEvents(
   return undefined;
 }
 
-/** The last undo that is told behind `from`. */
-export function findUndo(folder: string, from: number): EventOf<"undo"> | undefined {
-  let found: EventOf<"undo"> | undefined;
+/**
+ * What came of an undo.
+ * @param from in the transcript: it is told behind that
+ * @param inboxByte where the line that asks for it begins in the inbox
+ */
+export function findUndo(folder: string, from: number, inboxByte: number): EventOf<"undo"> | undefined {
+  let undoId: string | undefined;
   for (let position = from; ; ) {
     const read = readEvents(folder, position, () => undefined);
-    if (!read) return found;
-    for (const { event } of read.events) if (event.type === "undo") found = event;
+    if (!read) return undefined;
+    for (const { event } of read.events) {
+      if (event.type === "control" && event.id === `i${inboxByte}.0`) undoId = `u${event.seq}`;
+      if (event.type === "undo" && event.undoId === undoId) return event;
+    }
     position = read.end;
   }
 }
