@@ -1,10 +1,10 @@
 /** Files from people: uploaded to the sidecar, named in messages, seen by the agent. With the stand-in. */
 import { randomBytes } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import request from "supertest";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { MAX_ATTACHMENT_BYTES } from "../shared/agent/attachments.ts";
+import { MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS } from "../shared/agent/attachments.ts";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
@@ -138,4 +138,21 @@ test("files are read and removed by their names alone; links of a program's maki
   const missing = client.sendInput("files", { text: "x", inputId: "m9", attachments: ["gone.txt"] });
   expect(await refusal(missing)).toMatchObject({ code: "not_found" });
   expect((await messages()).some(({ messageId }) => messageId === "m9")).toBe(false);
+});
+
+test("uploads at once are no more files than a thread may have; the same one twice is one", async () => {
+  const { client, stateDir } = sidecar;
+  await openAgent(sidecar, "full", script("Hello", { text: "Hello." }));
+  const place = join(stateDir, "threads", "full", "attachments");
+  mkdirSync(place, { recursive: true });
+  for (let i = 3; i <= MAX_ATTACHMENTS; i++) writeFileSync(join(place, `${i}.txt`), String(i));
+  const upload = (name: string) =>
+    client.attach("full", name, bytesOf(name)).then(
+      () => "kept",
+      (error: { code?: string }) => error.code,
+    );
+  const said = await Promise.all(["a", "a", "b", "c", "d", "e"].map(upload));
+  expect(said.slice(0, 2)).toEqual([said[0], said[0]]);
+  expect(readdirSync(place).filter((name) => !name.startsWith("."))).toHaveLength(MAX_ATTACHMENTS);
+  expect(said.filter((one) => one !== "kept").every((one) => one === "too_large")).toBe(true);
 });

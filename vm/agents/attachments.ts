@@ -21,6 +21,7 @@ import type { Block } from "../../shared/agent/values.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull } from "../streams/disk.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
@@ -41,6 +42,8 @@ export interface AttachmentsOptions {
 
 export class Attachments {
   readonly #options: AttachmentsOptions;
+  /** One after the other of each thread: what one adds, the next counts. */
+  readonly #keeping = new KeyedQueue();
 
   constructor(options: AttachmentsOptions) {
     this.#options = options;
@@ -58,7 +61,7 @@ export class Attachments {
     const part = join(folder, `${PART}${randomUUID()}`);
     try {
       const size = await this.#write(part, bytes);
-      const kept = await keepAs(folder, part, safeFileName(name), size);
+      const kept = await this.#keeping.run(threadId, () => keepAs(folder, part, safeFileName(name), size));
       await syncFolder(folder);
       return await describe(folder, kept);
     } finally {
@@ -129,9 +132,7 @@ export class Attachments {
       const stats = await lstat(join(folder, name)).catch(() => undefined);
       if (stats && now() - stats.mtimeMs > STALE_MS) await rm(join(folder, name), { force: true });
     }
-    if ((await namesIn(folder)).length >= MAX_ATTACHMENTS) {
-      throw new AppError("too_large", `A thread may have at most ${MAX_ATTACHMENTS} attachments.`);
-    }
+    if ((await namesIn(folder)).length >= MAX_ATTACHMENTS) throw tooMany();
     return folder;
   }
 
@@ -151,16 +152,25 @@ export class Attachments {
   }
 }
 
-/** Gives the file its name, or another one if a different file has it. @returns the name */
+/**
+ * Gives the file its name, or another one if a different file has it.
+ * @returns the name
+ * @throws AppError `too_large` if there are as many files as may be: others came while this one was written
+ */
 async function keepAs(folder: string, part: string, wanted: string, size: number): Promise<string> {
+  const isFull = (await namesIn(folder)).length >= MAX_ATTACHMENTS;
   for (let number = 1; ; number++) {
     const name = number === 1 ? wanted : numberedName(wanted, number);
+    const path = join(folder, name);
+    if (await isSame(path, part, size)) return name;
+    const isTaken = (await lstat(path).catch(() => undefined)) !== undefined; // it may be gone by now: then it is free
+    if (isTaken) continue;
+    if (isFull) throw tooMany();
     try {
-      await link(part, join(folder, name));
+      await link(part, path);
       return name;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      if (await isSame(join(folder, name), part, size)) return name;
     }
   }
 }
@@ -232,6 +242,10 @@ async function syncFolder(folder: string): Promise<void> {
 
 function noFile(name: string): AppError {
   return new AppError("not_found", `There is no attachment ${JSON.stringify(name)}; upload it first.`);
+}
+
+function tooMany(): AppError {
+  return new AppError("too_large", `A thread may have at most ${MAX_ATTACHMENTS} attachments.`);
 }
 
 function tooLarge(): AppError {
