@@ -41,7 +41,7 @@ test("text, steps, an ask, a question, a diff and a plan, each answered by a pre
   await page.getByRole("textbox", { name: "prompt" }).fill("Show me what you can do");
   await page.getByRole("button", { name: "Send" }).click();
   const thread = await driver.until(() => driver.threads()[0], { what: "a thread" });
-  await page.locator("#messages .content button.mention", { hasText: "example" }).last().click();
+  await page.locator("#messages .content a.mention", { hasText: "example" }).last().click();
   const shown = () =>
     driver
       .messages(thread.id)

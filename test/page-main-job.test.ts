@@ -69,7 +69,7 @@ describe.each([
     await isTrue(channelId);
 
     // Its output stands in the thread, and what is written there goes in.
-    await page.locator("#messages .content button.mention", { hasText: "renamed once" }).last().click();
+    await page.locator("#messages .content a.mention", { hasText: "renamed once" }).last().click();
     await isTrue(thread.id);
     await input().fill("Ada");
     await input().press("Enter");

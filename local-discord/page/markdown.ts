@@ -130,10 +130,7 @@ function link(address: string, label: readonly Inline[] | undefined, names: Name
 function channelMention(id: string, names: Names): HTMLElement {
   const channel = names.findChannel(id);
   if (!channel) return el("span", { class: "mention" }, "#unknown");
-  return el(
-    "button",
-    { class: "mention", type: "button", onclick: () => names.openChannel(id) },
-    channel.isThread ? icon("thread") : "# ",
-    channel.name,
-  );
+  const sign = channel.isThread ? icon("thread") : "# ";
+  // No button: that would be one block, and a long name does not break over lines with the text around it.
+  return el("a", { class: "mention", href: `#${id}` }, sign, channel.name);
 }
