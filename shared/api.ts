@@ -6,6 +6,7 @@ import * as z from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
+import { OUTPUTS } from "./agent/events.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
@@ -251,6 +252,11 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
+  /**
+   * Of an agent with an `outputSchema`: whether the result of the last turn that ended fits it. Null before the first
+   * end, and if that turn owed no result: it was stopped, or failed.
+   */
+  output: z.enum(OUTPUTS).nullish(),
   /** The files that an agent with a turn holds; nobody else's agent writes them meanwhile. */
   holds: holdsSchema.nullish(),
   /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */

@@ -29,6 +29,14 @@ async function untilEnd(threadId: string, count: number): Promise<EventOf<"turn_
   return end;
 }
 
+/** What the thread's row says of the last turn's result. */
+async function rowOf(threadId: string) {
+  const listed = (await sidecar.client.listThreads()).find((thread) => thread.threadId === threadId);
+  const { output } = await sidecar.client.getThread(threadId);
+  expect(listed?.output).toEqual(output);
+  return output;
+}
+
 async function say(threadId: string, count: number, round: Round): Promise<EventOf<"turn_end">> {
   await sidecar.client.sendInput(threadId, { text: script("and", round) });
   return await untilEnd(threadId, count);
@@ -41,12 +49,14 @@ test("each turn's result is held to the schema; what does not fit is said and ke
   const valid = await untilEnd("list", 1);
   expect(valid).toMatchObject({ stopReason: "end_turn", output: "valid", result: { line: 7 } });
   expect(valid.error).toBeUndefined();
+  expect(await rowOf("list")).toBe("valid");
   expect(await say("list", 2, { text: "Words.", output: { line: "7" } })).toMatchObject({
     stopReason: "end_turn",
     output: "invalid_output",
     result: { line: "7" },
     error: "No valid result (invalid_output): /line must be integer.",
   });
+  expect(await rowOf("list")).toBe("invalid_output");
   expect(await say("list", 3, { text: "Only words." })).toMatchObject({
     output: "invalid_output",
     error: "No valid result (invalid_output): the agent gave none.",
@@ -65,6 +75,9 @@ test("each turn's result is held to the schema; what does not fit is said and ke
   );
   expect(words).toEqual(["Here.", "Words.", "Only words.", "Wait.", "So."]);
   await untilStatus(sidecar, "list", "idle");
+  expect(await rowOf("list")).toBe("valid");
+  await sidecar.client.killThread("list");
+  expect((await sidecar.client.getThread("list")).output).toBe("valid");
 });
 
 test("a schema of very many words takes nothing away from the thread's limits", async () => {
@@ -84,4 +97,5 @@ test("a schema of very many words takes nothing away from the thread's limits", 
 test("without a schema nothing is said of a result", async () => {
   await openAgent(sidecar, "free", script("go", { text: "Hi." }));
   expect(await untilEnd("free", 1)).not.toHaveProperty("output");
+  expect(await rowOf("free")).toBeNull();
 });

@@ -254,6 +254,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     awaiting: null,
     problem: null,
     doing: null,
+    output: null,
     holds: null,
     activeAt: null,
     delivery: null,

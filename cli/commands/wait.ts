@@ -80,9 +80,14 @@ async function waitForEnd(context: Context, client: SidecarClient, thread: Threa
     type: ["thread_status", "thread_removed"],
   });
   const patience = new Patience(onSilence(context));
-  const isOver = async () => !isOpen((await patience.call(() => client.getThread(threadId))).status);
+  let output: Thread["output"];
+  const isOver = async () => {
+    const now = await patience.call(() => client.getThread(threadId));
+    output = now.output;
+    return !isOpen(now.status);
+  };
   if (!(await isOver())) for await (const told of events) if ("threadId" in told && (await isOver())) break;
-  return say(context, threadId, { status: "killed" }, EXIT.ok);
+  return say(context, threadId, { status: "killed", ...(output && { output }) }, EXIT.ok);
 }
 
 async function waitForTurn(context: Context, client: SidecarClient, threadId: string): Promise<number> {

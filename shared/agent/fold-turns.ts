@@ -107,7 +107,7 @@ function lockOut(fold: ThreadFold, { stepId, status }: EventOf<"step_end">): Pic
   return { lockedOut: [...(fold.lockedOut ?? []), stepId.slice(LOCK_STEP.length)] };
 }
 
-function endTurn({ lockedOut: _, ...fold }: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
+function endTurn({ lockedOut: _, output: __, ...fold }: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
   const isCutOff = event.stopReason === "interrupted";
   const failure =
     event.stopReason === "error"
@@ -116,6 +116,7 @@ function endTurn({ lockedOut: _, ...fold }: ThreadFold, event: EventOf<"turn_end
   return {
     ...fold,
     turn: null,
+    ...(event.output && { output: event.output }),
     failure,
     cutOffs: isCutOff ? { ...fold.cutOffs, at: event.cutOffAt ?? event.ts } : { count: 0, at: null },
     pending: { ...fold.pending, interrupt: null },

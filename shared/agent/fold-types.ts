@@ -49,6 +49,8 @@ export interface ThreadFold {
   turn: OpenTurn | null;
   /** Turns that began. */
   turnCount: number;
+  /** Whether the result of the last turn that ended fits the thread's schema; left out if nothing was said of it. */
+  output?: NonNullable<EventOf<"turn_end">["output"]>;
   steps: OpenStep[];
   toolCalls: OpenToolCall[];
   /** Calls that have waited for a file in vain. */

@@ -271,6 +271,7 @@ export class AgentKind implements Kind {
       waiting: now.waiting,
       problem: now.problem,
       doing: status === "killed" ? null : (starter.titleOf(threadId) ?? doingOf(fold, this.#options.now())),
+      output: fold.output ?? null,
       holds: now.status === "running" || now.status === "waiting" ? folders.holdsOf(threadId) : null,
       activeAt: fold.ts,
       ...(parentId !== undefined && { parentId }),

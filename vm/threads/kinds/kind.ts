@@ -43,7 +43,7 @@ export type ThreadToStore = Omit<NewThread, "agentSession">;
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<
   Thread,
-  "waiting" | "number" | "awaiting" | "problem" | "doing" | "holds" | "activeAt" | "origin"
+  "waiting" | "number" | "awaiting" | "problem" | "doing" | "output" | "holds" | "activeAt" | "origin"
 > &
   Partial<Pick<Thread, "status" | "processRunning">> & {
     /** The thread that spawned it. */
@@ -57,6 +57,7 @@ export const NO_AGENT: KindDescription = {
   awaiting: null,
   problem: null,
   doing: null,
+  output: null,
   holds: null,
   activeAt: null,
   origin: null,
