@@ -114,6 +114,23 @@ test("who waits for a person gives the place back, and is the first to get one w
   await until("the third to be done", () => words(third).length === 1);
 });
 
+test("who gave its place back waits for one, though its runner was killed and the answer is there already", async () => {
+  const asker = make(1);
+  asker.write(says("work", { tools: [bash("mkdir made")] }, { text: "Made." }));
+  asker.start();
+  const { requestId } = await asker.event("permission_request");
+  const second = begin(make(1), "second");
+  await inTurn(second);
+  asker.killRunner();
+  await asker.runnerDied();
+  asker.answer(requestId, "once");
+  asker.start();
+  expect(await waiting(asker)).toMatchObject({ title: "Waiting for a free place" });
+  expect(existsSync(join(asker.dir, "made"))).toBe(false);
+  openGate("second");
+  await until("the asker to have made it", () => words(asker).length === 1);
+});
+
 test("a killed runner keeps its thread's place while the engine works, a dead thread keeps none", async () => {
   const first = begin(make(1), "first");
   await inTurn(first);

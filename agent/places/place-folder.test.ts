@@ -80,6 +80,22 @@ test("the dead have no place and stand in nobody's way; an engine without a runn
   expect(take("c")).toBeUndefined();
 });
 
+test("what a thread held for the dead is no place of its own any more: it asks again", () => {
+  const dead = { ...(self as { pid: number; startedTicks: string; bootId: string }), startedTicks: "1" };
+  expect(places.take(claimant("a"), [dead])).toBeUndefined();
+  expect(places.has("a")).toBe(false);
+  expect([take("b"), take("c")]).toEqual([undefined, undefined]);
+  expect(take("a")).toBe(0);
+  places.release("b");
+  expect(take("a")).toBeUndefined();
+  expect(places.has("a")).toBe(true);
+  expect(places.take(claimant("c"), [dead])).toBeUndefined();
+  for (const id of ["a", "c"]) places.release(id);
+  expect(places.take(claimant("alone"), [dead])).toBeUndefined();
+  expect(take("alone")).toBeUndefined(); // with a claim that lives
+  expect(places.has("alone")).toBe(true);
+});
+
 test("what is no claim of ours counts for nothing", () => {
   expect(take("a")).toBeUndefined();
   for (const name of readdirSync(join(root, "places"))) writeFileSync(join(root, "places", name), "{");

@@ -56,8 +56,9 @@ export class PlaceFolder {
   take(claimant: Claimant, holders: readonly LiveHolder[]): number | undefined {
     const id = placeId(claimant.threadId);
     const entries = this.#read();
-    const own = entries.filter((entry) => entry.id === id);
-    if (own.some(({ isHeld }) => isHeld)) return undefined;
+    // One that it held for a runner and an engine that are dead is nobody's: others may be taking it right now.
+    if (this.#living(entries.filter((entry) => entry.isHeld && entry.id === id)).length > 0) return undefined;
+    const own = entries.filter((entry) => !entry.isHeld && entry.id === id);
     const held = this.#living(entries.filter(({ isHeld }) => isHeld));
     // What the others see of it decides for itself too: else each of two could take the other for the first.
     const known = own.find(({ isBack }) => isBack === claimant.isBack);
@@ -80,7 +81,7 @@ export class PlaceFolder {
     return Math.min(mine, waiting);
   }
 
-  /** Takes a place without asking: the thread's engine is at work already. */
+  /** Holds the thread's place for others: what {@link has} says must be so. */
   keep(claimant: Claimant, holders: readonly LiveHolder[]): void {
     const id = placeId(claimant.threadId);
     const old = this.#read().filter((entry) => entry.id === id);
@@ -103,9 +104,10 @@ export class PlaceFolder {
     this.#remove(this.#read().filter((entry) => entry.id === id));
   }
 
+  /** Whether it has a place that nobody may take: its runner or its engine lives. */
   has(threadId: string): boolean {
     const id = placeId(threadId);
-    return this.#read().some((entry) => entry.isHeld && entry.id === id);
+    return this.#read().some((entry) => entry.isHeld && entry.id === id && this.#isLiving(entry.name));
   }
 
   /** Where the thread stands among those that wait. The dead before it, as far as they matter, are removed. */

@@ -91,13 +91,12 @@ export class PlaceKeeper {
     const { fold } = this.#log;
     const generation = seat?.launch.generation ?? fold.endedGeneration + 1;
     if (this.#heldFor === generation) return;
-    const step = fold.steps.find(({ kind }) => kind === "place");
     const claimant = this.#claimant(nowMs);
     const fifo = engineInputPath(this.#options.folder, generation);
     const holders = [this.#self, { fifo }];
-    // An engine that another runner started works on; so does one that has just been started on this place.
-    const isAtWork = seat !== undefined && comesBack(fold) && this.#heldFor === undefined && !step;
-    if (isAtWork || (this.#heldFor ?? 0) > 0 || places.has(claimant.threadId)) {
+    // An engine that another runner started works on with its place, unless it gave that back: then it asks for one,
+    // also if what it waited for has come while no runner was there.
+    if ((this.#heldFor ?? 0) > 0 || places.has(claimant.threadId)) {
       places.keep(claimant, holders);
     } else {
       const before = places.take(claimant, holders);
