@@ -137,7 +137,9 @@ export class EngineLife {
     const conversation = await this.#lookAtConversation(sessionId);
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
     const branch = config.origin && { threadId: config.origin.threadId, fork: await this.#lookAtFork() };
-    const { launch, events } = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
+    const plannedFor = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
+    const { events } = plannedFor;
+    const launch = { ...plannedFor.launch, ...(config.number !== undefined && { number: config.number }) };
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);

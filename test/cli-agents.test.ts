@@ -114,7 +114,7 @@ describe.concurrent("what an agent does", () => {
     const { undoId } = (await at.cli.json("undo", number)) as { undoId: string };
     expect(existsSync(at.fileOf(id, "made"))).toBe(false);
     expect(await at.cli.ok("undo", "--turn", undoId, number)).toMatch(
-      /^undone: 1 file as before, made \(u\d+\)\n$/,
+      /^undone: 1 file as before, made \(u[\d-]+\)\n$/,
     );
     expect(readFileSync(at.fileOf(id, "made"), "utf8")).toBe("one\n");
     const wrong = await at.cli.run(["diff", "--turn", "e9-9", number]);

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { BYPASS_CONFIG, script, transcriptOf } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { findProcessesOf } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
@@ -96,6 +96,45 @@ test("an undo that the sidecar had stored when it died is done at its next start
     code: "thread_ended",
   });
 });
+
+test("a thread that goes on under a killed one's id gives its turns names of their own", async () => {
+  const { client, reposDir } = sidecar;
+  const dir = join(reposDir, "again");
+  mkdirSync(dir);
+  git(dir, "init", "-q");
+  const begin = async (agent: object) => {
+    // A new thread that knows the old one does what that was told.
+    const command = script("Do it", bash("date +%s%N > a"), { text: "Done." });
+    const thread = { threadId: "again", type: "agent", dir: "again", createdBy: "42" } as const;
+    await client.createThread({
+      ...thread,
+      command,
+      agent: { permissionMode: "bypassPermissions", ...agent },
+    });
+    await untilStatus(sidecar, "again", "idle");
+  };
+  const undo = (turnId?: string) => client.controlAgent("again", { control: "undo", turnId, by });
+  await begin({});
+  const [old = ""] = await namesOf("again");
+  await client.killThread("again");
+  await undo();
+  const before = await namesOf("again");
+  await begin({ originThreadId: "again" });
+  const made = readFileSync(join(dir, "a"), "utf8");
+  await undo(old); // a button below the old one's turn
+  await until("its undo", async () => (await namesOf("again")).length === 2);
+  expect(readFileSync(join(dir, "a"), "utf8")).toBe(made);
+  await undo();
+  await until("the undo", () => !existsSync(join(dir, "a")));
+  expect((await namesOf("again")).filter((name) => before.includes(name))).toEqual([]);
+});
+
+/** Of all that can be undone. */
+async function namesOf(threadId: string): Promise<string[]> {
+  return (await transcriptOf(sidecar, threadId)).flatMap((event) =>
+    event.type === "turn_changes" ? [event.turnId] : event.type === "undo" ? [event.undoId] : [],
+  );
+}
 
 function lastChanges(stateDir: string, threadId: string): string | undefined {
   const text = readFileSync(join(stateDir, "threads", threadId, "transcript.jsonl"), "utf8");

@@ -17,6 +17,7 @@ import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
 import { limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
+import { endedTurnIdOf } from "./turn-id.ts";
 
 /** The engine's process as the runner sees it. */
 export interface Running {
@@ -331,7 +332,7 @@ function leftovers(fold: ThreadFold, { state, launch, sinceMs }: Running, nowMs:
   }
   const isTaken = fold.deliveries.every(({ status }) => status === "started");
   if (!launch.resumed || !isTaken || nowMs - sinceMs < SETTLE_MS) return [];
-  const turnId = `q${launch.generation}-${fold.seq}`;
+  const turnId = endedTurnIdOf(launch, fold.seq);
   const deliveryIds = fold.deliveries.map(({ deliveryId }) => deliveryId);
   return [
     { type: "turn_start", turnId, cause: "resume", deliveryIds },

@@ -6,6 +6,7 @@ import { textOf } from "../../shared/git/paths.ts";
 import { findTurn, forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
 import { restore } from "../../shared/git/restore.ts";
 import { GitError } from "../../shared/git/run-git.ts";
+import { undoIdOf } from "../core/turn-id.ts";
 import type { Env } from "../engine.ts";
 import { findMeant, noteMeant } from "./notes.ts";
 import { openTree } from "./own-tree.ts";
@@ -28,7 +29,7 @@ export async function undo(
   fold: ThreadFold,
   options: UndoOptions,
 ): Promise<EventBody<"undo">> {
-  const base = { type: "undo" as const, undoId: `u${seq}`, target, by };
+  const base = { type: "undo" as const, undoId: undoIdOf(options.config.number, seq), target, by };
   try {
     if (fold.turn || fold.deliveries.length > 0) throw new GitError("failed", "the agent is at work");
     return { ...base, status: "completed", ...(await putBack(target, base.undoId, options)) };

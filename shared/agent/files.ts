@@ -15,6 +15,8 @@ export const stateSchema = z.object({
   launch: z
     .object({
       generation: count,
+      /** The thread's, for the names of its turns; left out by older versions. */
+      number: count.optional(),
       sessionId: str,
       resumed: z.boolean(),
       reseeded: z.boolean(),

@@ -1,6 +1,7 @@
 /** Our adapter's lines as transcript events: no steps, no asks. Pure. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
+import { turnIdOf } from "../../core/turn-id.ts";
 import type { EngineState, Launch, TranslateContext } from "../../engine.ts";
 import { type FromAdapter, fromAdapter } from "./protocol.ts";
 
@@ -26,7 +27,7 @@ export function translateCommand(state: CommandState, line: Line, context: Trans
     case "ready":
       return ready(state, line, context);
     case "taken": {
-      const turnId = turnIdOf(state, line);
+      const turnId = turnIdOf(context.launch, line.byte);
       return {
         state: { ...state, isBusy: true, received: [said.id], turn: { turnId, deliveryId: said.id } },
         events: [
@@ -36,7 +37,7 @@ export function translateCommand(state: CommandState, line: Line, context: Trans
       };
     }
     case "answer":
-      return answered(state, said, line);
+      return answered(state, said, line, context);
   }
 }
 
@@ -55,7 +56,7 @@ function ready(state: CommandState, line: Line, { config, launch }: TranslateCon
   };
   const next = { ...state, isOpen: true };
   if (!launch.takesUp) return { state: next, events: [start] };
-  const turnId = turnIdOf(state, line);
+  const turnId = turnIdOf(launch, line.byte);
   return {
     state: next,
     events: [
@@ -73,9 +74,10 @@ function answered(
   state: CommandState,
   said: Extract<FromAdapter, { type: "answer" }>,
   line: Line,
+  { launch }: TranslateContext,
 ): Translated {
   const { id: deliveryId, text, problem, isInterrupted, durationMs } = said;
-  const turnId = state.turn?.turnId ?? turnIdOf(state, line);
+  const turnId = state.turn?.turnId ?? turnIdOf(launch, line.byte);
   const messageId = `m${state.generation}-${line.byte}`;
   const stopReason = isInterrupted ? "cancelled" : problem === undefined ? "end_turn" : "error";
   return {
@@ -92,8 +94,4 @@ function answered(
       { type: "delivery_update", deliveryId, status: "completed" },
     ],
   };
-}
-
-function turnIdOf({ generation }: CommandState, { byte }: Line): string {
-  return `t${generation}-${byte}`;
 }
