@@ -145,6 +145,14 @@ test("while rows are made anew open asks can be answered; then each ask is as th
   expect(states).toEqual(["answered", "open", "answered", undefined]);
 });
 
+test("a look at a thread that is over keeps nothing of it in memory", () => {
+  const open = threads.get("a");
+  expect(threads.look("a", (thread) => thread)).toBe(open);
+  store.agents.setStatus("a", "killed");
+  expect(threads.look("a", ({ fold }) => fold)).toEqual(emptyFold());
+  expect(threads.get("a")).not.toBe(open);
+});
+
 test("half a line at the end is waited for without haste", async () => {
   write(3);
   appendFileSync(threadPath(folders.of("a"), "transcript"), '{"seq":7,"id":"r7.0"');

@@ -78,6 +78,13 @@ export class AgentThreads {
     return thread;
   }
 
+  /** What is wanted of a thread, which may be over: such a one is not kept in memory for it. @throws as {@link get} */
+  look<T>(threadId: string, wanted: (thread: AgentThread) => T): T {
+    const found = wanted(this.get(threadId));
+    if (this.#options.store.agents.find(threadId)?.status === "killed") this.forget(threadId);
+    return found;
+  }
+
   /** Reads a thread's transcript as its runner writes it, until {@link unwatch}. */
   watch(threadId: string): void {
     if (this.#watches.has(threadId)) return;

@@ -253,7 +253,7 @@ export class Agents {
 
   /** The thread's children, as it was told of them. */
   toldChildren(threadId: string): ToldChildren {
-    return this.#options.agents.get(threadId).children;
+    return this.#options.agents.look(threadId, ({ children }) => children);
   }
 
   hasMessage(threadId: string, messageId: string): boolean {
@@ -270,7 +270,7 @@ export class Agents {
   async foldNow(threadId: string): Promise<ThreadFold> {
     const { agents } = this.#options;
     await agents.catchUp(threadId);
-    return agents.get(threadId).fold;
+    return agents.look(threadId, ({ fold }) => fold);
   }
 
   /**

@@ -71,6 +71,7 @@ export class AgentFolders {
   make(config: ThreadConfig, prepared?: string): string {
     const folder = this.of(config.threadId);
     const old = `${folder}${OLD}`;
+    this.#parents.delete(config.threadId);
     rmSync(old, { recursive: true, force: true });
     // A crash here leaves an older thread's conversation in the one folder or in the other.
     if (existsSync(folder)) renameSync(folder, old);
