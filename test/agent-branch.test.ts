@@ -143,10 +143,14 @@ describe("the parent", () => {
   test("is locked from the moment on at which its branch is there, whatever is killed then", async () => {
     await talk("early", 1);
     const made = branch("early", "locking", { lockParent: true, text: script("m-8", { text: "t-8" }) });
-    const seen = await until("the branch", async () => {
-      const threads = await sidecar.client.listThreads();
-      return threads.some(({ threadId }) => threadId === "locking") && threads;
-    });
+    const seen = await until(
+      "the branch",
+      async () => {
+        const threads = await sidecar.client.listThreads();
+        return threads.some(({ threadId }) => threadId === "locking") && threads;
+      },
+      { intervalMs: 1 },
+    );
     expect(seen.find(({ threadId }) => threadId === "early")).toMatchObject({ status: "locked" });
     await made;
     await untilStatus(sidecar, "locking", "idle");
