@@ -28,6 +28,17 @@ read -r name
 echo "Hello, $name."
 `;
   writeFileSync(join(example, "count.sh"), script, { mode: 0o755 });
-  // A repository of its own, or git would take it for a part of this checkout.
-  spawnSync("git", ["init", "--quiet", "--initial-branch", "main", example], { stdio: "ignore" });
+  // A repository of its own, or git would take it for a part of this checkout; with a commit, for worktrees.
+  const git = (...args) => spawnSync("git", ["-C", example, ...args], { stdio: "ignore" });
+  git("init", "--quiet", "--initial-branch", "main");
+  git("add", ".");
+  const person = [
+    "-c",
+    "user.name=threadmux",
+    "-c",
+    "user.email=threadmux@localhost",
+    "-c",
+    "commit.gpgSign=false",
+  ];
+  git(...person, "-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "The example");
 }
