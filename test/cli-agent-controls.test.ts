@@ -68,6 +68,8 @@ describe.concurrent("new, send and controls", () => {
     [["new", "--messages", "/nowhere", "shop", "--", "x"], "--messages: "],
     [["new", "--agent", "--max-usd", "much", "shop", "--", "x"], "--max-usd: must be"],
     [["new", "--agent", "--max-turns", "none", "shop", "--", "x"], "--max-turns: must be"],
+    [["new", "--agent", "--tag", "", "shop", "--", "x"], "--tag: 0: "],
+    [["new", "--agent", "shop", "--", " "], "prompt: must not be empty"],
     [["new", "--max-turns", "3", "shop", "--", "x"], "--max-*: only with --agent"],
     [["limit", "--max-seconds", "0", "t"], "--max-seconds: must be"],
     [["inbox", "--hours", "-1"], "--hours: must be"],

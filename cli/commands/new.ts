@@ -118,14 +118,19 @@ export function checkRequest(request: CreateRequest): CreateRequest {
   refuseDiscordId(request.threadId);
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
-  const names: Record<string, string> = { ...AGENT_OPTION_NAMES, threadId: "--id", title: "--title" };
-  const problems = parsed.error.issues.map((issue) => {
-    const field = issue.path.join(".");
-    const [first, ...rest] = issue.path;
-    // Of a file: where in it.
-    if (first === "initialMessages" && rest.length > 0)
-      return `--messages: ${rest.join(".")}: ${issue.message}`;
-    return `${names[field] ?? field}: ${issue.message}`;
+  const names: Record<string, string> = {
+    ...AGENT_OPTION_NAMES,
+    threadId: "--id",
+    title: "--title",
+    command: request.type === "agent" ? "prompt" : "command",
+  };
+  const problems = parsed.error.issues.map(({ path, message }) => {
+    // Of a list, or of what is in a file: where in it.
+    for (let end = path.length; end > 0; end--) {
+      const name = names[path.slice(0, end).join(".")];
+      if (name !== undefined) return [name, ...path.slice(end).map(String), message].join(": ");
+    }
+    return `${path.join(".")}: ${message}`;
   });
   throw new AppError("invalid_request", [...new Set(problems)].join("; "));
 }
