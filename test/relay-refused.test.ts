@@ -138,3 +138,16 @@ test("what the bot says to a person is said in other words; not even a file is t
   talk.say(threadId, "hello there");
   await all.untilShown(threadId, "hello there");
 });
+
+test("in a thread that takes nothing for a while no page is lost, and a new one is whole in the end", {
+  timeout: 60_000,
+}, async () => {
+  const threadId = await all.openTerminal("echo ready; read x; echo second; sleep 300");
+  await all.untilShown(threadId, "ready");
+  all.discord.driver.faults.rest = refuse(() => true);
+  talk.say(threadId, "go on");
+  // Each form of an edit and of a new message: as it is, with buttons, with a file, as a sentence alone.
+  await until("all forms to be refused", () => refusals > 7, { timeoutMs: 25_000 });
+  all.discord.driver.faults.rest = undefined;
+  await all.untilShown(threadId, "second", 25_000);
+});

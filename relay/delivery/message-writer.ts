@@ -36,6 +36,8 @@ interface Rejected {
   readonly why: string;
   /** Since when its message shows this form; undefined if it does not. */
   readonly at?: number;
+  /** Discord took nothing at all there: perhaps the message was never what it refused. */
+  readonly isUnsure?: true | undefined;
 }
 
 export class MessageWriter {
@@ -56,7 +58,7 @@ export class MessageWriter {
   /** @returns false if it has to be sent once more. @throws what is no matter of this message */
   async send(key: string, post: Post): Promise<boolean> {
     const { ledger, readFile } = this.#options;
-    const { form, why } = this.#stateOf(key, post);
+    const { form, why, isUnsure } = this.#stateOf(key, post);
     const formed = inForm(post, form, why);
     const own = formed.post.file === undefined ? undefined : await readFile?.(formed.post.file);
     const file = formed.file ?? own;
@@ -66,13 +68,23 @@ export class MessageWriter {
         { ...outgoing(formed.post), ...(file && { file }) },
         shownBy(post),
       );
-      if (isSent) this.#stands(key, post, { form, why });
+      if (isSent) this.#sent(key, post, { form, why, isUnsure });
       return isSent;
     } catch (error) {
+      if (this.#goOn(key, post, form, error)) return false;
       // A sentence of ours is no worse than any other: whatever Discord has against it, it has against the thread.
-      if (!this.#goOn(key, post, form, error)) throw error;
-      return false;
+      if (findRejection(error) !== undefined)
+        this.#note(key, { shows: shownBy(post), form, why, isUnsure: true });
+      throw error;
     }
+  }
+
+  #sent(key: string, post: Post, { isUnsure, ...state }: Pick<Rejected, "form" | "why" | "isUnsure">): void {
+    this.#stands(key, post, state);
+    if (!isUnsure) return;
+    // A page is tried once more as it is, by an edit.
+    this.#rejected.delete(key);
+    this.#options.ledger.noteEdit(key, undefined);
   }
 
   /** @returns false if the message is gone. @throws what is no matter of this message */
@@ -118,7 +130,7 @@ export class MessageWriter {
     else this.#note(key, { shows: shownBy(post), form, why, at: this.#options.now() });
   }
 
-  #stateOf(key: string, post: Post): Pick<Rejected, "form" | "why"> {
+  #stateOf(key: string, post: Post): Pick<Rejected, "form" | "why" | "isUnsure"> {
     const known = this.#rejected.get(key);
     return known?.shows === shownBy(post) ? known : { form: "whole", why: "" };
   }
