@@ -6,7 +6,9 @@ import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 
 const MAX_NAME_CHARACTERS = 100;
-/** Below Discord's 2,000, with room for what stands around it. */
+/** Below Discord's 2,000. */
+const MAX_TEXT_CHARACTERS = 1_980;
+/** With room for what stands around it. */
 const MAX_BLOCK_CHARACTERS = 1_700;
 /** So that what stands behind them still has room. */
 const MAX_NAMED_DIR = 50;
@@ -31,7 +33,7 @@ export function threadName(type: ThreadType, dir: string, command: string): stri
 
 /** A directory in the list of those that a person may choose. */
 export function directoryChoice(dir: string, branch: string | undefined, isDirty: boolean): string {
-  const where = clip(cleanLine(dir), MAX_NAME_CHARACTERS);
+  const where = clip(cleanLine(dir), MAX_NAME_CHARACTERS) || "?";
   if (branch === undefined) return where;
   const on = ` (${clip(cleanLine(branch), Math.floor(MAX_NAME_CHARACTERS / 2))}${isDirty ? "*" : ""})`;
   return `${clip(where, MAX_NAME_CHARACTERS - on.length)}${on}`;
@@ -40,7 +42,7 @@ export function directoryChoice(dir: string, branch: string | undefined, isDirty
 /** The first message of a thread: what was asked for, whole where the name had to be cut. */
 export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
   const verb = type === "terminal" ? "runs" : "was asked";
-  return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS), clip)}`;
+  return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(command, clip)}`;
 }
 
 /** The first message of a branch. */
@@ -49,7 +51,7 @@ export function branchText({ parent, userId, text, from, files = false }: Branch
   const where = from === undefined ? "" : `, from ${from}`;
   const head = `↳ **Branch of ${name}**${where}, started by <@${userId}>. ${files ? "It has the files of that point in a worktree of its own" : "Files stay as they are now"}.`;
   if (text === undefined) return `${head} It knows what was said up to there; write what comes next.`;
-  return `${head}\n${fenceWithin(clip(text, MAX_BLOCK_CHARACTERS), clip)}`;
+  return `${head}\n${fenceWithin(text, clip, head)}`;
 }
 
 export interface BranchOpening {
@@ -71,9 +73,7 @@ export function homeText({ type, dir, command, createdBy }: Thread, from: string
   const by = /^\d{17,20}$/.test(createdBy) ? `<@${createdBy}>` : inlineCode(createdBy, MAX_STARTER);
   const where = from === undefined ? "" : ` from <#${from}>`;
   const head = `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
-  return command.trim() === ""
-    ? `${head}.`
-    : `${head}:\n${fenceWithin(clip(command, MAX_BLOCK_CHARACTERS - MAX_STARTER), clip)}`;
+  return command.trim() === "" ? `${head}.` : `${head}:\n${fenceWithin(command, clip, head)}`;
 }
 
 /** In the Discord thread that it came from. */
@@ -106,7 +106,7 @@ export function killedText(reply: KillReply, type: ThreadType, worktree?: Worktr
   if (worktree)
     lines.push(`Its worktree stays, ${worktreeText(worktree)}: \`/thread worktree\` keeps or removes it.`);
   if (reply.summary.trim() !== "")
-    lines.push("Last lines:", fenceWithin(clipStart(reply.summary, MAX_BLOCK_CHARACTERS), clipStart));
+    lines.push("Last lines:", fenceWithin(reply.summary, clipStart, lines.join("\n")));
   return lines.join("\n");
 }
 
@@ -172,11 +172,15 @@ export function clipRaw(text: string): string {
   return clip(text, 4 * MAX_COMMAND);
 }
 
-/** A code block that is no longer than a block may be: backticks in it take twice their room. */
-function fenceWithin(text: string, cut: (text: string, max: number) => string): string {
-  for (let max = text.length; ; max = Math.floor(max * 0.8)) {
+/**
+ * A code block that is no longer than a block may be: backticks in it take twice their room.
+ * @param head what stands above it
+ */
+function fenceWithin(text: string, cut: (text: string, max: number) => string, head = ""): string {
+  const room = Math.min(MAX_BLOCK_CHARACTERS + 20, MAX_TEXT_CHARACTERS - head.length);
+  for (let max = Math.min(text.length, MAX_BLOCK_CHARACTERS); ; max = Math.floor(max * 0.8)) {
     const block = fence(cut(text, max).split("\n"));
-    if (block.length <= MAX_BLOCK_CHARACTERS + 20) return block;
+    if (block.length <= room) return block;
   }
 }
 

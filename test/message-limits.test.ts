@@ -14,53 +14,11 @@ import { answerForm, reasonForm } from "../relay/discord/agent-forms.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import { toEvent } from "../shared/agent/events.ts";
 import type { Thread } from "../shared/api.ts";
+import { hostileText as hostile } from "./support/hostile-text.ts";
 
 const STARTER = "123456789012345678";
 const RUNS = { numRuns: Number(process.env["RUNS"] ?? 400) };
 
-/** What markup needs escapes, what eyes don't see, what Discord trims, and long runs of each. */
-const piece = fc.oneof(
-  fc.constantFrom(
-    "_",
-    "*",
-    "`",
-    "```",
-    "~~",
-    "|",
-    "\\",
-    "<@1>",
-    "[x](y)",
-    "#",
-    "@everyone",
-    "\n",
-    "\n\n",
-    " ",
-    "\t",
-  ),
-  fc.constantFrom(
-    "\u200b",
-    "\u202e",
-    "\u2800",
-    "\u3164",
-    "\u00a0",
-    "\u0000",
-    "\ud800",
-    "👩‍👩‍👧",
-    "é",
-    "\u{1f600}",
-    "$$",
-  ),
-  fc.string({ maxLength: 8 }),
-);
-const hostile = fc.oneof(
-  { weight: 3, arbitrary: fc.array(piece, { maxLength: 12 }).map((parts) => parts.join("")) },
-  {
-    weight: 2,
-    arbitrary: fc
-      .tuple(piece, fc.nat({ max: 2_500 }))
-      .map(([part, count]) => part.repeat(count).slice(0, 9_000)),
-  },
-);
 const some = (max: number) => fc.array(hostile, { maxLength: max });
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const id = fc.oneof(fc.constantFrom("r1", "r-2", "x".repeat(80)), fc.uuid());

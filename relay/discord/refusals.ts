@@ -2,7 +2,7 @@
 import { DiscordAPIError, HTTPError, RateLimitError } from "discord.js";
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
-import { errorSentence } from "../texts.ts";
+import { clip, errorSentence } from "../texts.ts";
 
 /** What a refusal means for the caller; anything else stays the error that it was. */
 export type Refusal =
@@ -22,6 +22,8 @@ const REFUSALS: Record<number, Refusal> = {
   50013: "forbidden",
   160004: "has a thread",
 };
+
+const MAX_WORDS = 1_000;
 
 export function findRefusal(error: unknown): Refusal | undefined {
   return error instanceof DiscordAPIError ? REFUSALS[Number(error.code)] : undefined;
@@ -68,10 +70,11 @@ export function findRetryAfterMs(error: unknown): number | undefined {
  */
 export function findRefusalSentence(error: unknown, what = "do that"): string | undefined {
   if (!(error instanceof DiscordAPIError)) return undefined;
+  const words = clip(error.message, MAX_WORDS); // it names each field that is wrong
   switch (Number(error.code)) {
     case 50001:
     case 50013:
-      return `I may not ${what} here: Discord says "${error.message}". Somebody who manages this server has to give me that permission.`;
+      return `I may not ${what} here: Discord says "${words}". Somebody who manages this server has to give me that permission.`;
     case 160006:
       return "This server has as many active threads as Discord allows (1,000): archive some, then try again.";
     case 10003:
@@ -80,7 +83,7 @@ export function findRefusalSentence(error: unknown, what = "do that"): string | 
     case 50083:
       return "That thread is archived or locked, so Discord lets me write nothing there.";
     default:
-      return `Discord refused: ${error.message} (code ${error.code}).`;
+      return `Discord refused: ${words} (code ${error.code}).`;
   }
 }
 

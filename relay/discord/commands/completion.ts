@@ -22,7 +22,9 @@ export async function completions(
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;
   const choices = await complete(context, { part, option: name, typed: value, place });
-  return choices.filter((choice) => choice.value.length <= MAX_CHOICE_CHARACTERS).slice(0, MAX_CHOICES);
+  // One that Discord does not take would take all others with it: a directory may be called by a blank.
+  const isTaken = (value: string) => value.length <= MAX_CHOICE_CHARACTERS && value.trim() !== "";
+  return choices.filter(({ value }) => isTaken(value)).slice(0, MAX_CHOICES);
 }
 
 interface Typed {
