@@ -38,3 +38,10 @@ test("a long problem is cut", () => {
   const check = compileSchema({ required: ["x".repeat(10_000)] });
   expect(check({})?.length).toBe(300);
 });
+
+test("what every object inherits is no field of it", () => {
+  const check = compileSchema({ properties: { constructor: { type: "string" } }, required: ["toString"] });
+  expect(check({ toString: 1 })).toBeUndefined();
+  expect(check({})).toBe("it must have required property 'toString'.");
+  expect(check({ toString: 1, constructor: 2 })).toBe("/constructor must be string.");
+});

@@ -19,6 +19,8 @@ const OPTIONS: Options = {
   inlineRefs: false,
   logger: false,
   code: { optimize: false },
+  // A field called `constructor` is missing if nobody gave one: what every object inherits is no field.
+  ownProperties: true,
 };
 /** What is compiled keeps nothing for the next one; the draft has been looked at by then. */
 const OWN = { ...OPTIONS, meta: false, validateSchema: false } as const;
