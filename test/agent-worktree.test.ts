@@ -1,6 +1,6 @@
 /** Agents in worktrees of their own: made, set up, undone in, branched, kept and removed. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setUpWorkspace } from "../agent/workspace/workspace.ts";
@@ -117,6 +117,23 @@ test("nothing goes silently: files that are not committed are named, a branch wi
   expect(await refusal(sidecar.client.getWorktree("kept"))).toMatchObject({ code: "not_found" });
 });
 
+test("its directory is there though the commit lacks it, and is never one that the commit leads to", async () => {
+  repository("deep");
+  symlinkSync("/", at("deep", "link"));
+  git(at("deep"), "add", ".");
+  git(at("deep"), "commit", "-qm", "a link");
+  rmSync(at("deep", "link"));
+  for (const name of ["new", "link"]) mkdirSync(at("deep", name, "below"), { recursive: true });
+  await open("lacking", "deep/new/below", bash("pwd > where"), { text: "Done." });
+  await untilStatus(sidecar, "lacking", "idle");
+  expect(readFileSync(inTree("lacking", "new/below/where"), "utf8")).toBe(
+    `${inTree("lacking", "new/below")}\n`,
+  );
+  await open("led", "deep/link/below", bash("pwd > where"), { text: "Never." });
+  await until("its failure", async () => (await eventsOf("led", "failure")).length > 0);
+  expect((await eventsOf("led", "failure"))[0]?.message).toContain("link is no directory in the commit");
+});
+
 test("nobody begins to work in a worktree that is being removed", async () => {
   repository("going");
   await open("gone", "going", { text: "Done." });
@@ -160,6 +177,12 @@ test("a setup that fails is told, and not run again; without a repository it is 
   await until("the answer", async () => (await eventsOf("failing", "agent_message")).length === 2);
   expect((await eventsOf("failing", "step_start")).filter(({ kind }) => kind === "setup")).toHaveLength(2);
 
+  git(sidecar.reposDir, "-C", "..", "init", "-q");
+  expect(await refusal(open("outside", ".", { text: "No." }))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("no git repository below REPOS_DIR"),
+  });
+  rmSync(at("..", ".git"), { recursive: true });
   mkdirSync(at("plain"));
   expect(await refusal(open("none", "plain"))).toMatchObject({
     code: "unsupported",

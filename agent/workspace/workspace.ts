@@ -1,8 +1,8 @@
 /** Before an agent begins in a worktree of its own: the worktree is made, and the person's command is run in it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -48,6 +48,7 @@ export async function makeWorkspace(
   await mkdir(own, { mode: 0o700 });
   try {
     const { commit } = await makeWorktree({ ...worktree, name: threadId }, own, env);
+    await makeBelow(worktree.path, config.dir);
     const description = describe(worktree, commit);
     append([
       endOf(MADE, "completed", since),
@@ -60,6 +61,19 @@ export async function makeWorkspace(
     await rm(own, { recursive: true, force: true });
   }
   return true;
+}
+
+/** The agent's directory: the commit may lack it, or have something else in its place, such as a link to elsewhere. */
+async function makeBelow(path: string, dir: string): Promise<void> {
+  let at = path;
+  for (const name of relative(path, dir)
+    .split("/")
+    .filter((name) => name !== "")) {
+    at = join(at, name);
+    const found = await lstat(at).catch(() => undefined);
+    if (!found) await mkdir(at);
+    else if (!found.isDirectory()) throw new Error(`${relative(path, at)} is no directory in the commit`);
+  }
 }
 
 function describe({ path, tree, isMidTurn }: Worktree, commit: string): string {

@@ -21,6 +21,8 @@ const MAX_SLUG = 40;
 
 export interface WorktreesOptions {
   stateDir: string;
+  /** A real path. */
+  reposDir: string;
   threadEnv: Record<string, string>;
   /** Run once in each new one. */
   setup: string | undefined;
@@ -48,8 +50,12 @@ export class Worktrees {
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
   async plan(path: string, dir: string): Promise<Extract<NewWorkspace, { kind: "new" }>> {
     const place = await findPlace(path);
-    if (place) return { kind: "new", ...place };
-    throw new AppError("unsupported", `agent.workspace: ${JSON.stringify(dir)} is in no git repository.`);
+    const { reposDir } = this.#options;
+    // One that only begins further up would bring what lies beside REPOS_DIR.
+    const isBelow = [reposDir, this.#root].some((folder) => `${place?.root}/`.startsWith(`${folder}/`));
+    if (place && isBelow) return { kind: "new", ...place };
+    const where = place ? "no git repository below REPOS_DIR" : "no git repository";
+    throw new AppError("unsupported", `agent.workspace: ${JSON.stringify(dir)} is in ${where}.`);
   }
 
   /** Where a thread works: in the directory itself, in a worktree that is there, or in one of its own. */

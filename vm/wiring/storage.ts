@@ -29,9 +29,10 @@ export interface Storage {
 
 /** @throws Error in words for a person if a folder, the lock or the database can't be had. */
 export function openStorage({ config, log, now, releasers }: Setting): Storage {
-  const { stateDir, reposDir } = config;
+  const { stateDir, threadEnv, worktreeSetup: setup } = config;
   makeStateDir(stateDir);
-  makeReposDir(reposDir);
+  makeReposDir(config.reposDir);
+  const reposDir = realpathSync(config.reposDir);
   const paths = statePaths(stateDir);
   const lock = holdLock(paths.lock);
   releasers.add("lock", lock.release);
@@ -44,12 +45,12 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
   store.events.beginAt(now());
   return {
     stateDir,
-    reposDir: realpathSync(reposDir),
+    reposDir,
     token,
     files,
     folders: new AgentFolders(stateDir),
     origins: new Origins(stateDir),
-    worktrees: new Worktrees({ stateDir, threadEnv: config.threadEnv, setup: config.worktreeSetup, log }),
+    worktrees: new Worktrees({ stateDir, reposDir, threadEnv, setup, log }),
     logWatch,
     store,
     freeDiskBytes: () => freeDiskBytes(stateDir),
