@@ -1,6 +1,6 @@
 /** The engine's life under this runner: taken over or started, read, ended. It stands in at most one {@link Seat}. */
 
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
@@ -161,8 +161,11 @@ export class EngineLife {
   }
 
   /** Its process is no engine's, so it lacks the engine's marker. */
-  #check(): Promise<EngineProblem | undefined> {
+  async #check(): Promise<EngineProblem | undefined> {
     const { engine, config, env } = this.#options;
+    // No program starts there: it would be taken for the one that is missing.
+    if (!existsSync(config.dir))
+      return { code: "no_directory", message: `The directory ${config.dir} is not there.` };
     return engine.check(config, env);
   }
 

@@ -157,7 +157,7 @@ export interface LaunchPlan {
 }
 
 export interface EngineProblem {
-  code: "engine_missing" | "engine_too_old";
+  code: "engine_missing" | "engine_too_old" | "no_directory";
   message: string;
 }
 

@@ -42,6 +42,20 @@ test.each([
   expect(readdirSync(thread.folder).filter((name) => /^(engine|stdin)\.(?!spare$)/.test(name))).toEqual([]);
 });
 
+test("a directory that is gone is told as such; once it is there, the message goes in", async () => {
+  const thread = open();
+  rmSync(thread.dir, { recursive: true });
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  expect(await thread.ended()).toBe(0);
+  const message = `The directory ${thread.dir} is not there.`;
+  expect(thread.of("failure")).toMatchObject([{ code: "no_directory", message }]);
+  mkdirSync(thread.dir);
+  thread.control("resume");
+  thread.start();
+  await thread.event("turn_end");
+});
+
 test("a program that is too old hears nothing, and is not started if it could take up a cut-off turn", async () => {
   const thread = open();
   const [program, told] = [join(thread.dir, "old-agent"), join(thread.dir, "told")];

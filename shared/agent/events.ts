@@ -72,6 +72,7 @@ export const FAILURE_CODES = [
   "disk_full",
   "session_gone",
   "no_worktree",
+  "no_directory",
 ] as const;
 
 /** `lock`: it waits for a file; `place`: until it may have a turn at all. */
