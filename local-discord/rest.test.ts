@@ -53,6 +53,36 @@ describe("messages", () => {
       50035,
       "content",
     ],
+    ["a blank label", { content: "x", components: [row(["a"], " ")] }, 400, 50035, "components"],
+    [
+      "an option without a label",
+      { content: "x", components: [list([["", "1"]])] },
+      400,
+      50035,
+      "components",
+    ],
+    [
+      "an option's label of 101",
+      { content: "x", components: [list([["x".repeat(101), "1"]])] },
+      400,
+      50035,
+      "components",
+    ],
+    [
+      "the same value twice",
+      {
+        content: "x",
+        components: [
+          list([
+            ["a", "1"],
+            ["b", "1"],
+          ]),
+        ],
+      },
+      400,
+      50035,
+      "components",
+    ],
     ["a nonce of 26", { content: "x", nonce: "n".repeat(26) }, 400, 50035, "nonce"],
     [
       "parse and users together",
@@ -252,9 +282,15 @@ describe("requests", () => {
   });
 });
 
-function row(customIds: string[]): object {
+function row(customIds: string[], label = "b"): object {
   return {
     type: 1,
-    components: customIds.map((custom_id) => ({ type: 2, style: 1, label: "b", custom_id })),
+    components: customIds.map((custom_id) => ({ type: 2, style: 1, label, custom_id })),
   };
+}
+
+/** A list to choose from, by the labels and values of its options. */
+function list(options: [string, string][]): object {
+  const select = { type: 3, custom_id: "l", options: options.map(([label, value]) => ({ label, value })) };
+  return { type: 1, components: [select] };
 }

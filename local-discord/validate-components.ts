@@ -4,6 +4,8 @@ import type { Component } from "./types.ts";
 
 const MAX_ROWS = 5;
 const MAX_BUTTONS = 5;
+/** Of an option's label, value and description. */
+const MAX_OPTION_TEXT = 100;
 const SELECT_TYPES = [3, 5, 6, 7, 8];
 /** Section, text display, thumbnail, gallery, file, separator, container. */
 const V2_TYPES = [9, 10, 11, 12, 13, 14, 17];
@@ -120,7 +122,7 @@ function checkButton(button: Component, path: (string | number)[], problems: Pro
       message: "Value must be one of (1, 2, 3, 4, 5, 6).",
     });
   }
-  const label = textOf(button["label"]);
+  const label = textOf(button["label"]).trim();
   if ([...label].length > 80) problems.push(tooLong([...path, "label"], 80));
   if (label === "" && button["emoji"] === undefined && style !== 6) {
     problems.push({
@@ -153,6 +155,30 @@ function checkSelect(select: Component, path: (string | number)[], problems: Pro
       code: "BASE_TYPE_BAD_LENGTH",
       message: "Must be between 1 and 25 in length.",
     });
+  }
+  checkOptions(options, [...path, "options"], problems);
+}
+
+function checkOptions(options: readonly unknown[], path: (string | number)[], problems: Problem[]): void {
+  const seen = new Set<string>();
+  for (const [index, option] of options.entries()) {
+    const at = [...path, index];
+    const fields = typeof option === "object" && option !== null ? option : {};
+    for (const name of ["label", "value"]) {
+      const text = textOf(Reflect.get(fields, name)).trim();
+      if (text === "") problems.push(required([...at, name]));
+      else if ([...text].length > MAX_OPTION_TEXT) problems.push(tooLong([...at, name], MAX_OPTION_TEXT));
+    }
+    if ([...textOf(Reflect.get(fields, "description"))].length > MAX_OPTION_TEXT)
+      problems.push(tooLong([...at, "description"], MAX_OPTION_TEXT));
+    const value = textOf(Reflect.get(fields, "value"));
+    if (seen.has(value))
+      problems.push({
+        path: [...at, "value"],
+        code: "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED",
+        message: "The specified option value is already used",
+      });
+    seen.add(value);
   }
 }
 
