@@ -23,6 +23,8 @@ const SOON_MS = 1_000;
 const LONGEST_WAIT_MS = 10_000;
 /** So many of the newest posts stay in the ledger: asked for again after a restart, they are not sent again. */
 const KEPT_POSTS = 20;
+/** In a channel many messages may be answered while an older one, that is not taken care of yet, holds the mark. */
+const KEPT_SHARED_POSTS = 100;
 
 export interface ThreadDeliveryOptions<Reply> {
   /** Where the messages stand: a thread, or a channel. */
@@ -313,8 +315,10 @@ export class ThreadDelivery<Reply> {
 
   #onKept({ mark, eventCount }: Kept): void {
     this.#keptEvents = eventCount;
-    const posts = this.#ledger.keys.filter((key) => key.startsWith(POST)).slice(-KEPT_POSTS);
-    this.#ledger.prune((key) => posts.includes(key) || this.#options.content.isNeeded(key, mark));
+    const { isShared, content } = this.#options;
+    const count = isShared ? KEPT_SHARED_POSTS : KEPT_POSTS;
+    const posts = this.#ledger.keys.filter((key) => key.startsWith(POST)).slice(-count);
+    this.#ledger.prune((key) => posts.includes(key) || content.isNeeded(key, mark));
   }
 
   #onRefused(refusal: Refusal, error: unknown): void {
