@@ -95,11 +95,12 @@ export class MessageWriter {
     const { post, file } = inForm(page, form, why);
     // Until there is an answer it may show either.
     ledger.noteEdit(key, undefined);
+    // What an earlier form brought goes with its words, also one of an earlier process.
+    const isRewritten = post.text !== "" && post.file === undefined;
     const edit = {
       ...(post.text === "" ? {} : { content: post.text }),
       components: toComponents(post.buttons, post.selects),
-      // What an earlier form brought goes with its words.
-      ...(file ? { files: [file] } : post.text !== "" && this.#rejected.has(key) ? { files: [] } : {}),
+      ...(file ? { files: [file] } : isRewritten ? { files: [] } : {}),
     };
     try {
       if (!(await isThere(api.edit(threadId, id, edit)))) return false;
