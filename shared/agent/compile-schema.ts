@@ -59,6 +59,19 @@ export function compileSchema(
   };
 }
 
+/** As claude 2.1.330 makes its own check: a word that it does not know ends it. */
+const CLAUDES = { ...OWN, strict: true, strictTypes: false, strictTuples: false } as const;
+
+/** Why claude would not start with a schema that {@link compileSchema} takes; undefined if it would. */
+export function findClaudesProblem({ $schema: _, ...schema }: Record<string, unknown>): string | undefined {
+  try {
+    within(MAX_COMPILE_MS, "can't be made a check of", () => new Ajv(CLAUDES).compile(schema));
+    return undefined;
+  } catch (error) {
+    return toSentence(error).replace(/^strict mode: /, "");
+  }
+}
+
 function draftOf($schema: unknown): keyof typeof DRAFTS {
   if ($schema === undefined) return "2020";
   if (typeof $schema === "string" && DRAFT_2020.test($schema)) return "2020";

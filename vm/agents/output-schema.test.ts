@@ -23,6 +23,28 @@ test("what an engine can be given, and its own parts", () => {
   expect(refusal(nested(31))).toBeUndefined();
 });
 
+test.each<[Record<string, unknown>, string]>([
+  [{ type: "array", prefixItems: [{ type: "string" }] }, 'unknown keyword: "prefixItems".'],
+  [{ properties: { a: { dependentRequired: { b: ["c"] } } } }, 'unknown keyword: "dependentRequired".'],
+  [{ type: "object", colour: "red" }, 'unknown keyword: "colour".'],
+  [{ if: { type: "string" } }, '"if" without "then" and "else" is ignored.'],
+])("what claude would not start with is refused, and says why: %j", (schema, why) => {
+  expect(refusal(schema)).toEqual([
+    "unsupported",
+    `agent.outputSchema: claude, which knows the words of draft-07 alone, would not start with it: ${why}`,
+  ]);
+});
+
+test("what claude only remarks on, it takes", () => {
+  const schemas = [
+    { properties: { prefixItems: { type: "string", format: "nope" } } },
+    { type: ["string", "number"], minItems: 1, nullable: true },
+    { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: "string" }] },
+    { definitions: { unused: { prefixItems: [{}] } }, $id: "https://x/y", $comment: "c", examples: [1] },
+  ];
+  expect(schemas.map(refusal)).toEqual(schemas.map(() => undefined));
+});
+
 test("too large, too deep, or to be fetched from elsewhere", () => {
   const large = refusal({ description: "x".repeat(70_000) });
   expect(large).toEqual(["too_large", "agent.outputSchema: may have at most 65,536 bytes of JSON."]);

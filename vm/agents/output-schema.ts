@@ -1,5 +1,5 @@
 /** What a result's schema may be before it is handed to an engine, on whose command line it stands. */
-import { compileSchema } from "../../shared/agent/compile-schema.ts";
+import { compileSchema, findClaudesProblem } from "../../shared/agent/compile-schema.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 
@@ -10,7 +10,10 @@ const MAX_DEPTH = 32;
 const MAX_PARTS = 250;
 const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
 
-/** No pattern is run here: that is up to the thread's own runner. @throws AppError `invalid_request`, `too_large` */
+/**
+ * No pattern is run here: that is up to the thread's own runner.
+ * @throws AppError `invalid_request`, `too_large`, `unsupported` if claude would not start with it
+ */
 export function checkOutputSchema(schema: Record<string, unknown>): void {
   let parts = 0;
   const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 1 }];
@@ -38,6 +41,12 @@ export function checkOutputSchema(schema: Record<string, unknown>): void {
   } catch (error) {
     throw invalid(errorText(error));
   }
+  const problem = findClaudesProblem(schema);
+  if (problem === undefined) return;
+  throw new AppError(
+    "unsupported",
+    `agent.outputSchema: claude, which knows the words of draft-07 alone, would not start with it: ${problem}`,
+  );
 }
 
 function invalid(why: string): AppError {
