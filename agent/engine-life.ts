@@ -30,6 +30,8 @@ export interface EngineLifeOptions {
   turns: TurnWatch;
   /** The engine wrote something, or ended. */
   onChange: () => void;
+  /** Resolves when the next start will find a FIFO, or has to make one. */
+  spareFifo: Promise<void>;
 }
 
 export class EngineLife {
@@ -128,6 +130,8 @@ export class EngineLife {
   async start(): Promise<void> {
     const { folder, config, engine } = this.#options;
     if (await makeWorkspace(this.#workspace, this.#fold)) return;
+    // The old engine is gone before its file is read, and before anybody looks at what it could still change.
+    await killMarked(folder);
     const leave = this.#trust.look(this.#fold);
     const said = eventsOfLeave(leave, this.#fold);
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
@@ -143,17 +147,22 @@ export class EngineLife {
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);
-    if (!this.#trust.isUnchanged(leave)) return; // it was changed in these moments: once more from the beginning
+    // It would work with what was changed in these moments: once more from the beginning.
+    if (launch.takesUp && !this.#trust.isUnchanged(leave)) return;
     this.#thread.append(null, [...said, ...eventsOfRights(config, this.#fold), ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
+    if (launch.takesUp) this.#thread.syncLaunch();
     const trusted = configOfLeave(config, leave);
     const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
-    // While a delivery is open, an older output may tell that it was taken.
-    if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
+    await this.#options.spareFifo;
     const process = EngineProcess.start(folder, generation, plan, this.#options.onChange);
     this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
-    // Any other does nothing before it is told, and it is told once it is known to be good: it comes up meanwhile.
+    // Any other does nothing before it is told. It is told once its launch is on the disk (a power cut ends the process
+    // and not what it has saved) and it is known to be good: it comes up meanwhile.
+    if (!launch.takesUp) this.#thread.syncLaunch();
+    // While a delivery is open, an older output may tell that it was taken.
+    if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
     const problem = launch.takesUp ? undefined : await this.#check();
     // What it has loaded may be what nobody has looked at: it is told nothing.
     if (problem || !this.#trust.isUnchanged(leave)) return this.#discard(problem);
@@ -180,9 +189,7 @@ export class EngineLife {
     this.#seat = undefined;
   }
 
-  /** The old engine is gone before its file is read. */
   async #lookAtConversation(sessionId: string | undefined): Promise<Conversation> {
-    await killMarked(this.#options.folder);
     if (sessionId === undefined) return { exists: false, delivered: new Set() };
     const deliveryIds = this.#fold.deliveries.map(({ deliveryId }) => deliveryId);
     const lastAt = this.#fold.engine?.lastAt;

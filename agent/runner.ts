@@ -17,7 +17,7 @@ import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
 import { Board } from "./others/board.ts";
 import { OthersWatch } from "./others/watch.ts";
 import { PlaceKeeper } from "./places/place-keeper.ts";
-import { keepSpareFifo } from "./process/fifo.ts";
+import { beginSpareFifo, keepSpareFifo } from "./process/fifo.ts";
 import { killMarked } from "./process/orphans.ts";
 import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
@@ -59,11 +59,12 @@ export class Runner {
   constructor(options: RunnerOptions) {
     const { folder, config, env, pane } = options;
     this.#options = options;
+    const spareFifo = beginSpareFifo(folder);
     this.#thread = new ThreadFiles(folder, config, pane);
     this.#waker = new Waker(folder);
     this.#turns = new TurnWatch(options, this.#thread);
     const [thread, turns, onChange] = [this.#thread, this.#turns, () => this.#waker.wake()];
-    this.#life = new EngineLife({ ...options, thread, turns, onChange });
+    this.#life = new EngineLife({ ...options, thread, turns, onChange, spareFifo });
     this.#locks = new LockKeeper(options, this.#thread);
     this.#board = new Board(options);
     this.#others = new OthersWatch(options, this.#board);

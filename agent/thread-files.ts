@@ -13,7 +13,7 @@ import type { Launch } from "./engine.ts";
 import { LineFile } from "./folder/line-file.ts";
 import { type EventSource, Transcript } from "./folder/transcript.ts";
 import type { Seat } from "./seat.ts";
-import { Projections, readState } from "./show/projections.ts";
+import { Projections, readState, type StateWrite } from "./show/projections.ts";
 
 const MAX_LINE = 1024 * 1024;
 
@@ -88,25 +88,30 @@ export class ThreadFiles {
     this.#transcript.sync();
   }
 
-  /** On the disk before the process runs. */
+  /** Known to every other process before the launched one runs. */
   noteLaunch(launch: Launch): void {
     this.#lastLaunch = launch;
-    this.#writeState(undefined, true);
+    this.#writeState(undefined, "now");
+  }
+
+  /** What {@link noteLaunch} noted is on the disk when this returns. */
+  syncLaunch(): void {
+    this.#projections.syncState();
   }
 
   noteEnd(): void {
-    this.#writeState(undefined, true);
+    this.#writeState(undefined, "durable");
   }
 
   /** @returns whether live.json waits for its time */
   writeNotes(seat: Seat | undefined): boolean {
-    this.#writeState(seat, false);
+    this.#writeState(seat, "soon");
     return this.#projections.writeLive(this.fold, seat?.state, Date.now());
   }
 
   close(): void {
     this.#transcript.sync();
-    this.#writeState(undefined, true);
+    this.#writeState(undefined, "durable");
     this.#projections.writeLive(this.fold, undefined, Date.now());
     this.#inbox.close();
     this.#transcript.close();
@@ -147,13 +152,13 @@ export class ThreadFiles {
     this.append(null, [{ type: "notice", severity: "warning", title }]);
   }
 
-  #writeState(seat: Seat | undefined, isDurable: boolean): void {
+  #writeState(seat: Seat | undefined, when: StateWrite): void {
     const positions = {
       transcriptBytes: this.#transcript.bytes,
       inboxBytes: this.#inbox.byte,
       engineBytes: seat?.process.output.byte ?? 0,
       launch: this.#lastLaunch,
     };
-    this.#projections.writeState(this.fold, positions, Date.now(), isDurable);
+    this.#projections.writeState(this.fold, positions, Date.now(), when);
   }
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, write
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isEngineAlive, keepSpareFifo, openForEngine, takeFifo } from "./fifo.ts";
+import { beginSpareFifo, isEngineAlive, keepSpareFifo, openForEngine, takeFifo } from "./fifo.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -21,6 +21,17 @@ test("the spare one is taken once, and nobody reads it yet", () => {
   expect([existsSync(spare()), isEngineAlive(taken())]).toEqual([false, false]);
   takeFifo(folder, join(folder, "stdin.2"));
   expect(lstatSync(join(folder, "stdin.2")).mode & 0o777).toBe(0o600);
+});
+
+test("a spare one is begun if there is none, and is there when that ends; what stands in its way is left alone", async () => {
+  await beginSpareFifo(folder);
+  const { ino } = lstatSync(spare());
+  await beginSpareFifo(folder);
+  expect([lstatSync(spare()).ino, lstatSync(spare()).mode & 0o777]).toEqual([ino, 0o600]);
+  rmSync(spare());
+  writeFileSync(spare(), "x");
+  await beginSpareFifo(folder);
+  expect(lstatSync(spare()).isFile()).toBe(true);
 });
 
 test("one that somebody reads already is not the engine's", () => {

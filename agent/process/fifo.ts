@@ -2,7 +2,7 @@
  * The engine's standard input. The engine alone holds the FIFO open for reading, so it never sees an end when a
  * runner dies, and "can it be opened for writing?" is "does the engine live?".
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { closeSync, constants, lstatSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
@@ -22,6 +22,20 @@ export function takeFifo(folder: string, path: string): void {
     rmSync(path); // whoever reads it is no engine of ours
   }
   makeFifo(path);
+}
+
+/**
+ * Begins to make the folder's spare FIFO, unless it is there: the first start of a thread need not wait for that.
+ * @returns resolves when it is made, or can't be
+ */
+export function beginSpareFifo(folder: string): Promise<void> {
+  const spare = join(folder, SPARE);
+  if (isFifo(spare)) return Promise.resolve();
+  const child = spawn("mkfifo", ["-m", "600", spare], { stdio: "ignore" });
+  return new Promise((resolve) => {
+    child.once("error", () => resolve());
+    child.once("exit", () => resolve());
+  });
 }
 
 /** Nothing is lost if it can't be made: the next start makes its own. */

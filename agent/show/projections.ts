@@ -1,4 +1,5 @@
 /** What is made from the transcript for people and for the next start: pane, transcript.md, live.json, state.json. */
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import type { Writable } from "node:stream";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, type RunnerState, stateSchema } from "../../shared/agent/files.ts";
@@ -11,6 +12,9 @@ import { markdownOf, paneText } from "./render.ts";
 
 const LIVE_INTERVAL_MS = 250;
 const STATE_INTERVAL_MS = 1_000;
+
+/** When state.json is written: in its time, before this returns, or so that it is on the disk when this returns. */
+export type StateWrite = "soon" | "now" | "durable";
 
 /** What state.json says besides the transcript's own positions. */
 export interface Positions {
@@ -63,9 +67,9 @@ export class Projections {
     return false;
   }
 
-  /** Replaces state.json, once a second at most unless it must be on the disk now. */
-  writeState(fold: ThreadFold, positions: Positions, nowMs: number, isDurable = false): void {
-    if (!isDurable && nowMs - this.#stateMs < STATE_INTERVAL_MS) return;
+  /** Replaces state.json, once a second at most unless it must be known or on the disk now. */
+  writeState(fold: ThreadFold, positions: Positions, nowMs: number, when: StateWrite): void {
+    if (when === "soon" && nowMs - this.#stateMs < STATE_INTERVAL_MS) return;
     const { launch } = positions;
     const state: RunnerState = {
       v: 1,
@@ -82,8 +86,18 @@ export class Projections {
       },
       fold,
     };
-    replaceJson(threadPath(this.#folder, "state"), state, isDurable);
+    replaceJson(threadPath(this.#folder, "state"), state, when === "durable");
     this.#stateMs = nowMs;
+  }
+
+  /** What state.json says is on the disk when this returns. */
+  syncState(): void {
+    const file = openSync(threadPath(this.#folder, "state"), "r");
+    try {
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
   }
 
   close(): void {
