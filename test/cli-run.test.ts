@@ -1,7 +1,11 @@
 /** `threadmux run`, `wait` and `events`: agents for scripts. */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
@@ -118,6 +122,30 @@ test("if nobody reads it any more, or its terminal is closed, its thread ends al
   );
   (terminal.pty as unknown as { destroy: () => void }).destroy();
   await until("its thread to end", async () => (await open()).length === 0);
+});
+
+test("a sidecar that is killed before it tells of the thread that it has made is asked again", async () => {
+  let lost = 0;
+  const server = createServer(async (request, response) => {
+    const { method = "GET", headers, url } = request;
+    const body = await buffer(request);
+    const reply = await fetch(`${sidecar.url}${url}`, {
+      method,
+      headers: { authorization: headers.authorization ?? "", "content-type": "application/json" },
+      ...(method === "POST" && { body }),
+    });
+    const text = await reply.text();
+    if (url === "/thread/create" && lost++ === 0) return void request.socket.destroy();
+    response.writeHead(reply.status, { "content-type": "application/json" }).end(text);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const env = { VM_URL: `http://127.0.0.1:${port}` };
+  const { code, stdout } = await cli.call(task(script("go", { text: "Here." })), { env });
+  server.closeAllConnections();
+  server.close();
+  expect({ code, stdout, lost }).toEqual({ code: 0, stdout: "Here.\n", lost: 2 });
+  expect(await open()).toEqual([]);
 });
 
 test("without a person what it asks is refused, and it is told why", async () => {

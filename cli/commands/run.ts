@@ -82,6 +82,8 @@ async function run(context: Context, dir: string, words: string[], options: RunO
   });
   const client = context.client();
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
+  // A sidecar that is not there is told; one that goes away later is waited for, also while it makes the thread.
+  await patience.call(() => client.getHealth());
   const leave = new Leave(client, request.threadId);
   let done: Done | undefined;
   try {
