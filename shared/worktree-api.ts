@@ -14,7 +14,7 @@ export const worktreeReplySchema = z.object({
 export type WorktreeReply = z.infer<typeof worktreeReplySchema>;
 
 export const removeWorktreeRequestSchema = z.strictObject({
-  /** Also if files are not committed: they are lost then. */
+  /** Also if files are not committed, or commits on no branch: they are lost then. */
   force: z.boolean().default(false),
 });
 

@@ -21,7 +21,10 @@ export function addWorktree(program: Command, act: Act): void {
       "--remove",
       "remove it, unless files in it are not committed; a branch with commits of its own stays",
     )
-    .option("--force", "with --remove: also if files are not committed; they are lost")
+    .option(
+      "--force",
+      "with --remove: also if files are not committed, or commits on no branch; they are lost",
+    )
     .addHelpText("after", examples("threadmux worktree 12", "threadmux worktree 12 --remove"))
     .action((thread: string, options: WorktreeOptions, command: Command) =>
       act(command, (context) => worktree(context, thread, options)),
