@@ -5,7 +5,7 @@ import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
 import { withdrawRules } from "./rules.ts";
-import { undoneText } from "./undone.ts";
+import { askedSeqOf, undoneText } from "./undone.ts";
 import { isQueued, isSettingUp } from "./waits.ts";
 
 const MAX_LAST_WORDS = 400;
@@ -135,7 +135,7 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
 
 function foldUndo(fold: ThreadFold, event: EventOf<"undo">): ThreadFold {
   // They are done in order. Those before it an older threadmux has left out, and nobody waits for them any more.
-  const done = Number(event.undoId.slice(1));
+  const done = askedSeqOf(event.undoId);
   const next = withUndos(
     fold,
     undosOf(fold).filter(({ seq }) => seq > done),

@@ -245,7 +245,13 @@ test("the clock stands while a turn waits for a child, and runs while another ca
 test("what is asked to be undone at once is undone one after the other; one that is done leaves out those before it", () => {
   const undo = (value: string): EventBody => ({ type: "control", op: "undo", by: "discord:7", value });
   const done = (seq: number): EventBody => ({
-    ...{ type: "undo", undoId: `u${seq}`, target: "t", by: "discord:7", status: "completed" },
+    ...{
+      type: "undo",
+      undoId: seq % 2 ? `u${seq}` : `u12-${seq}`,
+      target: "t",
+      by: "discord:7",
+      status: "completed",
+    },
     ...{ files: 0, restored: [], left: [], leftCount: 0 },
   });
   const waiting = (...bodies: EventBody[]) => {

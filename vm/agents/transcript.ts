@@ -4,6 +4,7 @@ import { type EventOf, parseEvent, type ThreadEvent } from "../../shared/agent/e
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
+import { askedSeqOf } from "../../shared/agent/undone.ts";
 import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -50,13 +51,13 @@ export function readEvents(
  * @param inboxByte where the line that asks for it begins in the inbox
  */
 export function findUndo(folder: string, from: number, inboxByte: number): EventOf<"undo"> | undefined {
-  let undoId: string | undefined;
+  let askedSeq: number | undefined;
   for (let position = from; ; ) {
     const read = readEvents(folder, position, () => undefined);
     if (!read) return undefined;
     for (const { event } of read.events) {
-      if (event.type === "control" && event.id === `i${inboxByte}.0`) undoId = `u${event.seq}`;
-      if (event.type === "undo" && event.undoId === undoId) return event;
+      if (event.type === "control" && event.id === `i${inboxByte}.0`) askedSeq = event.seq;
+      if (event.type === "undo" && askedSeqOf(event.undoId) === askedSeq) return event;
     }
     position = read.end;
   }
