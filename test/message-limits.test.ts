@@ -17,7 +17,7 @@ import type { Thread } from "../shared/api.ts";
 import { hostileText as hostile } from "./support/hostile-text.ts";
 
 const STARTER = "123456789012345678";
-const RUNS = { numRuns: Number(process.env["RUNS"] ?? 400) };
+const RUNS = { numRuns: Number(process.env["RUNS"] ?? 200) };
 
 const some = (max: number) => fc.array(hostile, { maxLength: max });
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
@@ -217,7 +217,7 @@ function everyForm(message: MessageText): void {
   }
 }
 
-test("every message of a transcript, in every form", () => {
+test("every message of a transcript, in every form", { timeout: 120_000 }, () => {
   fc.assert(
     fc.property(
       fc.array(bodies, { minLength: 1, maxLength: 8 }),
@@ -270,7 +270,7 @@ test("questions that a person has half answered", () => {
   );
 });
 
-test("forms below what is asked", () => {
+test("forms below what is asked", { timeout: 60_000 }, () => {
   fc.assert(
     fc.property(
       fc.array(question, { minLength: 1, maxLength: 7 }),
