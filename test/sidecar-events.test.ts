@@ -48,6 +48,8 @@ test("terminals and agents in one order, over a restart, and again from any id",
   await client.sendInput("a", { text: script("again", { text: "second" }) });
   await untilStatus(sidecar, "a", "idle");
   await client.killThread("t");
+  // What nobody has read of a thread goes with it.
+  await until("the kill", () => all.told.some((one) => "event" in one && one.event?.["status"] === "killed"));
   await openTerminal(client, "t", "cat"); // of the same name: the one before is not kept any more
   const transcript = await transcriptOf(sidecar, "a");
   const ofAgent = ["a thread_created", ...transcript.map(({ seq }) => `a ${seq}`)];
