@@ -147,8 +147,9 @@ export class EngineLife {
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);
-    // It would work with what was changed in these moments: once more from the beginning.
-    if (launch.takesUp && !this.#trust.isUnchanged(leave)) return;
+    // Some of what a directory brings runs as soon as the program does. Changed in these moments: once more from the
+    // beginning.
+    if (!this.#trust.isUnchanged(leave)) return;
     this.#thread.append(null, [...said, ...eventsOfRights(config, this.#fold), ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
