@@ -11,13 +11,13 @@ import type {
 import { type DayLimit, findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import { rulesToTell } from "../../shared/agent/rules.ts";
+import { endedTurnIdOf } from "../../shared/agent/turn-id.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
 import { limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
-import { endedTurnIdOf } from "./turn-id.ts";
 
 /** The engine's process as the runner sees it. */
 export interface Running {

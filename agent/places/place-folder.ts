@@ -81,7 +81,7 @@ export class PlaceFolder {
     return Math.min(mine, waiting);
   }
 
-  /** Holds the thread's place for others: what {@link has} says must be so. */
+  /** Gives the thread's place other holders. Only for a thread that has one: nobody is asked. */
   keep(claimant: Claimant, holders: readonly LiveHolder[]): void {
     const id = placeId(claimant.threadId);
     const old = this.#read().filter((entry) => entry.id === id);

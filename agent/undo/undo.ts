@@ -2,11 +2,11 @@
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { PendingControl, ThreadFold } from "../../shared/agent/fold-types.ts";
+import { undoIdOf } from "../../shared/agent/turn-id.ts";
 import { textOf } from "../../shared/git/paths.ts";
 import { findTurn, forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
 import { restore } from "../../shared/git/restore.ts";
 import { GitError } from "../../shared/git/run-git.ts";
-import { undoIdOf } from "../core/turn-id.ts";
 import type { Env } from "../engine.ts";
 import { findMeant, noteMeant } from "./notes.ts";
 import { openTree } from "./own-tree.ts";

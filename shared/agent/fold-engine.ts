@@ -5,7 +5,8 @@ import type { PendingControl, ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
 import { withdrawRules } from "./rules.ts";
-import { askedSeqOf, undoneText } from "./undone.ts";
+import { askedSeqOf } from "./turn-id.ts";
+import { undoneText } from "./undone.ts";
 import { isQueued, isSettingUp } from "./waits.ts";
 
 const MAX_LAST_WORDS = 400;

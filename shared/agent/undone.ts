@@ -25,8 +25,3 @@ function list(paths: readonly string[], all: number): string {
   const more = all - named.length;
   return more > 0 ? `${named.join(", ")} and ${more} more` : named.join(", ");
 }
-
-/** The event that asked for an undo: its number ends the undo's id, `u45`, with the thread's own before it `u12-45`. */
-export function askedSeqOf(undoId: string): number {
-  return Number(/\d+$/.exec(undoId)?.[0]);
-}

@@ -4,7 +4,7 @@ import { type EventOf, parseEvent, type ThreadEvent } from "../../shared/agent/e
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
-import { askedSeqOf } from "../../shared/agent/undone.ts";
+import { askedSeqOf } from "../../shared/agent/turn-id.ts";
 import { readBytes, syncData } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 

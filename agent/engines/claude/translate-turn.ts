@@ -1,7 +1,7 @@
 /** Where a turn of claude's begins. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
-import { turnIdOf } from "../../core/turn-id.ts";
+import { turnIdOf } from "../../../shared/agent/turn-id.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeState } from "./state.ts";
 

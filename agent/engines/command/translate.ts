@@ -1,7 +1,7 @@
 /** Our adapter's lines as transcript events: no steps, no asks. Pure. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
-import { turnIdOf } from "../../core/turn-id.ts";
+import { turnIdOf } from "../../../shared/agent/turn-id.ts";
 import type { EngineState, Launch, TranslateContext } from "../../engine.ts";
 import { type FromAdapter, fromAdapter } from "./protocol.ts";
 
