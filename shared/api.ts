@@ -240,8 +240,8 @@ export const threadSchema = z.object({
   cols: z.int(),
   rows: z.int(),
   /**
-   * Until then the terminal is held to as many cells as 120 × 40: on a larger one its program kept all threads waiting. Null if
-   * it is not held.
+   * Until then the terminal is held to as many cells as 120 × 40: on a larger one its program kept all threads
+   * waiting. Null if it is not held.
    */
   heldSmallUntil: z.iso.datetime().nullable(),
   /** How many messages an agent has not taken yet. */

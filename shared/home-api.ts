@@ -1,7 +1,6 @@
 /** The part of the API about a thread's Discord thread, if Discord did not begin the thread. */
 import * as z from "zod";
-
-const snowflake = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
+import { snowflakeSchema } from "./ledger-api.ts";
 
 /** So many threads may want a Discord thread at once. */
 export const MAX_HOMELESS = 500;
@@ -17,7 +16,7 @@ export type Home = z.infer<typeof homeSchema>;
 
 /** What the relay is about to do, then what it did. */
 export const homeRequestSchema = z.union([
-  z.strictObject({ after: snowflake }),
-  z.strictObject({ channelId: snowflake }),
+  z.strictObject({ after: snowflakeSchema }),
+  z.strictObject({ channelId: snowflakeSchema }),
 ]);
 export type HomeRequest = z.infer<typeof homeRequestSchema>;
