@@ -6,7 +6,7 @@ import { lazy } from "../lazy.ts";
 
 /** Of a check, in the thread's own runner: a pattern can take for ever. */
 const MAX_CHECK_MS = 2_000;
-/** Of making one, in the sidecar too, where everything else stands meanwhile. */
+/** Of making one, in the sidecar too, where everything else stands meanwhile: ours, and one as claude makes it. */
 const MAX_COMPILE_MS = 500;
 const MAX_PROBLEM_CHARACTERS = 300;
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
