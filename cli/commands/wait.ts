@@ -35,8 +35,9 @@ export function addWait(program: Command, act: Act): void {
         "timeout 600 threadmux wait shop --for end",
       )}
 
-It exits at once if that is so already: with 0 if the turn ended well, 6 if its result does not fit its schema and 1 if not, with a process's own exit code, and
-with 1 if the turn ends and nothing was asked. Ctrl-C leaves; the thread goes on.`,
+It exits at once if that is so already: with 0 if the turn ended well, 6 if its result does not fit its schema and 1
+if not, with a process's own exit code, and with 1 if the turn ends and nothing was asked. Ctrl-C leaves; the thread
+goes on.`,
     )
     .action((thread: string, { for: what }: { for?: string }, command: Command) =>
       act(command, (context) => wait(context, thread, what)),

@@ -40,7 +40,7 @@ export class LogKeeper {
   readonly #failing = new Set<string>();
   /** The offset at which a log ended at the last look, by its thread's marker. */
   readonly #ends = new Map<string, number>();
-  /** Logs that nobody has written to since they were looked at: by the thread's marker, whose process was the last. */
+  /** Logs whose threads rest and that were looked at since: by the thread's marker, the last process that wrote there. */
   readonly #atRest = new Map<string, number>();
   #canPunch: boolean;
 
