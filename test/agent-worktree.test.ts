@@ -1,66 +1,22 @@
-/** Agents in worktrees of their own: made, set up, undone in, branched, kept and removed. */
-import { execFileSync } from "node:child_process";
+/** Agents in worktrees of their own: made, undone in, branched, kept and removed. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { setUpWorkspace } from "../agent/workspace/workspace.ts";
-import type { ThreadConfig } from "../shared/agent/config.ts";
-import type { ThreadEvent } from "../shared/agent/events.ts";
-import { emptyFold } from "../shared/agent/fold.ts";
 import { threadPath } from "../shared/agent/paths.ts";
-import { openThreads, says } from "./support/agent-threads.ts";
-import { BYPASS_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
-import { makeFolder } from "./support/folders.ts";
-import { isAlive } from "./support/processes.ts";
+import { BYPASS_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until, untilValue } from "./support/wait.ts";
+import { bash, git, worktreesOf } from "./support/worktrees.ts";
 
-const openThread = openThreads();
 let sidecar: TestSidecar;
-const at = (...names: string[]) => join(sidecar.reposDir, ...names);
-const inTree = (id: string, ...names: string[]) => join(sidecar.stateDir, "worktrees", id, ...names);
+const { at, inTree, repository, open, eventsOf } = worktreesOf(() => sidecar);
 
 beforeAll(async () => {
-  const worktreeSetup = 'test "$(cat a.txt)" = fail && { echo broken; exit 3; }; echo ready > set-up';
+  const worktreeSetup = "echo ready > set-up";
   sidecar = await startSidecar({ ...BYPASS_CONFIG, worktreeSetup });
 });
 afterAll(() => sidecar?.close());
-
-function git(cwd: string, ...args: string[]): string {
-  const options = { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] };
-  return String(
-    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], options as object),
-  ).trim();
-}
-
-function repository(name: string, content = "one\n"): void {
-  mkdirSync(at(name));
-  git(at(name), "init", "-q", "-b", "main");
-  writeFileSync(at(name, "a.txt"), content);
-  writeFileSync(at(name, ".gitignore"), "set-up\n");
-  git(at(name), "add", ".");
-  git(at(name), "commit", "-qm", "first");
-}
-
-const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
-
-async function open(threadId: string, dir: string, ...rounds: Parameters<typeof script>[1][]): Promise<void> {
-  await sidecar.client.createThread({
-    threadId,
-    type: "agent",
-    dir,
-    command: script("go", ...rounds),
-    title: "Fix the: login!",
-    createdBy: "42",
-    agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
-  });
-}
-
-async function eventsOf<T extends ThreadEvent["type"]>(threadId: string, type: T) {
-  const events = await transcriptOf(sidecar, threadId);
-  return events.filter((event): event is Extract<ThreadEvent, { type: T }> => event.type === type);
-}
 
 test("it works on a branch of its own, after the person's command; undo and branches work there", async () => {
   repository("shop");
@@ -73,7 +29,7 @@ test("it works on a branch of its own, after the person's command; undo and bran
   expect(git(inTree("tree"), "branch", "--show-current")).toBe(branch);
   expect((await eventsOf("tree", "step_start")).slice(0, 2)).toMatchObject([
     { kind: "setup", title: `Making a worktree on ${branch}` },
-    { kind: "setup", title: expect.stringMatching(/^Setting up: test/) },
+    { kind: "setup", title: expect.stringMatching(/^Setting up: echo/) },
   ]);
   expect(await sidecar.client.getWorktree("tree")).toMatchObject({ branch, files: ["a.txt"], commits: 0 });
 
@@ -91,6 +47,27 @@ test("it works on a branch of its own, after the person's command; undo and bran
   await sidecar.client.controlAgent("tree", { control: "undo", by: "discord:42" });
   await until("the undo", async () => (await eventsOf("tree", "undo")).length > 0);
   expect(readFileSync(inTree("tree", "a.txt"), "utf8")).toBe("one\n");
+});
+
+test("without a repository below REPOS_DIR, or a commit in it, there is none", async () => {
+  git(sidecar.reposDir, "-C", "..", "init", "-q");
+  expect(await refusal(open("outside", ".", { text: "No." }))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("no git repository below REPOS_DIR"),
+  });
+  rmSync(at("..", ".git"), { recursive: true });
+  mkdirSync(at("plain"));
+  expect(await refusal(open("none", "plain"))).toMatchObject({
+    code: "unsupported",
+    message: expect.stringContaining("no git repository"),
+  });
+  mkdirSync(at("empty"));
+  git(at("empty"), "init", "-q");
+  await open("unborn", "empty", { text: "Never." });
+  await until("its failure", async () => (await eventsOf("unborn", "failure")).length > 0);
+  expect(await eventsOf("unborn", "failure")).toMatchObject([
+    { code: "no_worktree", message: expect.stringContaining("no commit yet") },
+  ]);
 });
 
 test("nothing goes silently: files that are not committed are named, a branch with commits stays", async () => {
@@ -161,112 +138,6 @@ test("what a killed removal has left goes at the next start", async () => {
   }
   await sidecar.restart();
   await until("it to be gone", () => left.every((path) => !existsSync(path)));
-});
-
-test("a setup that fails is told, and not run again; without a repository it is refused", async () => {
-  repository("bad", "fail");
-  await open("failing", "bad", { text: "Anyway." });
-  await untilStatus(sidecar, "failing", "idle");
-  const notices = await eventsOf("failing", "notice");
-  expect(notices.at(-1)).toMatchObject({
-    severity: "warning",
-    title: expect.stringContaining("The setup failed (3)"),
-  });
-  expect(notices.at(-1)?.description).toContain("broken");
-  await sidecar.client.sendInput("failing", { text: script("again", { text: "Yes." }) });
-  await until("the answer", async () => (await eventsOf("failing", "agent_message")).length === 2);
-  expect((await eventsOf("failing", "step_start")).filter(({ kind }) => kind === "setup")).toHaveLength(2);
-
-  git(sidecar.reposDir, "-C", "..", "init", "-q");
-  expect(await refusal(open("outside", ".", { text: "No." }))).toMatchObject({
-    code: "unsupported",
-    message: expect.stringContaining("no git repository below REPOS_DIR"),
-  });
-  rmSync(at("..", ".git"), { recursive: true });
-  mkdirSync(at("plain"));
-  expect(await refusal(open("none", "plain"))).toMatchObject({
-    code: "unsupported",
-    message: expect.stringContaining("no git repository"),
-  });
-  mkdirSync(at("empty"));
-  git(at("empty"), "init", "-q");
-  await open("unborn", "empty", { text: "Never." });
-  await until("its failure", async () => (await eventsOf("unborn", "failure")).length > 0);
-  expect(await eventsOf("unborn", "failure")).toMatchObject([
-    { code: "no_worktree", message: expect.stringContaining("no commit yet") },
-  ]);
-});
-
-test("a runner that is killed in the setup: the next one runs it again, not beside the first", async () => {
-  repository("twice");
-  const thread = openThread({ agent: { permissionMode: "bypassPermissions" } });
-  const pids = join(thread.folder, "pids");
-  const both = join(thread.folder, "both");
-  const again = `[ "$(wc -l < ${pids})" = 2 ]`;
-  const first = `/proc/$(head -1 ${pids})/cmdline`; // empty once it is dead, though nobody has waited for it
-  const setup = `echo $$ >> ${pids}; if ${again}; then grep -q . ${first} && touch ${both}; else tail -f /dev/null; fi`;
-  const path = threadPath(thread.folder, "config");
-  const config = JSON.parse(readFileSync(path, "utf8"));
-  const worktree = { root: at("twice"), path: thread.dir, branch: "threadmux/twice", setup };
-  writeFileSync(path, JSON.stringify({ ...config, worktree }));
-  thread.write(says("hi", { text: "Hello." }));
-  thread.start();
-  await until("the setup to run", () => existsSync(pids));
-  thread.killRunner();
-  await thread.runnerDied();
-  thread.start();
-  await thread.event("turn_end");
-  expect(readFileSync(pids, "utf8").trim().split("\n")).toHaveLength(2);
-  expect(existsSync(both)).toBe(false);
-});
-
-test("Stop ends a setup that runs, with all that it began; the next message goes on without it", async () => {
-  repository("endless");
-  const thread = openThread({ agent: { permissionMode: "bypassPermissions" } });
-  const path = threadPath(thread.folder, "config");
-  const config = JSON.parse(readFileSync(path, "utf8"));
-  const began = join(thread.folder, "began");
-  const setup = `tail -f /dev/null & touch ${began}; wait`;
-  const worktree = { root: at("endless"), path: thread.dir, branch: "threadmux/endless", setup };
-  writeFileSync(path, JSON.stringify({ ...config, worktree }));
-  thread.write(says("hi", { text: "Hello." }));
-  thread.start();
-  await until("the setup to run", () => existsSync(began));
-  thread.append({ op: "control", control: "interrupt", by: "discord:7" });
-  await until("the end of the setup", () =>
-    thread.of("notice").some(({ title }) => /^The setup failed \(it was ended\)/.test(title)),
-  );
-  expect(await thread.ended()).toBe(0);
-  expect(thread.engineProcesses()).toEqual([]);
-  expect(thread.of("turn_start")).toEqual([]);
-  thread.write(says("more", { text: "And more." }));
-  thread.start();
-  await thread.event("turn_end");
-  expect(thread.of("step_start").filter(({ kind }) => kind === "setup")).toHaveLength(2);
-});
-
-test("what goes wrong while a setup runs reaches its runner, and ends the setup", async () => {
-  const { path: folder, remove } = makeFolder();
-  const pid = join(folder, "pid");
-  const worktree = {
-    root: folder,
-    path: folder,
-    branch: "b",
-    setup: "echo $$ > pid; exec tail -f /dev/null",
-  };
-  const isStopped = () => {
-    if (existsSync(pid)) throw new Error("the disk is full");
-    return false;
-  };
-  const options = {
-    folder,
-    config: { dir: folder, worktree } as ThreadConfig,
-    env: { PATH: "/bin:/usr/bin" },
-  };
-  const run = setUpWorkspace({ ...options, append: () => undefined, isStopped }, emptyFold());
-  await expect(run).rejects.toThrow("the disk is full");
-  await until("the setup's end", () => !isAlive(Number(readFileSync(pid, "utf8"))));
-  remove();
 });
 
 test("a child of an agent in a worktree works there too, or in a directory of it", async () => {
