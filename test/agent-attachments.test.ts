@@ -84,6 +84,7 @@ test("a message may be a picture alone; other words for it keep the picture", as
     waitFor: join(sidecar.reposDir, "go"),
   };
   await openAgent(sidecar, "pictures", script("Wait", wait, { text: "Done." }));
+  await untilStatus(sidecar, "pictures", "running"); // else both messages go into the first turn
   await client.attach("pictures", "a.png", PNG);
   const input = { text: "", inputId: "p1", when: "next_turn" as const, attachments: ["a.png"] };
   await client.sendInput("pictures", input);
