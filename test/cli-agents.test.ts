@@ -29,9 +29,8 @@ describe.concurrent("what an agent does", () => {
     let shown = "";
     follower.stdout?.setEncoding("utf8").on("data", (data: string) => (shown += data));
     const ended = new Promise<number | null>((resolve) => follower.once("close", resolve));
-    await until("the ask to be shown", () => shown.includes("→ threadmux approve"));
     const number = await at.numberOf(id);
-    expect(shown).toContain(`→ threadmux approve ${number}\n`);
+    await until("the ask to be shown", () => shown.includes(`→ threadmux approve ${number}\n`));
     expect(follower.exitCode).toBeNull(); // it waits with the agent
     for (;;) {
       const asked = await until("an ask or the end", async () => {

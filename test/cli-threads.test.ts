@@ -202,7 +202,7 @@ describe.concurrent("send, screen, resize, status", () => {
   test("the screen as text, with colours, as JSON", async () => {
     const { client } = sidecar;
     await openTerminal(client, "screen", "printf '\\033[31mred\\033[0m\\n  two\\n'; exec cat");
-    await untilOutput(client, "screen", "two");
+    await untilOutput(client, "screen", "two\r\n");
     expect(await cli.ok("screen", "screen")).toBe("red\n  two\n");
     expect(await cli.ok("screen", "screen", "--ansi")).toContain("\u001b[31mred");
     const reply = screenReplySchema.parse(await cli.json("screen", "screen"));

@@ -141,7 +141,7 @@ describe.concurrent("opening", () => {
   test("a second time with an open id is refused, and the first goes on untouched", async () => {
     const { client } = sidecar;
     await openTerminal(client, "twice", "echo first; cat");
-    await untilOutput(client, "twice", "first");
+    await untilOutput(client, "twice", "first\r\n");
     const before = await client.getThread("twice");
     expect(await refusal(openTerminal(client, "twice", "echo second"))).toEqual({
       code: "thread_exists",
@@ -160,7 +160,7 @@ describe.concurrent("opening", () => {
     expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(1);
     const refusals = results.flatMap((r) => (r.status === "rejected" ? [r.reason.code] : []));
     expect(refusals).toEqual(Array(9).fill("thread_exists"));
-    expect(await untilOutput(client, "race", "once")).toBe("once\r\n");
+    expect(await untilOutput(client, "race", "once\r\n")).toBe("once\r\n");
   });
 
   test("again with the id of a killed thread starts afresh", async () => {
@@ -169,7 +169,7 @@ describe.concurrent("opening", () => {
     await untilOutput(client, "again", "old");
     await client.killThread("again");
     await openTerminal(client, "again", "echo new; cat");
-    expect(await untilOutput(client, "again", "new")).toBe("new\r\n");
+    expect(await untilOutput(client, "again", "new\r\n")).toBe("new\r\n");
     await client.sendInput("again", { text: "typed" });
     await untilOutput(client, "again", "typed\r\ntyped\r\n");
     expect(await client.getThread("again")).toMatchObject({

@@ -79,7 +79,7 @@ test(`the same with every CPU busy four times over, ${UNDER_LOAD} times`, { time
 test("a thread does not say that it has ended before its log is complete", async () => {
   const { client, stateDir } = sidecar;
   await openTerminal(client, "late-sink", "echo first; read line; echo second");
-  await untilOutput(client, "late-sink", "first");
+  await untilOutput(client, "late-sink", "first\r\n");
   const sink = Number(readFileSync(join(stateDir, "runs/late-sink.sink"), "utf8"));
   signal(sink, "SIGSTOP"); // a disk or a CPU that can't keep up
   await client.sendInput("late-sink", { text: "go" });

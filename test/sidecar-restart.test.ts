@@ -32,7 +32,11 @@ test("killed and started again: the same threads, offsets and processes", async 
     "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit 9",
   );
   await untilOutput(client, "counter", "20\r\n");
-  await untilOutput(client, "shell", "[1] ");
+  await untilValue(
+    "the shell to rest",
+    async () => (await readAll(client, "shell")).output,
+    (all) => /\[1\] \d+\r\n.*> $/s.test(all),
+  );
   await client.putDelivery("shell", { offset: 3, page: "1" });
   const before = await client.listThreads({ status: "all" });
   const panes = await sidecar.folders.tmux(
@@ -64,9 +68,10 @@ test("killed and started again: the same threads, offsets and processes", async 
 test("what ended while the sidecar was away is known afterwards, with its code and its time", async () => {
   const { client, kill9, start: startAgain, reposDir } = await start();
   await openTerminal(client, "waiting", "until [ -e go ]; do sleep 0.02; done; echo gone; exit 4");
+  const isWrapped = () => listProcesses().some((p) => p.command.includes(`${sidecar.stateDir}/runs/waiting`));
+  await until("the program to begin", isWrapped);
   await kill9();
   writeFileSync(join(reposDir, "go"), "");
-  const isWrapped = () => listProcesses().some((p) => p.command.includes(`${sidecar.stateDir}/runs/waiting`));
   await until("the program to end", () => !isWrapped());
   const endedBy = Date.now();
   await startAgain();
@@ -136,9 +141,9 @@ describe("at its start", () => {
       const names = await folders.tmux("list-sessions", "-F", "#{session_name}");
       return names.trim().split("\n").sort().join() === "_ctl,thread-whole";
     });
-    expect(seen()).toEqual([]);
+    await until("their programs to end", () => seen().length === 0);
     await openTerminal(client, "half", "echo new; cat"); // the id is free again
-    expect(await untilOutput(client, "half", "new")).toBe("new\r\n");
+    expect(await untilOutput(client, "half", "new\r\n")).toBe("new\r\n");
   });
 
   test("threads whose session is gone are lost, and what they left running is ended", async () => {
@@ -164,7 +169,8 @@ describe("at its start", () => {
       message: "Thread lost takes no input: it was lost with the tmux server.",
     });
     expect(await refusal(client.killThread("lost"))).toMatchObject({ code: "thread_ended" });
-    expect(listProcesses().filter((p) => p.command.startsWith(`sleep ${nap}`))).toEqual([]);
+    const left = () => listProcesses().filter((p) => p.command.startsWith(`sleep ${nap}`));
+    await until("what it left to end", () => left().length === 0);
   });
 });
 
