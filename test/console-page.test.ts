@@ -303,7 +303,7 @@ describe("the console in a browser", () => {
   });
 
   test("on a phone fits 80 columns and has the keys that its keyboard lacks", async () => {
-    await openTerminal(sidecar.client, "phone", "cat -v");
+    await openTerminal(sidecar.client, "phone", "echo ready; exec cat -v");
     const phone = await newContext(390, 844);
     const page = await openPage(phone);
     await page.fill("#token", sidecar.token);
@@ -311,6 +311,7 @@ describe("the console in a browser", () => {
     await page.tap("#open-threads >> text=phone");
     await page.locator(".xterm-rows").waitFor();
     await untilValue("typing to be possible", () => page.isEnabled("[aria-label=Escape]"), Boolean);
+    await untilShown(page, "ready"); // before, Ctrl-C would end something else
     for (const name of ["Escape", "Up", "Page up"]) await page.tap(`[aria-label="${name}"]`);
     await page.tap('[aria-label^="Ctrl,"]');
     await type(page, "g");

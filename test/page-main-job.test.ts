@@ -7,7 +7,7 @@ import { buildPages, startBrowser } from "./support/console.ts";
 import { type OpenPage, openPage, untilPageIsTrue } from "./support/page.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 
-const COMMAND = String.raw`printf 'Your name? '; read -r name; echo "Hello, $name."; for i in 1 2 3; do printf "\rstep $i"; sleep 0.3; done; echo; trap 'echo caught' INT; while :; do read -r line; done`;
+const COMMAND = String.raw`trap 'echo caught' INT; printf 'Your name? '; read -r name; echo "Hello, $name."; for i in 1 2 3; do printf "\rstep $i"; sleep 0.3; done; echo; while :; do read -r line; done`;
 
 let browser: Browser;
 beforeAll(async () => {

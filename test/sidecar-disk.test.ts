@@ -23,9 +23,10 @@ test.runIf(canMount)(
       "worker",
       'while read -r line; do echo "got $line" | tee -a got; [ "$line" != much ] || seq 5000; done',
     );
-    await openTerminal(client, "killed", "cat");
+    await openTerminal(client, "killed", "echo ready; cat");
+    await untilOutput(client, "killed", "ready\r\n");
     await client.sendInput("worker", { text: "one", inputId: "1" });
-    await untilOutput(client, "worker", "got one");
+    await untilOutput(client, "worker", "got one\r\n");
 
     disk.fill(0);
     expect(disk.freeBytes()).toBe(0);

@@ -192,7 +192,7 @@ test("C-c interrupts a program, C-d ends a shell's input", async () => {
 describe("a line over 4,000 bytes", () => {
   test("is refused in line mode, where the kernel would cut it; nothing of it is typed", async () => {
     const { client, reposDir } = sidecar;
-    await openTerminal(client, "line-mode", "echo READY; cat > lines.txt");
+    await openTerminal(client, "line-mode", "exec 3> lines.txt; echo READY; cat >&3");
     await untilOutput(client, "line-mode", "READY");
     const refused = ["x".repeat(4_001), `short\n${"y".repeat(4_001)}\nshort`, "ü".repeat(2_001)];
     for (const text of refused) {
@@ -209,7 +209,7 @@ describe("a line over 4,000 bytes", () => {
 
   test("is refused too where it comes in parts, until the line is finished", async () => {
     const { client, reposDir } = sidecar;
-    await openTerminal(client, "parts", "echo READY; cat > parts.txt");
+    await openTerminal(client, "parts", "exec 3> parts.txt; echo READY; cat >&3");
     await untilOutput(client, "parts", "READY");
     const type = (text: string) => client.sendInput("parts", { text, enter: false });
     await type("x".repeat(3_000));

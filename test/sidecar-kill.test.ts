@@ -68,7 +68,7 @@ const TREES: Record<string, [command: string, sleeps: number]> = {
     "trap 'setsid sleep NAP & setsid sleep NAP &' TERM; sleep NAP; sleep NAP",
     1,
   ],
-  "a tmux of the user's own": ["tmux -L user -f /dev/null new-session -d 'sleep NAP'; sleep NAP", 2],
+  "a tmux of the user's own": ["tmux -S own-NAP -f /dev/null new-session -d 'sleep NAP'; sleep NAP", 2],
 };
 
 /** Orphans in a session of their own, without the thread's environment. */
@@ -267,7 +267,7 @@ for (const [how, canUseCgroups, onHop] of HOPPERS) {
 
 test("a kill answers when the log has the program's last words, also where its writer is behind", async () => {
   const { client, stateDir } = sidecar;
-  const command = "trap 'seq 100000; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+  const command = "trap 'seq 30000; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
   await openTerminal(client, "last-words", command);
   await untilOutput(client, "last-words", "ready");
   const sink = Number(readFileSync(join(stateDir, "runs/last-words.sink"), "utf8"));
@@ -283,8 +283,8 @@ test("a kill answers when the log has the program's last words, also where its w
   expect(await killing).toMatchObject({ exitCode: 0, survivors: 0 });
   // bash may remark that the sleep under way was ended.
   const log = (await readAll(client, "last-words")).output.replace("Terminated\r\n", "");
-  expect(log).toHaveLength(7 + 588_895 + 100_000);
-  expect(log.slice(-15)).toBe("99999\r\n100000\r\n");
+  expect(log).toHaveLength(7 + 168_894 + 30_000);
+  expect(log.slice(-14)).toBe("29999\r\n30000\r\n");
 });
 
 test("200 threads made and killed leave no file open and no process", { timeout: 180_000 }, async () => {

@@ -24,8 +24,9 @@ for (const [how, text, outcomes] of [
     await openTerminal(client, "other", "cat");
     await openTerminal(client, "ends", `echo up; exec sleep 1000.71${process.pid}`);
     await untilOutput(client, "ends", "up");
-    const program = listProcesses().find(({ command }) => command.startsWith(`sleep 1000.71${process.pid}`));
-    if (!program) throw new Error("the program does not run");
+    const program = await until("the program", () =>
+      listProcesses().find(({ command }) => command.startsWith(`sleep 1000.71${process.pid}`)),
+    );
     signal(folders.tmuxPid(), "SIGSTOP");
     const outcome = client.sendInput("ends", { text }).then(
       () => "sent",
@@ -46,11 +47,15 @@ test("what was typed in time is said to be typed, however late the sidecar gets 
   const { client, folders } = spawned;
   await openTerminal(client, "typed", 'stty -echo; echo ready; read x; echo "$x" > typed; cat');
   await untilOutput(client, "typed", "ready");
+  const written = () => Number(/^wchar: (\d+)/m.exec(readFileSync(`/proc/${spawned.pid()}/io`, "utf8"))?.[1]);
   signal(folders.tmuxPid(), "SIGSTOP");
-  const sent = client.sendInput("typed", { text: "in time" });
+  const before = written();
+  // More than the sidecar writes meanwhile of its own accord: a byte is three in tmux's command.
+  const sent = client.sendInput("typed", { text: "in time ".repeat(120) });
   sent.catch(() => undefined); // looked at below
   const startedAt = performance.now();
-  await until("the question to be on its way", () => performance.now() - startedAt > 300);
+  const isWritten = () => performance.now() - startedAt > 300 && written() > before + 2_800;
+  await until("the question to be on its way", isWritten);
   signal(spawned.pid(), "SIGSTOP");
   signal(folders.tmuxPid(), "SIGCONT");
   await until("the program to have it", () => existsSync(join(spawned.reposDir, "typed")));
@@ -121,5 +126,7 @@ test("of a long input that did not go in nothing is left, neither in the state f
   await until("nothing to be left", async () => {
     return pastes(stateDir).length === 0 && (await folders.tmux("list-buffers")) === "";
   });
-  expect(findProcessesOf(stateDir).filter(({ command }) => command.includes(" -C "))).toHaveLength(1);
+  await until("one control client to be left", () => {
+    return findProcessesOf(stateDir).filter(({ command }) => command.includes(" -C ")).length === 1;
+  });
 });

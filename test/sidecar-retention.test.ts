@@ -34,6 +34,8 @@ test("agents' folders count: ended threads go until all is within bounds, the ol
   await openTerminal(client, "old", "echo old");
   await client.killThread("old");
   await openTerminal(client, "open", "seq 200000; cat");
+  const isPrinted = async () => (await readAll(client, "open")).output.endsWith("200000\r\n");
+  await until("all of it", isPrinted);
   await openAgent(side, "big", script("hi", { text: "done" }));
   await untilStatus(side, "big", "idle");
   keepBlob(folder, 6 * MIB);
@@ -58,6 +60,6 @@ test("agents' folders count: ended threads go until all is within bounds, the ol
   });
   const left = (await client.listThreads({ status: "all" })).map(({ threadId }) => threadId);
   expect(left.sort()).toEqual(["new", "open"]);
-  expect((await readAll(client, "open")).output.endsWith("200000\r\n")).toBe(true);
+  expect(await isPrinted()).toBe(true);
   await until("its bytes to be counted no more", async () => (await folderBytes(side)) === 0);
 });

@@ -65,6 +65,7 @@ describe.each([
     const personal = ["-S", socket, "-f", "/dev/null"];
     await openTerminal(client, "inside", `read go; exec tmux ${personal.join(" ")} attach`);
     await run("tmux", [...personal, "new-session", "-d", "-x", "80", "-y", "24", `sleep ${NAP}2`]);
+    await until("its program", () => isNapping(2));
     await client.sendInput("inside", { text: "go" });
     const clients = async () => (await run("tmux", [...personal, "list-clients"])).stdout;
     await until("the client", async () => (await clients()) !== "");

@@ -81,7 +81,11 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
   const socket = join(folders.stateDir, "tmux.sock");
   const tmux = async (...args: string[]) =>
     (await run("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { timeout: 5_000 })).stdout;
-  const tmuxPid = () => Number(readFileSync(join(folders.stateDir, "tmux.pid"), "utf8"));
+  const tmuxPid = () => {
+    const pid = Number(readFileSync(join(folders.stateDir, "tmux.pid"), "utf8"));
+    if (pid < 2) throw new Error("tmux.pid is empty"); // a signal to 0 would go to these tests themselves
+    return pid;
+  };
   const close = async () => {
     await until(`every process below ${path} to end`, () => {
       const left = findProcessesOf(path);
