@@ -165,7 +165,8 @@ describe("with discord.js", () => {
     driver.gateway.doesAcknowledge = false;
     await driver.until(() => !driver.isBotOnline, { what: "the zombie to be closed" });
     driver.gateway.doesAcknowledge = true;
-    await driver.until(() => resumes.length === 1, { what: "the resume" });
+    // On a busy machine more acknowledgements may come too late, at so short an interval.
+    await driver.until(() => resumes.length > 0, { what: "the resume" });
   });
 });
 

@@ -220,7 +220,7 @@ test("a text that is too long for the transcript opens on demand, in parts", asy
   await untilText(page, ".blob pre", /^0\n1\n2\n[\s\S]*\n10000\n/);
   await page.locator(".blob button", { hasText: "Show more" }).click();
   await untilText(page, ".blob pre", /\n14999 @@/);
-  expect(await page.locator(".blob button").count()).toBe(0);
+  await page.locator(".blob button").waitFor({ state: "detached" });
 });
 
 test("on a phone the conversation comes first, and the terminal lies behind a tab", async () => {
@@ -258,7 +258,7 @@ test("in the list a thread has its number and says that it asks", async () => {
   await until("an ask", async () => (await sidecar.client.listAsks("listed"))[0]);
   const page = await open("listed");
   await untilText(page, '[data-thread="listed"]', new RegExp(`#${number} listed.*asks you`, "s"));
-  expect(await page.title()).toMatch(/^❗ #\d+ listed/);
+  await expect.poll(() => page.title()).toMatch(/^❗ #\d+ listed/);
   expect(readFileSync(join(sidecar.stateDir, "console-sessions.json"), "utf8")).not.toContain(
     await page.evaluate(() => localStorage.getItem("threadmux.session") ?? "none"),
   );

@@ -52,7 +52,9 @@ test("text, steps, an ask, a question, a diff and a plan, each answered by a pre
     await until(`${what} to be shown`, () =>
       typeof what === "string" ? shown().includes(what) : what.test(shown()),
     );
-    await page.getByRole("button", { name, exact: true }).last().click();
+    // The page may be behind what Discord holds: the button is the one below that message.
+    const message = page.locator("#messages > li", { hasText: what }).last();
+    await message.getByRole("button", { name, exact: true }).click();
   };
   await until("its first words", () => shown().includes("No model is behind this agent"));
   await until("the ask", () => shown().includes("Nothing yet."));

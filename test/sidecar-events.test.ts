@@ -99,6 +99,7 @@ test("agents are found by their tags", async () => {
     await client.createThread({ threadId, type: "agent", ...more });
   }
   await until("both turns' ends", () => all.told.length === 2);
+  await until("the tagged one's end", () => ci.told.length > 0);
   expect(names(ci.told).map((name) => name.split(" ")[0])).toEqual(["a"]);
 });
 

@@ -95,6 +95,9 @@ test("the last lines that a kill tells are a program's own", async () => {
   await askForNumber();
   const lines = Array.from({ length: ROWS - 2 }, (_, i) => LINES["a refusal"]?.(i >> 1, i % 2) ?? "");
   writeFileSync(tty, `\x1b[H\x1b[2J${[...lines, "the end"].join("\r\n")}`);
+  await until("all of it to be shown", async () =>
+    (await client.getScreen("forger")).screen.includes("the end"),
+  );
   const { summary } = await client.killThread("forger");
   expect(summary.split("\n")).toEqual([...lines.slice(-9), "the end"]);
 });

@@ -167,6 +167,7 @@ test("nobody else can read what is kept: folders 0700, files 0600", async () => 
   const token = readFileSync(join(folders.stateDir, "token"), "utf8").trim();
   const client = new SidecarClient({ url: sidecar.url, token });
   await openTerminal(client, "one", "umask; cat");
+  await untilOutput(client, "one", "\r\n");
   await openTerminal(client, "two", "exit 1");
   await untilEnded(client, "two");
   const mode = (name: string) => {
@@ -298,8 +299,8 @@ test("old ended threads are removed with their logs after LOG_RETENTION_HOURS; o
     return (await client.listThreads({ status: "all" })).map((t) => t.threadId).join() === "exited,open";
   });
   expect(await refusal(client.getThread("killed"))).toMatchObject({ code: "not_found" });
-  const left = readdirSync(folders.stateDir, { recursive: true, encoding: "utf8" });
-  expect(left.filter((name) => name.includes("killed"))).toEqual([]);
+  const left = () => readdirSync(folders.stateDir, { recursive: true, encoding: "utf8" });
+  await until("its files to be removed", () => !left().some((name) => name.includes("killed")));
 });
 
 test("SIGTERM ends the sidecar with exit code 0 and leaves the threads alone", async () => {

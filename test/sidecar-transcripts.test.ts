@@ -45,11 +45,16 @@ test("from any byte come the rest of that line and whole lines, and where it all
 });
 
 test("with nothing new it waits, and answers the moment something is", async () => {
-  const { end, live } = await read("limit=1048576");
-  const known = `since=${end}&status=idle&live=${live?.updatedAt ?? "none"}`;
-  const waits = read(`${known}&waitMs=20000`);
+  let { end, live } = await read("limit=1048576");
+  const wait = () => read(`since=${end}&status=idle&live=${live?.updatedAt ?? "none"}&waitMs=20000`);
+  const waits = wait();
   await sidecar.client.sendInput("talk", { text: script("More", { text: "More." }) });
-  const news = await waits;
+  let news = await waits;
+  // The runner may have written its last moment after all.
+  for (let n = 0; n < 3 && news.lines === "" && news.status === "idle"; n++) {
+    live = news.live;
+    news = await wait();
+  }
   expect(news.lines !== "" || news.status === "running").toBe(true);
   await untilStatus(sidecar, "talk", "idle");
   const startedAt = performance.now();
