@@ -20,10 +20,14 @@ test("guesses count together, on sockets and on routes; the right token never wa
   const quick = await Promise.all(Array.from({ length: 10 }, () => [knock(), ask()]).flat());
   expect(quick).toEqual(Array.from({ length: 20 }, () => 401));
   const startedAt = performance.now();
+  let isAnswered = false;
   const slow = Promise.all([knock(), ask()]);
+  void slow.then(() => {
+    isAnswered = true;
+  });
   const viewer = await attach(sidecar, "door");
   await viewer.untilFrame("status");
-  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect(isAnswered).toBe(false);
   expect(await slow).toEqual([401, 401]);
   expect(performance.now() - startedAt).toBeGreaterThan(3_900); // one answer in 2 s
   await viewer.close();
@@ -46,7 +50,7 @@ test("in parallel they do not come faster: the rest is cut off, and the sidecar 
   expect(answered).toBeLessThan(8);
   const startedAt = performance.now();
   await sidecar.stop(); // rejects if anything took too long
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
   await Promise.all(all);
   expect(answered).toBeLessThan(10);
 });

@@ -20,7 +20,8 @@ describe("a slow viewer", () => {
     const { offset } = await sidecar.client.getThread(threadId);
     const startedAt = performance.now();
     await sidecar.client.sendInput(threadId, { text: "x", enter: false });
-    await sidecar.client.readOutput(threadId, { since: offset, waitMs: 5_000 });
+    const { output } = await sidecar.client.readOutput(threadId, { since: offset, waitMs: 20_000 });
+    expect(output).not.toBe("");
     return performance.now() - startedAt;
   }
 
@@ -33,13 +34,11 @@ describe("a slow viewer", () => {
       await untilOutput(sidecar.client, `${id}-other`, "ready");
       const slow = await attach(sidecar, id, { query: "?acks=1" });
       const quick = await attach(sidecar, id);
-      await until("the slow one's window to be full", () => slow.bytes() > MAX_UNREAD_BYTES, {
-        timeoutMs: 15_000,
-      });
+      await until("the slow one's window to be full", () => slow.bytes() > MAX_UNREAD_BYTES);
       const from = quick.bytes();
       const echoes: number[] = [];
       for (let i = 0; i < 10; i++) echoes.push(await keyToEcho(`${id}-other`));
-      expect(Math.max(...echoes)).toBeLessThan(2_500); // a tmux that is held up does not answer at all
+      expect(Math.max(...echoes)).toBeLessThan(10_000); // a tmux that is held up does not answer at all
       await until("the quick one to be served all the same", () => quick.bytes() > from);
       expect(await slow.closed).toBe(4408);
       expect(slow.bytes()).toBeLessThan(MAX_UNREAD_BYTES + 128 * 1024);
@@ -56,7 +55,7 @@ describe("a slow viewer", () => {
       // A large picture: to a client that is behind, tmux draws only ten a second.
       await openTerminal(own.client, "a", flood, { cols: 200, rows: 100 });
       const viewer = await attach(own, "a", { query: "?acks=1" });
-      await until("its window to be full", () => viewer.bytes() > MAX_UNREAD_BYTES, { timeoutMs: 15_000 });
+      await until("its window to be full", () => viewer.bytes() > MAX_UNREAD_BYTES);
       writeFileSync(`${own.reposDir}/full`, "");
       await untilOutput(own.client, "a", "the-present");
       const missed = viewer.bytes();

@@ -146,9 +146,13 @@ test("20 wrong tokens within a minute slow their address down; the right one nev
   expect(quick.every((response) => response.status === 401)).toBe(true);
   await wrong();
   const startedAt = performance.now();
+  let isAnswered = false;
   const slow = Promise.all([wrong(), wrong(), wrong()]);
+  void slow.then(() => {
+    isAnswered = true;
+  });
   expect((await get("/threads")).status).toBe(200);
-  expect(performance.now() - startedAt).toBeLessThan(1_900);
+  expect(isAnswered).toBe(false);
   expect((await slow).at(-1)?.status).toBe(401);
   expect(performance.now() - startedAt).toBeGreaterThan(1_900);
 });
@@ -189,7 +193,7 @@ describe("refusals", () => {
     expect(
       (await fetch(`${own.url}/threads`, { headers: { authorization: `Bearer ${own.token}` } })).status,
     ).toBe(200);
-    expect(performance.now() - askedAt).toBeLessThan(1_000); // the right one never waits
+    expect(performance.now() - askedAt).toBeLessThan(1_900); // the right one never waits
     await until("three slow answers", () => answers.length >= 3);
     answers.sort((one, other) => one - other);
     for (const [i, ms] of answers.entries()) expect(ms).toBeGreaterThan((i + 1) * 1_900);

@@ -89,12 +89,12 @@ test("one that only pings is alive", async () => {
     socket.send(RUNNING);
     timer = setInterval(() => {
       pings += 1;
-      if (pings < 20) socket.ping();
+      if (pings < 30) socket.ping();
       else socket.close(1001);
     }, 50);
   });
   try {
-    const line = await open(url, {}, { silenceMs: 400 });
+    const line = await open(url, {}, { silenceMs: 1_000 });
     expect(await line.end).toEqual({ kind: "lost", reason: "The sidecar stops." });
   } finally {
     clearInterval(timer);

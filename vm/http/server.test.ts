@@ -89,7 +89,7 @@ test.each([
   const socket = open();
   socket.write(`GET /slow HTTP/1.1\r\n${HOST}\r\n${bytes}`);
   const replies = readText(socket);
-  await expect.poll(() => waiting.length, { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => waiting.length).toBe(1);
   for (const say of waiting) say();
   expect(await replies).toMatch(expected);
 });
@@ -97,7 +97,7 @@ test.each([
 test.each([
   ["half the headers", `GET / HTTP/1.1\r\n${HOST}`],
   ["half a body", `POST / HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\n123`],
-])("%s and no more: 408, in time", { timeout: 10_000 }, async (_name, bytes) => {
+])("%s and no more: 408, in time", async (_name, bytes) => {
   const limits = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 50 };
   const { ask } = await start({ limits });
   const reply = await ask(bytes);
