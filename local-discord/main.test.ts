@@ -44,13 +44,13 @@ function run(env: Record<string, string>) {
   );
   return {
     child,
-    ended: withDeadline(ended, 15_000, "the end of the program"),
-    lineOut: withDeadline(lineOut, 15_000, "the program's line"),
+    ended: withDeadline(ended, 25_000, "the end of the program"),
+    lineOut: withDeadline(lineOut, 25_000, "the program's line"),
     output: () => ({ stdout, stderr }),
   };
 }
 
-describe("the program", () => {
+describe("the program", { timeout: 90_000 }, () => {
   it("prints the page's address, leaves the relay's variables, and takes them away at its end", async () => {
     const program = run({ LOCAL_DISCORD_PORT: "0" });
     await program.lineOut;

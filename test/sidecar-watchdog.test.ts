@@ -21,7 +21,9 @@ afterAll(() => sidecar.close());
 
 const FILL = "echo ready; read -r; while :; do cat fill; done";
 
-test("a program that does nothing but fill a large screen gets a small one, for ten minutes", async () => {
+test("a program that does nothing but fill a large screen gets a small one, for ten minutes", {
+  timeout: 120_000,
+}, async () => {
   const { client } = sidecar;
   // Innocent, large, and it prints all the while.
   await openTerminal(client, "bystander", "while :; do echo $((i++)); sleep 0.05; done", LARGE);
@@ -31,7 +33,7 @@ test("a program that does nothing but fill a large screen gets a small one, for 
   await client.sendInput("filler", { text: "" });
 
   const isSmall = async () => (await client.getThread("filler")).heldSmallUntil !== null;
-  await until("it to be small", isSmall, { timeoutMs: 30_000 });
+  await until("it to be small", isSmall, { timeoutMs: 90_000 });
   const thread = await client.getThread("filler");
   expect(thread).toMatchObject({ cols: 120, rows: 40, processRunning: true });
   const heldForMs = Date.parse(thread.heldSmallUntil ?? "") - Date.now();
@@ -59,7 +61,9 @@ test("a program that does nothing but fill a large screen gets a small one, for 
   for (const id of ["filler", "bystander"]) await client.killThread(id);
 });
 
-test("what prints much on a large screen keeps it, however busy tmux is", async () => {
+test("what prints much on a large screen keeps it, however busy tmux is", {
+  timeout: 120_000,
+}, async () => {
   const { client } = sidecar;
   const programs = {
     flood: "yes",
@@ -70,7 +74,7 @@ test("what prints much on a large screen keeps it, however busy tmux is", async 
   for (const [id, command] of Object.entries(programs)) await openTerminal(client, id, command, LARGE);
   const cpuMs = () => findCpuMs(sidecar.folders.tmuxPid()) ?? 0;
   const before = cpuMs();
-  await until("tmux to have worked hard", () => cpuMs() - before > 4_000, { timeoutMs: 60_000 });
+  await until("tmux to have worked hard", () => cpuMs() - before > 4_000, { timeoutMs: 90_000 });
   for (const id of Object.keys(programs)) {
     expect(await client.getThread(id)).toMatchObject({ ...LARGE, heldSmallUntil: null });
     await client.killThread(id);

@@ -104,7 +104,7 @@ test("the console shows the title beside the id, in its list and above the termi
   expect(await page.locator("#thread-id").textContent()).toBe("shown");
   await client.setTitle("shown", "another name");
   await expect
-    .poll(() => page.locator("#thread-title").textContent(), { timeout: 10_000 })
+    .poll(() => page.locator("#thread-title").textContent(), { timeout: 20_000 })
     .toBe("another name");
   await page.close();
 });

@@ -102,7 +102,7 @@ export async function startEverything(
       return threadId;
     },
     terminalText,
-    untilShown: async (threadId, expected, timeoutMs = 10_000) => {
+    untilShown: async (threadId, expected, timeoutMs = 25_000) => {
       const isMet = typeof expected === "string" ? (text: string) => text.includes(expected) : expected;
       try {
         await discord.driver.until(() => isMet(terminalText(threadId)), { what: "terminal text", timeoutMs });
