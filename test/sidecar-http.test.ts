@@ -57,6 +57,8 @@ describe("without the token", () => {
     await openTerminal(sidecar.client, "open", "cat");
   });
   afterAll(() => sidecar.close());
+  /** So many in a minute slow nobody down. */
+  const GUESSES = 15;
   // A minute of its own for each test: many wrong tokens within one slow down who sends them.
   beforeEach(() => {
     skippedMs += 60_000;
@@ -75,19 +77,22 @@ describe("without the token", () => {
   ];
 
   test.each(WRONG)("%s: every route says 401, and nothing happens", async (_name, header) => {
-    const replies = await Promise.all(
-      ROUTES.map(async ([method, path]) => {
-        const call = request(sidecar.url)[method](path);
-        const value = header(sidecar.token);
-        return value === undefined ? call : call.set("authorization", value);
-      }),
-    );
-    for (const reply of replies) {
-      expect(reply.status).toBe(401);
-      expect(reply.body).toEqual({
-        error: "A valid token is needed: Authorization: Bearer <VM_TOKEN>.",
-        code: "unauthorized",
-      });
+    for (let at = 0; at < ROUTES.length; at += GUESSES) {
+      skippedMs += 60_000;
+      const replies = await Promise.all(
+        ROUTES.slice(at, at + GUESSES).map(async ([method, path]) => {
+          const call = request(sidecar.url)[method](path);
+          const value = header(sidecar.token);
+          return value === undefined ? call : call.set("authorization", value);
+        }),
+      );
+      for (const reply of replies) {
+        expect(reply.status).toBe(401);
+        expect(reply.body).toEqual({
+          error: "A valid token is needed: Authorization: Bearer <VM_TOKEN>.",
+          code: "unauthorized",
+        });
+      }
     }
     expect((await sidecar.client.getThread("open")).status).toBe("running");
   });
