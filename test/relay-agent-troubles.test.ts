@@ -251,6 +251,7 @@ test("a tool output of 100 MB: the turn goes on, and the folder stays small", as
   talk.press(await talk.untilMessage(threadId, "May the agent do this?"), "Allow once");
   await talk.untilMessage(threadId, "That was much.", 50_000);
   await talk.untilMessage(threadId, /^✓ Bash/);
+  await untilRested(threadId); // no file comes and goes while they are counted
   const folder = folderOf(all.sidecar, threadId);
   const sizes = readdirSync(folder, { recursive: true, encoding: "utf8" }).map(
     (name) => statSync(join(folder, name)).size,
