@@ -137,8 +137,12 @@ test("two that want each other's file: a call has one file alone, so neither wai
   });
   const threads = [open({ number: 1, writeMs: 400 }), open({ number: 2, writeMs: 400 })] as const;
   const [there, back] = [pair("a.txt", "b.txt"), pair("b.txt", "a.txt")];
-  tell(threads[0], there, there, there);
-  tell(threads[1], back, back, back);
+  // Both are at work before either begins: otherwise a slow start might leave nothing to wait for.
+  const go = join(shared.path, "go");
+  tell(threads[0], { ...there, waitFor: go }, there, there);
+  tell(threads[1], { ...back, waitFor: go }, back, back);
+  for (const thread of threads) await thread.event("step_start");
+  writeFileSync(go, "");
   let most = 0;
   await until("both to be done", () => {
     const held = readdirSync(locks).filter((name) => name.includes(".held."));
@@ -181,12 +185,14 @@ test("a person is asked: meanwhile others have the file; after the yes the call 
   tell(asking, write("a.txt", "first"));
   const { requestId } = await asking.event("permission_request");
   await untilFree();
-  const other = open({ number: 2, writeMs: 1_500 });
+  const other = open({ number: 2, writeMs: 60_000 });
   tell(other, write("a.txt", "second"));
   await untilHeld();
   asking.answer(requestId, "once");
   const step = await asking.event("step_start", 2);
   expect(step).toMatchObject({ kind: "lock", title: "Awaiting file lock on a.txt (#2)" });
+  expect(existsSync(join(dir, "a.txt"))).toBe(false);
+  other.control("interrupt");
   await asking.ended();
   await other.ended();
   expect(read("a.txt")).toBe("first");
@@ -229,8 +235,10 @@ test("an undo leaves the file that another agent writes", async () => {
   tell(undoing, { tools: [bash("echo new > a.txt; echo new > b.txt")] });
   const { turnId } = await undoing.event("turn_end");
   await openHolder("a.txt");
+  // What is written as the runner ends, nobody would read.
+  await undoing.ended();
   undoing.control("undo", { turnId });
-  if (!undoing.runner) undoing.start();
+  undoing.start();
   expect(await undoing.event("undo")).toMatchObject({
     restored: ["b.txt"],
     left: [{ path: "a.txt", reason: "#1 is writing it" }],
