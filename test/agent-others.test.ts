@@ -107,7 +107,11 @@ test("the sidecar tells runners their threads' titles, whatever they hold", asyn
     await create("first", title, run("true", "never"));
     await create("second", "Second", run("true", "a"), run("true", "b"));
     const board = join(sidecar.folders.stateDir, "board");
-    await until("both to say what they do", () => readdirSync(board).length === 2);
+    const calls = () =>
+      readdirSync(board).filter(
+        (name) => name.endsWith(".json") && readFileSync(join(board, name), "utf8").includes("Calling LLM"),
+      );
+    await until("both to say what they do", () => calls().length === 2);
     writeFileSync(go("a"), "");
     const projects = join(sidecar.folders.home, ".claude", "projects");
     const saved = () =>
@@ -127,7 +131,9 @@ test("a runner that was killed tells nothing, and its next one does not say twic
   tell(other, run("true", "never"));
   const told = open(1, "Told");
   tell(told, run("true", "a"), run("true", "b"), run("true", "c"));
-  await until("both to say what they do", () => onBoard().length === 2);
+  // What the other does is told anew when it changes: it waits for its model by now.
+  const calls = () => onBoard().filter(({ doing }) => doing === "Calling LLM").length;
+  await until("both to say what they do", () => calls() === 2);
   writeFileSync(go("a"), "");
   await told.event("tool_call_update");
   told.killRunner();
