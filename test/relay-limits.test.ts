@@ -88,9 +88,9 @@ test.concurrent("a limit of the whole bot does hold up every thread", async ({ o
   );
   await all.sidecar.client.sendInput(first, { text: "too fast" });
   await until("the limit to be met", () => bucket.hits() > 0);
-  const closedAt = Date.now();
   await showsLine(all, second, "waits as well");
-  expect(Date.now() - closedAt).toBeGreaterThanOrEqual(2_500);
+  // From Discord's answer on, however late this test has seen it.
+  expect(Date.now() - (bucket.closedAt() ?? 0)).toBeGreaterThanOrEqual(2_500);
 });
 
 test.concurrent("Discord's refusal of a thread is told in its own words", async ({ onTestFinished }) => {

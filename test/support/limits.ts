@@ -8,7 +8,7 @@ export function closeBucket(
   isMeant: (request: FaultRequest) => boolean,
   closedMs: number,
   scope: "user" | "shared" | "global" = "user",
-): { hits: () => number } {
+): { hits: () => number; closedAt: () => number | undefined } {
   let openAt: number | undefined;
   let hits = 0;
   driver.faults.rest = (request): Fault | undefined => {
@@ -19,5 +19,5 @@ export function closeBucket(
     hits += 1;
     return { kind: "rate-limit", scope, retryAfterMs };
   };
-  return { hits: () => hits };
+  return { hits: () => hits, closedAt: () => openAt && openAt - closedMs };
 }
