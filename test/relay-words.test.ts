@@ -117,7 +117,8 @@ test("a turn of 40 steps a minute costs at most 40 requests, and notifies once",
   const requests = inThread().slice(before);
   // Once a turn: the buttons above go, the activity's message, the last words and the receipt come.
   const once = 4;
-  const costOf40 = (requests.length - once) * (40 / STEPS) + once;
+  // On a slow machine its steps are fewer a minute.
+  const costOf40 = (requests.length - once) * Math.min(40 / STEPS, 60 / seconds) + once;
   expect(costOf40, `${requests.length} requests in ${seconds.toFixed(1)} s`).toBeLessThanOrEqual(40);
   expect(stats.rateLimited).toBe(0);
   const loud = messages(threadId)
