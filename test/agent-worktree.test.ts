@@ -167,7 +167,7 @@ test("a child of an agent in a worktree works there too, or in a directory of it
 });
 
 test("a branch with files has those of its point in a worktree of its own; its parent keeps its own", {
-  timeout: 90_000, // it starts eight agents, one after the other
+  timeout: 90_000, // it starts seven agents, one after the other
 }, async () => {
   repository("past");
   const write = (content: string) => bash(`printf '${content}' > a.txt; touch ${content}`);
