@@ -14,12 +14,15 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { SidecarClient } from "../shared/client.ts";
 import { transcriptOf, wordsOf } from "./support/agents.ts";
 import { makeFolder } from "./support/folders.ts";
 import { findProcessesOf, listProcesses, signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
+
+// Several programs are started one after the other.
+vi.setConfig({ testTimeout: 90_000 });
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const script = (name: string) => join(root, "scripts", name);
@@ -89,9 +92,7 @@ async function started(run: Started): Promise<Started> {
   await until(
     "the page's address",
     () => /\nOpen http\S+\n$/.test(run.text()) || run.process.exitCode !== null,
-    {
-      timeoutMs: 30_000,
-    },
+    { timeoutMs: 60_000 },
   );
   expect(run.text()).toMatch(/\nOpen http:\/\/127\.0\.0\.1:\d+\/\S*\n$/);
   return run;
@@ -250,7 +251,7 @@ test("killed with -9 it leaves only the thread, and scripts/run --stop ends that
   await createThread(run, dir, "setsid sleep 4242 & sleep 4242");
   run.process.kill("SIGKILL");
   await run.code;
-  await until("our programs to go", () => programsOf(dir).length === 0, { timeoutMs: 15_000 });
+  await until("our programs to go", () => programsOf(dir).length === 0);
   expect(findProcessesOf(dir).some(({ command }) => command.startsWith("tmux"))).toBe(true);
 
   const stop = startRun(dir, "stop");

@@ -2,10 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { BYPASS_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
+
+// Five agents work one after the other.
+vi.setConfig({ testTimeout: 90_000 });
 
 let sidecar: TestSidecar;
 let dir: string;
