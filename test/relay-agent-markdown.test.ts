@@ -35,13 +35,10 @@ test.each([
   const before = messages(threadId).length;
   const text = script("Write", { text: `${lines.join("\n")}\n` });
   await all.sidecar.client.sendInput(threadId, { text });
-  // The message itself is shown too, as it came another way.
-  const answers = () =>
-    messages(threadId)
-      .slice(before)
-      .filter(({ content }) => !content.startsWith("-# ✉"));
-  await until("the end", () => (answers().at(-1)?.content ?? "").includes("-# "));
-  const said = answers();
+  await until("the end", () => (messages(threadId).slice(before).at(-1)?.content ?? "").includes("-# "));
+  const said = messages(threadId)
+    .slice(before)
+    .filter(({ content }) => !content.startsWith("-# ✉"));
   for (const { content } of said) {
     expect(content.length).toBeLessThanOrEqual(2_000);
     expect((content.match(/```/g) ?? []).length % 2, content).toBe(0);
