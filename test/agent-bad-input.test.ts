@@ -15,6 +15,7 @@ import { describe, expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { type AgentThread, bash, DEMO, openThreads, says } from "./support/agent-threads.ts";
+import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
 
 const open = openThreads();
@@ -81,7 +82,7 @@ test("a program that is too old hears nothing, and is not started if it could ta
   await until("the turn to be saved", () => saved(thread.home).includes('"type":"user"'));
   thread.killRunner();
   await thread.runnerDied();
-  for (const { pid } of thread.engineProcesses()) process.kill(pid, "SIGKILL");
+  for (const { pid } of thread.engineProcesses()) signal(pid, "SIGKILL");
   write(old("sleep 0.3"));
   thread.start();
   await thread.ended();
@@ -224,7 +225,7 @@ describe("the engine has lost its conversation: a new one is told the transcript
     thread.start();
     await thread.event("turn_end");
     thread.write(says("do you?", { text: "I do." }));
-    await thread.event("turn_end", 2);
+    await thread.eventOfRunners("turn_end", 2);
     await thread.ended();
     return thread;
   };

@@ -25,7 +25,10 @@ test("Stop ends the turn and its call; the next message runs", async () => {
   await runEndless(thread);
   thread.control("interrupt", { turnId: thread.fold().turn?.turnId });
   expect(await thread.event("turn_end")).toMatchObject({ stopReason: "cancelled" });
-  expect(thread.engineProcesses().filter(({ command }) => command.includes("tail"))).toEqual([]);
+  await until(
+    "its call to be gone",
+    () => !thread.engineProcesses().some(({ command }) => command.includes("tail")),
+  );
   thread.write(says("go on", { text: "Here." }));
   expect(await thread.event("turn_end", 2)).toMatchObject({ stopReason: "end_turn" });
 });
@@ -129,6 +132,7 @@ test("mode and model are confirmed by the engine, and hold over its next start",
   thread.append({ op: "mode", modeId: "acceptEdits", by: "discord:7" });
   thread.append({ op: "model", model: "other-model", by: "discord:7" });
   await until("both to be confirmed", () => {
+    if (!thread.runner) thread.start(); // at rest for long enough it ends, perhaps just now
     // In this order: read before the controls were there, nothing is pending either.
     const areThere = thread.of("control").length === 2;
     const { mode, model } = thread.fold().pending;

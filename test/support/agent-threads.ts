@@ -203,6 +203,18 @@ export class AgentThread {
     return found as EventOf<T>;
   }
 
+  /**
+   * As {@link event}, while runners are started as the sidecar does: one that rests ends by itself, perhaps just before
+   * it would have read what was written last.
+   */
+  async eventOfRunners<T extends EventType>(type: T, count = 1): Promise<EventOf<T>> {
+    const found = await until(`${type} ${count} in ${this.folder}`, () => {
+      if (!this.runner) this.start();
+      return this.of(type)[count - 1];
+    });
+    return found as EventOf<T>;
+  }
+
   /** Processes of the engine, and what it started. */
   engineProcesses(): { pid: number; command: string }[] {
     const marker = `${ENGINE_FOLDER_MARKER}=${this.folder}`;
