@@ -7,7 +7,7 @@ import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf 
 import { callTool, callTools } from "./support/mcp.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
-import { until } from "./support/wait.ts";
+import { until, untilValue } from "./support/wait.ts";
 
 let sidecar: TestSidecar;
 beforeAll(async () => {
@@ -69,9 +69,13 @@ test("a call spawns one child however often it comes, also over a restart, and i
   const first = await call("busy", "wait_thread", { threadId });
   expect(first).toContain("Result.");
   expect(await call("busy", "wait_thread", { threadId })).toBe(first);
-  const events = await transcriptOf(sidecar, "busy");
-  expect(events.filter(({ type }) => type === "thread_spawned")).toHaveLength(3);
-  expect(events.filter(({ type }) => type === "thread_ended")).toHaveLength(1);
+  const told = async () => {
+    const types = (await transcriptOf(sidecar, "busy")).map(({ type }) => type);
+    return ["thread_spawned", "thread_ended"].map((one) => types.filter((type) => type === one).length);
+  };
+  // When a call is answered, this lies in its parent's inbox.
+  await untilValue("all to be told", told, ([spawned = 0, ended = 0]) => spawned >= 3 && ended >= 1);
+  expect(await told()).toEqual([3, 1]);
   expect((await call("busy", "list_threads", {})).split("\n")).toHaveLength(3);
   expect(await call("busy", "read_transcript", { threadId })).toContain("Result.");
   // Of thousands of calls in one request each would read at once.
@@ -248,7 +252,7 @@ test("with one place, parents that await their children hold none: all end", asy
     const whole = script("Split it", { tools: [part] }, { text: "All done." });
     const parents = ["one", "two", "three"];
     for (const parent of parents) await openAgent(small, parent, whole);
-    await Promise.all(parents.map((parent) => untilStatus(small, parent, "idle")));
+    await Promise.all(parents.map((parent) => untilStatus(small, parent, "idle", 50_000)));
     for (const parent of parents) expect(await wordsOf(small, parent)).toEqual(["All done."]);
   } finally {
     await small.close();
