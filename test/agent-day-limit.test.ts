@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BYPASS_CONFIG, script, transcriptOf, wordsOf } from "./support/agents.ts";
+import { BYPASS_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "./support/agents.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { until } from "./support/wait.ts";
 
@@ -84,6 +84,7 @@ test("all threads stop at the day's limit, a new one begins nothing, and one ans
     return before.every(({ requestId }) => now.every((ask) => ask.requestId !== requestId));
   });
   await until("all to be done", goOn);
+  await Promise.all(THREADS.map((threadId) => untilStatus(sidecar, threadId, "idle"))); // the last calls' ends, too
   const all = await Promise.all(THREADS.map(callsOf));
   expect(all).toEqual([6, 6, 6]);
 });
