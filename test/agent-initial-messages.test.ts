@@ -138,7 +138,7 @@ test.each<[string, object, string]>([
   expect(await refusal(sidecar.client.getThread("never"))).toMatchObject({ code: "not_found" });
 });
 
-test("as many and as much as may be", async () => {
+test("as many and as much as may be", { timeout: 90_000 }, async () => {
   const messages = many(
     MAX_INITIAL_MESSAGES,
     "x".repeat(Math.floor(MAX_INITIAL_BYTES / MAX_INITIAL_MESSAGES)),
@@ -157,8 +157,12 @@ test("they come in front of the first message as a text in which no @path is rea
   try {
     await begin(other, "plain", [{ role: "user", text: "See @/etc/passwd" }]);
     await untilStatus(other, "plain", "idle");
-    const told = readFileSync(join(other.folders.home, "told"), "utf8").split("\n");
-    const lines = told.filter((line) => line.includes('"type":"user"')).map((line) => JSON.parse(line));
+    // Whoever copies it writes it for the engine first.
+    const lines = await until("the message's copy", () => {
+      const told = readFileSync(join(other.folders.home, "told"), "utf8").split("\n").slice(0, -1);
+      const found = told.filter((line) => line.includes('"type":"user"')).map((line) => JSON.parse(line));
+      return found.length > 0 && found;
+    });
     expect(lines).toMatchObject([
       {
         client_composed: true,

@@ -236,7 +236,7 @@ test("a call that runs when the engine dies: its processes go, and it is not run
   thread.write(says("run", { text: "Running.", tools: [call] }, { text: "saw that it was cut off" }));
   thread.start();
   thread.answer((await thread.event("permission_request")).requestId, "once");
-  await until("the call to run", () => existsSync(effects));
+  await until("the call to run", () => existsSync(effects) && readFileSync(effects, "utf8") === "once\n");
   killEngine(thread);
   await until(
     "the thread to be idle",
@@ -257,6 +257,7 @@ test("a turn that is cut off again and again is taken up three times, then fails
   thread.start();
   for (let kill = 1; kill <= 4; kill++) {
     await thread.event("turn_start", kill);
+    await thread.event("engine_start", kill);
     const pid = await until("the engine", () => thread.enginePid());
     signal(pid, "SIGKILL");
     await thread.event("engine_end", kill);

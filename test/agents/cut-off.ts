@@ -105,7 +105,7 @@ export async function effectHappensOnce(session: Session): Promise<void> {
   const hook = await session.next("control_request", "hook_callback");
   await session.saved((line) => line.type === "assistant");
   session.answer(hook, {});
-  await until("the effect", () => existsSync(effects));
+  await until("the effect", () => existsSync(effects) && readFileSync(effects, "utf8").endsWith("\n"));
   await session.program.kill();
   await session.start(["--allowedTools", "Bash"], { initialize: { hooks }, resume: true, env: RESUME });
   assert.equal((await session.result())["result"], "told");
