@@ -13,7 +13,7 @@ export async function setup(): Promise<() => Promise<void>> {
   if (before.length > 0) throw new Error(`leak check: not clean before the run: ${before.join("; ")}`);
   return async () => {
     // What was told to end may still be about to; only what stays is a leak.
-    await until("leaks to go", () => findLeaks().length === 0, { timeoutMs: 3_000 }).catch(() => undefined);
+    await until("leaks to go", () => findLeaks().length === 0, { timeoutMs: 20_000 }).catch(() => undefined);
     const leaks = findLeaks();
     for (const { pid } of listProcesses().filter(isOfThisRun)) signal(pid, "SIGKILL"); // said, then tidied
     rmSync(runRoot(), { recursive: true, force: true });
