@@ -15,7 +15,7 @@ import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 const PLACES = inFull(5, 2);
 const PARENTS = Array.from({ length: inFull(20, 4) }, (_, i) => `parent-${i}`);
 /** So long a thread that waits, or claims a place, may take to see that it does. */
-const GIVE_BACK_MS = 15_000;
+const GIVE_BACK_MS = 5_000;
 
 let sidecar: TestSidecar | undefined;
 afterEach(() => sidecar?.close());
