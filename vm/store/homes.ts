@@ -6,11 +6,13 @@ import type { Database } from "./database.ts";
 const rowSchema = z
   .object({ channel_id: z.string().nullable(), after: z.string().nullable() })
   .transform(({ channel_id, after }): Home => ({ channelId: channel_id, after }));
+const namesSchema = z.array(z.object({ channel_id: z.string(), thread_id: z.string() }));
 const idSchema = z.object({ thread_id: z.string() }).transform(({ thread_id }) => thread_id);
 
 export class HomeTable {
   readonly #find;
   readonly #findThread;
+  readonly #findThreads;
   readonly #homeless;
   readonly #want;
   readonly #setAfter;
@@ -22,6 +24,9 @@ export class HomeTable {
     this.#onHomeless = onHomeless;
     this.#find = db.prepare("SELECT channel_id, after FROM homes WHERE thread_id = ?");
     this.#findThread = db.prepare("SELECT thread_id FROM homes WHERE channel_id = ?");
+    this.#findThreads = db.prepare(
+      "SELECT channel_id, thread_id FROM homes WHERE channel_id IN (SELECT value FROM json_each(?))",
+    );
     this.#homeless = db.prepare(
       `SELECT thread_id FROM homes JOIN threads USING (thread_id)
        WHERE channel_id IS NULL AND is_made = 1 AND status NOT IN ('killed', 'lost')
@@ -42,6 +47,12 @@ export class HomeTable {
   findThread(channelId: string): string | undefined {
     const row = this.#findThread.get(channelId);
     return row === undefined ? undefined : idSchema.parse(row);
+  }
+
+  /** As {@link findThread}, of many in one look: by the Discord thread. */
+  findThreads(channelIds: readonly string[]): Map<string, string> {
+    const rows = namesSchema.parse(this.#findThreads.all(JSON.stringify(channelIds)));
+    return new Map(rows.map(({ channel_id, thread_id }) => [channel_id, thread_id]));
   }
 
   /** Open threads that want a Discord thread, the oldest first. */

@@ -50,16 +50,11 @@ export class Homes {
     request: OutputsRequest,
     read: (request: OutputsRequest) => Promise<R>,
   ): Promise<R> {
-    const names = new Map<string, string>();
-    const byId = <T>(values: Record<string, T>) =>
-      Object.fromEntries(
-        Object.entries(values).map(([name, value]) => {
-          const threadId = this.resolve(name);
-          names.set(threadId, name);
-          return [threadId, value];
-        }),
-      );
     const { since, transcripts, status } = request;
+    const threadIds = this.#store.homes.findThreads([...Object.keys(since), ...Object.keys(transcripts)]);
+    const names = new Map([...threadIds].map(([name, threadId]) => [threadId, name]));
+    const byId = <T>(values: Record<string, T>) =>
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [threadIds.get(name) ?? name, value]));
     const reply = await read({
       ...request,
       since: byId(since),

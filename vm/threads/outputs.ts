@@ -8,7 +8,6 @@ import {
   type OutputsReply,
   type outputQuerySchema,
   type outputsRequestSchema,
-  type Thread,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { HOMELESS, type Store } from "../store/store.ts";
@@ -190,7 +189,7 @@ export class Outputs {
       offset: logBase + chunkEnd,
       ...(replaced === undefined ? {} : { replaced }),
       gone: from - since,
-      ...statusOf(threads.get(threadId)),
+      ...threads.statusOf(threadId),
       exitCode: thread.exitCode,
       signal: thread.signal,
       firstOffset,
@@ -210,11 +209,6 @@ function thoseThere<T>(replies: readonly (readonly [string, T | undefined])[]): 
   return Object.fromEntries(
     replies.flatMap(([threadId, reply]) => (reply === undefined ? [] : [[threadId, reply]])),
   );
-}
-
-/** As its kind tells it: an agent's own status, not that of its runner. */
-function statusOf({ status, processRunning }: Thread): Pick<OutputReply, "status" | "processRunning"> {
-  return { status, processRunning };
 }
 
 /** A thread that waits for nothing (its process has ended for good) is never waited for. */

@@ -61,6 +61,16 @@ export class Threads {
     return this.#describe(this.getStored(threadId));
   }
 
+  /** What {@link get} says of these two, at a fraction of its cost. @throws AppError `not_found` */
+  statusOf(threadId: string): Pick<Thread, "status" | "processRunning"> {
+    const thread = this.getStored(threadId);
+    const { status, processRunning } = {
+      ...ownStatus(thread),
+      ...this.#options.kinds[thread.type].describe(thread),
+    };
+    return { status, processRunning };
+  }
+
   /** @throws AppError `not_found` */
   getStored(threadId: string): StoredThread {
     const thread = this.#options.store.threads.find(threadId);
@@ -147,7 +157,7 @@ export class Threads {
 
   #describe(thread: StoredThread): Thread {
     const { files, kinds, store } = this.#options;
-    const { threadId, type, dir, command, status, createdBy, exitCode, signal, cols, rows } = thread;
+    const { threadId, type, dir, command, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const described = kinds[type].describe(thread);
     const parentId = described.parentId ?? described.origin?.threadId;
@@ -157,11 +167,10 @@ export class Threads {
       dir,
       command,
       title: thread.title === "" ? titleOf(dir, command) : thread.title,
-      status,
+      ...ownStatus(thread),
       createdBy,
       createdAt: new Date(thread.createdAt).toISOString(),
       endedAt: thread.endedAt === null ? null : new Date(thread.endedAt).toISOString(),
-      processRunning: status === "running",
       exitCode,
       signal,
       offset: thread.logBase + end,
@@ -175,4 +184,9 @@ export class Threads {
       parentId: parentId === undefined ? null : (store.homes.find(parentId)?.channelId ?? parentId),
     };
   }
+}
+
+/** Of a thread whose kind says nothing else. */
+function ownStatus({ status }: StoredThread): Pick<Thread, "status" | "processRunning"> {
+  return { status, processRunning: status === "running" };
 }
