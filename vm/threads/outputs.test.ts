@@ -61,9 +61,9 @@ test("of many threads one that is removed while they are read is left out, and t
   const gone = (threadId: string) => new AppError("not_found", `There is no thread ${threadId}.`);
   const kinds = { terminal: { describe: () => NO_AGENT } } as unknown as ThreadsOptions["kinds"];
   class Threads2 extends Threads {
-    override get(threadId: string) {
+    override getStored(threadId: string) {
       if (threadId === "b") throw gone(threadId);
-      return super.get(threadId);
+      return super.getStored(threadId);
     }
   }
   const threads = new Threads2({ store, files, kinds } as ThreadsOptions);
