@@ -156,4 +156,6 @@ test("uploads at once are no more files than a thread may have; the same one twi
   expect(said.slice(0, 2)).toEqual([said[0], said[0]]);
   expect(readdirSync(place).filter((name) => !name.startsWith("."))).toHaveLength(MAX_ATTACHMENTS);
   expect(said.filter((one) => one !== "kept").every((one) => one === "too_large")).toBe(true);
+  // An upload whose answer was lost comes again.
+  expect((await client.attach("full", "3.txt", bytesOf("3"))).name).toBe("3.txt");
 });

@@ -57,7 +57,7 @@ export class Attachments {
    */
   async add(threadId: string, name: string, bytes: Readable): Promise<Attachment> {
     this.#checkOpen(threadId);
-    const folder = await this.#makeFolder(threadId);
+    const folder = await this.#makeFolder(threadId, safeFileName(name));
     const part = join(folder, `${PART}${randomUUID()}`);
     try {
       const size = await this.#write(part, bytes);
@@ -124,15 +124,17 @@ export class Attachments {
     if (thread && !isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));
   }
 
-  async #makeFolder(threadId: string): Promise<string> {
+  /** @param name of the file to come: one that has it already may be the same file, which takes no more room */
+  async #makeFolder(threadId: string, name: string): Promise<string> {
     const { now } = this.#options;
     const folder = this.#folderOf(threadId);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const name of (await readdir(folder)).filter((one) => one.startsWith(PART))) {
-      const stats = await lstat(join(folder, name)).catch(() => undefined);
-      if (stats && now() - stats.mtimeMs > STALE_MS) await rm(join(folder, name), { force: true });
+    for (const part of (await readdir(folder)).filter((one) => one.startsWith(PART))) {
+      const stats = await lstat(join(folder, part)).catch(() => undefined);
+      if (stats && now() - stats.mtimeMs > STALE_MS) await rm(join(folder, part), { force: true });
     }
-    if ((await namesIn(folder)).length >= MAX_ATTACHMENTS) throw tooMany();
+    const names = await namesIn(folder);
+    if (names.length >= MAX_ATTACHMENTS && !names.includes(name)) throw tooMany();
     return folder;
   }
 
