@@ -87,10 +87,14 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
     return pid;
   };
   const close = async () => {
+    // One look can miss a process that comes to be while it is taken, if the one that started it has gone by then: a
+    // tmux server that is just starting. The next look finds it.
+    let emptyLooks = 0;
     await until(`every process below ${path} to end`, () => {
       const left = findProcessesOf(path);
       for (const { pid } of left) signal(pid, "SIGKILL");
-      return left.length === 0;
+      emptyLooks = left.length === 0 ? emptyLooks + 1 : 0;
+      return emptyLooks === 2;
     });
     Cgroups.open(folders.stateDir)?.close();
     remove();
