@@ -88,7 +88,7 @@ test("a hung tmux server: 503 within 3 s, back when it goes on, and nothing is t
     const refused = await refusal(client.sendInput("hung", { text: "one", inputId: "1" }));
     expect(refused).toMatchObject({ code: "unavailable" });
     expect(refused.message).toMatch(/tmux does not answer|tmux has not answered/);
-    expect(performance.now() - startedAt).toBeLessThan(10_000); // its own deadline is 2.5 s
+    expect(performance.now() - startedAt).toBeLessThan(3_500);
     expect(await refusal(openTerminal(client, "other", "cat"))).toMatchObject({ code: "unavailable" });
     expect(await client.getHealth()).toMatchObject({ ok: false, tmux: { up: false } });
     // What needs no tmux goes on.

@@ -90,7 +90,7 @@ test("its server hung: 503 within 3 s, then all goes on, nothing typed twice or 
     refusal(openTerminal(client, "new", "touch made; cat")),
   ]);
   expect(refusals.map(({ code }) => code)).toEqual(Array(4).fill("unavailable"));
-  expect(Date.now() - startedAt).toBeLessThan(10_000); // its own deadline is 2.5 s
+  expect(Date.now() - startedAt).toBeLessThan(3_500);
   expect(refusals.map(({ message }) => message).join()).toMatch(
     /tmux (does not answer|has not answered) for \d+ s/,
   );
