@@ -60,9 +60,10 @@ test("of many threads one that is removed while they are read is left out, and t
   // Retention comes in between.
   const gone = (threadId: string) => new AppError("not_found", `There is no thread ${threadId}.`);
   const kinds = { terminal: { describe: () => NO_AGENT } } as unknown as ThreadsOptions["kinds"];
+  let looks = 0;
   class Threads2 extends Threads {
     override getStored(threadId: string) {
-      if (threadId === "b") throw gone(threadId);
+      if (threadId === "b" && ++looks > 1) throw gone(threadId); // its log has been read by then
       return super.getStored(threadId);
     }
   }
@@ -89,4 +90,5 @@ test("of many threads one that is removed while they are read is left out, and t
     new AbortController().signal,
   );
   expect([Object.keys(reply.threads), Object.keys(reply.transcripts)]).toEqual([["a"], ["c"]]);
+  expect(looks).toBe(2);
 });

@@ -61,7 +61,7 @@ export class Threads {
     return this.#describe(this.getStored(threadId));
   }
 
-  /** What {@link get} says of these two, at a fraction of its cost. @throws AppError `not_found` */
+  /** What {@link get} says of these two, without a look at the log, the deliveries and the Discord threads. @throws AppError `not_found` */
   statusOf(threadId: string): Pick<Thread, "status" | "processRunning"> {
     const thread = this.getStored(threadId);
     const { status, processRunning } = {
