@@ -16,6 +16,16 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
+/** How many pixels of a message's text its tools cover, from its top. */
+async function wordsUnderTools(page: Page, messageId: string): Promise<number> {
+  const message = page.locator(`#messages [data-id="${messageId}"]`);
+  await message.hover();
+  const tools = await message.locator(".tools").boundingBox();
+  const words = await message.locator(".content").boundingBox();
+  if (!tools || !words) throw new Error("the message has no tools, or no words");
+  return Math.max(0, tools.y + tools.height - words.y);
+}
+
 describe.each([
   { name: "a desk", width: 1280, height: 800 },
   { name: "a phone", width: 390, height: 844 },
@@ -67,6 +77,11 @@ describe.each([
     const note = driver.post(you, channelId, "first words");
     driver.edit(you, channelId, note.id, "other **words**");
     await isTrue(channelId);
+
+    // What is pointed at, or was touched last, shows its tools; on a phone they leave its words readable.
+    const { id } = driver.post(you, channelId, "more words ".repeat(30));
+    await isTrue(channelId);
+    if (isPhone) expect(await wordsUnderTools(page, id)).toBe(0);
 
     // Its output stands in the thread, and what is written there goes in.
     await page.locator("#messages .content a.mention", { hasText: "renamed once" }).last().click();
