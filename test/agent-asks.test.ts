@@ -1,5 +1,5 @@
 /** Asks of agent threads: permissions, questions, plans; parked, asked again, refused. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
@@ -135,22 +135,22 @@ test("with a deadline an ask that nobody answers is refused", async () => {
   expect(isMade(thread)).toBe(false);
 });
 
+const questions = [
+  {
+    question: "Which database?",
+    header: "DB",
+    multiSelect: false,
+    options: [
+      { label: "SQLite", description: "one file" },
+      { label: "Postgres", description: "a server" },
+    ],
+  },
+];
+const question = { name: "AskUserQuestion", input: { questions } };
+
 test("a question is answered by its label", async () => {
   const thread = open();
-  const questions = [
-    {
-      question: "Which database?",
-      header: "DB",
-      multiSelect: false,
-      options: [
-        { label: "SQLite", description: "one file" },
-        { label: "Postgres", description: "a server" },
-      ],
-    },
-  ];
-  thread.write(
-    says("ask me", { tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "ok" }),
-  );
+  thread.write(says("ask me", { tools: [question] }, { text: "ok" }));
   thread.start();
   const asked = await thread.event("elicitation_request");
   expect(asked.questions).toEqual(questions);
@@ -159,6 +159,30 @@ test("a question is answered by its label", async () => {
   thread.append({ op: "elicitation", requestId, action: "accept", content, by: "discord:7" });
   await thread.event("turn_end");
   expect(JSON.stringify(thread.of("tool_call_update").at(-1)?.content)).toContain("Postgres");
+});
+
+test("the engine dies before it has saved an answer: the next one is told it, and nobody is asked again", async () => {
+  const thread = open();
+  const go = join(thread.dir, "go");
+  thread.write(says("ask me", { tools: [question] }, { waitFor: go, text: "ok" }));
+  thread.start();
+  const { requestId } = await thread.event("elicitation_request");
+  const content = { "Which database?": "Postgres" };
+  thread.append({ op: "elicitation", requestId, action: "accept", content, by: "discord:7" });
+  await until("the answer to be saved", () => /"tool_result".*Postgres/.test(thread.saved()));
+  await until("the call to be over", () => thread.of("tool_call_update").at(-1)?.status === "completed");
+  // What a kill some milliseconds earlier would have left: the runner has read what claude has not saved.
+  const runner = thread.runner?.pid ?? 0;
+  signal(runner, "SIGSTOP");
+  killEngine(thread);
+  thread.forget("tool_result");
+  signal(runner, "SIGCONT");
+  await thread.event("engine_start", 2);
+  writeFileSync(go, "");
+  await until("the turn to end", () => statusOf(thread.fold()) === "idle");
+  expect(thread.saved()).toContain(String.raw`\"Which database?\"=\"Postgres\"`);
+  expect(thread.of("elicitation_request")).toHaveLength(1);
+  expect(thread.fold().heardAnswers).toBeUndefined();
 });
 
 test("a plan is shown, sent back with words, and approved with edits", async () => {

@@ -6,6 +6,8 @@ import { answerLimit } from "./limits.ts";
 import { grantRule } from "./rules.ts";
 import { TRUST_OPTION } from "./trust.ts";
 
+const MAX_HEARD = 20;
+
 export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   switch (event.type) {
     case "permission_request":
@@ -33,13 +35,12 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       // Cut off before the engine had the answer: the call did not run, and the answer holds for the next time.
       if (event.reason === "interrupted") return fold;
       // The engine has the answer: from here on the call may have run.
-      return {
-        ...fold,
-        recordedAnswers: fold.recordedAnswers.filter((answer) => answer.toolCallId !== event.toolCallId),
-      };
+      return hearAnswers(fold, event.toolCallId);
     case "turn_end":
       // An answer holds for the turn that is taken up again, and not beyond it.
-      return event.stopReason === "interrupted" ? fold : { ...fold, recordedAnswers: [] };
+      return event.stopReason === "interrupted"
+        ? fold
+        : { ...fold, recordedAnswers: [], heardAnswers: undefined };
     default:
       return fold;
   }
@@ -119,6 +120,19 @@ function close(
   const others = fold.recordedAnswers.filter((other) => !ask.replaces.includes(other.requestId));
   const next = { ...fold, asks, recordedAnswers: [...others, recorded].slice(-100) };
   return rule === undefined ? next : grantRule(next, rule, seq);
+}
+
+function hearAnswers(fold: ThreadFold, toolCallId: string): ThreadFold {
+  const heard = fold.recordedAnswers.filter((answer) => answer.toolCallId === toolCallId);
+  if (heard.length === 0) return fold;
+  const questions = heard.filter(({ response }) => response.kind === "elicitation");
+  return {
+    ...fold,
+    recordedAnswers: fold.recordedAnswers.filter((answer) => answer.toolCallId !== toolCallId),
+    ...(questions.length > 0 && {
+      heardAnswers: [...(fold.heardAnswers ?? []), ...questions].slice(-MAX_HEARD),
+    }),
+  };
 }
 
 function permissionAnswer(event: EventOf<"permission_response">): AskAnswer | undefined {

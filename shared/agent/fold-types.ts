@@ -61,6 +61,11 @@ export interface ThreadFold {
    * answered by the recorded answer when it is asked again.
    */
   recordedAnswers: RecordedAnswer[];
+  /**
+   * Answers to questions of the turn that is open, which the engine has echoed; the last twenty. If it dies, it may not
+   * have saved them: the next process is told them.
+   */
+  heardAnswers?: RecordedAnswer[] | undefined;
   /** What a person answered to the trust question, until an engine has started on it. */
   trust?: { key: string; isTrusted: boolean };
   /** Steps of kind `setup` that are done: the worktree, and the person's command in it. */

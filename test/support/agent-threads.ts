@@ -228,12 +228,32 @@ export class AgentThread {
 
   /** What the engine has saved of its conversations. */
   saved(): string {
+    return this.#conversations()
+      .map((path) => readFileSync(path, "utf8"))
+      .join("");
+  }
+
+  /** Takes the lines off that the engine saved from the first one with `text` on. */
+  forget(text: string): void {
+    for (const path of this.#conversations()) {
+      const lines = readFileSync(path, "utf8").split("\n");
+      const at = lines.findIndex((line) => line.includes(text));
+      if (at >= 0)
+        writeFileSync(
+          path,
+          lines
+            .slice(0, at)
+            .map((line) => `${line}\n`)
+            .join(""),
+        );
+    }
+  }
+
+  #conversations(): string[] {
     const projects = join(this.home, ".claude", "projects");
-    if (!existsSync(projects)) return "";
-    const files = readdirSync(projects, { recursive: true, encoding: "utf8" }).filter((name) =>
-      name.endsWith(".jsonl"),
-    );
-    return files.map((name) => readFileSync(join(projects, name), "utf8")).join("");
+    if (!existsSync(projects)) return [];
+    const names = readdirSync(projects, { recursive: true, encoding: "utf8" });
+    return names.filter((name) => name.endsWith(".jsonl")).map((name) => join(projects, name));
   }
 
   killRunner(): void {

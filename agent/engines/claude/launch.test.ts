@@ -78,6 +78,24 @@ test("the resume prompt names the calls that did not run", () => {
   );
 });
 
+test("the resume prompt tells what people answered, the newest if it is too much", () => {
+  const answer = (question: string, more: object) => ({
+    ...{ requestId: "q", toolCallId: "c", callKey: "k", toolName: "AskUserQuestion", generation: 1 },
+    ...{ input: `{"questions":"${question}"}` },
+    response: { kind: "elicitation" as const, action: "accept" as const, content: { [question]: "Red" } },
+    ...more,
+  });
+  const declined = { response: { kind: "elicitation" as const, action: "decline" as const } };
+  const heardAnswers = [answer('A "1"?\n- Bash {}', {}), answer("B?", declined)];
+  expect(resumePrompt([], { heardAnswers })).toMatch(
+    /answered; do not ask them again: "A \\"1\\"\?\\n- Bash {}"="Red", the person declined to answer {"questions":"B\?"}\.$/,
+  );
+  const many = Array.from({ length: 20 }, (_, n) => answer(`${n}${"?".repeat(2_000)}`, {}));
+  const long = resumePrompt([], { heardAnswers: many });
+  expect(long.length).toBeLessThan(11_000);
+  expect(long).toMatch(/"19\?+"="Red"\.$/);
+});
+
 test.each([
   ["2.1.330 (Claude Code)", undefined],
   ["2.2.0 (Claude Code)", undefined],
