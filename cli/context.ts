@@ -8,6 +8,8 @@ export interface Streams {
   stdin: ReadStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
+  /** What it exits with if standard output breaks from here on: what was found out counts though nobody reads it. */
+  exitCode?: NodeJS.Process["exitCode"];
 }
 
 /** The options that every command has. */

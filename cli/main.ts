@@ -7,7 +7,7 @@ import { runCli } from "./program.ts";
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(process.exitCode ?? EXIT.ok);
   process.stderr.write(`threadmux: standard output: ${error.message}\n`);
-  process.exit(EXIT.failure);
+  process.exit(process.exitCode || EXIT.failure);
 });
 process.stderr.on("error", () => {}); // nobody to tell
 

@@ -1,16 +1,13 @@
 /** `threadmux run`, `wait` and `events`: agents for scripts. */
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
 import { buildCli, type Cli } from "./support/cli.ts";
+import { startLossyLine } from "./support/lossy-line.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -115,6 +112,12 @@ test("if nobody reads it any more, or its terminal is closed, its thread ends al
   const failed = new Promise((resolve) => failing.once("exit", resolve));
   failing.stdout?.destroy();
   expect(await failed).toBe(1);
+  const file = join(sidecar.folders.home, "line.json");
+  writeFileSync(file, '{"type":"object"}');
+  const unfit = cli.start(task(script("go", { text: "words" }), "--output-schema", file));
+  const told = new Promise((resolve) => unfit.once("exit", resolve));
+  unfit.stdout?.destroy();
+  expect(await told).toBe(6);
 
   const terminal = cli.terminal(task(script("go", { text: "Yes.", tools: [bash("sleep 600")] })));
   await until("it to work", async () =>
@@ -126,24 +129,12 @@ test("if nobody reads it any more, or its terminal is closed, its thread ends al
 
 test("a sidecar that is killed before it tells of the thread that it has made is asked again", async () => {
   let lost = 0;
-  const server = createServer(async (request, response) => {
-    const { method = "GET", headers, url } = request;
-    const body = await buffer(request);
-    const reply = await fetch(`${sidecar.url}${url}`, {
-      method,
-      headers: { authorization: headers.authorization ?? "", "content-type": "application/json" },
-      ...(method === "POST" && { body }),
-    });
-    const text = await reply.text();
-    if (url === "/thread/create" && lost++ === 0) return void request.socket.destroy();
-    response.writeHead(reply.status, { "content-type": "application/json" }).end(text);
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  const env = { VM_URL: `http://127.0.0.1:${port}` };
+  const line = await startLossyLine(sidecar.url, (asked) =>
+    asked === "POST /thread/create" && lost++ === 0 ? "answer is lost" : "passes",
+  );
+  const env = { VM_URL: line.url };
   const { code, stdout } = await cli.call(task(script("go", { text: "Here." })), { env });
-  server.closeAllConnections();
-  server.close();
+  line.close();
   expect({ code, stdout, lost }).toEqual({ code: 0, stdout: "Here.\n", lost: 2 });
   expect(await open()).toEqual([]);
 });

@@ -1,10 +1,10 @@
 /** Answers what an agent asks: by whoever sits at this terminal, or, if nobody does, by refusing it. */
-import { createInterface } from "node:readline/promises";
+import { createInterface, type Interface } from "node:readline/promises";
 import type { AskReply } from "../../shared/agent/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { Context } from "../context.ts";
+import type { Context, Streams } from "../context.ts";
 import { userSource } from "../user.ts";
 import { askLines, MAX_DETAIL_LINES } from "./ask-text.ts";
 import { approval, type Decision, denial, reply } from "./choose-ask.ts";
@@ -15,18 +15,26 @@ export class AskDesk {
   readonly #context: Context;
   readonly #client: SidecarClient;
   readonly #threadId: string;
+  readonly #signal: AbortSignal;
   /** The question that stands in the terminal. */
   #open: { requestId: string; leave: AbortController } | undefined;
+  #isTerminalClosed = false;
+  #fault: { error: unknown } | undefined;
 
-  constructor(context: Context, client: SidecarClient, threadId: string) {
+  /** @param signal fires when nobody answers any more, and nothing is to be refused either */
+  constructor(context: Context, client: SidecarClient, threadId: string, signal: AbortSignal) {
     this.#context = context;
     this.#client = client;
     this.#threadId = threadId;
+    this.#signal = signal;
     if (this.#hasPerson) context.streams.stdin.on("error", ifClosed);
+    signal.addEventListener("abort", () => this.close(), { once: true });
   }
 
-  /** @param asks all that are open now */
+  /** @param asks all that are open now. @throws what went wrong with an earlier one */
   async see(asks: readonly AskReply[]): Promise<void> {
+    if (this.#fault) throw this.#fault.error;
+    if (this.#signal.aborted) return;
     if (!this.#hasPerson) {
       for (const ask of asks) await this.#answer(ask, refusalOf(ask));
       return;
@@ -36,9 +44,13 @@ export class AskDesk {
     if (!next || this.#open) return;
     const open = { requestId: next.requestId, leave: new AbortController() };
     this.#open = open;
-    void this.#ask(next, open.leave.signal).finally(() => {
-      if (this.#open === open) this.#open = undefined;
-    });
+    void this.#ask(next, open.leave.signal)
+      .catch((error: unknown) => {
+        this.#fault = { error };
+      })
+      .finally(() => {
+        if (this.#open === open) this.#open = undefined;
+      });
   }
 
   /** Takes back the question that stands in the terminal. */
@@ -49,6 +61,7 @@ export class AskDesk {
 
   get #hasPerson(): boolean {
     const { streams, err, isJson } = this.#context;
+    if (this.#isTerminalClosed) return false;
     return streams.stdin.isTTY === true && err.isTty && !isJson;
   }
 
@@ -57,8 +70,12 @@ export class AskDesk {
     const options = { thread: this.#threadId, maxLines: MAX_DETAIL_LINES, isOneOfMany: false };
     const lines = askLines(ask, options).filter((line) => !line.startsWith("  → "));
     for (const line of ["", ...lines]) await err.line(line);
-    const reader = createInterface({ input: streams.stdin, output: streams.stderr });
-    reader.on("error", ifClosed);
+    const reader = openReader(streams);
+    if (!reader) {
+      this.#isTerminalClosed = true;
+      if (!signal.aborted) await this.#tryAnswer(ask, refusalOf(ask));
+      return;
+    }
     // Ctrl-C is not this question's affair.
     reader.on("SIGINT", () => process.emit("SIGINT"));
     // After Ctrl-D no line comes, and the question would wait for ever.
@@ -123,6 +140,18 @@ export class AskDesk {
         ["already_answered", "ask_ended", "thread_ended", "unavailable"].includes(error.code);
       if (!isOver) throw error; // if no sidecar answered, the ask is seen again
     }
+  }
+}
+
+/** @returns undefined if the terminal is closed */
+function openReader({ stdin, stderr }: Streams): Interface | undefined {
+  try {
+    return createInterface({ input: stdin, output: stderr }).on("error", ifClosed);
+  } catch (error) {
+    // It sets the terminal before anybody can listen to it, so what `ifClosed` would hear is thrown.
+    if ((error as NodeJS.ErrnoException).syscall !== "setRawMode") throw error;
+    stdin.removeAllListeners("error").on("error", ifClosed); // the half of it that is made would throw again
+    return undefined;
   }
 }
 

@@ -9,6 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { AskDesk } from "../agents/ask-desk.ts";
 import { type AgentOptions, addAgentOptions, agentRequest, messagesRequest } from "../agents/config.ts";
+import { Leave } from "../agents/leave.ts";
 import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
 import { TranscriptText } from "../agents/transcript-text.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
@@ -18,11 +19,9 @@ import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { makeId } from "../new-id.ts";
 import { Patience } from "../patience.ts";
 import { readMessage } from "../stdin.ts";
-import { userName, userSource } from "../user.ts";
+import { userName } from "../user.ts";
 import { checkRequest } from "./new.ts";
 
-/** How long an interrupted turn may take to end before its thread is ended under it. */
-const GRACE_MS = 5_000;
 const LONGEST_WAIT_MS = 2_000;
 const WAIT_NOTE_MS = 10_000;
 
@@ -58,7 +57,7 @@ With --output-schema the result is printed as JSON. If the agent gives none that
 same, standard error says why (invalid_output), and it exits with 6.
 
 It waits if too many agents are at work. Ctrl-C interrupts the agent and ends its thread; once more, and it
-leaves at once.`,
+leaves within three seconds.`,
     )
     .action((dir: string, words: string[], options: RunOptions, command: Command) =>
       act(command, (context) => run(context, dir, words, options)),
@@ -84,20 +83,26 @@ async function run(context: Context, dir: string, words: string[], options: RunO
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
   // A sidecar that is not there is told; one that goes away later is waited for, also while it makes the thread.
   await patience.call(() => client.getHealth());
-  const leave = new Leave(client, request.threadId);
+  const leave = new Leave({ context, client, threadId: request.threadId, patience });
   let done: Done | undefined;
+  let isOver = false;
   try {
     await create(context, client, request, { patience, signal: leave.signal });
     if (!leave.signal.aborted)
-      done = await follow(context, client, request.threadId, options.verbose === true);
+      done = await follow(context, client, request.threadId, { isVerbose: options.verbose === true, leave });
+  } catch (error) {
+    // Whoever leaves is told only whether the thread ends.
+    if (!leave.signal.aborted || !(error instanceof AppError)) throw error;
   } finally {
     // Also if its creation was not answered: it may be there.
-    await patience.call(() => endThread(client, request.threadId));
-    leave.end();
+    isOver = await leave.endThread();
   }
-  // Not before: if nobody reads what is printed, that ends us.
-  const code = done ? await print(context, request.threadId, done) : EXIT.failure;
-  return leave.signal.aborted ? leave.exitCode : code;
+  const code = done ? turnCode(done) : EXIT.failure;
+  const exitCode = leave.exitCode ?? (code === EXIT.ok && !isOver ? EXIT.unavailable : code);
+  // If nobody reads what is printed, that ends us.
+  context.streams.exitCode = exitCode;
+  if (done) await print(context, request.threadId, done, code);
+  return exitCode;
 }
 
 /** What the agent's work came to, and what the sidecar said last. */
@@ -133,10 +138,10 @@ async function follow(
   context: Context,
   client: SidecarClient,
   threadId: string,
-  isVerbose: boolean,
+  { isVerbose, leave }: { isVerbose: boolean; leave: Leave },
 ): Promise<Done> {
   const outcome = new TurnOutcome();
-  const desk = new AskDesk(context, client, threadId);
+  const desk = new AskDesk(context, client, threadId, leave.signal);
   const shown = new TranscriptText(threadId);
   const onSilence = () => context.note("threadmux: the sidecar does not answer; waiting for it");
   const patience = new Patience(onSilence);
@@ -148,7 +153,7 @@ async function follow(
       if (!isVerbose) await tellWait(part);
       for (const { event } of part.lines) {
         if (!event) continue;
-        outcome.add(await wholeWords(client, threadId, event));
+        outcome.add(await patience.call(async () => wholeWords(client, threadId, event)));
         const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
         if (isVerbose && !isAsk) for (const line of shown.add(event)) await context.err.line(line);
       }
@@ -183,79 +188,27 @@ function waitTeller({ note }: Context): (part: TranscriptPart) => Promise<void> 
   };
 }
 
+function turnCode({ outcome: { end }, last }: Done): number {
+  return end ? exitCodeOfTurn(end, last?.status !== "idle") : EXIT.failure;
+}
+
+/** @param code what came of the turn */
 async function print(
   { out, err, isJson }: Context,
   threadId: string,
   { outcome, last }: Done,
-): Promise<number> {
+  code: number,
+): Promise<void> {
   const { answer, end } = outcome;
   const { status = "failed", problem = null } = last ?? {};
-  const code = end ? exitCodeOfTurn(end, status !== "idle") : EXIT.failure;
   if (isJson) {
     const { stopReason = null, error = problem, result = null, output, durationMs, usage, cost } = end ?? {};
     await out.json({ threadId, status, stopReason, error, answer, result, output, durationMs, usage, cost });
-    return code;
+    return;
   }
   if (end?.result !== undefined) await out.json(end.result);
   else if (answer !== "") await out.line(cleanLines(answer.replace(/\n+$/, "")));
-  if (code !== EXIT.ok) {
-    const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
-    await err.line(`threadmux: ${cleanLine(why)}`);
-  }
-  return code;
-}
-
-/** @throws AppError `unavailable` */
-async function endThread(client: SidecarClient, threadId: string): Promise<void> {
-  try {
-    await client.killThread(threadId);
-  } catch (error) {
-    const isOver = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
-    if (!isOver) throw error;
-  }
-}
-
-const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: 143, SIGHUP: 129 } as const;
-
-/** The first signal interrupts the turn, and ends the thread if that takes too long; the second ends us at once. */
-class Leave {
-  readonly #client: SidecarClient;
-  readonly #threadId: string;
-  readonly #controller = new AbortController();
-  readonly #handlers = Object.entries(SIGNALS).map(
-    ([name, code]) => [name, () => void this.#leave(name, code)] as const,
-  );
-  readonly #over = new AbortController();
-  exitCode: number = EXIT.ok;
-
-  constructor(client: SidecarClient, threadId: string) {
-    this.#client = client;
-    this.#threadId = threadId;
-    for (const [name, handler] of this.#handlers) process.on(name, handler);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** The thread has ended. */
-  end(): void {
-    this.#over.abort();
-    for (const [name, handler] of this.#handlers) process.off(name, handler);
-  }
-
-  async #leave(name: string, code: number): Promise<void> {
-    // Of a terminal that is closed both the system and the shell tell: that is one wish, not two.
-    if (this.signal.aborted && name === "SIGHUP") return;
-    if (this.signal.aborted) process.exit(code);
-    this.exitCode = code;
-    this.#controller.abort();
-    try {
-      await this.#client.controlAgent(this.#threadId, { control: "interrupt", by: userSource() });
-      await pause(GRACE_MS, this.#over.signal);
-      if (!this.#over.signal.aborted) await endThread(this.#client, this.#threadId);
-    } catch {
-      // There is no such thread yet, or no sidecar: whoever waits for it ends it.
-    }
-  }
+  if (code === EXIT.ok) return;
+  const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
+  await err.line(`threadmux: ${cleanLine(why)}`);
 }

@@ -124,11 +124,12 @@ async function waitForAsk(context: Context, client: SidecarClient, threadId: str
 
 /** For a program; a person sees that the command ends. */
 async function say(
-  { out, isJson }: Context,
+  { out, streams, isJson }: Context,
   threadId: string,
   how: Record<string, unknown>,
   exitCode: number,
 ): Promise<number> {
+  streams.exitCode = exitCode;
   if (isJson) await out.json({ threadId, ...how });
   return exitCode;
 }
