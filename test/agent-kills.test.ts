@@ -29,9 +29,7 @@ describe("at random moments nothing is lost, nothing happens twice, nothing stay
 });
 
 function killEngine(thread: AgentThread): void {
-  const pid = thread.enginePid();
-  if (pid === undefined) throw new Error("no engine");
-  signal(pid, "SIGKILL");
+  signal(thread.enginePid(), "SIGKILL");
 }
 
 async function killRunner(thread: AgentThread): Promise<void> {

@@ -174,7 +174,7 @@ test("the engine that holds a file dies: the next one has it at once", async () 
   await holder.runnerDied();
   // The runner's death gives nothing back: the engine is in the middle of its call.
   expect(readdirSync(locks).filter((name) => name.includes(".held."))).toHaveLength(1);
-  signal(holder.enginePid() ?? 0, "SIGKILL");
+  signal(holder.enginePid(), "SIGKILL");
   await waiter.ended();
   expect(read("a.txt")).toBe("second");
   await untilFree();

@@ -146,7 +146,7 @@ test("a killed runner keeps its thread's place while the engine works, a dead th
   await waiting(third);
   second.killRunner();
   await second.runnerDied();
-  signal(second.enginePid() ?? 0, "SIGKILL");
+  signal(second.enginePid(), "SIGKILL");
   openGate("third");
   await until("the third to be done", () => words(third).length === 1);
   rmSync(gate("third"));

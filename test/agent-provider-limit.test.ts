@@ -78,7 +78,7 @@ test("told to, it goes on by itself at that moment, though everything was ended 
   const { client, reposDir } = sidecar;
   const begin = async (threadId: string) => {
     mkdirSync(join(reposDir, threadId));
-    const command = script("Work", refused({ resetsInSeconds: 6 }), { text: "Done." });
+    const command = script("Work", refused({ resetsInSeconds: 15 }), { text: "Done." });
     await client.createThread({ threadId, type: "agent", dir: threadId, command, createdBy: "42" });
     return until(`${threadId} to ask`, async () => (await client.listAsks(threadId))[0]);
   };
@@ -89,5 +89,6 @@ test("told to, it goes on by itself at that moment, though everything was ended 
   await sidecar.restart();
   expect((await sidecar.client.getThread("one")).status).toMatch(/queued|running|idle/);
   const mine = sidecar;
-  await until("it to be done", async () => (await wordsOf(mine, "one")).includes("Done."));
+  const isDone = async () => (await wordsOf(mine, "one")).includes("Done.");
+  await until("it to be done", isDone, { timeoutMs: 40_000 });
 });

@@ -267,7 +267,7 @@ test("when the sidecar dies it says so, ends the rest, and the thread goes on", 
   const dir = folder();
   const run = await startedRun(dir);
   await createThread(run, dir, "sleep 4242");
-  signal(programsOf(dir).find(({ command }) => command.includes("vm/main.js"))?.pid ?? 0, "SIGKILL");
+  signal(programsOf(dir).find(({ command }) => command.includes("vm/main.js"))?.pid, "SIGKILL");
   expect(await run.code).toBe(1);
   expect(run.text()).toContain("the sidecar has ended (signal SIGKILL), so the rest is ended too.");
   expect(run.text()).toContain("1 thread goes on in tmux");

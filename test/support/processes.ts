@@ -50,8 +50,12 @@ export function findProcessesOf(folder: string): Process[] {
   );
 }
 
-/** Sends a signal; a process that is gone already is no error. */
-export function signal(pid: number, name: NodeJS.Signals): void {
+/**
+ * Sends a signal; a process that is gone already is no error.
+ * @throws Error if there is no process's id: 0 would mean the tests' own group.
+ */
+export function signal(pid: number | undefined, name: NodeJS.Signals): void {
+  if (pid === undefined || pid <= 0) throw new Error(`no process to send ${name} to`);
   try {
     process.kill(pid, name);
   } catch (error) {
