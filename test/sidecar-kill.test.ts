@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -203,6 +204,27 @@ describe.concurrent("a kill", () => {
     );
     expect(outcomes).toEqual(Array(20).fill(expect.objectContaining({ killed: true, survivors: 0 })));
     expect(alive(`sleep 1000.77${process.pid}`)).toEqual([]);
+  });
+
+  test("that comes right behind its thread's creation waits for that", async () => {
+    const { hostname, port } = new URL(sidecar.url);
+    const line = connect(Number(port), hostname).setEncoding("utf8");
+    const post = (path: string, body: object) => {
+      const text = JSON.stringify(body);
+      const head = ["host: x", `authorization: Bearer ${sidecar.token}`, "content-type: application/json"];
+      return [`POST ${path} HTTP/1.1`, ...head, `content-length: ${text.length}`, "", text].join("\r\n");
+    };
+    const request = { threadId: "heels", type: "terminal", dir: ".", command: "sleep 600", createdBy: "42" };
+    // In one piece: the sidecar begins with both before it has read anything of the disk.
+    line.write(post("/thread/create", request) + post("/thread/heels/kill", {}));
+    let answers = "";
+    line.on("data", (piece: string) => {
+      answers += piece;
+    });
+    await until("both answers", () => answers.match(/HTTP\/1\.1 \d/g)?.length === 2 && answers.endsWith("}"));
+    line.destroy();
+    expect(answers).toContain('"killed":true');
+    expect((await sidecar.client.getThread("heels")).status).toBe("killed");
   });
 
   test("while output floods ends the flood", async () => {

@@ -46,6 +46,8 @@ export async function killWithChildren(
 ): Promise<KillReply> {
   const { agents, threads } = options.store;
   const isThere = () => isOpen(threads.find(threadId)?.status ?? "killed");
+  // It may be being made: whoever had no answer to that ends it, and would be told that there is none.
+  if (!isThere()) await options.queue.run(threadId, async () => undefined);
   if (!isThere()) return killThread(options, threadId); // which says so
   const all = [threadId, ...findChildren()];
   agents.setEnding(all, true);
