@@ -1,7 +1,7 @@
 /** Waiting for something to become true of the world, with a deadline. */
 import type { World } from "./state.ts";
 
-const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 25_000;
 const POLL_MS = 25;
 
 /** `what` goes into the error of a wait that was in vain. */
@@ -9,7 +9,7 @@ export type WaitOptions = { what: string; timeoutMs?: number };
 
 /**
  * The first value of `check` that is neither undefined, null nor false; looked at again after every change.
- * @throws Error naming `what` after `timeoutMs` (10 s); whatever `check` throws
+ * @throws Error naming `what` after `timeoutMs` (25 s); whatever `check` throws
  */
 export function untilWorld<T>(
   world: World,

@@ -34,9 +34,9 @@ test("a worktree is made by an option, told of when its agent ends, and removed 
   );
   expect(open.buttons).toEqual([]);
   await use("kill", { thread: threadId }).reply();
-  expect(driver.text(threadId)).toMatch(
-    /Its worktree stays, on `threadmux\/1-.*\(1 file not committed.*: `\/thread worktree` keeps or removes it\./,
-  );
+  const stays =
+    /Its worktree stays, on `threadmux\/1-.*\(1 file not committed.*: `\/thread worktree` keeps or removes it\./;
+  await until("its last words", () => stays.test(driver.text(threadId)));
 
   const asked = look();
   const shown = await asked.reply();
