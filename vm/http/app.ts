@@ -1,5 +1,6 @@
 /** The HTTP API, put together: what stands before the routes, the routes by noun, what stands behind them. */
-import express, { type Express, type RequestHandler } from "express";
+import type { RequestListener } from "node:http";
+import express, { type RequestHandler } from "express";
 import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -17,8 +18,9 @@ import { agentRoutes } from "./agent-routes.ts";
 import { attachmentRoutes } from "./attachment-routes.ts";
 import { eventRoutes } from "./event-routes.ts";
 import { answerError } from "./failures.ts";
-import { logRequests, requireToken, type WrongTokens } from "./guard.ts";
-import { inputRoutes } from "./input-routes.ts";
+import { RequestLog, requireToken, type WrongTokens } from "./guard.ts";
+import { inputDoor } from "./input-door.ts";
+import { createTakeInput, inputRoutes } from "./input-routes.ts";
 import { ledgerRoutes } from "./ledger-routes.ts";
 import { type McpRoutesOptions, mcpRoutes } from "./mcp-routes.ts";
 import { type OutputRoutesOptions, outputRoutes } from "./output-routes.ts";
@@ -42,13 +44,16 @@ export interface AppOptions extends ThreadRoutesOptions, OutputRoutesOptions, Mc
 }
 
 /** Parses requests, calls the operations, answers; no decision is made here. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): RequestListener {
   const { console, metrics, checkToken, wrongTokens, refusalLog, log } = options;
+  const requestLog = new RequestLog(log, refusalLog);
+  const takeInput = createTakeInput(options.inputs, metrics);
+  // What stands before the routes here holds for an input too, whose short way does not come past: see inputDoor.
   const app = express();
   app.disable("x-powered-by");
   app.set("etag", false);
 
-  app.use(metrics.measureRequests(), logRequests(log, refusalLog));
+  app.use(metrics.measureRequests(), requestLog.handler());
   app.get("/healthz", healthRoute(options.getHealth));
   app.use(console.pages);
   app.use(mcpRoutes(options));
@@ -59,7 +64,7 @@ export function createApp(options: AppOptions): Express {
   app.use(console.account);
 
   // The routes that are asked most often stand first.
-  app.use(inputRoutes(options.inputs, metrics));
+  app.use(inputRoutes(takeInput));
   app.use(outputRoutes(options));
   app.use(threadRoutes(options));
   app.use(ledgerRoutes(options));
@@ -71,7 +76,7 @@ export function createApp(options: AppOptions): Express {
     throw new AppError("not_found", `There is no ${req.method} ${req.path} in this API.`);
   });
   app.use(answerError(log));
-  return app;
+  return inputDoor({ ...options, takeInput, requestLog }, app);
 }
 
 /** A thread may be called by its Discord thread's id, whatever its own is. */

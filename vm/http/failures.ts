@@ -1,4 +1,5 @@
 /** What a caller is told if its request fails, and which failures are bugs. */
+import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler } from "express";
 import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -8,13 +9,25 @@ import { diskFull } from "../streams/disk.ts";
 import { answer } from "./exchange.ts";
 
 export function answerError(log: Log): ErrorRequestHandler {
-  return (error: unknown, req, res, _next) => {
-    const appError = toAppError(error);
-    if (appError.code === "internal")
-      log.error({ err: error, method: req.method, path: req.path }, "request failed");
-    if (res.headersSent) return void res.destroy();
-    answer(res, { error: appError.message, code: appError.code }, appError.status);
-  };
+  return (error: unknown, req, res, _next) => answerFailure(log, error, req, res);
+}
+
+/** Tells the caller what went wrong, and the log if it is a bug. */
+export function answerFailure(
+  log: Log,
+  error: unknown,
+  { method, path }: { method: string; path: string },
+  response: ServerResponse,
+): void {
+  const appError = toAppError(error);
+  if (appError.code === "internal") log.error({ err: error, method, path }, "request failed");
+  if (response.headersSent) return void response.destroy();
+  answer(response, { error: appError.message, code: appError.code }, appError.status);
+}
+
+/** What a body that can't be parsed is refused with. */
+export function noJson(): AppError {
+  return new AppError("invalid_request", "The body is not valid JSON.");
 }
 
 /** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */
@@ -27,7 +40,7 @@ function toAppError(error: unknown): AppError {
   if (type === "entity.too.large") {
     return new AppError("too_large", `The body may have at most ${formatCount(MAX_BODY_BYTES)} bytes.`);
   }
-  if (type === "entity.parse.failed") return new AppError("invalid_request", "The body is not valid JSON.");
+  if (type === "entity.parse.failed") return noJson();
   if (status !== undefined && status >= 400 && status < 500) {
     return new AppError("invalid_request", `The request can't be read: ${(error as Error).message}.`);
   }

@@ -1,5 +1,6 @@
 /** What stands before every route: who may come in, how often one may guess, and a log line for each request. */
 import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Request, RequestHandler } from "express";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
@@ -71,37 +72,64 @@ export function requireToken({ checkToken, mayPass, wrongTokens }: TokenGuardOpt
   };
 }
 
+/** What the log says of a request, known once it is over. */
+export interface LoggedRequest {
+  route: string;
+  threadId: unknown;
+  isRead: boolean;
+  /** Whoever sent it has the token, or a session of the console. */
+  isKnown: boolean;
+}
+
 /**
  * One line a request with its id (also in the answer, as `x-request-id`); never a query, a body or a header. Reads
  * that went well are many and stay on level debug. What anybody may send has no line above debug: refusals are
  * counted.
  */
-export function logRequests(log: Log, refusalLog: RefusalLog): RequestHandler {
-  return (req, res, next) => {
+export class RequestLog {
+  readonly #log: Log;
+  readonly #refusals: RefusalLog;
+
+  constructor(log: Log, refusals: RefusalLog) {
+    this.#log = log;
+    this.#refusals = refusals;
+  }
+
+  /** As it stands before Express' routes. */
+  handler(): RequestHandler {
+    return (req, res, next) => {
+      this.add(req, res, () => ({
+        route: routeOf(req),
+        threadId: req.params?.["id"],
+        isRead: req.method === "GET" || req.path === "/threads/output" || req.method === "PUT",
+        isKnown: res.locals[IS_KNOWN] === true,
+      }));
+      next();
+    };
+  }
+
+  add(request: IncomingMessage, response: ServerResponse, describe: () => LoggedRequest): void {
     const requestId = randomUUID();
     const startedAt = performance.now();
-    const { remoteAddress } = req.socket; // gone when the connection is
-    res.setHeader("x-request-id", requestId);
-    res.on("close", () => {
-      const { statusCode: status } = res;
-      const isRead = req.method === "GET" || req.path === "/threads/output" || req.method === "PUT";
-      const isKnown = res.locals[IS_KNOWN] === true;
-      if (!isKnown && (status >= 400 || !res.writableFinished)) return refusalLog.note(remoteAddress);
+    const { remoteAddress } = request.socket; // gone when the connection is
+    response.setHeader("x-request-id", requestId);
+    response.on("close", () => {
+      const { statusCode: status, writableFinished } = response;
+      const { route, threadId, isRead, isKnown } = describe();
+      if (!isKnown && (status >= 400 || !writableFinished)) return this.#refusals.note(remoteAddress);
       const level = status >= 500 ? "warn" : !isKnown || (isRead && status < 400) ? "debug" : "info";
-      const threadId: unknown = req.params?.["id"];
-      log[level](
+      this.#log[level](
         {
           requestId,
-          method: req.method,
-          route: routeOf(req),
+          method: request.method,
+          route,
           status,
           ms: Math.round((performance.now() - startedAt) * 10) / 10,
           ...(typeof threadId === "string" ? { threadId: threadId.slice(0, 32) } : {}),
-          ...(res.writableFinished ? {} : { isAborted: true }),
+          ...(writableFinished ? {} : { isAborted: true }),
         },
         "request",
       );
     });
-    next();
-  };
+  }
 }

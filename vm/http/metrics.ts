@@ -1,4 +1,5 @@
 /** What the sidecar counts, in Prometheus' text form. */
+import type { ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Thread, threadStatusSchema } from "../../shared/api.ts";
@@ -102,10 +103,15 @@ export class Metrics {
   /** Measures every request; the route is its pattern, never the path with its ids. */
   measureRequests(): RequestHandler {
     return (req, res, next) => {
-      const end = this.httpSeconds.startTimer({ method: req.method });
-      res.on("close", () => end({ route: routeOf(req), status: String(res.statusCode) }));
+      this.measureAnswer(req.method, res, () => routeOf(req));
       next();
     };
+  }
+
+  /** Measures one request from now on. @param getRoute asked once it is over. */
+  measureAnswer(method: string, response: ServerResponse, getRoute: () => string): void {
+    const end = this.httpSeconds.startTimer({ method });
+    response.on("close", () => end({ route: getRoute(), status: String(response.statusCode) }));
   }
 
   #histogram(name: string, help: string): Histogram {

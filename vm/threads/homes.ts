@@ -16,6 +16,7 @@ export class Homes {
 
   /** What callers call a thread → its id. */
   resolve(name: string): string {
+    if (!/^\d{1,20}$/.test(name)) return name;
     return this.#store.homes.findThread(name) ?? name;
   }
 
