@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { withTimeout } from "./lifecycle.ts";
+import { ask, type WholeAnswer } from "./whole-answer.ts";
 
 export interface HttpCallOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -42,30 +43,28 @@ export class HttpCall {
     options: CallOptions = {},
   ): Promise<z.infer<S>> {
     const url = this.#url(path, options.query);
-    const init = { method, ...this.#sent(options) };
-    let response: Response;
-    let text: string;
+    const asked = { method, ...this.#sent(options) };
+    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    let answer: WholeAnswer;
     try {
-      const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
-      [response, text] = await withTimeout(timeoutMs, [options.signal], async (signal) => {
-        const response = await fetch(url, { ...init, signal });
-        return [response, await response.text()];
-      });
+      answer = await withTimeout(timeoutMs, [options.signal], (signal) => ask(url, asked, signal));
     } catch (cause) {
       throw this.#unreachable(cause);
     }
-    const json = parseJson(text);
+    const { status } = answer;
+    const isOk = status >= 200 && status < 300;
+    const json = parseJson(answer.text);
     const reply = schema.safeParse(json);
     // A health reply comes with 503 too.
-    if (reply.success && (response.ok || response.status === ERROR_STATUS.unavailable)) return reply.data;
-    if (response.ok) {
+    if (reply.success && (isOk || status === ERROR_STATUS.unavailable)) return reply.data;
+    if (isOk) {
       throw new AppError(
         "unavailable",
         `The sidecar at ${this.#base} answered ${method} ${path} in a form this version does not know; sidecar and relay should be of the same version.`,
         { cause: reply.error },
       );
     }
-    throw this.#refusal(response.status, json);
+    throw this.#refusal(status, json);
   }
 
   /**
@@ -83,7 +82,7 @@ export class HttpCall {
     const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
     const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
     try {
-      const response = await fetch(this.#url(path, query), { headers, signal: ended });
+      const response = await fetch(this.#url(path, query), { headers, signal: ended, redirect: "manual" });
       clearTimeout(timer);
       if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
       if (response.body) yield* response.body;
