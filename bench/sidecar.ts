@@ -3,22 +3,20 @@
  * Prints a table and writes bench/results/sidecar.json. Every bar is a ratio to a baseline of the same run.
  */
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { Agent, createServer, request as httpRequest, type IncomingMessage } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { bundlePrograms } from "../test/support/programs.ts";
 import { rowAttach } from "./attach.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
+import { bareKeyboard, clientKeyboard, keyEcho } from "./keys.ts";
 import {
   cpuSeconds,
   formatRow,
-  type Measured,
   percentile,
   type Row,
   ratioRow,
@@ -46,44 +44,23 @@ async function untilSize(file: string, bytes: number, everyMs: number): Promise<
   while ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) < bytes) await sleep(everyMs);
 }
 
-/**
- * Presses keys with a reader waiting, over kept connections.
- * @returns the milliseconds from each key's request until the reader has its echo, ascending.
- */
-async function keyEcho(
-  { url, headers }: Pick<Measured, "url" | "headers">,
-  threadId: string,
-  count: number,
-): Promise<number[]> {
-  const agent = new Agent({ keepAlive: true });
-  const call = async (method: string, path: string, body?: string) => {
-    const options = { agent, method, headers: { ...headers, "content-type": "application/json" } };
-    const [response] = (await once(httpRequest(url + path, options).end(body), "response")) as [
-      IncomingMessage,
-    ];
-    return json(response);
-  };
-  const taken: number[] = [];
-  const { offset } = (await call("GET", `/thread/${threadId}`)) as { offset: number };
-  for (let since = offset; since < offset + count; since++) {
-    const echo = call("GET", `/thread/${threadId}/output?since=${since}&waitMs=10000`);
-    await sleep(5); // it waits by then
-    const startedAt = performance.now();
-    const typed = call("POST", `/thread/${threadId}/input`, '{"text":"x","enter":false}');
-    await echo;
-    taken.push(performance.now() - startedAt);
-    await typed;
-  }
-  return taken.sort((a, b) => a - b);
-}
-
 async function rowKeyEcho(): Promise<Row[]> {
   const count = pick(400, 40);
-  const ours = await withSidecar({}, async (measured) => {
+  const [ours, messages, http] = await withSidecar({}, async (measured) => {
     await measured.open("key", "stty raw -echo; cat");
     await sleep(300);
-    await keyEcho(measured, "key", WARM_UP);
-    return keyEcho(measured, "key", count);
+    let id = 0;
+    const once = () => ({ text: "x", enter: false, inputId: `bench.${++id}` });
+    const taken: number[][] = [];
+    for (const keyboard of [
+      clientKeyboard(measured, "key"),
+      clientKeyboard(measured, "key", once),
+      bareKeyboard(measured, "key"),
+    ]) {
+      await keyEcho(measured, "key", Math.ceil(WARM_UP / (taken.length + 1)), keyboard);
+      taken.push(await keyEcho(measured, "key", count, keyboard));
+    }
+    return taken as [number[], number[], number[]];
   });
   const log = join(folder, "key.log");
   await bare(
@@ -108,6 +85,10 @@ async function rowKeyEcho(): Promise<Row[]> {
   return [
     ratioRow("key → echo, p50 (ms)", percentile(ours, 50), percentile(naive, 50), { atMost: 0.4 }),
     ratioRow("key → echo, p95 (ms)", percentile(ours, 95), percentile(naive, 95), { atMost: 0.6 }),
+    ratioRow("message → echo, p50 (ms)", percentile(messages, 50), percentile(naive, 50), { atMost: 0.6 }),
+    ratioRow("key → echo by bare HTTP, p50 (ms)", percentile(http, 50), percentile(naive, 50), {
+      atMost: 0.4,
+    }),
   ];
 }
 
@@ -249,11 +230,12 @@ async function rowFlood(): Promise<Row[]> {
     const { open } = measured;
     await open("key", "stty raw -echo; cat");
     await sleep(300);
-    await keyEcho(measured, "key", WARM_UP);
-    const quiet = await keyEcho(measured, "key", count);
+    const keyboard = clientKeyboard(measured, "key");
+    await keyEcho(measured, "key", WARM_UP, keyboard);
+    const quiet = await keyEcho(measured, "key", count, keyboard);
     await open("flood", `timeout ${pick(20, 4)} yes`);
     await sleep(500);
-    const loud = await keyEcho(measured, "key", count);
+    const loud = await keyEcho(measured, "key", count, keyboard);
     return [
       ratioRow("key → echo beside `yes`, p95 (ms)", percentile(loud, 95), percentile(quiet, 95), {
         atMost: 6,

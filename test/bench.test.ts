@@ -17,7 +17,7 @@ async function smoke(bench: string): Promise<string> {
 }
 
 test.concurrent.each([
-  ["sidecar", 12],
+  ["sidecar", 14],
   ["relay", 38],
   ["agents", 10],
 ])("%s: every figure of its short form is there", { timeout: TIMEOUT_MS }, async (bench, figures) => {
