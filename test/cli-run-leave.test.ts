@@ -60,15 +60,18 @@ const untilBusy = () =>
   until("it to work", async () => (await open()).some(({ status, doing }) => status === "running" && doing));
 const untilNothingIsOpen = () => until("its thread to end", async () => (await open()).length === 0);
 
-test("what an agent asks after its terminal was closed is refused, if no signal ends us", async () => {
+test("if no signal says that its terminal is closed, what an agent asks, or asked, is refused", async () => {
+  // In a session of its own the program is not told.
   const go = join(sidecar.folders.home, "go");
-  // In a session of its own the program is not told that its terminal is closed.
-  const { pty } = sit(["setsid", "--wait"], task({ ...asking, waitFor: go }, { text: "So be it." }));
-  await until("it to work", async () => (await open()).some(({ status }) => status === "running"));
-  const [thread] = await open();
-  if (!thread) throw new Error("no thread");
-  close(pty);
+  const later = sit(["setsid", "--wait"], task({ ...asking, waitFor: go }, asking, { text: "So be it." }));
+  await untilBusy();
+  close(later.pty);
   writeFileSync(go, "");
+  await untilNothingIsOpen();
+
+  const asked = sit(["setsid", "--wait"], task(asking, asking, { text: "So be it." }));
+  await until("the question", () => asked.shown().includes("why not:"));
+  close(asked.pty);
   await untilNothingIsOpen();
 });
 

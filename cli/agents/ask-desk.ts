@@ -61,7 +61,8 @@ export class AskDesk {
 
   get #hasPerson(): boolean {
     const { streams, err, isJson } = this.#context;
-    if (this.#isTerminalClosed) return false;
+    // A terminal that was closed while a question stood in it can be read no more, and says nothing of it again.
+    if (this.#isTerminalClosed || !streams.stdin.readable) return false;
     return streams.stdin.isTTY === true && err.isTty && !isJson;
   }
 
@@ -78,9 +79,10 @@ export class AskDesk {
     }
     // Ctrl-C is not this question's affair.
     reader.on("SIGINT", () => process.emit("SIGINT"));
-    // After Ctrl-D no line comes, and the question would wait for ever.
+    // After Ctrl-D, or from a terminal that is closed, no line comes, and the question would wait for ever.
     const closed = new AbortController();
     reader.once("close", () => closed.abort());
+    reader.on("error", () => closed.abort());
     const either = AbortSignal.any([signal, closed.signal]);
     try {
       for (;;) {
@@ -155,7 +157,7 @@ function openReader({ stdin, stderr }: Streams): Interface | undefined {
   }
 }
 
-/** A terminal that is closed can't be read or set. That it is closed, a signal says too. */
+/** A terminal that is closed can't be read or set. That it is closed, a signal says too, or nobody is asked any more. */
 function ifClosed(): void {}
 
 function refusalOf(ask: AskReply): Decision {
