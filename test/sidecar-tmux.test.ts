@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus, wordsOf } from "./support/agents.ts";
-import { findProcess, isAlive, listProcesses, signal } from "./support/processes.ts";
+import { findProcess, listProcesses, signal } from "./support/processes.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -62,8 +62,9 @@ test("its server killed: 503 while it is away, back by itself, threads are lost"
 test("its server killed five times in a row: it comes back each time, with one control client", async () => {
   const { client, folders } = sidecar;
   for (let i = 0; i < 5; i++) {
-    signal(folders.tmuxPid(), "SIGKILL"); // also in the middle of coming back
-    await until("tmux to be away or another", async () => !(await isUp()) || isAlive(folders.tmuxPid()));
+    const killed = folders.tmuxPid();
+    signal(killed, "SIGKILL"); // also in the middle of coming back
+    await until("tmux to be away or another", async () => !(await isUp()) || folders.tmuxPid() !== killed);
   }
   await untilUp();
   await openTerminal(client, "after", "echo works; cat");

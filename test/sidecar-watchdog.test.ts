@@ -3,19 +3,20 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { findCpuMs } from "../vm/processes/processes.ts";
-import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
 
 const LARGE = { cols: 500, rows: 200 };
 const MINUTE_MS = 60_000;
+const SCREENS = "\x1b#8".repeat(30_000);
 
 let sidecar: TestSidecar;
 
 beforeAll(async () => {
   sidecar = await startSidecar({ maxThreads: 20 });
   // The dearest there is: each fills the screen.
-  writeFileSync(join(sidecar.reposDir, "fill"), "\x1b#8".repeat(30_000));
+  writeFileSync(join(sidecar.reposDir, "fill"), SCREENS);
 });
 afterAll(() => sidecar.close());
 
@@ -59,6 +60,27 @@ test("a program that does nothing but fill a large screen gets a small one, for 
   await sidecar.restart();
   await expect(client.resizeThread("filler", { cols: 101, rows: 48 })).rejects.toMatchObject(refused);
   for (const id of ["filler", "bystander"]) await client.killThread(id);
+});
+
+test("a sidecar that starts beside a program that fills a large screen is connected, and makes it small", {
+  timeout: 180_000,
+}, async ({ onTestFinished }) => {
+  const other = await spawnSidecar();
+  onTestFinished(() => other.close());
+  const { client } = other;
+  writeFileSync(join(other.reposDir, "fill"), SCREENS);
+  await openTerminal(client, "filler", FILL, LARGE);
+  await untilOutput(client, "filler", "ready");
+  const tmuxPid = other.folders.tmuxPid();
+  const before = findCpuMs(tmuxPid) ?? 0;
+  await client.sendInput("filler", { text: "" });
+  await other.kill9();
+  await until("tmux to be kept busy", () => (findCpuMs(tmuxPid) ?? 0) - before > 1_500);
+  await other.start();
+  const isUp = async () => (await client.getHealth()).tmux.up;
+  await until("tmux to be connected", isUp, { timeoutMs: 120_000 });
+  const isSmall = async () => (await client.getThread("filler")).heldSmallUntil !== null;
+  await until("it to be small", isSmall, { timeoutMs: 30_000 });
 });
 
 test("what prints much on a large screen keeps it, however busy tmux is", {

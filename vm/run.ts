@@ -89,7 +89,7 @@ function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: 
 /** Connects to tmux, brings the threads in step with it, and begins to look after them. */
 async function start(
   common: Common,
-  { reconciler, watcher, orphans }: Care,
+  { reconciler, watchdog, watcher, orphans }: Care,
   metrics: Metrics,
   releasers: Releasers,
 ): Promise<void> {
@@ -105,7 +105,11 @@ async function start(
       });
   });
   await tmux.start({
-    onConnected: () => reconciler.reconcile(),
+    onConnected: async () => {
+      // Beside a program that keeps tmux from all others nothing else would come to its end.
+      await watchdog.look();
+      await reconciler.reconcile();
+    },
     onChange: () => watcher.noticeChange(),
     onLost: () => metrics.tmuxRestarts.inc(),
     onCommand: (seconds) => metrics.tmuxSeconds.observe(seconds),

@@ -38,6 +38,9 @@ export interface ConnectionListeners {
 
 /** A server that has owed an answer for longer than this counts as away. */
 const STALLED_MS = 2_000;
+/** What a server may take to be connected to: at first, and at most. Each attempt that fails doubles it. */
+const FIRST_CONNECT_MS = 2_500;
+const MAX_CONNECT_MS = 20_000;
 /** What waits so long for a slow server is still sooner than the client is given up. */
 const PATIENCE_MS = 9_000;
 
@@ -51,6 +54,7 @@ export class TmuxConnection {
   #version: string | null = null;
   #serverPid: number | undefined;
   #loop: Promise<void> = Promise.resolve();
+  #connectMs = FIRST_CONNECT_MS;
 
   constructor({ stateDir, env, tmux = "tmux", log }: ConnectionOptions) {
     this.#program = { tmux, baseArgs: baseArgsOf(stateDir), env, stateDir };
@@ -143,10 +147,16 @@ export class TmuxConnection {
     });
   }
 
+  /**
+   * A program that fills a large screen holds the server for up to 800 ms of its time at each of our steps, so they are
+   * few, and each attempt has more time than the one before.
+   */
   async #connect(): Promise<void> {
+    const timeoutMs = this.#connectMs;
+    this.#connectMs = Math.min(timeoutMs * 2, MAX_CONNECT_MS);
     await findLostSocket(this.#program, this.#stop.signal);
     ControlClient.killStrays(this.#program.baseArgs);
-    await startServer(this.#program);
+    await startServer(this.#program, timeoutMs, this.#stop.signal);
     const client = new ControlClient({
       ...this.#program,
       cwd: this.#program.stateDir,
@@ -157,18 +167,18 @@ export class TmuxConnection {
     });
     this.#client = client;
     try {
-      // The very first line: the buffer of a long input that comes meanwhile is not in this list.
-      const [shown = [], buffers = []] = await client.run(
-        ["display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"],
-        5_000,
-      );
+      const run = (...commands: string[]) => client.run(commands, Math.max(timeoutMs, 5_000));
+      const [[shown = [], buffers = []]] = await Promise.all([
+        // The very first line: the buffer of a long input that comes meanwhile is not in this list.
+        run("display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"),
+        run("set-option -g remain-on-exit-format ''").catch(ifRefused), // new in 3.3
+        run("set-option -g allow-passthrough off").catch(ifRefused), // new in 3.3
+        ...Object.entries(this.#program.env).map(([name, value]) =>
+          run(quoteCommand(["set-environment", "-g", name, value])),
+        ),
+      ]);
       this.#serverPid = Number(shown[0]);
       notePid(this.#program, shown[0] ?? "");
-      await client.run(["set-option -g remain-on-exit-format ''"]).catch(ifRefused); // new in 3.3
-      await client.run(["set-option -g allow-passthrough off"]).catch(ifRefused); // new in 3.3
-      for (const [name, value] of Object.entries(this.#program.env)) {
-        await client.run([quoteCommand(["set-environment", "-g", name, value])]);
-      }
       await this.#listeners?.onConnected(buffers);
       if (this.#client !== client) throw new TmuxUnavailable("tmux ended again at once");
     } catch (error) {
@@ -177,6 +187,7 @@ export class TmuxConnection {
       throw error;
     }
     this.#downSince = null;
+    this.#connectMs = FIRST_CONNECT_MS;
   }
 
   #onExit(client: ControlClient, reason: string): void {

@@ -42,7 +42,11 @@ export async function findVersion({ tmux, env }: TmuxProgram): Promise<string> {
 }
 
 /** One call, safe to repeat: a running server gets its settings again and refuses what comes after them. */
-export async function startServer({ tmux, baseArgs, env, stateDir }: TmuxProgram): Promise<void> {
+export async function startServer(
+  { tmux, baseArgs, env, stateDir }: TmuxProgram,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
   const settings = [
     "start-server",
     "set -s exit-empty off",
@@ -68,7 +72,8 @@ export async function startServer({ tmux, baseArgs, env, stateDir }: TmuxProgram
     await run(tmux, [...baseArgs, ...args], {
       env,
       cwd: stateDir,
-      timeout: 2_500,
+      timeout: timeoutMs,
+      signal,
       killSignal: "SIGKILL",
     });
   } catch (error) {

@@ -100,6 +100,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
 export interface Care {
   orphans: Orphans;
   reconciler: Reconciler;
+  watchdog: Watchdog;
   watcher: Watcher;
 }
 
@@ -119,5 +120,5 @@ export function createCare(common: Common, canPunch: boolean, onGap: () => void)
   const finisher = new Finisher(common);
   const watchdog = new Watchdog(common);
   const watcher = new Watcher({ ...common, reconciler, finisher, keeper, retention, watchdog });
-  return { orphans, reconciler, watcher };
+  return { orphans, reconciler, watchdog, watcher };
 }
