@@ -15,6 +15,8 @@ class Remote {
   readonly #nonces = new Map<string, DiscordMessage>();
   #nextId = 1001;
   lists = 0;
+  /** What happens before the answer is there. */
+  onSent: ((id: string) => void) | undefined;
   /** Before or after which of the next calls the relay dies. */
   deaths: ("before" | "after" | undefined)[] = [];
 
@@ -70,6 +72,7 @@ class Remote {
     // Discord trims, and a reply has a type of its own: what a message looks like says nothing.
     const message = this.post(content.trim(), { type: content.length % 2 === 0 ? 19 : 0 });
     this.#nonces.set(nonce, message);
+    this.onSent?.(message.id);
     return message;
   }
 
@@ -250,4 +253,16 @@ test("however often it dies, each message is made once, in order, and known by i
     ),
     { numRuns: 500 },
   );
+});
+
+test("a message that is deleted before its answer comes is looked at again", async () => {
+  const remote = new Remote();
+  const ledger = remote.start();
+  await ledger.settle();
+  remote.onSent = (id) => ledger.noteDeleted(id);
+  await ledger.send("page.1", { content: "one" }, "one");
+  expect(ledger.find("page.1")).toMatchObject({ shows: undefined });
+  remote.onSent = undefined;
+  await ledger.send("page.2", { content: "two" }, "two");
+  expect(ledger.find("page.2")).toMatchObject({ shows: "two" });
 });

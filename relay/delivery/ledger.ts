@@ -46,6 +46,8 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #messages = new Map<string, SentMessage>();
   #flight: Flight | undefined;
+  /** Deleted while a message was in flight: perhaps that one, of which the answer comes later. */
+  readonly #deletedInFlight = new Set<string>();
   /** The last message that was begun and not found. Discord may make it late: tried again, it has the same nonce. */
   #notFound: Flight | undefined;
   /** The newest message of ours, also when its row is gone. */
@@ -79,6 +81,7 @@ export class Ledger {
   noteDeleted(messageId: string): boolean {
     const key = [...this.#messages].find(([, { id }]) => id === messageId)?.[0];
     if (key !== undefined) this.noteEdit(key, undefined);
+    else if (this.#flight) this.#deletedInFlight.add(messageId);
     return key !== undefined;
   }
 
@@ -111,6 +114,7 @@ export class Ledger {
     const flight: Flight = { key, after: this.#newest, nonce };
     await this.#put(key, { after: flight.after, nonce });
     this.#flight = flight;
+    this.#deletedInFlight.clear();
     this.#notFound = undefined;
     let sent: { id: string; content: string };
     try {
@@ -124,6 +128,7 @@ export class Ledger {
     flight.id = sent.id;
     // A nonce may bring back what an earlier try made, with the text of then.
     await this.#note(key, sent.id, sent.content === message.content ? shows : undefined);
+    if (this.#deletedInFlight.delete(sent.id)) this.noteEdit(key, undefined);
     return true;
   }
 
