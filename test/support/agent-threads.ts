@@ -238,14 +238,7 @@ export class AgentThread {
     for (const path of this.#conversations()) {
       const lines = readFileSync(path, "utf8").split("\n");
       const at = lines.findIndex((line) => line.includes(text));
-      if (at >= 0)
-        writeFileSync(
-          path,
-          lines
-            .slice(0, at)
-            .map((line) => `${line}\n`)
-            .join(""),
-        );
+      if (at >= 0) writeFileSync(path, [...lines.slice(0, at), ""].join("\n"));
     }
   }
 

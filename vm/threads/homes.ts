@@ -3,6 +3,7 @@ import type * as z from "zod";
 import type { outputsRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
+import { snowflakeSchema } from "../../shared/ledger-api.ts";
 import type { Store } from "../store/store.ts";
 
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
@@ -16,7 +17,7 @@ export class Homes {
 
   /** What callers call a thread → its id. */
   resolve(name: string): string {
-    if (!/^\d{1,20}$/.test(name)) return name;
+    if (!snowflakeSchema.safeParse(name).success) return name; // a key costs no look into the database
     return this.#store.homes.findThread(name) ?? name;
   }
 

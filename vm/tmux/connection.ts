@@ -38,7 +38,10 @@ export interface ConnectionListeners {
 
 /** A server that has owed an answer for longer than this counts as away. */
 const STALLED_MS = 2_000;
-/** What a server may take to be connected to: at first, and at most. Each attempt that fails doubles it. */
+/**
+ * What a server may take to be found or started, at first and at most; each attempt that fails doubles it. Its answers
+ * to a new client may take twice as long.
+ */
 const FIRST_CONNECT_MS = 2_500;
 const MAX_CONNECT_MS = 20_000;
 /** What waits so long for a slow server is still sooner than the client is given up. */
@@ -167,7 +170,7 @@ export class TmuxConnection {
     });
     this.#client = client;
     try {
-      const run = (...commands: string[]) => client.run(commands, Math.max(timeoutMs, 5_000));
+      const run = (...commands: string[]) => client.run(commands, timeoutMs * 2);
       const [[shown = [], buffers = []]] = await Promise.all([
         // The very first line: the buffer of a long input that comes meanwhile is not in this list.
         run("display-message -p '#{pid}'", "list-buffers -F '#{buffer_name}'"),
