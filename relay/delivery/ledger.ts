@@ -85,6 +85,11 @@ export class Ledger {
     return key !== undefined;
   }
 
+  /** Whether the message that was sent last was deleted before Discord's answer to its sending was there. */
+  wasDeletedInFlight(key: string): boolean {
+    return this.#deletedInFlight.has(this.#messages.get(key)?.id ?? "");
+  }
+
   /** Finds out what became of a message in flight. Before anything else is done; mostly there is nothing to do. */
   async settle(): Promise<void> {
     const flight = this.#flight;
@@ -128,7 +133,6 @@ export class Ledger {
     flight.id = sent.id;
     // A nonce may bring back what an earlier try made, with the text of then.
     await this.#note(key, sent.id, sent.content === message.content ? shows : undefined);
-    if (this.#deletedInFlight.delete(sent.id)) this.noteEdit(key, undefined);
     return true;
   }
 

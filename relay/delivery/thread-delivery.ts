@@ -250,6 +250,8 @@ export class ThreadDelivery<Reply> {
     // What decides about pages must be known when this page is found after a restart.
     if (content.eventCount !== this.#keptEvents) await this.#keeper.now();
     await this.#send(page.key, page);
+    // Whoever has to decide must find it. Any other page that is deleted so soon stays away.
+    if (page.isAside && this.#ledger.wasDeletedInFlight(page.key)) this.#ledger.noteEdit(page.key, undefined);
     void this.#keeper.now();
   }
 
