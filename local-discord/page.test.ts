@@ -74,7 +74,8 @@ describe("the page", () => {
     const heard: IncomingHttpHeaders[] = [];
     const stranger = createServer((request, response) => {
       heard.push(request.headers);
-      response.end("<!doctype html>");
+      // A page without one asks for an icon, perhaps when this server is gone: an error in the console.
+      response.end('<!doctype html><link rel="icon" href="data:,">');
     });
     await new Promise<void>((resolve) => stranger.listen(0, "127.0.0.1", resolve));
     releasers.add("stranger", () => {
