@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SIEGE_ENV } from "./support/agent-siege.ts";
 import { openAgent, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { buildPages, startBrowser } from "./support/console.ts";
-import { allRows, expectedRows, openConversation, untilText } from "./support/conversation.ts";
+import { allRows, expectedRows, openConversation, untilSaid, untilText } from "./support/conversation.ts";
 import { inFull } from "./support/faults.ts";
 import { type SpawnedSidecar, spawnSidecar } from "./support/sidecar.ts";
 import { until, untilValue } from "./support/wait.ts";
@@ -32,7 +32,7 @@ test("kill -9 of the sidecar in mid-turn: the page goes on where it was, event f
   const rounds = inFull(20, 4);
   await openAgent(sidecar, "killed", script("Hello", { text: "Hello." }));
   const { page, problems } = await openConversation(context, sidecar, "killed");
-  await untilText(page, "#rows", /Hello\./);
+  await untilSaid(page, /Hello\./);
   for (let round = 1; round <= rounds; round++) {
     const go = join(sidecar.reposDir, "killed", `go-${round}`);
     const text = `Round ${round} has a text that is long enough to come in pieces.`;
@@ -57,7 +57,7 @@ test("kill -9 of the sidecar in mid-turn: the page goes on where it was, event f
     }
     await sidecar.start();
     await page.click(".ask:not(.decided) >> text=Allow once");
-    await untilText(page, "#rows", new RegExp(`Over ${round}\\.`));
+    await untilSaid(page, new RegExp(`Over ${round}\\.`));
     await until("the effect", () => existsSync(join(sidecar.reposDir, "killed", `made-${round}`)));
     if (round % 2 === 0) {
       await page.click("#send");
@@ -94,7 +94,7 @@ test("words that a reload finds unsent are still in the line, and go in once", a
   const context = await browser.newContext();
   await openAgent(sidecar, "kept", script("Hello", { text: "Hello." }));
   const { page } = await openConversation(context, sidecar, "kept");
-  await untilText(page, "#rows", /Hello\./);
+  await untilSaid(page, /Hello\./);
   // The sidecar takes it, and its answer is lost on the way.
   await page.route("**/input", async (route) => {
     await route.fetch();

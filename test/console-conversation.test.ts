@@ -11,6 +11,7 @@ import {
   expectedRows,
   type OpenedPage,
   openConversation,
+  untilSaid,
   untilText,
 } from "./support/conversation.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
@@ -49,7 +50,7 @@ const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command, d
 test("shows what the transcript says, event for event, as it grows", async () => {
   await openAgent(sidecar, "grows", script("Hello", { text: "Hello to you." }));
   const page = await open("grows");
-  await untilText(page, "#rows", /Hello to you\./);
+  await untilSaid(page, /Hello to you\./);
   const edit = { name: "Write", input: { file_path: "note.md", content: "one\ntwo\n" } };
   const more = script("Work", { text: "I write.", tools: [edit] }, bash("seq 3"), { text: "All **done**." });
   await page.fill("#message", more);
@@ -186,7 +187,7 @@ test("Stop ends the turn, and a message written meanwhile goes in", async () => 
   await untilValue("no Stop", () => page.isHidden("#stop"), Boolean);
   await page.fill("#message", script("Again", { text: "Here again." }));
   await page.click("#send");
-  await untilText(page, "#rows", /Here again\./);
+  await untilSaid(page, /Here again\./);
   expect(await page.inputValue("#message")).toBe("");
 });
 

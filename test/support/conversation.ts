@@ -115,3 +115,8 @@ export async function untilText(page: Page, selector: string, expected: RegExp):
   const read = async () => (await page.locator(selector).allInnerTexts()).join("\n");
   return untilValue(`${expected} in ${selector}`, read, (text) => expected.test(text), { timeoutMs: 20_000 });
 }
+
+/** Waits for the agent's own words: the message that brings the stand-in its script shows the same words earlier. */
+export async function untilSaid(page: Page, expected: RegExp): Promise<string> {
+  return untilText(page, "#rows .agent_message", expected);
+}
