@@ -2,8 +2,8 @@
 import type * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
-import { withTimeout } from "./lifecycle.ts";
-import { ask, type WholeAnswer } from "./whole-answer.ts";
+import { lazy } from "./lazy.ts";
+import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
 
 export interface HttpCallOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -26,11 +26,13 @@ export interface CallOptions {
 /** Every method rejects with an {@link AppError}: the sidecar's own, or `unavailable` if no sidecar answered. */
 export class HttpCall {
   readonly #base: string;
+  readonly #server: () => Server;
   readonly #token: string;
   readonly #timeoutMs: number;
 
   constructor({ url, token, timeoutMs }: HttpCallOptions) {
     this.#base = url.replace(/\/+$/, "");
+    this.#server = lazy(() => serverAt(this.#base));
     this.#token = token;
     this.#timeoutMs = timeoutMs;
   }
@@ -42,12 +44,11 @@ export class HttpCall {
     schema: S,
     options: CallOptions = {},
   ): Promise<z.infer<S>> {
-    const url = this.#url(path, options.query);
-    const asked = { method, ...this.#sent(options) };
-    const timeoutMs = options.timeoutMs ?? this.#timeoutMs;
+    const { timeoutMs = this.#timeoutMs, signal } = options;
+    const asked = { method, path: withQuery(path, options.query), timeoutMs, signal, ...this.#sent(options) };
     let answer: WholeAnswer;
     try {
-      answer = await withTimeout(timeoutMs, [options.signal], (signal) => ask(url, asked, signal));
+      answer = await ask(this.#server(), asked);
     } catch (cause) {
       throw this.#unreachable(cause);
     }
@@ -82,7 +83,11 @@ export class HttpCall {
     const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
     const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
     try {
-      const response = await fetch(this.#url(path, query), { headers, signal: ended, redirect: "manual" });
+      const response = await fetch(this.#base + withQuery(path, query), {
+        headers,
+        signal: ended,
+        redirect: "manual",
+      });
       clearTimeout(timer);
       if (!response.ok) throw this.#refusal(response.status, parseJson(await response.text()));
       if (response.body) yield* response.body;
@@ -104,15 +109,6 @@ export class HttpCall {
     return { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 
-  #url(path: string, query: Record<string, unknown> = {}): string {
-    const params = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      const values = Array.isArray(value) ? value : [value];
-      for (const one of values) if (one !== undefined) params.append(name, String(one));
-    }
-    return `${this.#base}${path}${params.size > 0 ? `?${params}` : ""}`;
-  }
-
   #unreachable(cause: unknown): AppError {
     const reason =
       cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : errorText(cause);
@@ -124,6 +120,16 @@ export class HttpCall {
     if (error.success) return new AppError(error.data.code, error.data.error);
     return new AppError("unavailable", `What answers at ${this.#base} is no sidecar: HTTP ${status}.`);
   }
+}
+
+function withQuery(path: string, query: Record<string, unknown> | undefined): string {
+  if (query === undefined) return path;
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    const values = Array.isArray(value) ? value : [value];
+    for (const one of values) if (one !== undefined) params.append(name, String(one));
+  }
+  return params.size > 0 ? `${path}?${params}` : path;
 }
 
 function parseJson(text: string): unknown {
