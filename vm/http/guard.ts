@@ -8,6 +8,7 @@ import type { Log } from "../../shared/log.ts";
 import { markKnown } from "../callers/known.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import { Addresses } from "./addresses.ts";
+import { afterwards } from "./afterwards.ts";
 import { routeOf } from "./exchange.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 
@@ -114,22 +115,25 @@ export class RequestLog {
     const { remoteAddress } = request.socket; // gone when the connection is
     response.setHeader("x-request-id", requestId);
     response.on("close", () => {
-      const { statusCode: status, writableFinished } = response;
-      const { route, threadId, isRead, isKnown } = describe();
-      if (!isKnown && (status >= 400 || !writableFinished)) return this.#refusals.note(remoteAddress);
-      const level = status >= 500 ? "warn" : !isKnown || (isRead && status < 400) ? "debug" : "info";
-      this.#log[level](
-        {
-          requestId,
-          method: request.method,
-          route,
-          status,
-          ms: Math.round((performance.now() - startedAt) * 10) / 10,
-          ...(typeof threadId === "string" ? { threadId: threadId.slice(0, 32) } : {}),
-          ...(writableFinished ? {} : { isAborted: true }),
-        },
-        "request",
-      );
+      const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+      afterwards(() => {
+        const { statusCode: status, writableFinished } = response;
+        const { route, threadId, isRead, isKnown } = describe();
+        if (!isKnown && (status >= 400 || !writableFinished)) return this.#refusals.note(remoteAddress);
+        const level = status >= 500 ? "warn" : !isKnown || (isRead && status < 400) ? "debug" : "info";
+        this.#log[level](
+          {
+            requestId,
+            method: request.method,
+            route,
+            status,
+            ms,
+            ...(typeof threadId === "string" ? { threadId: threadId.slice(0, 32) } : {}),
+            ...(writableFinished ? {} : { isAborted: true }),
+          },
+          "request",
+        );
+      });
     });
   }
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Thread, threadStatusSchema } from "../../shared/api.ts";
+import { afterwards } from "./afterwards.ts";
 import { agentMetrics } from "./agent-metrics.ts";
 import { routeOf } from "./exchange.ts";
 
@@ -110,8 +111,13 @@ export class Metrics {
 
   /** Measures one request from now on. @param getRoute asked once it is over. */
   measureAnswer(method: string, response: ServerResponse, getRoute: () => string): void {
-    const end = this.httpSeconds.startTimer({ method });
-    response.on("close", () => end({ route: getRoute(), status: String(response.statusCode) }));
+    const startedAt = performance.now();
+    response.on("close", () => {
+      const seconds = (performance.now() - startedAt) / 1_000;
+      afterwards(() =>
+        this.httpSeconds.observe({ method, route: getRoute(), status: String(response.statusCode) }, seconds),
+      );
+    });
   }
 
   #histogram(name: string, help: string): Histogram {

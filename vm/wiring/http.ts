@@ -9,6 +9,7 @@ import { createConsole } from "../console/routes.ts";
 import { Sessions } from "../console/sessions.ts";
 import { Viewers } from "../console/viewers.ts";
 import { EventHub } from "../events/hub.ts";
+import { doWhatIsLeft } from "../http/afterwards.ts";
 import { createApp } from "../http/app.ts";
 import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
@@ -52,6 +53,7 @@ export async function openDoor({
   const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
   const refusalLog = new RefusalLog(log);
   releasers.add("log of refusals", () => refusalLog.close());
+  releasers.add("log of answers", doWhatIsLeft);
   const console = createConsole({
     sessions: new Sessions({
       file: join(stateDir, "console-sessions.json"),
