@@ -140,3 +140,17 @@ test("characters that are cut between two pieces of an answer are whole", async 
   });
   expect(await client.listThreads()).toEqual([]);
 });
+
+test("an address that is no address, or of another protocol, is named and never asked", async () => {
+  const { port, sockets } = await serve(threads);
+  for (const [url, why] of [
+    ["127.0.0.1", /Invalid URL/],
+    [`ftp://127.0.0.1:${port}`, /Protocol "ftp:" not supported/],
+  ] as const) {
+    const { code, message } = await refusal(new SidecarClient({ url, token: "t" }).listThreads());
+    expect(code).toBe("unavailable");
+    expect(message).toContain(url);
+    expect(message).toMatch(why);
+  }
+  expect(sockets).toEqual([]);
+});

@@ -48,14 +48,14 @@ export interface WholeAnswer {
 /** Takes an address apart once: for each request anew, that takes longer than to send it. @throws TypeError */
 export function serverAt(url: string): Server {
   const base = new URL(url);
-  const { hostname, port } = urlToHttpOptions(base);
-  const isTls = base.protocol === "https:";
+  const { protocol, hostname, port } = urlToHttpOptions(base);
+  const isTls = protocol === "https:";
   return {
     basePath: base.pathname.replace(/\/+$/, ""),
     open: (options, onAnswer) =>
       isTls
-        ? httpsRequest({ hostname, port, agent: tlsAgent(), ...options }, onAnswer)
-        : httpRequest({ hostname, port, agent, ...options }, onAnswer),
+        ? httpsRequest({ protocol, hostname, port, agent: tlsAgent(), ...options }, onAnswer)
+        : httpRequest({ protocol, hostname, port, agent, ...options }, onAnswer),
   };
 }
 
