@@ -42,12 +42,16 @@ export function drawScreen(grid: Grid, title: string, scale: number): Picture {
   const each = (draw: (cell: Cell, x: number, y: number) => void): void => {
     for (const [row, cells] of grid.rows.entries()) for (const cell of cells) draw(cell, ...place(cell, row));
   };
-  // All backgrounds first: a letter may reach over its cell's edge.
-  each((cell, x, y) => {
-    const { background } = cell;
-    if (background !== undefined)
-      canvas.fill(x, y, cell.width * CELL_WIDTH * scale, CELL_HEIGHT * scale, background);
-  });
+  // All backgrounds first: a letter may reach over its cell's edge. One line of pixels a row, and the others after it.
+  for (const [row, cells] of grid.rows.entries()) {
+    const y = (PADDING + bar + row * CELL_HEIGHT) * scale;
+    for (const cell of cells) {
+      const [x] = place(cell, row);
+      if (cell.background !== undefined)
+        canvas.fill(x, y, cell.width * CELL_WIDTH * scale, 1, cell.background);
+    }
+    canvas.repeatLine(y, CELL_HEIGHT * scale);
+  }
   each((cell, x, y) => {
     const key = glyphKey(cell);
     if (key !== undefined) drawCell(canvas, cell, glyphs.get(key), x, y, scale);
@@ -97,6 +101,13 @@ class Canvas {
       const start = row * this.#width + x;
       this.#words.fill(word, start, start + width);
     }
+  }
+
+  /** Makes `count` lines from `y` on as the first of them is. */
+  repeatLine(y: number, count: number): void {
+    const start = y * this.#width;
+    for (let line = 1; line < count; line++)
+      this.#words.copyWithin(start + line * this.#width, start, start + this.#width);
   }
 
   /** Lays a glyph over what is there, in this colour or in its own. It must lie within the picture. */

@@ -91,14 +91,15 @@ export function rasterise(svg: string, { files }: Fonts, scale: number): Image {
 
 /** The part of a tile that holds anything. */
 function cutOut(image: Image, tileLeft: number, tileTop: number, scale: number): Glyph {
+  const words = new Uint32Array(image.pixels.buffer, image.pixels.byteOffset, image.pixels.length / 4);
   let [left, top, right, bottom] = [TILE_WIDTH * scale, TILE_HEIGHT * scale, 0, 0];
   let isColoured = false;
   for (let y = 0; y < TILE_HEIGHT * scale; y++) {
     for (let x = 0; x < TILE_WIDTH * scale; x++) {
-      const at = ((tileTop + y) * image.width + tileLeft + x) * 4;
-      const [red, green, blue, alpha] = image.pixels.subarray(at, at + 4) as unknown as number[];
-      if (alpha === 0) continue;
-      isColoured ||= red !== green || green !== blue;
+      // As little-endian machines keep four bytes; alpha is the highest.
+      const pixel = words[(tileTop + y) * image.width + tileLeft + x] as number;
+      if (pixel >>> 24 === 0) continue;
+      isColoured ||= (pixel & 0xffff) !== ((pixel >>> 8) & 0xffff);
       left = Math.min(left, x);
       top = Math.min(top, y);
       right = Math.max(right, x + 1);

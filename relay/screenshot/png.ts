@@ -52,45 +52,44 @@ function estimateBytes(picture: Picture): number {
   return deflateSync(Buffer.concat(pieces), { level: LEVEL }).length * (height / rows);
 }
 
-/** Rows that each begin with a byte for the filter: {@link UP} for all but the first one. */
-function filterUp(rows: Buffer, height: number): Buffer {
-  const stride = rows.length / height;
-  for (let at = rows.length - 1; at >= stride; at--) {
-    rows[at] = (rows[at] as number) - (rows[at - stride] as number);
+/** Rows `start` to `end`, filtered. Most pixels are as the one above: then nothing has to be written. */
+function fullColour({ width, pixels }: Picture, start: number, end: number): Buffer {
+  const rows = Buffer.alloc((end - start) * (width * 3 + 1));
+  const words = new Uint32Array(pixels.buffer, pixels.byteOffset, pixels.length / 4);
+  for (let y = start, to = 0, from = start * width; y < end; y++) {
+    rows[to++] = y === 0 ? 0 : UP;
+    for (let x = 0; x < width; x++, from++, to += 3) {
+      const pixel = words[from] as number;
+      const above = y === 0 ? 0 : (words[from - width] as number);
+      if (pixel === above) continue;
+      // As little-endian machines keep four bytes; a byte keeps the lowest eight bits of a difference.
+      rows[to] = pixel - above;
+      rows[to + 1] = (pixel >>> 8) - (above >>> 8);
+      rows[to + 2] = (pixel >>> 16) - (above >>> 16);
+    }
   }
-  for (let y = 1; y < height; y++) rows[y * stride] = UP;
   return rows;
 }
 
-/** Rows `start` to `end`, filtered. */
-function fullColour({ width, pixels }: Picture, start: number, end: number): Buffer {
-  const stride = width * 3 + 1;
-  // What the first one differs from is the row above.
-  const above = Math.max(0, start - 1);
-  const rows = Buffer.alloc((end - above) * stride);
-  for (let y = above, to = 0, from = above * width * 4; y < end; y++) {
-    to++;
-    for (let x = 0; x < width; x++, from += 4) {
-      rows[to++] = pixels[from] as number;
-      rows[to++] = pixels[from + 1] as number;
-      rows[to++] = pixels[from + 2] as number;
-    }
-  }
-  return filterUp(rows, end - above).subarray((start - above) * stride);
-}
-
+/** As {@link fullColour}, all rows, each pixel as its place in the palette. */
 function fewColours({ width, height, pixels }: Picture): Buffer {
   const rows = Buffer.alloc(height * (width + 1));
+  const words = new Uint32Array(pixels.buffer, pixels.byteOffset, pixels.length / 4);
   const step = Uint8Array.from({ length: 256 }, (_, value) => Math.round((value * (STEPS - 1)) / 255));
+  const place = (pixel: number) => {
+    const red = step[pixel & 0xff] as number;
+    const green = step[(pixel >>> 8) & 0xff] as number;
+    return (red * STEPS + green) * STEPS + (step[(pixel >>> 16) & 0xff] as number);
+  };
   for (let y = 0, to = 0, from = 0; y < height; y++) {
-    to++;
-    for (let x = 0; x < width; x++, from += 4) {
-      const red = step[pixels[from] as number] as number;
-      const green = step[pixels[from + 1] as number] as number;
-      rows[to++] = (red * STEPS + green) * STEPS + (step[pixels[from + 2] as number] as number);
+    rows[to++] = y === 0 ? 0 : UP;
+    for (let x = 0; x < width; x++, from++, to++) {
+      const pixel = words[from] as number;
+      const above = y === 0 ? 0 : (words[from - width] as number);
+      if (pixel !== above) rows[to] = place(pixel) - place(above);
     }
   }
-  return filterUp(rows, height);
+  return rows;
 }
 
 function chunk(type: string, data: Buffer): Buffer {
