@@ -5,21 +5,49 @@ import { FolderWatch } from "./folder-watch.ts";
 /** A waiting reader looks by itself this often, whatever the file system's notifications do. */
 const FALLBACK_INTERVAL_MS = 1_000;
 
+/**
+ * After so many notices in a row that came while nobody waited for anything, the watch rests until somebody waits again.
+ * Each notice wakes the process: a flood that nobody reads cost it a seventh of a core.
+ */
+const UNHEARD = 64;
+
 /** One watch of the logs' folder for all threads: nothing is polled for a thread that nobody waits for. */
 export class LogWatch {
   readonly #waiters = new Map<string, Set<() => void>>();
-  readonly #watch: FolderWatch;
+  readonly #logsDir: string;
+  readonly #log: Log;
+  /** Undefined while it rests. A watch that has failed stays, and tells nothing. */
+  #watch: FolderWatch | undefined;
+  #unheard = 0;
   #isClosed = false;
 
   constructor(logsDir: string, log: Log) {
-    this.#watch = new FolderWatch(
-      logsDir,
+    this.#logsDir = logsDir;
+    this.#log = log;
+    this.#watch = this.#newWatch();
+  }
+
+  #newWatch(): FolderWatch {
+    this.#unheard = 0;
+    return new FolderWatch(
+      this.#logsDir,
       (name) => {
-        if (name.endsWith(".log")) this.notify(name.slice(0, -".log".length));
+        if (this.#waiters.size === 0) this.#noteUnheard();
+        else if (name.endsWith(".log")) this.notify(name.slice(0, -".log".length));
       },
       (error) =>
-        log.warn({ err: error }, "the logs' folder can't be watched; readers look once a second instead"),
+        this.#log.warn(
+          { err: error },
+          "the logs' folder can't be watched; readers look once a second instead",
+        ),
     );
+  }
+
+  #noteUnheard(): void {
+    this.#unheard++;
+    if (this.#unheard < UNHEARD) return;
+    this.#watch?.close();
+    this.#watch = undefined;
   }
 
   /** Something about the thread has changed: its log, its status. */
@@ -35,6 +63,8 @@ export class LogWatch {
     wait: (ms: number, signal: AbortSignal) => Promise<void>;
     end: () => void;
   } {
+    if (!this.#isClosed) this.#watch ??= this.#newWatch();
+    this.#unheard = 0;
     let hasChanged = false;
     let resolveWait: (() => void) | undefined;
     const wake = () => {
@@ -75,7 +105,7 @@ export class LogWatch {
   /** Wakes everybody for the last time. */
   close(): void {
     this.#isClosed = true;
-    this.#watch.close();
+    this.#watch?.close();
     for (const threadId of [...this.#waiters.keys()]) this.notify(threadId);
   }
 
