@@ -6,7 +6,7 @@
 import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
 import { CostAccount } from "./cost-account.ts";
-import { type Attributes, type CellRow, tameRows } from "./rows.ts";
+import { type Attributes, type CellRow, giveUpRows, tameRows } from "./rows.ts";
 import { type InputHandler, tameSequences } from "./sequences.ts";
 
 const { Terminal } = xtermHeadless;
@@ -42,6 +42,7 @@ interface Core {
       readonly normal: ScreenBuffer;
       readonly alt: ScreenBuffer;
       activateAltBuffer(): void;
+      reset(): void;
       onBufferActivate(listener: () => void): void;
     };
     scroll(eraseAttributes: unknown, isWrapped?: boolean): void;
@@ -91,6 +92,7 @@ export class Emulator {
     this.#terminal.unicode.activeVersion = "11";
     this.core = (this.#terminal as unknown as { _core: Core })._core;
     tameRows(this.normal.lines.get(0) as CellRow, this.normal);
+    this.#reuseRows();
     this.#hearScrolls(listener);
     tameSequences(this, this.account, listener);
     this.#ignoreScreenTitles();
@@ -166,6 +168,17 @@ export class Emulator {
         if (row !== undefined) listener.rowLeaves(row);
       }
       scroll.call(service, eraseAttributes, isWrapped);
+    };
+  }
+
+  /** RIS makes both screens anew. */
+  #reuseRows(): void {
+    const { buffers } = this.core._bufferService;
+    const reset = buffers.reset;
+    buffers.reset = () => {
+      giveUpRows(buffers.normal);
+      giveUpRows(buffers.alt);
+      reset.call(buffers);
     };
   }
 

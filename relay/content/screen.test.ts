@@ -27,6 +27,26 @@ function screenOf(text: string, cols = 20, rows = 4): Screen {
 }
 
 describe("Screen", () => {
+  it("uses the rows of screens that are gone, and shows nothing of them and of each other", () => {
+    const screens = [screenOf(""), screenOf(""), screenOf("", 30, 3)];
+    const full = "e\u0301\x1b[41m日".repeat(30);
+    for (const reset of ["\x1b[?1047l", "\x1bc"]) {
+      for (const screen of screens) screen.write(`\x1b[?1047h${full}${reset}`);
+      for (const [i, screen] of screens.entries()) screen.write(`\x1b[?1047h\x1b[2;1Hscreen ${i}`);
+      expect(screens.map((screen) => textOf(screen.alternate?.lines ?? []))).toEqual([
+        ["", "screen 0"],
+        ["", "screen 1"],
+        ["", "screen 2"],
+      ]);
+      for (const [i, screen] of screens.entries()) screen.write(`\x1bc\x1b[2;1Hnormal ${i}`);
+      expect(screens.map((screen) => textOf(screen.live()))).toEqual([
+        ["", "normal 0"],
+        ["", "normal 1"],
+        ["", "normal 2"],
+      ]);
+    }
+  });
+
   it("settles each row once as it scrolls away", () => {
     const screen = screenOf("1\r\n2\r\n3\r\n4\r\n5\r\n6");
     expect(textOf(screen.takeSettled())).toEqual(["1", "2"]);
