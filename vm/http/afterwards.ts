@@ -13,7 +13,10 @@ export function afterwards(work: () => void): void {
   if (left.push(work) === 1) setTimeout(doWhatIsLeft, DELAY_MS);
 }
 
-/** Does what is left. A stop calls it before it closes what the work writes to. */
+/**
+ * Does what is left. A stop calls it before it closes what the work writes to. A request for the figures calls it before
+ * it reads them.
+ */
 export function doWhatIsLeft(): void {
   for (const work of left.splice(0)) work();
 }

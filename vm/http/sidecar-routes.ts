@@ -3,6 +3,7 @@ import { type RequestHandler, Router } from "express";
 import { type HealthReply, reposQuerySchema } from "../../shared/machine-api.ts";
 import { createOpenApi } from "../../shared/openapi.ts";
 import type { Repos } from "../threads/repos.ts";
+import { doWhatIsLeft } from "./afterwards.ts";
 import { answer, parse, whileOpen } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -21,6 +22,7 @@ export function sidecarRoutes({ repos, metrics }: { repos: Repos; metrics: Metri
     answer(res, { repos: await repos.list(prefix, whileOpen(res)) });
   });
   router.get("/metrics", async (_req, res) => {
+    doWhatIsLeft(); // the figures of answers that were given just now
     res.set("content-type", metrics.registry.contentType).send(await metrics.registry.metrics());
   });
   const openApi = createOpenApi();
