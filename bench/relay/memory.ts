@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { rssMib } from "../measure.ts";
 import { atMost, equality, told } from "./figures.ts";
-import { type Row, withLoad } from "./load.ts";
+import { END, type Row, withLoad } from "./load.ts";
 
 export const memory: Row = async ({ pick }) => {
   const count = pick(100, 5);
   const row = `memory, ${count} threads`;
   const bytes = 2 * 1024 * 1024;
-  const command = `seq -f 'line %.0f of the output of this thread' 100000000 | head -c ${bytes}; echo; echo "that was all of it"; exec cat`;
+  const command = `seq -f 'line %.0f of the output of this thread' 100000000 | head -c ${bytes}; echo; echo "${END}"; exec cat`;
   return withLoad(
     Array.from({ length: count }, () => command),
     async (load) => {

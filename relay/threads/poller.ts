@@ -10,9 +10,9 @@ import type { Threads } from "./threads.ts";
 import type { Source, Vm } from "./vm.ts";
 
 export interface PollerOptions {
-  vm: Vm;
-  threads: Threads;
-  endings: Endings;
+  vm: Pick<Vm, "readThreads">;
+  threads: Pick<Threads, "list" | "find" | "isBusy" | "onChanged">;
+  endings: Pick<Endings, "closeVanished" | "showAndArchive">;
   pollIntervalMs: number;
   channel: Pick<Channel, "poke">;
   homes: Pick<Homes, "known" | "note">;
@@ -34,7 +34,7 @@ const AGENT_POLL_MS = AGENT_EDIT_MS / 3;
 export class Poller {
   readonly #options: PollerOptions;
   readonly #stop = new AbortController();
-  /** Ends the wait of the request under way, or before the next: something else is to be asked for now. */
+  /** Ends the wait for news, in the request under way or before the next: something else is to be asked for now. */
   #interrupt = new AbortController();
   #polling: Promise<void> = Promise.resolve();
   /** Not asked for in the last round: they were still taking the reply before. */
@@ -88,7 +88,10 @@ export class Poller {
     this.#leftOut = new Set(all.filter((thread) => !isFree(thread)));
     const floods = asked.filter(({ hasMore }) => hasMore).length;
     const share = Math.floor(READ_ALL_BYTES / Math.max(1, floods));
-    const { signal } = this.#interrupt;
+    // A request that waits for no news is answered at once, and is never interrupted: with a hundred threads that all
+    // have more to say somebody wants to ask anew at every moment, and no answer would ever arrive.
+    const waitForNewsMs = asked.length < all.length ? 0 : QUIET_WAIT_MS;
+    const { signal } = waitForNewsMs > 0 ? this.#interrupt : this.#stop;
     const reading = vm.readThreads(
       {
         since: offsetsOf(asked, "since"),
@@ -96,7 +99,7 @@ export class Poller {
         status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
         homeless: homes.known,
         limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
-        waitMs: asked.length < all.length ? 0 : QUIET_WAIT_MS,
+        waitMs: waitForNewsMs,
       },
       signal,
     );
