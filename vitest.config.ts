@@ -22,8 +22,12 @@ export default defineConfig({
     hookTimeout: 30_000,
     // As long as the tests' own waits: a second, which is vitest's, is short on a busy machine.
     expect: { poll: { timeout: 10_000 } },
-    // Most of the end-to-end tests wait (for tmux, for Discord's pace) rather than work: one more than two cores.
-    maxWorkers: 3,
+    // As many as the smallest machine has cores. Most end-to-end tests wait rather than work, but each starts processes,
+    // and on a machine on which that is slow a third worker makes a load of 15, at which tests run out of their time.
+    maxWorkers: 2,
+    // Of a file's concurrent tests. Each has a sidecar, a relay and programs of its own, which take all of two cores if
+    // six of them print at once.
+    maxConcurrency: 2,
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/support/leaks.ts"],
   },

@@ -16,7 +16,7 @@ async function smoke(bench: string): Promise<string> {
   return stdout;
 }
 
-test.concurrent.each([
+test.each([
   ["sidecar", 14],
   ["relay", 38],
   ["agents", 10],
