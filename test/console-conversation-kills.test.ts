@@ -1,7 +1,7 @@
 /** An agent's page while the sidecar beside it is killed: nothing twice, nothing missing, nothing written lost. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SIEGE_ENV } from "./support/agent-siege.ts";
 import { openAgent, script, transcriptOf, untilStatus } from "./support/agents.ts";
@@ -22,6 +22,15 @@ afterAll(async () => {
   await browser?.close();
   await sidecar?.close();
 });
+
+/** The sidecar has answered that it has the words. */
+async function untilEmpty(page: Page): Promise<void> {
+  await untilValue(
+    "the line to be empty",
+    () => page.inputValue("#message"),
+    (left) => left === "",
+  );
+}
 
 const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command, description: "d" } }] });
 
@@ -46,6 +55,8 @@ test("kill -9 of the sidecar in mid-turn: the page goes on where it was, event f
     );
     await page.keyboard.press("Enter");
     await untilText(page, "#live", new RegExp(`Round ${round}`));
+    // Killed before its answer is there, it would leave words of which the page must first learn whether they went in.
+    await untilEmpty(page);
     await sidecar.kill9();
     await untilText(page, "#agent-notice", /Trying again in \d+ s/);
     writeFileSync(go, ""); // the turn goes on while nobody looks
@@ -61,11 +72,7 @@ test("kill -9 of the sidecar in mid-turn: the page goes on where it was, event f
     await until("the effect", () => existsSync(join(sidecar.reposDir, "killed", `made-${round}`)));
     if (round % 2 === 0) {
       await page.click("#send");
-      await untilValue(
-        "the line to be empty",
-        () => page.inputValue("#message"),
-        (left) => left === "",
-      );
+      await untilEmpty(page);
     }
   }
   await untilStatus(sidecar, "killed", "idle");
@@ -112,11 +119,7 @@ test("words that a reload finds unsent are still in the line, and go in once", a
   await untilText(page, "#compose-notice", /What you sent before had arrived\. These words did not go in/);
   await page.fill("#message", "and more");
   await page.click("#send");
-  await untilValue(
-    "the line to be empty",
-    () => page.inputValue("#message"),
-    (left) => left === "",
-  );
+  await untilEmpty(page);
   const messages = (await transcriptOf(sidecar, "kept")).filter(({ type }) => type === "user_message");
   await until("both to be there", async () => {
     const texts = (await transcriptOf(sidecar, "kept")).flatMap((event) =>

@@ -151,7 +151,11 @@ test("its control client killed: another takes over, and the threads go on", asy
   const serverPid = folders.tmuxPid();
   const clientPid = await until("the control client", controlClient);
   signal(clientPid, "SIGKILL");
-  await until("another control client", () => controlClient() !== 0 && controlClient() !== clientPid);
+  // Looked at once: if the killed one dies between two looks, the second sees no client, which is no other client.
+  await until("another control client", () => {
+    const pid = controlClient();
+    return pid !== 0 && pid !== clientPid;
+  });
   await untilUp();
   await client.sendInput("cat", { text: "hello" });
   await untilOutput(client, "cat", "hello\r\nhello\r\n");
