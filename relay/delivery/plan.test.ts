@@ -78,25 +78,25 @@ describe("what is to be done", () => {
     expect(plan(unwanted, messages).actions).toEqual([{ kind: "delete", key: "c", id: "3" }]);
   });
 
-  test("an edit that takes buttons away comes first; what follows stays in its order", () => {
+  test("edits that take buttons away come first, an aside's before others; what follows stays in its order", () => {
     const button = (id: string) => ({ id, label: id, style: "secondary" }) as const;
     const shows = (text: string, ...ids: string[]) => shownBy({ text, buttons: ids.map(button) });
     const pages = [
       page("a", "new"),
       page("b", "same", { buttons: [button("x"), button("y")] }),
-      page("c", "decided", { isAside: true, isSealed: true }),
-      page("d", "one left", { buttons: [button("x")] }),
+      page("c", "one left", { buttons: [button("x")] }),
+      page("d", "decided", { isAside: true, isSealed: true }),
       page("e", "next"),
     ];
     const { actions } = plan(pages, {
       a: sent("1", "old"),
       b: { ...sent("2", ""), shows: shows("same", "x") },
-      c: { ...sent("3", ""), shows: shows("asked", "x", "y") },
-      d: { ...sent("4", ""), shows: shows("one left", "x", "y") },
+      c: { ...sent("3", ""), shows: shows("one left", "x", "y") },
+      d: { ...sent("4", ""), shows: shows("asked", "x", "y") },
     });
     expect(actions.map((action) => ("page" in action ? `${action.kind} ${action.page.key}` : ""))).toEqual([
-      "edit c",
       "edit d",
+      "edit c",
       "edit a",
       "edit b",
       "send e",

@@ -21,8 +21,9 @@ export type PageAction =
 
 export interface Plan {
   /**
-   * All that can be done now: first what takes buttons away that mean nothing any more, then the rest in the order in
-   * which a person reads. One after the other, or the first that need not wait: they do not depend on each other.
+   * All that can be done now: first what takes buttons away that mean nothing any more, an aside's before all (who has
+   * just answered an ask waits to see that it was heard), then the rest in the order in which a person reads. One after
+   * the other, or the first that need not wait: they do not depend on each other.
    */
   readonly actions: readonly PageAction[];
   /** The sealed pages whose messages are as they will stay. */
@@ -78,8 +79,11 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
 }
 
 function urgentFirst(actions: readonly PageAction[]): PageAction[] {
-  const isUrgent = (action: PageAction) => action.kind === "edit" && action.takesButtons === true;
-  return [...actions.filter(isUrgent), ...actions.filter((action) => !isUrgent(action))];
+  const rank = (action: PageAction) => {
+    if (action.kind !== "edit" || !action.takesButtons) return 2;
+    return action.page.isAside ? 0 : 1;
+  };
+  return actions.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** A message can only be replaced if none of the pages stands below it: so the newest of those goes first. */
