@@ -136,8 +136,9 @@ test("files of a turn are counted once each; without numbers if a text is not wh
 });
 
 test("a quick answer shows no activity at all", () => {
-  const think: EventBody = { type: "step_start", stepId: "s1", kind: "chat", title: "Thinking" };
+  const think: EventBody = { type: "step_start", stepId: "s1", kind: "chat", title: "Calling LLM" };
   const [thinking] = show([start, think]);
+  expect(thinking?.text).toMatch(/^◌ Calling LLM · <t:/);
   expect(thinking?.notBefore).toBe(Date.parse(at(2)) + 2_000);
   const over: EventBody = { type: "step_end", stepId: "s1", status: "completed", durationMs: 900 };
   const pages = show([start, think, over, say("Hi."), end]);

@@ -83,10 +83,7 @@ export class Story {
         this.#endCall(event);
         return;
       case "step_start":
-        this.#setStep(
-          event.seq,
-          stepLine(`step:${event.stepId}`, event.kind === "chat" ? "Thinking" : event.title, event.ts),
-        );
+        this.#setStep(event.seq, stepLine(`step:${event.stepId}`, event.title, event.ts));
         return;
       case "step_update": {
         const line = this.#findStep(`step:${event.stepId}`);
