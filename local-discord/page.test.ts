@@ -239,6 +239,17 @@ describe("the page", () => {
     expect(await page.locator("#scroller").evaluate((box) => box.scrollTop)).toBe(100);
     await page.locator("#jump").click();
     await expect.poll(distance).toBeLessThan(2);
+    // A picture arrives in the very frame in which the page hears that it was scrolled to the end.
+    await page.locator("#scroller").evaluate(async (box) => {
+      const isHeard = new Promise((resolve) => box.addEventListener("scroll", resolve, { once: true }));
+      box.scrollTop -= 1;
+      box.scrollTop += 1;
+      const picture = document.createElement("div");
+      picture.style.height = "500px";
+      document.getElementById("messages")?.lastElementChild?.append(picture);
+      await isHeard;
+    });
+    await expect.poll(distance).toBeLessThan(2);
   });
 
   it("works on a phone: a drawer, nothing wider than the screen", async () => {

@@ -14,15 +14,14 @@ export class MessageList {
   readonly #scroller = byId("scroller");
   readonly #jump = byId("jump");
   #sticks = true;
+  /** Where the view was when it was last looked at. */
+  #scrolledTo = 0;
   #namesRev = 0;
 
   constructor(context: RowContext) {
     this.#context = context;
     this.#scroller.tabIndex = 0; // arrow keys scroll it
-    this.#scroller.addEventListener("scroll", () => {
-      this.#sticks = this.isAtBottom();
-      if (this.#sticks) this.#jump.hidden = true;
-    });
+    this.#scroller.addEventListener("scroll", () => this.#noteScroll());
     this.#jump.addEventListener("click", () => this.toBottom());
     // What grows by itself (a picture that arrives, the composer, a turned phone) must not lose the end.
     const observer = new ResizeObserver(() => this.#sticks && this.toBottom());
@@ -50,6 +49,7 @@ export class MessageList {
 
   toBottom(): void {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
+    this.#scrolledTo = this.#scroller.scrollTop;
     this.#sticks = true;
     this.#jump.hidden = true;
   }
@@ -112,6 +112,18 @@ export class MessageList {
     this.keepView(() => {
       for (const row of this.#rows.values()) this.#draw(row);
     });
+  }
+
+  /**
+   * Only who goes up leaves the end. The event comes with the next frame: if the list has grown by then (a picture), the
+   * end is further down, and nobody has gone anywhere.
+   */
+  #noteScroll(): void {
+    const { scrollTop } = this.#scroller;
+    if (this.isAtBottom()) this.#sticks = true;
+    else if (scrollTop < this.#scrolledTo) this.#sticks = false;
+    this.#scrolledTo = scrollTop;
+    if (this.#sticks) this.#jump.hidden = true;
   }
 
   #insert(message: SeenMessage): void {
