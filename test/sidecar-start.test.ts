@@ -79,6 +79,13 @@ describe("a configuration that can't work", () => {
     },
   );
 
+  test.each(["", "/repos"])("REPOS_DIR is not in STATE_DIR: %j", (below) => {
+    const { env, stateDir } = makeFolders();
+    const words = "REPOS_DIR: must not be in STATE_DIR";
+    expect(() => parseVmConfig({ ...env, REPOS_DIR: `${stateDir}${below}` })).toThrow(words);
+    expect(parseVmConfig({ ...env, REPOS_DIR: `${stateDir}-repos` }).reposDir).toBe(`${stateDir}-repos`);
+  });
+
   test("a host that others can reach needs a token", async () => {
     const { env } = makeFolders();
     const { exitCode, stderr } = await runToEnd({ ...env, VM_HOST: "0.0.0.0", VM_TOKEN: "   " });

@@ -6,6 +6,7 @@ import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
+import { isInside } from "./threads/directory.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
 const whole = (min: number, max: number) =>
@@ -100,6 +101,8 @@ export function parseVmConfig(
   if (Buffer.byteLength(stateDir) > MAX_STATE_DIR_BYTES) {
     problems.push(`STATE_DIR: must be at most ${MAX_STATE_DIR_BYTES} bytes long, tmux's socket is in it`);
   }
+  if (isInside(stateDir, resolve(env["REPOS_DIR"] || "/data/repos")))
+    problems.push("REPOS_DIR: must not be in STATE_DIR, where no agent may read or write");
   const host = env["VM_HOST"] || "127.0.0.1";
   if (!isLoopback(host) && !env["VM_TOKEN"]) {
     problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);

@@ -44,7 +44,7 @@ export async function openAgent(
   threadId: string,
   prompt: string,
   more: {
-    agent?: { limits?: object; outputSchema?: Record<string, unknown> };
+    agent?: { limits?: object; outputSchema?: Record<string, unknown>; permissionMode?: string };
     initialMessages?: InitialMessage[];
   } = {},
 ): Promise<void> {

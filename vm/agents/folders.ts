@@ -1,6 +1,15 @@
 /** The folders of agent threads, below `STATE_DIR/threads`: made, found, measured, removed. */
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
@@ -15,6 +24,8 @@ const OLD = ".old";
 const ASIDE = ".gone-";
 
 export class AgentFolders {
+  /** The sidecar's state folder, every link resolved. */
+  readonly state: string;
   /** Holds them all. */
   readonly root: string;
   /** Where runners keep what people decided about directories, for all threads. */
@@ -42,6 +53,7 @@ export class AgentFolders {
     this.places = join(stateDir, "places");
     this.spend = join(stateDir, "spend");
     mkdirSync(this.root, { recursive: true, mode: 0o700 });
+    this.state = realpathSync(stateDir);
     this.#bringBack();
   }
 

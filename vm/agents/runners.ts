@@ -11,6 +11,7 @@ import {
   RUNNER_MARKER,
   SPEND_CAP,
   SPEND_FOLDER,
+  STATE_FOLDER,
   THREAD_TITLE,
   TRUST_FOLDER,
 } from "../../shared/agent/markers.ts";
@@ -69,6 +70,7 @@ export class Runners {
       input: "",
       env: {
         ...this.#marker(threadId),
+        [STATE_FOLDER]: folders.state,
         [TRUST_FOLDER]: folders.trust,
         [LOCK_FOLDER]: folders.locks,
         [BOARD_FOLDER]: folders.board,
