@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPath } from "../shared/agent/paths.ts";
 import { BYPASS_CONFIG, script, untilStatus } from "./support/agents.ts";
-import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
+import { makeSidecarFolders, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { refusal } from "./support/threads.ts";
 import { until, untilValue } from "./support/wait.ts";
 import { bash, git, worktreesOf } from "./support/worktrees.ts";
@@ -236,3 +236,20 @@ test("a branch with files has those of its point in a worktree of its own; its p
     message: expect.stringContaining("files: no state of the files"),
   });
 });
+
+test("a STATE_DIR that is a link has worktrees too", async () => {
+  const folders = makeSidecarFolders();
+  mkdirSync(`${folders.stateDir}-real`, { mode: 0o700 });
+  symlinkSync(`${folders.stateDir}-real`, folders.stateDir);
+  const linked = await startSidecar(BYPASS_CONFIG, { folders });
+  try {
+    const own = worktreesOf(() => linked);
+    own.repository("shop");
+    await own.open("tree", "shop", bash("pwd > where"), { text: "Done." });
+    await untilStatus(linked, "tree", "idle");
+    const path = join(`${folders.stateDir}-real`, "worktrees/tree");
+    expect(readFileSync(join(path, "where"), "utf8")).toBe(`${path}\n`);
+  } finally {
+    await linked.close();
+  }
+}, 60_000);

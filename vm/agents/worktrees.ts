@@ -20,6 +20,7 @@ import type { NewWorkspace } from "../threads/kinds/kind.ts";
 const MAX_SLUG = 40;
 
 export interface WorktreesOptions {
+  /** A real path. */
   stateDir: string;
   /** A real path. */
   reposDir: string;

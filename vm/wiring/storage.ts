@@ -43,14 +43,16 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
   const store = openStore(paths.database, (threadId) => logWatch.notify(threadId));
   releasers.add("database", () => store.close());
   store.events.beginAt(now());
+  const folders = new AgentFolders(stateDir);
   return {
     stateDir,
     reposDir,
     token,
     files,
-    folders: new AgentFolders(stateDir),
+    folders,
     origins: new Origins(stateDir),
-    worktrees: new Worktrees({ stateDir, reposDir, threadEnv, setup, log }),
+    // Agents work there: their directory has no link in it.
+    worktrees: new Worktrees({ stateDir: folders.state, reposDir, threadEnv, setup, log }),
     logWatch,
     store,
     freeDiskBytes: () => freeDiskBytes(stateDir),
