@@ -9,6 +9,7 @@ import { pause } from "../shared/lifecycle.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
+import { leadsElsewhere } from "./process/directory.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { eventsOfRights } from "./rights.ts";
@@ -130,6 +131,8 @@ export class EngineLife {
   async start(): Promise<void> {
     const { folder, config, engine } = this.#options;
     if (await makeWorkspace(this.#workspace, this.#fold)) return;
+    // What lies elsewhere is not even looked at.
+    if (leadsElsewhere(config.dir)) return this.#discard(swapped(config.dir));
     // The old engine is gone before its file is read, and before anybody looks at what it could still change.
     await killMarked(folder);
     const leave = this.#trust.look(this.#fold);
@@ -176,6 +179,7 @@ export class EngineLife {
     // No program starts there: it would be taken for the one that is missing.
     if (!existsSync(config.dir))
       return { code: "no_directory", message: `The directory ${config.dir} is not there.` };
+    if (leadsElsewhere(config.dir)) return swapped(config.dir);
     return engine.check(config, env);
   }
 
@@ -248,6 +252,10 @@ export class EngineLife {
       this.#seat?.state.chat,
     );
   }
+}
+
+function swapped(dir: string): EngineProblem {
+  return { code: "no_directory", message: `The directory ${dir} leads elsewhere now.` };
 }
 
 /** Of the newest FIFO or output; 0 if the engine was never started. */

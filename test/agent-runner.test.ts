@@ -1,9 +1,10 @@
 /** The runner of agent threads, as a process, with the scripted stand-in as its engine. */
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { statusOf } from "../shared/agent/fold.ts";
 import { bash, openThreads, says } from "./support/agent-threads.ts";
+import { signal } from "./support/processes.ts";
 import { until } from "./support/wait.ts";
 
 const open = openThreads();
@@ -65,4 +66,25 @@ test("what earlier engines printed is removed, but for the last two", async () =
   }
   const outputs = readdirSync(thread.folder).filter((name) => /^engine\.\d+\.jsonl$/.test(name));
   expect(outputs.sort()).toEqual(["engine.2.jsonl", "engine.3.jsonl", "engine.4.jsonl"]);
+});
+
+test("a directory that is swapped for a link while a runner lives: its next engine does not start there", async () => {
+  const thread = open({ agent: { permissionMode: "bypassPermissions" } });
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await thread.event("turn_end");
+  const outside = `${thread.dir}-outside`;
+  mkdirSync(outside);
+  renameSync(thread.dir, `${thread.dir}-before`);
+  symlinkSync(outside, thread.dir);
+  signal(thread.enginePid() ?? 0, "SIGKILL");
+  await thread.event("engine_end");
+  thread.write(says("go on", { tools: [bash("touch ran")] }, { text: "Done." }));
+  await until("what becomes of it", () => {
+    if (!thread.runner) thread.start();
+    return thread.of("failure").length > 0 || thread.of("turn_end").length > 1;
+  });
+  expect(readdirSync(outside)).toEqual([]);
+  const message = `The directory ${thread.dir} leads elsewhere now.`;
+  expect(thread.of("failure")).toMatchObject([{ code: "no_directory", message }]);
 });

@@ -15,6 +15,7 @@ import { engineErrorPath, engineInputPath, engineOutputPath } from "../../shared
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
 import { LineFile } from "../folder/line-file.ts";
+import { inDirectory } from "./directory.ts";
 import { EngineInput, isEngineAlive, openForEngine, takeFifo } from "./fifo.ts";
 import { killMarked, listMarked, signal } from "./orphans.ts";
 
@@ -29,6 +30,7 @@ export interface ProcessPlan {
   program: string;
   args: string[];
   env: Env;
+  /** A real path: if it has become one with a link in it, nothing is started. */
   cwd: string;
 }
 
@@ -51,12 +53,14 @@ export class EngineProcess {
     const stdout = openSync(engineOutputPath(folder, generation), "a", 0o600);
     const stderr = openSync(engineErrorPath(folder, generation), "a", 0o600);
     try {
-      const child = spawn(plan.program, plan.args, {
-        cwd: plan.cwd,
-        env: plan.env,
-        detached: true, // a session of its own: it survives the pane's end
-        stdio: [stdin, stdout, stderr],
-      });
+      const child = inDirectory(plan.cwd, (cwd) =>
+        spawn(plan.program, plan.args, {
+          cwd,
+          env: plan.env,
+          detached: true, // a session of its own: it survives the pane's end
+          stdio: [stdin, stdout, stderr],
+        }),
+      );
       const input = EngineInput.open(fifo);
       if (!input) throw new Error(`nobody reads ${fifo}`);
       const engine = new EngineProcess(folder, generation, input, true);
