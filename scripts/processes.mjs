@@ -7,7 +7,9 @@ import {
   constants,
   copyFileSync,
   existsSync,
+  mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -165,6 +167,31 @@ function findStartTime(pid) {
   } catch {
     return undefined; // no such process
   }
+}
+
+/**
+ * Makes STATE_DIR, or takes one that is there and is for nothing else. vm/state-dir.ts has the same rules; what is
+ * written there before the sidecar runs would hide from it what the folder was.
+ * @throws Problem
+ */
+export function makeStateDir(path) {
+  refuseForeignFolder(path);
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
+}
+
+/** @throws Problem where STATE_DIR is there and for something else */
+export function refuseForeignFolder(path) {
+  if (!existsSync(path)) return;
+  const refuse = (what) =>
+    new Problem(`STATE_DIR: ${path} ${what}; choose one of its own, such as ${join(path, "threadmux")}`);
+  const { mode, uid } = statSync(path);
+  if ((mode & 0o1000) !== 0) throw refuse("is a shared folder");
+  if (uid !== process.getuid()) throw refuse(`belongs to another user (id ${uid})`);
+  if ((mode & 0o077) === 0) return;
+  const names = readdirSync(path);
+  const isOurs = ["threadmux.db", "token"].some((name) => names.includes(name));
+  if (names.length > 0 && !isOurs) throw refuse("is open to others and holds other things");
 }
 
 /** The scripts/run that `file` tells of, if it is alive. */

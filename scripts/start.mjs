@@ -1,9 +1,9 @@
 // What scripts/run does once everything is built: starts the programs, waits, watches, ends them.
-//   check   refuses a second start and taken ports; needs nothing that is installed or built
+//   check   refuses a second start, taken ports and folders of others; needs nothing that is installed or built
 //   start   runs until a signal or until one of the programs ends; --adopt or --discard are for the sidecar
 //   stop    ends the threads, their tmux server, and the scripts/run that is alive
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -14,8 +14,10 @@ import {
   isOnPath,
   listenOnce,
   loadDotEnv,
+  makeStateDir,
   Problem,
   Program,
+  refuseForeignFolder,
   refuseSecond,
   refuseTakenPort,
 } from "./processes.mjs";
@@ -51,6 +53,7 @@ try {
 }
 
 async function check() {
+  refuseForeignFolder(stateDir);
   refuseSecond(runFile);
   for (const { host, port, variable } of wantedPorts()) {
     if (port !== 0) await refuseTakenPort(host, port, variable);
@@ -75,7 +78,7 @@ function readPort(name, otherwise) {
 }
 
 async function start() {
-  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  makeStateDir(stateDir);
   refuseSecond(runFile);
   await check();
   const [vmPort, localPort] = await Promise.all(

@@ -202,6 +202,12 @@ describe("a STATE_DIR that is not for the sidecar alone is refused and left as i
       ["notes.txt"],
       "is open to others and holds other things",
     ],
+    [
+      "an open one in which others of us alone have written",
+      0o755,
+      ["local-discord.json", "notes.txt", "run.json"],
+      "is open to others and holds other things",
+    ],
   ] as const)("%s", async (_name, mode, names, words) => {
     const folders = makeFolders();
     mkdirSync(folders.stateDir);

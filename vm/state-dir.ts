@@ -5,8 +5,8 @@ import { dirname } from "node:path";
 import { errorText } from "../shared/errors.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
 
-/** One of them is in every folder that was a STATE_DIR before. */
-const OURS = ["threadmux.db", "token", "run.json", "local-discord.json"];
+/** One of them is in every folder that was a STATE_DIR before. Nobody but the sidecar writes them. */
+const OURS = ["threadmux.db", "token"];
 const STICKY = 0o1000;
 
 /** Makes STATE_DIR, or takes one that is there and is for nothing else. @throws Error in words for a person. */
