@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { setUpWorkspace } from "../agent/workspace/workspace.ts";
 import type { ThreadConfig } from "../shared/agent/config.ts";
+import type { EventBody } from "../shared/agent/events.ts";
 import { emptyFold } from "../shared/agent/fold.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { openThreads, says } from "./support/agent-threads.ts";
@@ -108,5 +109,28 @@ test("what goes wrong while a setup runs reaches its runner, and ends the setup"
   const run = setUpWorkspace({ ...options, append: () => undefined, isStopped }, emptyFold());
   await expect(run).rejects.toThrow("the disk is full");
   await until("the setup's end", () => !isAlive(Number(readFileSync(pid, "utf8"))));
+  remove();
+});
+
+test("a setup's command is in no list of processes, and no variable of what it starts", async () => {
+  const { path: folder, remove } = makeFolder();
+  const setup = "tr '\\0' ' ' < /proc/$$/cmdline > shown; env > variables; echo \"$0 $#\" > named # kumquat";
+  const worktree = { root: folder, path: folder, branch: "b", setup };
+  const bodies: EventBody[] = [];
+  await setUpWorkspace(
+    {
+      folder,
+      config: { dir: folder, worktree } as ThreadConfig,
+      env: { PATH: "/bin:/usr/bin" },
+      append: (more) => void bodies.push(...more),
+      isStopped: () => false,
+    },
+    emptyFold(),
+  );
+  expect(bodies.at(-1)).toMatchObject({ title: expect.stringMatching(/^Set up in /) });
+  const written = (name: string) => readFileSync(join(folder, name), "utf8");
+  expect(written("shown")).toMatch(/^\/bin\/bash -c /);
+  expect(written("shown") + written("variables")).not.toContain("kumquat");
+  expect(written("named")).toBe("/bin/bash 0\n");
   remove();
 });

@@ -19,6 +19,9 @@ const OWN = "git-worktree";
 const COMMAND_MS = 15 * 60_000;
 const MAX_WORDS = 2_000;
 const LOOK_MS = 200;
+/** The command is in a variable: arguments are in the list of processes, which everybody on the machine can read. */
+const COMMAND_VARIABLE = "THREADMUX_SETUP";
+const RUN_COMMAND = `eval "unset ${COMMAND_VARIABLE}\n$${COMMAND_VARIABLE}"`;
 
 export interface WorkspaceOptions {
   folder: string;
@@ -112,9 +115,9 @@ export async function setUpWorkspace(
 
 async function run(command: string, cwd: string, env: Env, isStopped: () => boolean): Promise<Ending> {
   if (!existsSync(cwd)) return { code: null, words: `${cwd} is not there` };
-  const child = spawn("/bin/bash", ["-c", command], {
+  const child = spawn("/bin/bash", ["-c", RUN_COMMAND], {
     cwd,
-    env,
+    env: { ...env, [COMMAND_VARIABLE]: command },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: COMMAND_MS,
     killSignal: "SIGKILL",
