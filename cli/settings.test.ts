@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../test/support/folders.ts";
@@ -40,6 +40,16 @@ test("without VM_TOKEN the token is the one in STATE_DIR", () => {
   write("state/token", `${token("state")}\n`);
   expect(parseSettings({ stateDir: "state" }, {}, folder.path).getToken()).toBe(token("state"));
   expect(() => parseSettings({ stateDir: "none" }, {}, folder.path).getToken()).toThrow(/^VM_TOKEN: missing/);
+});
+
+test("an .env that others may read is tightened before its token is used, and left alone otherwise", () => {
+  const mode = () => (statSync(join(folder.path, ".env")).mode & 0o777).toString(8);
+  write(".env", `VM_TOKEN=${token("dotenv")}\n`);
+  chmodSync(join(folder.path, ".env"), 0o644);
+  expect(parseSettings({}, { VM_TOKEN: token("env") }, folder.path).getToken()).toBe(token("env"));
+  expect(mode()).toBe("644");
+  expect(parseSettings({}, {}, folder.path).getToken()).toBe(token("dotenv"));
+  expect(mode()).toBe("600");
 });
 
 test("an .env that somebody else wrote can't send our token to another machine", () => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError, errorText } from "../shared/errors.ts";
-import { readPrivateFile } from "../shared/private-file.ts";
+import { makePrivate, readPrivateFile } from "../shared/private-file.ts";
 
 const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
@@ -45,6 +45,7 @@ export function parseSettings(
         `VM_URL: ${url} comes from .env and is another machine, so the token must come from there too (VM_TOKEN) or from --token-file`,
       );
     }
+    if (!env["VM_TOKEN"]?.trim() && dotEnv["VM_TOKEN"]?.trim()) tighten(join(workingDir, ".env"));
     const token = find("VM_TOKEN");
     if (token !== undefined) return checkToken("VM_TOKEN", token);
     const file = join(stateDir, "token");
@@ -87,6 +88,15 @@ function readToken(name: string, file: string): string {
     throw problem(`${name}: can't be read: ${errorText(cause)}`, cause);
   }
   return checkToken(name, text.trim());
+}
+
+/** Takes from others what lets them read the token in it. @throws AppError if that is not ours to do. */
+function tighten(dotEnv: string): void {
+  try {
+    makePrivate(dotEnv);
+  } catch (cause) {
+    throw problem(`VM_TOKEN: ${errorText(cause)}`, cause);
+  }
 }
 
 function checkToken(name: string, token: string): string {
