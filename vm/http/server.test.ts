@@ -68,6 +68,15 @@ test("an upgrade that is none to a WebSocket is ignored, body and all", async ()
   );
 });
 
+test("an ignored upgrade keeps its body to itself, however many headers stand before the body's length", async () => {
+  const { ask } = await start();
+  const hidden = `GET /hidden HTTP/1.1\r\n${HOST}${LAST}\r\n`;
+  const head = `POST /one HTTP/1.1\r\n${HOST}${H2C}${"a:\r\n".repeat(1_100)}Content-Length: ${hidden.length}\r\n\r\n`;
+  const replies = await ask(head, hidden, `GET /two HTTP/1.1\r\n${HOST}${LAST}\r\n`);
+  expect(replies.match(/\w+ \/\w+ undefined/g)).toEqual(["POST /one undefined", "GET /two undefined"]);
+  expect(replies).toContain(`POST /one undefined ${hidden}`);
+});
+
 test.each([
   [
     "garbage",

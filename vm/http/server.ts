@@ -42,6 +42,9 @@ export function createHttpServer({ app, onWebSocket, limits, connections }: Http
     }
     app(request, response);
   });
+  // The bytes of a head are bounded. Node would leave out what comes after a thousand headers, such as the length of a
+  // body, which would then be read as the next request of a connection that goes through the server again.
+  server.maxHeadersCount = 0;
   limitConnections(server, { ...CONNECTION_LIMITS, ...connections });
   server.on("checkExpectation", (request, response) => {
     answers.add(request, response);
