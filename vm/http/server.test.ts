@@ -134,3 +134,30 @@ test("HTTP/1.0 needs no Host", async () => {
   const { ask } = await start();
   expect(await ask("GET /old HTTP/1.0\r\n\r\n")).toMatch(/GET \/old undefined ;$/);
 });
+
+test("of many requests at once each is begun when those before it are answered, and taken", async () => {
+  let begun = 0;
+  const app: RequestListener = (_request, response) => {
+    begun += 1;
+    setImmediate(() => response.end(Buffer.alloc(1024 * 1024, "x")));
+  };
+  const { open, ask } = await start({ app });
+  const stalled = open();
+  stalled.pause();
+  stalled.write(`GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(99));
+  stalled.write(`GET / HTTP/1.1\r\n${HOST}${LAST}\r\n`);
+  await expect.poll(() => begun).toBeGreaterThan(0);
+  // What the kernel takes for the one that reads nothing is some megabytes.
+  for (let i = 0; i < 20; i++) await ask(`GET / HTTP/1.1\r\n${HOST}${LAST}\r\n`);
+  expect(begun).toBeLessThan(20 + 50);
+  expect((await readText(stalled)).match(/HTTP\/1.1 200 OK/g)).toHaveLength(100);
+});
+
+test("a connection with too many requests that wait is cut off", async () => {
+  const { open, waiting } = await start();
+  const socket = open();
+  const cut = once(socket, "close");
+  socket.write(`GET /slow HTTP/1.1\r\n${HOST}\r\n`.repeat(1_002));
+  await cut;
+  expect(waiting).toHaveLength(1);
+});

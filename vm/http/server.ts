@@ -20,6 +20,9 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024,
 };
 
+/** Requests of one connection behind one that has no answer yet. */
+const MAX_WAITING = 1_000;
+
 /** What a broken connection gets to read its answer. */
 const LINGER_MS = 1_000;
 
@@ -34,13 +37,15 @@ export interface HttpServerOptions {
 export function createHttpServer({ app, onWebSocket, limits, connections }: HttpServerOptions): Server {
   const answers = new Answers();
   // Without a Host, Node itself would answer with no body.
-  const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
-    answers.add(request, response);
+  const take: RequestListener = (request, response) => {
     if (request.httpVersion === "1.1" && request.headers.host === undefined) {
       response.setHeader("connection", "close");
       return refuse(response, 400, "Host: the header is missing.");
     }
     app(request, response);
+  };
+  const server = createServer({ ...LIMITS, ...limits, requireHostHeader: false }, (request, response) => {
+    answers.inTurn(request, response, () => take(request, response));
   });
   // The bytes of a head are bounded. Node would leave out what comes after a thousand headers, such as the length of a
   // body, which would then be read as the next request of a connection that goes through the server again.
@@ -85,6 +90,20 @@ class Answers {
     const exchange = { request, response };
     open.add(exchange);
     response.once("close", () => open.delete(exchange));
+  }
+
+  /**
+   * Calls `act` once the requests before this one have their whole answers. Made at once, the answers of a connection
+   * would wait in memory where nobody counts them.
+   */
+  inTurn(request: IncomingMessage, response: ServerResponse, act: () => void): void {
+    const { socket } = request;
+    const open = [...(this.#open.get(socket) ?? [])];
+    this.add(request, response);
+    const before = open.at(-1);
+    if (!before) act();
+    else if (open.length >= MAX_WAITING) socket.destroy();
+    else before.response.once("close", () => !socket.destroyed && act());
   }
 
   /** What comes on a connection must not be answered in place of the requests before it. */
