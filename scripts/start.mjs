@@ -264,6 +264,7 @@ function tellWhatGoesOn() {
 }
 
 async function stop() {
+  refuseForeignFolder(stateDir); // what is there says where our token is sent
   const running = findRunning(runFile);
   let ended = 0;
   try {

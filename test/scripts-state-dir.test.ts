@@ -24,7 +24,7 @@ describe.each([
   ["a sticky one", 0o1777, "is a shared folder"],
   ["an open one with other things in it", 0o755, "is open to others and holds other things"],
 ])("%s", (_name, before, words) => {
-  test.each(["check", "start"])("is refused and left as it is: %s", async (action) => {
+  test.each(["check", "start", "stop"])("is refused and left as it is: %s", async (action) => {
     writeFileSync(join(dir, "notes.txt"), "mine");
     chmodSync(dir, before);
     const own = { STATE_DIR: dir, REPOS_DIR: join(folder.path, "repos"), DISCORD_TOKEN: "" };
