@@ -18,10 +18,12 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["{shared,vm,relay,local-discord,cli,agent,test}/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // A test waits for several things one after the other, each with a deadline of its own (test/support/wait.ts), which
+    // says what did not come. The test's is only for what waits without one, and longer than a machine may stand still.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // As long as the tests' own waits: a second, which is vitest's, is short on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 25_000 } },
     // As many as the smallest machine has cores. Most end-to-end tests wait rather than work, but each starts processes,
     // and on a machine on which that is slow a third worker makes a load of 15, at which tests run out of their time.
     maxWorkers: 2,
