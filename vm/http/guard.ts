@@ -40,6 +40,8 @@ export class WrongTokens {
     const guesses = this.#guesses.get(address);
     const now = this.#now();
     if (now - guesses.since >= MINUTE_MS) Object.assign(guesses, { count: 0, since: now });
+    // The clock was set back: nobody waits for what was to be answered by the old one.
+    if (now < guesses.since) Object.assign(guesses, { count: 0, since: now, lastAnswerAt: now });
     guesses.count += 1;
     if (guesses.count <= GUESSES_PER_MINUTE) return true;
     const answerAt = Math.max(guesses.lastAnswerAt, now) + SLOW_ANSWER_MS;
