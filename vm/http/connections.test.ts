@@ -5,7 +5,7 @@ import { text as readText } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { until } from "../../test/support/wait.ts";
 import { markKnown } from "../callers/known.ts";
-import type { ConnectionLimits } from "./connections.ts";
+import { type ConnectionLimits, maxConnectionsOf } from "./connections.ts";
 import { createHttpServer } from "./server.ts";
 
 const MIB = 1024 * 1024;
@@ -84,4 +84,18 @@ test("half requests do not keep others out: the oldest that nobody knows ends, a
   expect(await readText(newcomer)).toMatch(/^HTTP\/1.1 200 OK/);
   friend.write("GET / HTTP/1.1\r\nHost: here\r\n\r\n");
   expect(String((await once(friend, "data"))[0])).toMatch(/^HTTP\/1.1 200 OK/);
+});
+
+test.each([
+  ["20", 10],
+  ["200", 100],
+  ["1024", 924],
+  ["1048576", 1_000],
+  ["unlimited", 900],
+])("of %s descriptors connections take %i at most", (soft, most) => {
+  const limits = `Max cpu time              unlimited            unlimited            seconds
+Max open files            ${soft.padEnd(20)} 1048576              files
+Max locked memory         8388608              8388608              bytes
+`;
+  expect(maxConnectionsOf(limits)).toBe(most);
 });

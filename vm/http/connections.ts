@@ -18,7 +18,7 @@ const RESERVED_DESCRIPTORS = 100;
 const MAX_CONNECTIONS = 1_000;
 
 export const CONNECTION_LIMITS: ConnectionLimits = {
-  maxConnections: findMaxConnections(),
+  maxConnections: maxConnectionsOf(readFileSync("/proc/self/limits", "utf8")),
   stallTimeoutMs: 30_000,
   maxUnreadBytes: 128 * 1024 * 1024,
   lookIntervalMs: 5_000,
@@ -73,9 +73,12 @@ function countTaken(socket: Socket): number {
   return bytesWritten - writeQueueSize;
 }
 
-/** All descriptors but the reserve; half of them if they are few. */
-function findMaxConnections(): number {
-  const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+/**
+ * All descriptors but the reserve; half of them if they are few.
+ * @param limits of a process, as /proc tells them
+ */
+export function maxConnectionsOf(limits: string): number {
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
   const descriptors = soft === undefined ? MAX_CONNECTIONS : Number(soft);
   const reserved = Math.min(RESERVED_DESCRIPTORS, Math.ceil(descriptors / 2));
   return Math.min(MAX_CONNECTIONS, descriptors - reserved);
