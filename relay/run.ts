@@ -13,6 +13,7 @@ import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
+import { AbsentThreads } from "./threads/absent-threads.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channel } from "./threads/channel.ts";
 import { ChannelMessages } from "./threads/channel-messages.ts";
@@ -68,14 +69,19 @@ export async function runRelay(
     const poller = new Poller({ vm, threads, endings, pollIntervalMs, channel, homes, log });
     const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
     const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
-    const inputs = new Inputs({ api, threads, files, ended, allowedUserIds, log, now, signal: stop.signal });
+    const absent = new AbsentThreads({ api, channelId, log });
+    const inputs = new Inputs({
+      ...{ api, threads, files, ended, absent, allowedUserIds, log, now },
+      signal: stop.signal,
+    });
     const channelMessages = new ChannelMessages({
       ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },
       ...place,
       rules: { mode: config.channelMode, botId },
       dir: config.channelDir,
     });
-    const findAll = () => recover({ api, vm, threads, endings, inputs, homes, channelMessages, ...place });
+    const findAll = () =>
+      recover({ api, vm, threads, endings, inputs, homes, channelMessages, absent, ...place });
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const screenshots = new Screenshots();
@@ -84,17 +90,17 @@ export async function runRelay(
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
     listen({ discord, inputs, ended, channelId, channelMessages, context, threadMaker, onReconnected, log });
+    endInOrder(releasers, { threads, absent, poller, requests });
+    const stream = () => {
+      inputs.release(hold);
+      poller.start();
+      channel.start();
+    };
+    // The threads do not wait for the commands, which Discord may limit.
     await Promise.all([
       atStart("register its commands", () => registerCommands(discord, place.guildId)),
-      atStart(what, findAll),
+      atStart(what, findAll).then(stream),
     ]);
-    inputs.release(hold);
-    releasers.add("threads", () => threads.close());
-    releasers.add("reading", () => poller.close());
-    // Before the threads end: one that waits for Discord would keep them all from ending.
-    releasers.add("waits for Discord", () => requests.leave());
-    poller.start();
-    channel.start();
     log.info(
       { bot: discord.user.tag, guildId: place.guildId, channelId, vm: config.vmUrl },
       "relay is ready",
@@ -104,6 +110,22 @@ export async function runRelay(
     await releasers.close();
     throw error;
   }
+}
+
+interface Streaming {
+  threads: Threads;
+  absent: AbsentThreads;
+  poller: Poller;
+  requests: Requests;
+}
+
+/** What ends last is named first. */
+function endInOrder(releasers: Releasers, { threads, absent, poller, requests }: Streaming): void {
+  releasers.add("threads", () => threads.close());
+  releasers.add("lookups of threads", () => absent.close());
+  releasers.add("reading", () => poller.close());
+  // Before the threads end: one that waits for Discord would keep them all from ending.
+  releasers.add("waits for Discord", () => requests.leave());
 }
 
 /** Discord: the gateway, and the way to its REST API, within its limits. */

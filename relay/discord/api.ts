@@ -205,6 +205,23 @@ export class DiscordApi {
   }
 
   /**
+   * At most a hundred public threads of a channel that are archived, those first that were archived last.
+   * @param before what `next` was, for the ones after those.
+   */
+  async listArchivedThreads(
+    channelId: string,
+    before?: string,
+  ): Promise<{ threads: ChannelInfo[]; next: string | undefined }> {
+    const query = new URLSearchParams({ limit: "100", ...(before === undefined ? {} : { before }) });
+    const schema = z.object({ threads: z.array(channelSchema), has_more: z.boolean() });
+    const { threads, has_more } = await this.#requests.call(schema, (signal) =>
+      this.#rest.get(Routes.channelThreads(channelId, "public"), { query, signal }),
+    );
+    const next = has_more ? threads.at(-1)?.thread_metadata?.archive_timestamp : undefined;
+    return { threads: threads.map(toInfo), next };
+  }
+
+  /**
    * Makes a public thread. What failed half-way is not tried again, since it could leave a second thread; a refusal
    * for being too fast made nothing.
    * @param onWait as in {@link RequestOptions}.

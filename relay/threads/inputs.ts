@@ -8,6 +8,7 @@ import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
+import type { AbsentThreads } from "./absent-threads.ts";
 import type { EndedThreads } from "./ended.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { leftOut, type PersonFiles } from "./person-files.ts";
@@ -44,6 +45,7 @@ export interface InputsOptions {
   threads: Pick<Threads, "find">;
   files: PersonFiles;
   ended: Pick<EndedThreads, "ask">;
+  absent: Pick<AbsentThreads, "whenKnown">;
 }
 
 export class Inputs {
@@ -89,7 +91,7 @@ export class Inputs {
   async take(message: DiscordMessage): Promise<void> {
     const { allowedUserIds, threads, ended } = this.#options;
     const { channel_id: threadId } = message;
-    await this.#open;
+    await this.#whenOpen(threadId);
     await this.#queue.run(threadId, async () => {
       // Looked up at its turn: what was before it may have taken minutes, in which the thread ended.
       const thread = threads.find(threadId);
@@ -125,7 +127,7 @@ export class Inputs {
   /** @param text null takes it back */
   async #amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
     const { threads, log } = this.#options;
-    await this.#open;
+    await this.#whenOpen(threadId);
     // In the order in which people write: the message itself may still be on its way.
     await this.#queue.run(threadId, async () => {
       const thread = threads.find(threadId);
@@ -183,6 +185,12 @@ export class Inputs {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread, (input) => thread.vm.control({ control: "resume", by, input }));
     });
+  }
+
+  /** As {@link whenOpen}, for what comes in this thread: while it is looked up, what was missed there is not known. */
+  async #whenOpen(threadId: string): Promise<void> {
+    await this.#open;
+    await this.#options.absent.whenKnown(threadId);
   }
 
   /** A message that was left out before, and its thread. @throws AppError `not_found` */

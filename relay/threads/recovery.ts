@@ -1,9 +1,11 @@
 /** Brings Discord and the sidecar together at start and after every new connection to the gateway. */
 import { isOpen, type Thread } from "../../shared/api.ts";
-import { AppError } from "../../shared/errors.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
+import { findRefusal } from "../discord/refusals.ts";
+import type { Absent, AbsentThreads } from "./absent-threads.ts";
 import type { ChannelMessages } from "./channel-messages.ts";
 import { isAsking } from "./ended.ts";
 import type { Endings } from "./endings.ts";
@@ -11,6 +13,7 @@ import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
 import { loadLedger } from "./live-thread.ts";
 import { findPause, type Threads } from "./threads.ts";
+import { untilItWorks } from "./until-it-works.ts";
 import type { Vm } from "./vm.ts";
 
 export interface RecoveryOptions {
@@ -21,9 +24,11 @@ export interface RecoveryOptions {
   inputs: Inputs;
   homes: Homes;
   channelMessages: ChannelMessages;
+  absent: AbsentThreads;
   channelId: string;
   guildId: string;
   botId: string;
+  signal: AbortSignal;
   log: Log;
 }
 
@@ -31,12 +36,13 @@ export interface RecoveryOptions {
 const SNOWFLAKE = /^\d{17,20}$/;
 
 /**
- * Streams every open thread, un-archives those that need it, ends those whose Discord thread is gone, takes what
- * people wrote meanwhile, and closes Discord threads of ours that the sidecar no longer has. One request to Discord, and
- * more only for threads where something has happened.
+ * Streams every open thread, ends those whose Discord thread is gone, takes what people wrote meanwhile, and closes
+ * Discord threads of ours that the sidecar no longer has. What Discord has archived comes back with its next output.
+ * It resolves when the threads with an active Discord thread are streamed; whatever needs a request for one thread alone
+ * is done after that, in the background.
  */
 export async function recover(options: RecoveryOptions): Promise<void> {
-  const { api, vm, threads, homes, channelMessages, guildId } = options;
+  const { api, vm, threads, homes, channelMessages, absent, guildId } = options;
   // First: a Discord thread that the sidecar does not know may be one that a message is still to begin.
   await channelMessages.look();
   const served = new Set(threads.list().map(({ threadId }) => threadId));
@@ -46,12 +52,14 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   const active = new Map(channels.map((channel) => [channel.id, channel]));
   const known = channels.filter(({ id }) => !channelMessages.isAwaited(id));
   if (await homes.recover(open, known)) [open, ledgers] = await listAll();
+  const found = (threadId: string) => ({ rows: ledgers[threadId] ?? [], wasServed: served.has(threadId) });
   await Promise.all(
-    open.map((thread) => {
-      const { threadId } = thread;
-      const found = { rows: ledgers[threadId] ?? [], active: active.get(threadId) };
-      return recoverThread(options, thread, { ...found, wasServed: served.has(threadId) });
-    }),
+    open.map((thread) => recoverThread(options, thread, active.get(thread.threadId), found(thread.threadId))),
+  );
+  const isAbsent = ({ threadId }: Thread) => SNOWFLAKE.test(threadId) && !active.has(threadId);
+  absent.lookUp(
+    open.filter(isAbsent).map(({ threadId }) => threadId),
+    (threadId, channel) => recoverAbsent(options, threadId, channel, found(threadId)),
   );
   const isOpenThread = new Set(open.map(({ threadId }) => threadId));
   const orphans = [...active.values()].filter(
@@ -63,7 +71,6 @@ export async function recover(options: RecoveryOptions): Promise<void> {
 
 interface Found {
   rows: readonly LedgerRow[];
-  active: ChannelInfo | undefined;
   /** Before the thread and its rows were read. */
   wasServed: boolean;
 }
@@ -71,28 +78,58 @@ interface Found {
 async function recoverThread(
   options: RecoveryOptions,
   thread: Thread,
-  { rows, active, wasServed }: Found,
+  channel: ChannelInfo | undefined,
+  { rows, wasServed }: Found,
 ): Promise<void> {
-  const { api, threads, endings, log } = options;
+  const { threads } = options;
   const { threadId } = thread;
-  if (threads.isBusy(threadId) || !SNOWFLAKE.test(threadId)) return;
-  const channel = active ?? (await api.findChannel(threadId));
-  if (!channel) {
+  if (!channel || threads.isBusy(threadId)) return;
+  // It has ended since it was read. Served once more from rows of then, it would come back and say things twice.
+  if (wasServed && !threads.has(threadId)) return;
+  await serve(options, thread, rows, channel);
+  takeMissed(options, channel);
+}
+
+/** A thread whose Discord thread is not among the active ones. It may have ended while that was looked up. */
+async function recoverAbsent(
+  options: RecoveryOptions,
+  threadId: string,
+  channel: Absent,
+  { rows, wasServed }: Found,
+): Promise<void> {
+  const { vm, threads, endings, log } = options;
+  if (threads.isBusy(threadId)) return;
+  if (channel === "deleted") {
     log.info({ threadId }, "the Discord thread is gone; ending what runs in it");
     return threads.has(threadId) ? endings.onDiscordThreadDeleted(threadId) : endings.killQuietly(threadId);
   }
-  // It has ended since it was read. Served once more from rows of then, it would come back and say things twice.
-  if (wasServed && !threads.has(threadId)) return;
-  const paused = findPause(channel);
-  if (channel.isArchived && paused === undefined) await api.setArchived(threadId, false);
+  const thread = await findThread(vm, threadId);
+  if (!thread || !isOpen(thread.status) || (wasServed && !threads.has(threadId))) return;
+  if (channel !== "out of sight") return recoverThread(options, thread, channel, { rows, wasServed });
+  log.warn({ threadId }, "Discord does not let the bot see a thread");
+  // What is to be shown next is refused as well, and that is told.
+  if (!threads.has(threadId)) threads.add(thread, await loadLedger(options, thread, rows, undefined));
+}
+
+async function serve(
+  options: RecoveryOptions,
+  thread: Thread,
+  rows: readonly LedgerRow[],
+  channel: ChannelInfo,
+): Promise<void> {
+  const { threads, homes, log } = options;
+  const { threadId } = thread;
   if (!threads.has(threadId)) {
     const ledger = await loadLedger(options, thread, rows, channel.lastMessageId);
-    if (!threads.has(threadId)) threads.add(thread, ledger, paused);
-    // Its Discord thread may have been noted a moment before the relay died.
-    if (thread.home && thread.delivery === null) await options.homes.begin(thread);
+    if (!threads.has(threadId)) threads.add(thread, ledger, findPause(channel));
+    // Its Discord thread may have been noted a moment before the relay died. Discord may be slow to take the words.
+    if (thread.home && thread.delivery === null) {
+      homes.begin(thread).catch((error: unknown) => {
+        log.warn({ threadId, err: error }, "could not say what a thread begins with");
+      });
+    }
   }
   threads.noteName(channel);
-  takeMissed(options, channel);
 }
 
 /** In the background: a person's message may have to wait for its process. */
@@ -110,16 +147,11 @@ function isOurs({ botId, channelId }: RecoveryOptions, channel: ChannelInfo): bo
 }
 
 async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Promise<void> {
-  const { vm, threads, endings, channelMessages } = options;
+  const { vm, threads, channelMessages } = options;
   const threadId = channel.id;
   if (threads.isBusy(threadId) || channelMessages.isAwaited(threadId)) return;
-  let thread: Thread;
-  try {
-    thread = await vm.thread(threadId).get();
-  } catch (error) {
-    if (!(error instanceof AppError && error.code === "not_found")) throw error;
-    return endings.closeVanished(threadId);
-  }
+  const thread = await findThread(vm, threadId);
+  if (!thread) return closeVanished(options, threadId);
   // Made since the list was read, or ended while the relay was away: then its last output and its end are shown.
   const { lastMessageId } = channel;
   const rows = await vm.findLedger(threadId);
@@ -127,4 +159,23 @@ async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Prom
   const older = isOpen(thread.status) ? rows : await loadLedger(options, thread, rows, lastMessageId);
   if (!threads.has(threadId)) threads.add(thread, older);
   if (thread.type === "agent") takeMissed(options, channel);
+}
+
+/** In the background: Discord may take its time, or refuse, for this one thread. */
+function closeVanished({ threads, endings, signal, log }: RecoveryOptions, threadId: string): void {
+  const what = "close a Discord thread that the sidecar does not know";
+  const findProblem = (error: unknown) => (findRefusal(error) === undefined ? undefined : errorText(error));
+  threads.setBusy(threadId, true);
+  untilItWorks({ what, log, signal, findProblem }, () => endings.closeVanished(threadId))
+    .catch((error: unknown) => log.warn({ threadId, err: error }, `could not ${what}`))
+    .finally(() => threads.setBusy(threadId, false));
+}
+
+async function findThread(vm: Vm, threadId: string): Promise<Thread | undefined> {
+  try {
+    return await vm.thread(threadId).get();
+  } catch (error) {
+    if (error instanceof AppError && error.code === "not_found") return undefined;
+    throw error;
+  }
 }

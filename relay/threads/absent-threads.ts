@@ -1,0 +1,98 @@
+/**
+ * Open threads whose Discord thread is not among the active ones: archived, deleted or out of sight. Each is looked up
+ * by itself and for as long as it takes, so that Discord's trouble with one holds up no other.
+ */
+import type { Log } from "../../shared/log.ts";
+import type { ChannelInfo, DiscordApi } from "../discord/api.ts";
+import { findRefusal } from "../discord/refusals.ts";
+import { untilItWorks } from "./until-it-works.ts";
+
+/** So many hundreds of archived threads are listed; those that were archived before them are looked up one by one. */
+const MAX_PAGES = 5;
+
+export interface AbsentThreadsOptions {
+  api: Pick<DiscordApi, "findChannel" | "listArchivedThreads">;
+  channelId: string;
+  log: Log;
+}
+
+/** What became of a Discord thread. */
+export type Absent = ChannelInfo | "deleted" | "out of sight";
+
+export class AbsentThreads {
+  readonly #options: AbsentThreadsOptions;
+  readonly #stop = new AbortController();
+  /** By thread: resolves when it has been taken care of. */
+  readonly #inHand = new Map<string, Promise<void>>();
+
+  constructor(options: AbsentThreadsOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it is known what became of the thread's Discord thread, at once if nobody looks it up. */
+  async whenKnown(threadId: string): Promise<void> {
+    await this.#inHand.get(threadId);
+  }
+
+  /**
+   * Looks up threads, in the background. One that is being looked up already is not looked up again.
+   * @param take deals with one; called again if it rejects.
+   */
+  lookUp(threadIds: readonly string[], take: (threadId: string, found: Absent) => Promise<void>): void {
+    const ids = threadIds.filter((id) => !this.#inHand.has(id));
+    const listing = this.#list(ids);
+    for (const id of ids) {
+      const taking = this.#take(id, listing, take).finally(() => this.#inHand.delete(id));
+      this.#inHand.set(id, taking);
+    }
+  }
+
+  /** Looks nothing up any more. Resolves when nothing is being taken care of. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#inHand.values());
+  }
+
+  async #take(
+    threadId: string,
+    listing: Promise<ReadonlyMap<string, ChannelInfo>>,
+    take: (threadId: string, found: Absent) => Promise<void>,
+  ): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stop;
+    const what = "look up a thread's Discord thread";
+    const listed = (await listing).get(threadId);
+    await untilItWorks({ what, log: log.child({ threadId }), signal }, async () => {
+      const found = listed ?? (await this.#find(threadId));
+      if (!signal.aborted) await take(threadId, found);
+    });
+  }
+
+  async #find(threadId: string): Promise<Absent> {
+    try {
+      return (await this.#options.api.findChannel(threadId)) ?? "deleted";
+    } catch (error) {
+      if (findRefusal(error) === "forbidden") return "out of sight";
+      throw error;
+    }
+  }
+
+  /** Most are archived: a list of these takes one request for a hundred. What it lacks is looked up by itself. */
+  async #list(threadIds: readonly string[]): Promise<ReadonlyMap<string, ChannelInfo>> {
+    const { api, channelId, log } = this.#options;
+    const listed = new Map<string, ChannelInfo>();
+    if (threadIds.length < 2) return listed;
+    try {
+      let before: string | undefined;
+      for (let page = 0; page < MAX_PAGES && !this.#stop.signal.aborted; page++) {
+        const { threads, next } = await api.listArchivedThreads(channelId, before);
+        for (const thread of threads) listed.set(thread.id, thread);
+        if (next === undefined || threadIds.every((id) => listed.has(id))) break;
+        before = next;
+      }
+    } catch (error) {
+      log.warn({ err: error }, "could not list archived threads; looking them up one by one");
+    }
+    return listed;
+  }
+}
