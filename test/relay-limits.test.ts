@@ -133,29 +133,36 @@ test.concurrent.each([
   }
 });
 
-test.concurrent("a thread is not made and nobody answers: that is said; made late, it is removed", async ({
-  onTestFinished,
-}) => {
-  const all = await startForTest({ onTestFinished });
-  const { driver } = all.discord;
-  driver.faults.rest = (request) =>
-    isThreadMade(request) ? { kind: "drop", how: "rst", isApplied: false } : undefined;
-  const answer = await driver
-    .command(all.you, all.discord.channelId, "terminal", { dir: ".", command: "cat" })
-    .reply({ timeoutMs: 25_000 });
-  expect(answer.content).toBe("⚠️ Discord did not answer, so nothing was started; try again.");
-  expect(driver.threads()).toEqual([]);
-  driver.faults.rest = undefined;
-  // What Discord does with the request in the end, which nobody can know.
-  const response = await fetch(`${all.discord.apiUrl}/v10/channels/${all.discord.channelId}/threads`, {
-    method: "POST",
-    headers: { authorization: `Bot ${all.discord.botToken}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "🖥 . — cat", type: 11 }),
-  });
-  expect(response.status).toBe(201);
-  await driver.until(() => driver.threads().length === 0, { what: "the late thread to be removed" });
-  await showsLine(all, await all.openTerminal("cat"), "and the next one stays");
-});
+test.concurrent.for([
+  ["nobody answers", undefined],
+  ["nobody answers, nor tells which threads there are", 503],
+] as const)(
+  "a thread is not made and %s: that is said; made late, it is removed",
+  async ([, status], { onTestFinished }) => {
+    const all = await startForTest({ onTestFinished });
+    const { driver } = all.discord;
+    driver.faults.rest = (request) => {
+      if (isThreadMade(request)) return { kind: "drop", how: "rst", isApplied: false };
+      const isList = request.path.endsWith("/threads/active");
+      return isList && status !== undefined ? { kind: "status", status } : undefined;
+    };
+    const answer = await driver
+      .command(all.you, all.discord.channelId, "terminal", { dir: ".", command: "cat" })
+      .reply({ timeoutMs: 25_000 });
+    expect(answer.content).toBe("⚠️ Discord did not answer, so nothing was started; try again.");
+    expect(driver.threads()).toEqual([]);
+    driver.faults.rest = undefined;
+    // What Discord does with the request in the end, which nobody can know.
+    const response = await fetch(`${all.discord.apiUrl}/v10/channels/${all.discord.channelId}/threads`, {
+      method: "POST",
+      headers: { authorization: `Bot ${all.discord.botToken}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "🖥 . — cat", type: 11 }),
+    });
+    expect(response.status).toBe(201);
+    await driver.until(() => driver.threads().length === 0, { what: "the late thread to be removed" });
+    await showsLine(all, await all.openTerminal("cat"), "and the next one stays");
+  },
+);
 
 test.concurrent("the relay starts although Discord fails its first requests", async ({ onTestFinished }) => {
   const all = await startForTest({ onTestFinished }, { isWithoutRelay: true });

@@ -115,12 +115,21 @@ export class ThreadMaker {
 
   /** Looks for a thread of that name, made since, that nobody has taken: told by the gateway, or listed. */
   async #find(name: string, since: string): Promise<string | undefined> {
-    const { api, channelId, guildId, botId, signal } = this.#options;
+    const { signal } = this.#options;
     for (const waitMs of LOOKS_MS) {
       await pause(waitMs, signal);
       if (signal.aborted) return undefined;
       const told = [...this.#told].find(([, other]) => other === name);
-      if (told) return told[0];
+      const found = told?.[0] ?? (await this.#findListed(name, since));
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Undefined also if Discord gives no list: whatever it has made is still removed when the gateway tells of it. */
+  async #findListed(name: string, since: string): Promise<string | undefined> {
+    const { api, channelId, guildId, botId, log } = this.#options;
+    try {
       const listed = (await api.listActiveThreads(guildId)).find(
         (thread) =>
           thread.name === name &&
@@ -129,9 +138,11 @@ export class ThreadMaker {
           compareIds(thread.id, since) >= 0 &&
           !this.#claimed.has(thread.id),
       );
-      if (listed) return listed.id;
+      return listed?.id;
+    } catch (error) {
+      log.warn({ err: error }, "could not look for a thread whose creation was not answered");
+      return undefined;
     }
-    return undefined;
   }
 }
 
