@@ -162,6 +162,12 @@ function clipStart(text: string, max: number): string {
   return `…${/^[\uDC00-\uDFFF]/.test(kept) ? kept.slice(1) : kept}`;
 }
 
+/** How long Discord makes somebody wait for a new thread. */
+export function threadWaitText(waitMs: number, now: number): string {
+  const at = Math.ceil((now + waitMs) / 1_000);
+  return `⏳ Discord allows no new thread here for ${Math.ceil(waitMs / 1_000)} s; yours is made then, <t:${at}:R>.`;
+}
+
 /** As code within a line; empty code would be two backticks. */
 export function inlineCode(text: string, max: number): string {
   return `\`${clip(cleanLine(clipRaw(text)).replaceAll("`", "ˋ"), max) || " "}\``;

@@ -1,10 +1,12 @@
 /** The channel: a message there begins an agent's thread, an answer finds its thread, and what was said last stands there. */
 import { afterEach, expect, test } from "vitest";
 import type { Round } from "../agent/engines/demo/script.ts";
+import type { FaultRequest } from "../local-discord/faults.ts";
 import { seededRandom } from "../shared/random.ts";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "./support/agents.ts";
 import { whileAway } from "./support/away.ts";
 import { inFull } from "./support/faults.ts";
+import { closeBucket } from "./support/limits.ts";
 import { type Everything, startEverything } from "./support/relay.ts";
 import { relayConfigFor } from "./support/relay-config.ts";
 import { bundleRelay, makeRelayProcess } from "./support/relay-process.ts";
@@ -146,6 +148,20 @@ test("an answer to a thread that is over begins a new one; what can't begin is t
   await untilAnswer(away, "Say what the agent is to do.");
   expect(await threadIds()).toHaveLength(2);
 }, 120_000);
+
+test("a limit of new threads: whoever wrote reads how long it takes, then theirs is made", async () => {
+  await start("threads");
+  const isThreadMade = ({ method, path }: FaultRequest) => method === "POST" && path.endsWith("/threads");
+  closeBucket(all.discord.driver, isThreadMade, 8_000, "shared");
+  const message = post(script("Hi", says("Hello.")));
+  await untilAnswer(
+    message.id,
+    /^⏳ Discord allows no new thread here for [789] s; yours is made then, <t:\d+:R>\.$/,
+  );
+  expect(await threadIds()).toEqual([]);
+  await untilAnswer(message.id, / · idle/);
+  expect(answersTo(message.id).filter(({ content }) => content.startsWith("⏳"))).toHaveLength(1);
+}, 40_000);
 
 test("in mode mention only who names the bot begins a thread, and thanks cost nothing", async () => {
   await start("mention", { relay: { channelMode: "mention", channelDir: "." } });

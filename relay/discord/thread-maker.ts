@@ -75,11 +75,18 @@ export class ThreadMaker {
   }
 
   /** As {@link make}, of a message of the channel, whose id the thread gets: the same again is the same thread. */
-  async makeFrom(messageId: string, name: string): Promise<void> {
+  async makeFrom(
+    messageId: string,
+    name: string,
+    onWait: (ms: number) => void = () => undefined,
+  ): Promise<void> {
     const { api, channelId } = this.#options;
     this.#claim(messageId);
     try {
-      await api.createThreadFrom(channelId, messageId, name, refuseLongWait);
+      await api.createThreadFrom(channelId, messageId, name, (ms) => {
+        refuseLongWait(ms);
+        onWait(ms);
+      });
     } catch (error) {
       const sentence = findRefusalSentence(error, "create threads");
       if (sentence === undefined) throw error;

@@ -117,9 +117,10 @@ export class Beginnings {
   /**
    * Makes a thread of a message in the channel, whose id it gets. The same again finishes what was begun, and nothing
    * else.
+   * @param onWait as of {@link create}.
    * @throws AppError as {@link create}; {@link abandon} then takes back what was begun.
    */
-  async createFrom(messageId: string, asked: NewThread): Promise<void> {
+  async createFrom(messageId: string, asked: NewThread, onWait: (ms: number) => void): Promise<void> {
     const { vm, threads, threadMaker } = this.#options;
     const { type, dir, command, userId } = asked;
     threads.setBusy(messageId, true);
@@ -127,7 +128,7 @@ export class Beginnings {
       let thread = await this.#find(messageId);
       if (!thread) {
         const title = threadName(type, dir, command);
-        await threadMaker.makeFrom(messageId, title);
+        await threadMaker.makeFrom(messageId, title, onWait);
         const request = { threadId: messageId, inputId: messageId, ...requestOf(title, asked) };
         thread = await (await vm.create(request)).get();
       }

@@ -16,7 +16,7 @@ import {
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
-import { channelInputText, errorSentence, formatDuration } from "../texts.ts";
+import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Channel } from "./channel.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
@@ -29,6 +29,8 @@ import type { Vm } from "./vm.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;
+/** Whoever waits for a new thread longer than this reads how long. */
+const MIN_TOLD_MS = 5_000;
 /** What was written longer ago while nobody listened is left alone. */
 const MAX_MISSED_MS = 24 * 3_600_000;
 
@@ -291,17 +293,24 @@ export class ChannelMessages {
     }
     const command = words === "" ? "Look at the attached files." : words;
     const knows = over !== undefined && (await this.#routes.findThread(over))?.type === "agent";
-    await beginnings.createFrom(message.id, {
-      type: "agent",
-      dir,
-      command,
-      userId: message.author.id,
-      ...(knows && { agent: { originThreadId: over } }),
-    });
+    const userId = message.author.id;
+    const agent = knows && { agent: { originThreadId: over } };
+    await beginnings.createFrom(message.id, { type: "agent", dir, command, userId, ...agent }, (ms) =>
+      this.#tellWait(message, ms),
+    );
     await channel.begin(message.id);
     const live = threads.find(message.id);
     if (live && message.attachments.length > 0)
       await inputs.typeInto(live, { ...message, id: `${message.id}.files`, content: "" });
+  }
+
+  /** In the background: the thread is made even if nobody can be told. What is soon over is not told. */
+  #tellWait(message: DiscordMessage, waitMs: number): void {
+    const { now, log } = this.#options;
+    if (waitMs < MIN_TOLD_MS) return;
+    this.#reply(message, { name: `wait.${message.id}`, text: threadWaitText(waitMs, now()) }).catch(
+      (error: unknown) => log.warn({ err: error }, "could not tell a person of a wait"),
+    );
   }
 
   #ask(message: DiscordMessage, ageMs: number): Promise<void> {

@@ -6,6 +6,7 @@ import type {
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
 import type { Screenshots } from "../../screenshot/screenshot.ts";
+import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Endings } from "../../threads/endings.ts";
 import type { Threads } from "../../threads/threads.ts";
@@ -44,10 +45,8 @@ export function tellWait(
   now: () => number,
 ): (ms: number) => void {
   return (ms) => {
-    const at = Math.ceil((now() + ms) / 1_000);
-    const content = `⏳ Discord allows no new thread here for ${Math.ceil(ms / 1_000)} s; yours is made then, <t:${at}:R>.`;
     // The thread is made even if this answer does not get through; the last answer comes all the same.
-    interaction.editReply(content).catch(() => undefined);
+    interaction.editReply(threadWaitText(ms, now())).catch(() => undefined);
   };
 }
 
