@@ -137,3 +137,20 @@ test("a restart beside threads that Discord has archived lists them, and leaves 
   expect(driver.stats.requests.length, JSON.stringify(driver.stats.byRoute())).toBeLessThanOrEqual(20);
   expect(driver.threads({ archived: true })).toHaveLength(count - 1);
 }, 120_000);
+
+test.concurrent("a page that is too old to be edited is read, and sent anew only if it shows something else", async (context) => {
+  const { all, driver, troubled, other } = await startArchived(context);
+  const ids = () => driver.messages(other).map(({ id }) => id);
+  const before = ids();
+  let isRead = false;
+  driver.faults.rest = ({ method, path }) => {
+    isRead ||= method === "GET" && path.includes(`/channels/${other}/messages`);
+    return undefined;
+  };
+  await all.startRelay();
+  await until("the page to be looked at", () => isRead || ids().join() !== before.join());
+  await showsLine(all, troubled, "after");
+  expect(ids()).toEqual(before);
+  expect(driver.threads({ archived: true }).map(({ id }) => id)).toEqual([other]);
+  await showsLine(all, other, "more");
+});

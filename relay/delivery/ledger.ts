@@ -25,6 +25,8 @@ export interface LedgerOptions {
   isShared?: boolean;
   /** False of pages that stay as they are: what their messages show is not looked up. */
   mayChange?: (key: string) => boolean;
+  /** Whether a message is edited no more: a new one would take its place. */
+  isTooOld?: (messageId: string) => boolean;
   /** Messages of ours that no row knows stood there before the first of this ledger. */
   isReused?: boolean;
 }
@@ -198,17 +200,19 @@ export class Ledger {
 
   /**
    * After a restart nobody knows what the messages show. A few are simply edited; many would take long, at one edit
-   * a second, so they are read at once.
+   * a second, so they are read at once. One that is too old to be edited is read, too: it would be deleted and sent
+   * anew, and mostly shows what it should.
    */
   async #learn(): Promise<void> {
-    const { isShared, mayChange = () => true } = this.#options;
+    const { isShared, mayChange = () => true, isTooOld = () => false } = this.#options;
     if (this.#hasLooked) return;
     const unknown = [...this.#messages]
       .filter(([key, { shows }]) => isPage(key) && mayChange(key) && shows === undefined)
       .map(([key, { id }]) => ({ key, id }))
       .sort((a, b) => compareIds(a.id, b.id));
     if (isShared) await this.#readAround(unknown);
-    else if (unknown.length > MAX_UNKNOWN) await this.#readSince(unknown);
+    else if (unknown.length > MAX_UNKNOWN || unknown.some(({ id }) => isTooOld(id)))
+      await this.#readSince(unknown);
     this.#hasLooked = true;
   }
 

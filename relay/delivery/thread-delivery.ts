@@ -92,6 +92,7 @@ export class ThreadDelivery<Reply> {
       ...options,
       put: options.putMessage,
       findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
+      isTooOld: this.#isTooOld,
     });
     this.#writer = new MessageWriter({ ...options, ledger: this.#ledger });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
@@ -289,11 +290,11 @@ export class ThreadDelivery<Reply> {
   }
 
   #view() {
-    return {
-      find: (key: string) => this.#ledger.find(key),
-      isTooOld: (id: string) => this.#options.now() - snowflakeTime(id) > MAX_LIVE_AGE_MS,
-    };
+    return { find: (key: string) => this.#ledger.find(key), isTooOld: this.#isTooOld };
   }
+
+  readonly #isTooOld = (messageId: string): boolean =>
+    this.#options.now() - snowflakeTime(messageId) > MAX_LIVE_AGE_MS;
 
   #timeOf(action: PageAction): number {
     const now = this.#options.now();
