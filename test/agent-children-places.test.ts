@@ -14,8 +14,11 @@ import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 
 const PLACES = inFull(5, 2);
 const PARENTS = Array.from({ length: inFull(20, 4) }, (_, i) => `parent-${i}`);
-/** So long a thread that waits, or claims a place, may take to see that it does. */
-const GIVE_BACK_MS = 5_000;
+/**
+ * So long a thread that waits, or claims a place, may take to see that it does, on a machine that stands still meanwhile.
+ * Who kept its place would do so for ever, since its child would get none.
+ */
+const GIVE_BACK_MS = 20_000;
 
 let sidecar: TestSidecar | undefined;
 afterEach(() => sidecar?.close());
