@@ -6,6 +6,7 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, standIn, transcriptOf } from "./support/agents.ts";
+import { median } from "./support/measure.ts";
 import { makeSidecarFolders, type SidecarFolders, spawnMain, startSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "./support/threads.ts";
 import { until } from "./support/wait.ts";
@@ -135,28 +136,38 @@ test("held by another process: 503 at once, nobody else waits, and all goes on a
   const { client, stop } = await start();
   await openTerminal(client, "shell", "echo ready; while read -r x; do echo got $x; done");
   await untilOutput(client, "shell", "ready\r\n");
-  const other = new Sqlite(database());
-  other.exec("BEGIN EXCLUSIVE");
-  try {
-    const startedAt = Date.now();
-    const held = { code: "unavailable", message: expect.stringContaining("holds the sidecar's database") };
-    const send = (i: number) => client.sendInput("shell", { text: `held ${i}`, inputId: `id-${i}` });
-    expect(await refusal(send(0))).toEqual(held);
-    expect(Date.now() - startedAt).toBeLessThan(4_500); // SQLite itself would wait for 5 s
-    const secondAt = Date.now();
-    for (let i = 0; i < 20; i++) {
-      expect(await refusal(send(i))).toEqual(held);
-      expect((await client.getHealth()).ok).toBe(true);
-      expect((await readAll(client, "shell")).output).toBe("ready\r\n");
+  const held = { code: "unavailable", message: expect.stringContaining("holds the sidecar's database") };
+  let sent = 0;
+  const refusedAfterMs = async () => {
+    const startedAt = performance.now();
+    sent++;
+    const sending = client.sendInput("shell", { text: `held ${sent}`, inputId: `id-${sent}` });
+    expect(await refusal(sending)).toEqual(held);
+    return performance.now() - startedAt;
+  };
+  const firsts: number[] = [];
+  const later: number[] = [];
+  for (let hold = 0; hold < 3; hold++) {
+    const other = new Sqlite(database());
+    other.exec("BEGIN EXCLUSIVE");
+    try {
+      firsts.push(await refusedAfterMs());
+      for (let i = 0; i < 7; i++) {
+        later.push(await refusedAfterMs());
+        expect((await client.getHealth()).ok).toBe(true);
+      }
+      expect((await readAll(client, "shell")).output).not.toContain("held");
+      expect(await refusal(openTerminal(client, "new", "touch ran"))).toEqual(held);
+    } finally {
+      other.close();
     }
-    expect(Date.now() - secondAt).toBeLessThan(9_000); // one that waited 500 ms each would take 10 s
-    expect(await refusal(openTerminal(client, "new", "touch ran"))).toEqual(held);
-  } finally {
-    other.close();
+    await until("inputs to go in again", () =>
+      client.sendInput("shell", { text: "free", inputId: `free-${hold}` }).then(() => true),
+    );
   }
-  await until("inputs to go in again", () =>
-    client.sendInput("shell", { text: "free", inputId: "free" }).then(() => true),
-  );
+  // The median, since the machine may stand still for some of them. SQLite itself would wait for 5 s.
+  expect(median(firsts)).toBeLessThan(4_500);
+  expect(median(later)).toBeLessThan(450); // each that waited as the first does would take 500 ms
   expect(await untilOutput(client, "shell", "got free")).not.toContain("held");
   expect(existsSync(join(folders.reposDir, "ran"))).toBe(false);
   await openTerminal(client, "new", "echo new");

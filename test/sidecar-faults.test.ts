@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { inFull } from "./support/faults.ts";
+import { awakeMs } from "./support/measure.ts";
 import { findProcessesOf } from "./support/processes.ts";
 import { type SpawnedSidecar, spawnSidecar, startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { openTerminal, readAll, refusal, untilOutput } from "./support/threads.ts";
@@ -84,11 +85,12 @@ test("a hung tmux server: 503 within 3 s, back when it goes on, and nothing is t
   const pid = folders.tmuxPid();
   process.kill(pid, "SIGSTOP");
   try {
-    const startedAt = performance.now();
-    const refused = await refusal(client.sendInput("hung", { text: "one", inputId: "1" }));
-    expect(refused).toMatchObject({ code: "unavailable" });
-    expect(refused.message).toMatch(/tmux does not answer|tmux has not answered/);
-    expect(performance.now() - startedAt).toBeLessThan(3_500);
+    const ms = await awakeMs(async () => {
+      const refused = await refusal(client.sendInput("hung", { text: "one", inputId: "1" }));
+      expect(refused).toMatchObject({ code: "unavailable" });
+      expect(refused.message).toMatch(/tmux does not answer|tmux has not answered/);
+    });
+    expect(ms).toBeLessThan(3_500);
     expect(await refusal(openTerminal(client, "other", "cat"))).toMatchObject({ code: "unavailable" });
     expect(await client.getHealth()).toMatchObject({ ok: false, tmux: { up: false } });
     // What needs no tmux goes on.

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BlobReply, blobReplySchema, transcriptReplySchema } from "../shared/agent/api.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "./support/agents.ts";
+import { awakeMs } from "./support/measure.ts";
 import { startSidecar, type TestSidecar } from "./support/sidecar.ts";
 import { untilValue } from "./support/wait.ts";
 
@@ -57,10 +58,11 @@ test("with nothing new it waits, and answers the moment something is", async () 
   }
   expect(news.lines !== "" || news.status === "running").toBe(true);
   await untilStatus(sidecar, "talk", "idle");
-  const startedAt = performance.now();
-  const after = await read(`since=${end}&status=running&waitMs=20000`);
-  expect(after.lines).toContain("More.");
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
+  const ms = await awakeMs(async () => {
+    const after = await read(`since=${end}&status=running&waitMs=20000`);
+    expect(after.lines).toContain("More.");
+  });
+  expect(ms).toBeLessThan(10_000);
 });
 
 test("another status is news, and so is another moment", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { awakeMs } from "../../test/support/measure.ts";
 import { createBudget } from "./budget.ts";
 
 /** The most of these times within any second. */
@@ -70,9 +71,10 @@ test("after a global 429 nothing starts for as long as Discord says, then at hal
   for (let i = 0; i < 11; i++) await budget.run(async () => undefined);
   expect(performance.now() - slowAt).toBeGreaterThanOrEqual(400);
   now += 60_000;
-  const fastAt = performance.now();
-  for (let i = 0; i < 4; i++) await budget.run(async () => undefined);
-  expect(performance.now() - fastAt).toBeLessThan(5_000);
+  const fastMs = await awakeMs(async () => {
+    for (let i = 0; i < 4; i++) await budget.run(async () => undefined);
+  });
+  expect(fastMs).toBeLessThan(5_000);
 });
 
 test("whoever leaves while a global 429 holds everything up waits no longer, and is not run afterwards", async () => {
