@@ -1,6 +1,6 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
@@ -56,4 +56,27 @@ test("a flood that nobody reads is not followed; whoever waits next is told of w
   }
   expect(isWatched(folder)).toBe(true);
   quiet.end();
+});
+
+test("a watch that could not be had is tried again, not at each wait; the log says so once", () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "tmx-log-watch-")), "logs");
+  const said: string[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });
+  let now = 0;
+  const watch = new LogWatch(folder, log, () => now);
+  onTestFinished(() => {
+    watch.close();
+    rmSync(dirname(folder), { recursive: true });
+  });
+  const wait = () => watch.listen(["any"]).end();
+  now = 10_000;
+  wait();
+  mkdirSync(folder);
+  now = 19_999;
+  wait();
+  expect(isWatched(folder)).toBe(false);
+  now = 20_000;
+  wait();
+  expect(isWatched(folder)).toBe(true);
+  expect(said).toEqual([expect.stringContaining("can't be watched")]);
 });

@@ -11,20 +11,36 @@ const FALLBACK_INTERVAL_MS = 1_000;
  */
 const UNHEARD = 64;
 
+/** A watch that has failed, since the system gives no more of them, is tried again so long after by whoever waits then. */
+const RETRY_MS = 10_000;
+
 /** One watch of the logs' folder for all threads: nothing is polled for a thread that nobody waits for. */
 export class LogWatch {
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #logsDir: string;
   readonly #log: Log;
-  /** Undefined while it rests. A watch that has failed stays, and tells nothing. */
+  readonly #now: () => number;
+  /** Undefined while it rests. A watch that has failed stays until the next try, and tells nothing. */
   #watch: FolderWatch | undefined;
+  /** The first of the failures in a row is told, the last one says when to try again. */
+  #failedAt: number | undefined;
   #unheard = 0;
   #isClosed = false;
 
-  constructor(logsDir: string, log: Log) {
+  /** @param now in milliseconds, of a clock that nobody sets. */
+  constructor(logsDir: string, log: Log, now: () => number = () => performance.now()) {
     this.#logsDir = logsDir;
     this.#log = log;
+    this.#now = now;
+    this.#watchAgain();
+  }
+
+  /** If it does not watch, and has not failed to a moment ago. */
+  #watchAgain(): void {
+    if (this.#watch?.isWorking) return;
+    if (this.#watch && this.#now() - (this.#failedAt ?? 0) < RETRY_MS) return;
     this.#watch = this.#newWatch();
+    if (this.#watch.isWorking) this.#failedAt = undefined;
   }
 
   #newWatch(): FolderWatch {
@@ -35,11 +51,15 @@ export class LogWatch {
         if (this.#waiters.size === 0) this.#noteUnheard();
         else if (name.endsWith(".log")) this.notify(name.slice(0, -".log".length));
       },
-      (error) =>
+      (error) => {
+        const isTold = this.#failedAt !== undefined;
+        this.#failedAt = this.#now();
+        if (isTold) return;
         this.#log.warn(
           { err: error },
           "the logs' folder can't be watched; readers look once a second instead",
-        ),
+        );
+      },
     );
   }
 
@@ -63,7 +83,7 @@ export class LogWatch {
     wait: (ms: number, signal: AbortSignal) => Promise<void>;
     end: () => void;
   } {
-    if (!this.#isClosed) this.#watch ??= this.#newWatch();
+    if (!this.#isClosed) this.#watchAgain();
     this.#unheard = 0;
     let hasChanged = false;
     let resolveWait: (() => void) | undefined;
