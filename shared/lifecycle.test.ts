@@ -118,6 +118,14 @@ describe("withDeadline", () => {
       "waiting took more than 20 ms",
     );
   });
+
+  test("is not over because the process stood still", async () => {
+    const slow = open();
+    setTimeout(() => setImmediate(slow.resolve), 10);
+    const inTime = withDeadline(slow.promise, 200, "it");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+    await inTime;
+  });
 });
 
 test("a pause ends at its time, or at once when its signal fires, and never rejects", async () => {
