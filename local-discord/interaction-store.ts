@@ -25,6 +25,8 @@ export type Interaction = {
 };
 
 export class Interactions {
+  /** When this process, which had stood still for seconds with all that is in it, went on; by the world's clock. */
+  wokeAt = 0;
   readonly #byId = new Map<Snowflake, Interaction>();
 
   add(interaction: Interaction): void {

@@ -119,6 +119,20 @@ describe("using", () => {
     expect((await api("POST", "/interactions/1/nonsense/callback", { type: 5 })).body["code"]).toBe(10062);
   });
 
+  it("has its 3 seconds anew where the machine stood still", async () => {
+    await discord.close();
+    discord = await runLocalDiscord({ limits: WIDE_LIMITS });
+    api = botApi(discord);
+    discord.driver.onEvent((event) => {
+      if (event.type === "interaction-create") last = event.interaction;
+    });
+    await register(command());
+    const invocation = use();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+    expect((await answer({ type: 5 })).status).toBe(204);
+    expect(invocation.state).toBe("acknowledged");
+  });
+
   it("has a token for 15 minutes that works once something was answered", async () => {
     const invocation = use({ dir: "x" });
     expect((await api("POST", webhook(), { content: "early" })).body["code"]).toBe(10015);

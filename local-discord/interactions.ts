@@ -57,11 +57,15 @@ export function createInteraction(
   return interaction;
 }
 
-/** Marks what nobody answered within 3 seconds: "The application did not respond". */
+/**
+ * Marks what nobody answered within 3 seconds: "The application did not respond". Discord never stands still; a machine
+ * that sleeps does, and what was answered meanwhile could not be read.
+ */
 export function failUnanswered(world: World): void {
   for (const interaction of world.interactions.list()) {
     if (interaction.ackType !== undefined || interaction.hasFailed) continue;
-    if (world.now() - interaction.createdAt <= world.limits.interactionAckMs) continue;
+    const since = Math.max(interaction.createdAt, world.interactions.wokeAt);
+    if (world.now() - since <= world.limits.interactionAckMs) continue;
     interaction.hasFailed = true;
     world.emit({ type: "interaction-update", interaction });
   }

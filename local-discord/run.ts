@@ -108,7 +108,13 @@ function assemble(server: Server, host: string, options: LocalDiscordOptions): L
   // Before the server: it waits for upgraded connections too.
   releasers.add("gateway", () => gateway.close());
   releasers.add("page", () => page.close());
-  const ticker = setInterval(() => driver.tick(), TICK_MS);
+  let lastTick = performance.now();
+  const ticker = setInterval(() => {
+    const tick = performance.now();
+    if (tick - lastTick > 2 * TICK_MS) world.interactions.wokeAt = world.now();
+    lastTick = tick;
+    driver.tick();
+  }, TICK_MS);
   ticker.unref();
   releasers.add("clock", () => clearInterval(ticker));
 
