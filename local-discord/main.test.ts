@@ -50,7 +50,7 @@ function run(env: Record<string, string>) {
   };
 }
 
-describe("the program", { timeout: 90_000 }, () => {
+describe("the program", () => {
   it("prints the page's address, leaves the relay's variables, and takes them away at its end", async () => {
     const program = run({ LOCAL_DISCORD_PORT: "0" });
     await program.lineOut;

@@ -192,8 +192,8 @@ describe.each([
     const id = await send({ content: `since <t:${at}:R>` });
     const time = row(id).locator("time.md-time");
     const before = await time.textContent();
-    expect(before).toMatch(/^3\d seconds ago$/);
-    await expect.poll(() => time.textContent(), { timeout: 5_000 }).not.toBe(before);
+    expect(before).toMatch(/^[3-5]\d seconds ago$/);
+    await expect.poll(() => time.textContent()).not.toBe(before);
   });
 
   it("renders Discord's Markdown, and foreign text as text", async () => {

@@ -65,7 +65,7 @@ test(
     for (const parent of PARENTS) expect(await wordsOf(small, parent)).toEqual(["All done."]);
     if (isFull) console.log(JSON.stringify(await waits(small)));
   },
-  inFull(300_000, 90_000),
+  inFull(300_000, 120_000),
 );
 
 function isWaiting({ stateDir }: TestSidecar, threadId: string): boolean {

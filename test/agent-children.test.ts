@@ -90,7 +90,7 @@ test("a call spawns one child however often it comes, also over a restart, and i
   // Its children end with it.
   await sidecar.client.killThread("busy");
   expect((await childrenOf("busy")).map(({ status }) => status)).toEqual(["killed", "killed", "killed"]);
-}, 60_000);
+});
 
 test("a wait has an end: its time, or a person who pauses the child, which the parent's thread shows once", async () => {
   const gate = join(sidecar.reposDir, "paused-may-end");
@@ -149,7 +149,7 @@ test("a call that was cut off while it waited is not made twice by the model tha
   // It has ended: the same once more is another child.
   expect(await call("again", "spawn_thread", { prompt }, "later")).toContain("My part is done.");
   expect(await childrenOf("again")).toHaveLength(2);
-}, 60_000);
+});
 
 test("a child has its parent's rights or fewer, and reaches nobody's threads but its own", async () => {
   const { client, reposDir } = sidecar;
@@ -192,7 +192,7 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   await deeper(grandchild);
   const last = (await childrenOf(grandchild))[0]?.threadId ?? "";
   expect(await deeper(last)).toContain("3 deep at most");
-}, 60_000);
+});
 
 test("a parent that spawns and ends children in a loop is stopped, also after a restart", async () => {
   const many = await startSidecar(STAND_IN_CONFIG);
@@ -219,7 +219,7 @@ test("a parent that spawns and ends children in a loop is stopped, also after a 
   } finally {
     await many.close();
   }
-}, 60_000);
+});
 
 /** As if it had been spawned and ended so often more. */
 function repeatThread(stateDir: string, threadId: string, times: number): void {
@@ -257,4 +257,4 @@ test("with one place, parents that await their children hold none: all end", asy
   } finally {
     await small.close();
   }
-}, 60_000);
+});

@@ -238,7 +238,7 @@ describe("people and kills", () => {
     const told = thread.of("turn_end").filter(({ error }) => error?.includes("was not run again")).length;
     expect(answered + told).toBe(count);
     expect(new Set(said(thread)).size).toBe(answered);
-  }, 60_000);
+  });
 });
 
 describe("behind the sidecar", () => {

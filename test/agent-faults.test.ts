@@ -149,7 +149,7 @@ test("killed between an answer and its row: another answer is refused", { timeou
   }
 });
 
-test("killed in the middle of a kill: the next sidecar finishes it", { timeout: 60_000 }, async () => {
+test("killed in the middle of a kill: the next sidecar finishes it", async () => {
   const sidecar = await spawn();
   const sleep = { tools: [{ name: "Bash", input: { command: "sleep 1000" } }] };
   for (let hold = 1; hold <= HOLDS; hold++) {

@@ -22,7 +22,7 @@ beforeAll(async () => {
   };
   sidecar = await startSidecar({ ...BYPASS_CONFIG, threadEnv }, { folders });
   browser = await startBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await sidecar?.close();
@@ -94,4 +94,4 @@ test("what an agent holds stands in the API, in Discord's list and in the consol
   await sidecar.client.controlAgent("one", { control: "interrupt", by: "discord:42" });
   await untilStatus(sidecar, "one", "idle");
   expect((await sidecar.client.getThread("one")).holds).toBeNull();
-}, 60_000);
+});

@@ -138,7 +138,7 @@ test.each<[string, object, string]>([
   expect(await refusal(sidecar.client.getThread("never"))).toMatchObject({ code: "not_found" });
 });
 
-test("as many and as much as may be", { timeout: 90_000 }, async () => {
+test("as many and as much as may be", async () => {
   const messages = many(
     MAX_INITIAL_MESSAGES,
     "x".repeat(Math.floor(MAX_INITIAL_BYTES / MAX_INITIAL_MESSAGES)),
@@ -189,9 +189,7 @@ test("an engine that gets its message alone can't know them", async () => {
   }
 });
 
-test("kill -9 of the sidecar before the first turn, then of runner and engine in it", {
-  timeout: 90_000,
-}, async () => {
+test("kill -9 of the sidecar before the first turn, then of runner and engine in it", async () => {
   const side = await spawnSidecar({ ...SIEGE_ENV, AGENT_PROGRAM: STAND_IN });
   try {
     const folder = folderOf(side, "hit");

@@ -246,9 +246,7 @@ test("a call that runs when the engine dies: its processes go, and it is not run
   expect([cut?.stopReason, end?.stopReason]).toEqual(["interrupted", "end_turn"]);
 });
 
-test("a turn that is cut off again and again is taken up three times, then fails until a person goes on", {
-  timeout: 60_000,
-}, async () => {
+test("a turn that is cut off again and again is taken up three times, then fails until a person goes on", async () => {
   const thread = open();
   const go = join(thread.dir, "go");
   thread.write(says("long", { text: "A text that is long enough to come in pieces.", pauseFor: go }));

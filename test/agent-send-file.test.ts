@@ -55,7 +55,7 @@ test("a file of the workspace is in the Discord thread once, also if the same ca
   await talk.untilMessage(threadId, "Gone on.");
   expect(filesIn(threadId)).toHaveLength(2);
   expect(await sentOf(threadId)).toHaveLength(2);
-}, 60_000);
+});
 
 test("one that is too large by the time the relay comes is left out, and holds up nothing", async () => {
   const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");
@@ -70,7 +70,7 @@ test("one that is too large by the time the relay comes is left out, and holds u
   await talk.untilMessage(threadId, "Gone on.");
   const shown = all.discord.driver.messages(threadId).filter(({ content }) => content.includes("log.txt"));
   expect(shown.map(({ attachments }) => attachments)).toEqual([[]]);
-}, 60_000);
+});
 
 test("nothing outside of the workspace is sent, nothing that looks like a secret, nothing too large", async () => {
   const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");

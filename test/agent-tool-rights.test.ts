@@ -111,7 +111,7 @@ test("a parent and its children try each tool for more: refused, or a person is 
   // Whoever adds a tool tries it here.
   const names = new Set(all.map(({ name }) => name.replace("mcp__threadmux__", "")));
   expect(new Set(await listTools(sidecar, "parent"))).toEqual(names);
-}, 60_000);
+});
 
 test("what a person allowed an agent for its thread holds neither for its child nor for its branch: they ask", async () => {
   const { client } = sidecar;

@@ -97,7 +97,6 @@ test("a runner that ends at once is started three times; mended, the next messag
 
 test.each(["killed", "stopped"])(
   "a message that comes while tmux is %s is answered without anybody's doing",
-  { timeout: 60_000 },
   async (how) => {
     await openRested("away");
     const pid = sidecar.folders.tmuxPid();

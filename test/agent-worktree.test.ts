@@ -166,9 +166,7 @@ test("a child of an agent in a worktree works there too, or in a directory of it
   expect(existsSync(inTree("parent"))).toBe(false);
 });
 
-test("a branch with files has those of its point in a worktree of its own; its parent keeps its own", {
-  timeout: 90_000, // it starts seven agents, one after the other
-}, async () => {
+test("a branch with files has those of its point in a worktree of its own; its parent keeps its own", async () => {
   repository("past");
   const write = (content: string) => bash(`printf '${content}' > a.txt; touch ${content}`);
   const shared = { type: "agent" as const, dir: "past", createdBy: "42" };

@@ -31,7 +31,7 @@ function expectAnswer(text: string): void {
   expect([...text].length).toBeLessThanOrEqual(2_000);
 }
 
-test("what the bot says of threads, their beginnings and ends", { timeout: 60_000 }, () => {
+test("what the bot says of threads, their beginnings and ends", () => {
   const facts = fc.record({
     dir: name,
     command: hostileText,

@@ -95,7 +95,7 @@ describe("a slow viewer", () => {
     } finally {
       await own.close();
     }
-  }, 90_000);
+  });
 });
 
 describe("limits", () => {

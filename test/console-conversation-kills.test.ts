@@ -17,7 +17,7 @@ beforeAll(async () => {
   buildPages();
   sidecar = await spawnSidecar({ ...SIEGE_ENV, AGENT_IDLE_SECONDS: "120" });
   browser = await startBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await sidecar?.close();

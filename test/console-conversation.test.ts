@@ -27,7 +27,7 @@ beforeAll(async () => {
   sidecar = await startSidecar(STAND_IN_CONFIG);
   browser = await startBrowser();
   context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await sidecar?.close();

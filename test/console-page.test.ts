@@ -30,7 +30,7 @@ beforeAll(async () => {
   await page.keyboard.press("Enter");
   await page.waitForSelector("#app");
   await page.close();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await line?.close();

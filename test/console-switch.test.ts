@@ -30,7 +30,7 @@ beforeAll(async () => {
   await sidecar.client.sendInput("long", { text: script("And now?", { text: "Awake." }) });
   await untilStatus(sidecar, "long", "idle");
   browser = await startBrowser();
-}, 90_000);
+});
 afterAll(async () => {
   await browser?.close();
   await sidecar?.close();

@@ -270,7 +270,7 @@ test("questions that a person has half answered", () => {
   );
 });
 
-test("forms below what is asked", { timeout: 60_000 }, () => {
+test("forms below what is asked", () => {
   fc.assert(
     fc.property(
       fc.array(question, { minLength: 1, maxLength: 7 }),

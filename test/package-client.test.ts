@@ -26,7 +26,7 @@ export const codeOf = (error: unknown) => (error instanceof AppError ? error.cod
 export const wrong: Thread["status"] = "asleep";
 `;
 
-test("the README's example runs, and the types are there", { timeout: 90_000 }, async () => {
+test("the README's example runs, and the types are there", async () => {
   sidecar = await startSidecar(STAND_IN_CONFIG);
   const folder = join(sidecar.folders.path, "other");
   const modules = join(folder, "node_modules");

@@ -123,5 +123,5 @@ describe.each([
     await isTrue(channelId);
     expect(open.problems).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
-  }, 60_000);
+  });
 });

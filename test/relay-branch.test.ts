@@ -62,7 +62,7 @@ describe("Branch from here", () => {
       origin: { threadId },
     });
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "idle" });
-  }, 60_000);
+  });
 
   test("on what is no part of a conversation is refused, and makes no thread", async () => {
     const threadId = await open("m-1", { text: "t-1" });
@@ -79,7 +79,7 @@ describe("Branch from here", () => {
       expect(content).toMatch(/^⚠️ (Nothing of the conversation|Branch from here works on)/);
     }
     expect(all.discord.driver.threads()).toHaveLength(before);
-  }, 60_000);
+  });
 });
 
 test("/thread branch goes on from the newest words, with a message if one is given", async () => {
@@ -98,7 +98,7 @@ test("/thread branch goes on from the newest words, with a message if one is giv
   await untilMessage(child, "t-2");
   expect(heardBy(all.sidecar, child)).toEqual(["m-1", "t-1", "m-2", "t-2"]);
   expect(messages(threadId).filter(({ content }) => content.includes("t-2"))).toEqual([]);
-}, 60_000);
+});
 
 describe("a message to an agent that was ended asks what is to become of it", () => {
   async function ended(): Promise<string> {
@@ -137,7 +137,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     say(threadId, "m-3", { text: "t-3" });
     await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1", "m-3", "t-2"]);
     expect(messages(threadId).filter(({ content }) => content.includes("It goes on here"))).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("Start a new one that knows this: another Discord thread, and this one stays over", async () => {
     const threadId = await writtenTo("m-2");
@@ -151,7 +151,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "killed" });
     const threads = await all.sidecar.client.listThreads({ status: "all" });
     expect(threads.filter(({ origin }) => origin?.threadId === threadId)).toHaveLength(1);
-  }, 60_000);
+  });
 
   test("written while the relay was away, and asked about once: it can be answered after any restart", async () => {
     const threadId = await ended();
@@ -168,7 +168,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     const [question] = asked;
     if (question) press(question, "Go on here");
     await untilHeard(threadId, ["m-1", "t-1", "m-2", "t-1"]);
-  }, 60_000);
+  });
 
   test("one that is locked: Go on here unlocks it", async () => {
     const threadId = await open("m-1", { text: "t-1" });
@@ -179,5 +179,5 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     press(await untilMessage(threadId, "was branched and is locked"), "Go on here");
     await untilMessage(threadId, "t-2");
     expect(heardBy(all.sidecar, threadId)).toEqual(["m-1", "t-1", "m-2", "t-2"]);
-  }, 60_000);
+  });
 });

@@ -76,7 +76,7 @@ test("steps, an ask, last words and a text in between: each with what stands beh
   }
   expect(turn.content).toMatch(/\n-# .* · 5 calls of the model · [\d,]+ tokens in, [\d,]+ out$/);
   expect((await details(quick)).content).toContain("No step was taken.");
-}, 60_000);
+});
 
 test("what is too long for a message is a file with all of it, bodies that the transcript cut included", async () => {
   const threadId = await open("Hello", { text: "Hello." });
@@ -93,7 +93,7 @@ test("what is too long for a message is a file with all of it, bodies that the t
   const file = fileOf(reply);
   for (const line of [1, 5_000, 10_000]) expect(file).toContain(`\n+line ${line} of many\n`);
   expect(file).not.toContain("left out");
-}, 60_000);
+});
 
 test("what is no agent's message is refused in words, to that person alone", async () => {
   const threadId = await open("Hello", { text: "Hello." });

@@ -14,9 +14,7 @@ afterAll(() => all?.close());
 /** What a terminal has most work with, 20 MB of it. */
 const FLOOD = "yes $'\\ec\\e#8\\e[2J\\e[999T\\e[999L' | head -c 20000000; exec sleep 1000";
 
-test("a flood of what costs most: other threads are shown, and /done ends it soon", {
-  timeout: 90_000,
-}, async () => {
+test("a flood of what costs most: other threads are shown, and /done ends it soon", async () => {
   const hostile = await all.openTerminal(FLOOD);
   await until("the flood", async () => (await all.sidecar.client.getThread(hostile)).offset > 1_000_000);
   // Each of these has 25 s, and half a minute is what 100 KB of the flood once held up everything for.
@@ -30,9 +28,7 @@ test("a flood of what costs most: other threads are shown, and /done ends it soo
   await all.discord.driver.command(all.you, quiet, "done").reply();
 });
 
-test("a terminal that keeps all others waiting is made smaller, and its thread says so", {
-  timeout: 60_000,
-}, async () => {
+test("a terminal that keeps all others waiting is made smaller, and its thread says so", async () => {
   const { driver } = all.discord;
   const hostile = await all.openTerminal("read -r; while :; do printf '\\e#8%.0s' {1..9999}; done");
   const resize = { cols: 500, rows: 200 };
@@ -49,9 +45,7 @@ test("a terminal that keeps all others waiting is made smaller, and its thread s
 
 const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-test("names that are long or hide something: /status, completion and thread names show them, cut and clean", {
-  timeout: 60_000,
-}, async () => {
+test("names that are long or hide something: /status, completion and thread names show them, cut and clean", async () => {
   const { driver, channelId } = all.discord;
   const evil = "gnp\u202e\u200b\x1b]0;x\x07";
   // As long as a path below the repositories' folder may be.

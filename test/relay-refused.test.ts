@@ -139,9 +139,7 @@ test("what the bot says to a person is said in other words; not even a file is t
   await all.untilShown(threadId, "hello there");
 });
 
-test("in a thread that takes nothing for a while no page is lost, and a new one is whole in the end", {
-  timeout: 60_000,
-}, async () => {
+test("in a thread that takes nothing for a while no page is lost, and a new one is whole in the end", async () => {
   const threadId = await all.openTerminal("echo ready; read x; echo second; sleep 300");
   await all.untilShown(threadId, "ready");
   all.discord.driver.faults.rest = refuse(() => true);

@@ -184,7 +184,7 @@ test.each([
     try {
       const { driver } = all.discord;
       const threadId = await all.openTerminal("stty -echo; seq -f 'row %g' 300; exec cat");
-      await all.untilShown(threadId, "row 300", 20_000);
+      await all.untilShown(threadId, "row 300");
       driver.post(all.you, threadId, "typed");
       await all.untilShown(threadId, "typed");
       const isKept = async () =>

@@ -63,7 +63,7 @@ test("the newest message has them, what it was before keeps its words and its Di
   await until("archiving", () => all.discord.driver.findThread(threadId)?.isArchived);
   expect(labels(next)).toEqual([]);
   expect((await all.sidecar.client.getThread(threadId)).status).toBe("killed");
-}, 60_000);
+});
 
 test("a message that somebody deletes takes its buttons along, and the next one has them", async () => {
   const threadId = await open("Hello", { text: "Hello." });

@@ -29,9 +29,7 @@ async function turn(dir: string, isGit: boolean, command: string) {
   return { path, threadId, end };
 }
 
-test("the end of a turn counts its files; Diff shows them, Undo puts them back, and can be undone", {
-  timeout: 90_000,
-}, async () => {
+test("the end of a turn counts its files; Diff shows them, Undo puts them back, and can be undone", async () => {
   const { path, threadId, end } = await turn("changed", true, "echo two > a; echo new > b");
   expect(end.content).toMatch(/\n-# .*2 files \+2 −1$/);
   const shown = talk.press(end, "Diff");
@@ -48,9 +46,7 @@ test("the end of a turn counts its files; Diff shows them, Undo puts them back, 
   expect(readFileSync(join(path, "a"), "utf8")).toBe("three\n");
 });
 
-test("a killed agent's turn can be undone as long as its Discord thread can be written in", {
-  timeout: 90_000,
-}, async () => {
+test("a killed agent's turn can be undone as long as its Discord thread can be written in", async () => {
   const path = join(all.sidecar.reposDir, "killed");
   mkdirSync(path);
   execFileSync("git", ["init", "-q"], { cwd: path });

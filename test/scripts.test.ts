@@ -167,9 +167,7 @@ test("a taken port is named before anything is installed or built", async () => 
   expect(existsSync(join(dir, "s"))).toBe(false);
 });
 
-test("without a coding agent /agent is the demo, which says so; with one it is that", {
-  timeout: 90_000,
-}, async () => {
+test("without a coding agent /agent is the demo, which says so; with one it is that", async () => {
   const state = folder();
   mkdirSync(join(state, "repos"));
   const path = (process.env["PATH"] ?? "").split(":").filter((dir) => !existsSync(join(dir, "claude")));

@@ -101,7 +101,7 @@ describe("beside tmux", () => {
           .map((row) => row.trimEnd());
       };
       const seen = (rows: readonly string[]): string[] => rows.join("\n").trimEnd().split("\n");
-      await expect.poll(() => capture(), { timeout: 20_000 }).toEqual(seen(live));
+      await expect.poll(() => capture()).toEqual(seen(live));
       // tmux throws its history away where a program says so (ED 3); a thread keeps it.
       if (!log.includes("\x1b[3J")) expect(await capture("-S", "-")).toEqual(seen(all));
     });

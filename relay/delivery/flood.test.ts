@@ -65,7 +65,7 @@ test("the end of a flood is shown within 5 s and 7 messages, whatever came just 
     }),
     { numRuns: 100, interruptAfterTimeLimit: 20_000, examples: [[CROWDED]] },
   );
-}, 60_000);
+});
 
 test("two floods in a row: the end of each is shown within 5 s", async () => {
   for (const pauseMs of [0, 500, 1_000, 2_000, 4_000]) {

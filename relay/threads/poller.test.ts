@@ -67,7 +67,7 @@ function busyThreads(takeMs: readonly number[]) {
 test("of many threads that all have more to say, one that is ready gives up no answer for the others", async () => {
   const { poller, taken, requests } = busyThreads([5, 15, 25, 35, 45, 400]);
   poller.start();
-  await expect.poll(() => taken.get("6"), { interval: 5 }).toBe(2);
+  await expect.poll(() => taken.get("6"), { interval: 5 }).toBeGreaterThan(1);
   await poller.close();
   const given = requests.slice(0, -1); // the last one ends with the poller
   expect(given.filter(({ waitMs, isGivenUp }) => waitMs === 0 && isGivenUp)).toEqual([]);

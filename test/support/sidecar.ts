@@ -80,7 +80,7 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
   };
   const socket = join(folders.stateDir, "tmux.sock");
   const tmux = async (...args: string[]) =>
-    (await run("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { timeout: 5_000 })).stdout;
+    (await run("tmux", ["-u", "-S", socket, "-f", "/dev/null", ...args], { timeout: 25_000 })).stdout;
   const tmuxPid = () => {
     const pid = Number(readFileSync(join(folders.stateDir, "tmux.pid"), "utf8"));
     if (pid < 2) throw new Error("tmux.pid is empty"); // a signal to 0 would go to these tests themselves
