@@ -103,8 +103,6 @@ export function tameRows(row: CellRow, maker: object): void {
     if (blank._data.length === cells.length) blank._data.set(cells);
     else blank._data = cells.slice();
     blank.length = this._bufferService.cols;
-    blank._combined = {};
-    blank._extendedAttrs = {};
     blank.isWrapped = isWrapped ?? false;
     return blank;
   };
@@ -135,7 +133,11 @@ const MAX_SPARE = 200;
 export function giveUpRows({ lines }: Rows): void {
   for (let index = 0; index < lines.length && spare.length < MAX_SPARE; index++) {
     const row = lines.get(index);
-    if (row !== undefined) spare.push(row);
+    if (row === undefined) continue;
+    // Marks and links take more than the cells. They are let go at once, not when the row is used again.
+    row._combined = {};
+    row._extendedAttrs = {};
+    spare.push(row);
   }
 }
 
