@@ -41,4 +41,4 @@ test("a sidecar's own state folder is refused to its agents, also where STATE_DI
   } finally {
     await sidecar.close();
   }
-}, 60_000);
+});

@@ -250,4 +250,4 @@ test("a STATE_DIR that is a link has worktrees too", async () => {
   } finally {
     await linked.close();
   }
-}, 60_000);
+});

@@ -136,7 +136,7 @@ test("a restart beside threads that Discord has archived lists them, and leaves 
   await showsLine(all, first?.threadId ?? "", "back");
   expect(driver.stats.requests.length, JSON.stringify(driver.stats.byRoute())).toBeLessThanOrEqual(20);
   expect(driver.threads({ archived: true })).toHaveLength(count - 1);
-}, 120_000);
+});
 
 test.concurrent("a page that is too old to be edited is read, and sent anew only if it shows something else", async (context) => {
   const { all, driver, troubled, other } = await startArchived(context);
