@@ -9,7 +9,11 @@ import { readPrivateFile } from "../shared/private-file.ts";
 const OURS = ["threadmux.db", "token"];
 const STICKY = 0o1000;
 
-/** Makes STATE_DIR, or takes one that is there and is for nothing else. @throws Error in words for a person. */
+/**
+ * Makes STATE_DIR, or takes one that is there and is for nothing else. scripts/processes.mjs has the same rules, since
+ * scripts/run writes there first, before anything is built: a change belongs in both.
+ * @throws Error in words for a person.
+ */
 export function makeStateDir(path: string): void {
   inWords("STATE_DIR", () => {
     makeFolders(path, 0o700);
