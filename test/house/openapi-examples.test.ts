@@ -1,0 +1,101 @@
+/** Every example in the API's description, sent as it is written: the documented status and shape. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { EXAMPLES } from "../../shared/examples.ts";
+import { ROUTES } from "../../shared/routes.ts";
+import { BYPASS_CONFIG, openAgent, script, untilStatus } from "../support/agents.ts";
+import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { openTerminal } from "../support/threads.ts";
+import { untilValue } from "../support/wait.ts";
+
+interface Parameter {
+  name: string;
+  in: "path" | "query";
+  example?: string | number;
+}
+interface Operation {
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
+  responses: Record<string, unknown>;
+}
+
+/** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
+const WITHOUT = ["/thread/:id/blobs/:sha256", "/thread/:id/asks/:requestId"];
+/** What ends or removes a thread's part that others look at, in this order. */
+const LAST = ["/thread/:id/undo", "/thread/:id/worktree/remove", "/thread/:id/kill"];
+
+let sidecar: TestSidecar;
+beforeAll(async () => {
+  sidecar = await startSidecar(BYPASS_CONFIG);
+  await openTerminal(sidecar.client, "demo", "cat");
+  const repository = join(sidecar.reposDir, "shop");
+  mkdirSync(repository);
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", ...args]);
+  git("init", "-q");
+  git("commit", "-q", "--allow-empty", "-m", "first");
+  const write = { tools: [{ name: "Write", input: { file_path: "fixed", content: "yes" } }] };
+  await sidecar.client.createThread({
+    threadId: "fixer",
+    type: "agent",
+    dir: "shop",
+    command: script("Fix", write, { text: "Fixed." }),
+    createdBy: "me",
+    agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
+  });
+  const npm = { tools: [{ name: "Bash", input: { command: "npm --version" } }] };
+  await openAgent(sidecar, "tester", script("Test", npm, { text: "Tested." }));
+  const ask = await untilValue(
+    "an ask",
+    () => sidecar.client.listAsks("tester"),
+    (asks) => asks.length > 0,
+  );
+  await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread", by: "api:me" });
+  for (const threadId of ["fixer", "tester"]) await untilStatus(sidecar, threadId, "idle");
+});
+afterAll(() => sidecar?.close());
+
+test("all of them", async () => {
+  const headers = { authorization: `Bearer ${sidecar.token}` };
+  const { paths } = (await (await fetch(`${sidecar.url}/openapi.json`, { headers })).json()) as {
+    paths: Record<string, Record<string, Operation>>;
+  };
+  const sent = ROUTES.filter(({ path }) => !WITHOUT.includes(path));
+  expect(Object.keys(EXAMPLES).sort()).toEqual(sent.map(({ method, path }) => `${method} ${path}`).sort());
+  for (const route of sent.sort((one, other) => LAST.indexOf(one.path) - LAST.indexOf(other.path))) {
+    if (route.path === "/thread/:id/worktree/remove") {
+      for (const threadId of ["fixer-2", "fixer"]) await sidecar.client.killThread(threadId);
+    }
+    const name = `${route.method} ${route.path}`;
+    const operation = paths[route.path.replace(/:(\w+)/g, "{$1}")]?.[route.method];
+    if (!operation) throw new Error(`${name} is not described`);
+    const { parameters = [], requestBody } = operation;
+    const url = new URL(sidecar.url);
+    url.pathname = route.path.replace(/:(\w+)/g, (_, wanted) => {
+      const example = parameters.find((one) => one.in === "path" && one.name === wanted)?.example;
+      if (example === undefined) throw new Error(`${name} has no example of ${wanted}`);
+      return encodeURIComponent(example);
+    });
+    for (const one of parameters) {
+      if (one.in === "query" && one.example !== undefined)
+        url.searchParams.set(one.name, String(one.example));
+    }
+    const [type = "", { example: body } = {}] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+    const response = await fetch(url, {
+      method: route.method.toUpperCase(),
+      headers: { ...headers, ...(body === undefined ? {} : { "content-type": type }) },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const isEndless = response.headers.get("content-type")?.startsWith("text/event-stream");
+    const text = isEndless ? "" : await response.text();
+    if (isEndless) await response.body?.cancel();
+    expect(response.status, `${name}: ${text}`).toBe(route.status);
+    expect(Object.keys(operation.responses)).toContain(String(response.status));
+    const { reply } = route;
+    if (reply === undefined) expect(text, name).toBe("");
+    else if (typeof reply === "string") expect(response.headers.get("content-type"), name).toContain(reply);
+    else expect(reply.safeParse(JSON.parse(text)).error, name).toBeUndefined();
+  }
+});

@@ -1,0 +1,47 @@
+/** scripts/run writes to STATE_DIR before the sidecar does, so it looks first whether the folder is for that. */
+import { execFile } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeFolder } from "../support/folders.ts";
+
+const SCRIPT = fileURLToPath(new URL("../../scripts/start.mjs", import.meta.url));
+
+let folder: ReturnType<typeof makeFolder>;
+let dir: string;
+beforeEach(() => {
+  folder = makeFolder();
+  dir = join(folder.path, "s");
+  mkdirSync(dir);
+});
+afterEach(() => folder.remove());
+
+const mode = () => statSync(dir).mode & 0o7777;
+
+describe.each([
+  ["a sticky one", 0o1777, "is a shared folder"],
+  ["an open one with other things in it", 0o755, "is open to others and holds other things"],
+])("%s", (_name, before, words) => {
+  test.each(["check", "start", "stop"])("is refused and left as it is: %s", async (action) => {
+    writeFileSync(join(dir, "notes.txt"), "mine");
+    chmodSync(dir, before);
+    const own = { STATE_DIR: dir, REPOS_DIR: join(folder.path, "repos"), DISCORD_TOKEN: "" };
+    const env = { ...process.env, ...own, VM_PORT: "0", LOCAL_DISCORD_PORT: "0" };
+    const run = promisify(execFile)(process.execPath, [SCRIPT, action], { env, timeout: 30_000 });
+    const failed = await run.catch((error: unknown) => error);
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(`STATE_DIR: ${dir} ${words}`) });
+    expect([mode(), readdirSync(dir)]).toEqual([before, ["notes.txt"]]);
+  });
+});
+
+test("an empty one, and one that was used before, are closed to others", async () => {
+  const { makeStateDir } = await import(new URL("../../scripts/processes.mjs", import.meta.url).href);
+  for (const name of ["", "threadmux.db"]) {
+    if (name !== "") writeFileSync(join(dir, name), "");
+    chmodSync(dir, 0o755);
+    makeStateDir(dir);
+    expect(mode()).toBe(0o700);
+  }
+});

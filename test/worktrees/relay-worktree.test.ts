@@ -1,0 +1,58 @@
+/** An agent in a worktree, from Discord: made, looked at while it works, told of at its end, kept and removed. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { BYPASS_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { startForTest } from "../support/relay.ts";
+import { until } from "../support/wait.ts";
+
+test("a worktree is made by an option, told of when its agent ends, and removed only as it was shown", async (context) => {
+  const all = await startForTest(context, { vm: BYPASS_CONFIG });
+  const { driver, channelId } = all.discord;
+  const repository = join(all.sidecar.reposDir, "shop");
+  mkdirSync(repository);
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", ...args]).toString();
+  git("init", "-q");
+  git("commit", "-q", "--allow-empty", "-m", "first");
+  const use = (name: string, options = {}) => driver.command(all.you, channelId, name, options);
+  const reply = await use("agent", {
+    dir: "shop",
+    worktree: true,
+    prompt: script("Fix", { text: "Fixed." }),
+  }).reply();
+  const threadId = /<#(\d+)>/.exec(reply.content)?.[1] ?? "";
+  await untilStatus(all.sidecar, threadId, "idle");
+  const tree = join(all.sidecar.stateDir, "worktrees", threadId);
+  const look = () => use("thread worktree", { thread: "#1" });
+
+  writeFileSync(join(tree, "one.txt"), "1");
+  const open = await look().reply();
+  expect(open.content).toMatch(
+    /^\*\*#1\*\* <#\d+> has a worktree, on `threadmux\/1-[\w-]+` \(1 file not committed, 0 commits of its own\)\.\n- `one\.txt`\nIt can be removed once the thread has ended\.$/,
+  );
+  expect(open.buttons).toEqual([]);
+  await use("kill", { thread: threadId }).reply();
+  const stays =
+    /Its worktree stays, on `threadmux\/1-.*\(1 file not committed.*: `\/thread worktree` keeps or removes it\./;
+  await until("its last words", () => stays.test(driver.text(threadId)));
+
+  const asked = look();
+  const shown = await asked.reply();
+  expect(shown.buttons.map(({ label }) => label)).toEqual(["Keep", "Remove it, and lose the file"]);
+  rmSync(join(tree, "one.txt"));
+  writeFileSync(join(tree, "two.txt"), "2");
+  driver.press(all.you, shown.id, shown.buttons[1]?.customId ?? "");
+  await until("what came since", () => asked.find()?.content.includes("- `two.txt`"));
+  expect(existsSync(join(tree, "two.txt"))).toBe(true);
+  driver.press(all.you, shown.id, asked.find()?.buttons[0]?.customId ?? "");
+  await until("the answer", () => asked.find()?.content === "The worktree stays.");
+  const again = look();
+  const last = await again.reply();
+  driver.press(all.you, last.id, last.buttons[1]?.customId ?? "");
+  await until("the answer", () => again.find()?.content === "🧹 The worktree is removed.");
+  expect(existsSync(tree)).toBe(false);
+  expect(git("branch", "--list", "threadmux/*")).toBe("");
+  expect((await look().reply()).content).toBe("⚠️ This thread has no worktree.");
+});
