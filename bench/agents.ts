@@ -3,10 +3,11 @@
  * [-- --smoke] [-- --only ROW] [-- --help]. The stand-in is the agent in both, or the real one, whose program THREADMUX_CLAUDE
  * names. Writes bench/results/agents.json.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
+import { makeFolder } from "../test/support/folders.ts";
 import { bundlePrograms } from "../test/support/programs.ts";
+import { beginRun } from "../test/support/reaper.ts";
 import { type BenchAgent, startAgent } from "./agents/agent.ts";
 import { rowDiscord } from "./agents/discord.ts";
 import { rowIdle, rowRunner } from "./agents/idle.ts";
@@ -22,7 +23,8 @@ type Name = (typeof NAMES)[number];
 const choice = parseChoice("bench:agents", NAMES, process.argv.slice(2));
 const { isSmoke } = choice;
 const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
-const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
+beginRun();
+const folder = makeFolder().path;
 const events = pick(100_000, 5_000);
 
 const rows: Record<Name, (agent: BenchAgent) => Promise<Row[]>> = {

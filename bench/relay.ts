@@ -8,6 +8,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { bundlePrograms } from "../test/support/programs.ts";
+import { beginRun } from "../test/support/reaper.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
 import { closedBuckets } from "./relay/closed.ts";
 import type { Figure } from "./relay/figures.ts";
@@ -44,6 +45,7 @@ const LONG = ["closed", "kills", "faults"];
 
 const choice = parseChoice("bench:relay", Object.keys(rows), process.argv.slice(2));
 const { isSmoke } = choice;
+beginRun();
 await bundlePrograms();
 const figures: Figure[] = [];
 for (const [name, measure] of Object.entries(rows)) {

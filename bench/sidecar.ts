@@ -3,14 +3,15 @@
  * Prints a table and writes bench/results/sidecar.json. Every bar is a ratio to a baseline of the same run.
  */
 import { execFile, spawn } from "node:child_process";
-import { createReadStream, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { makeFolder } from "../test/support/folders.ts";
 import { bundlePrograms } from "../test/support/programs.ts";
+import { beginRun } from "../test/support/reaper.ts";
 import { rowAttach } from "./attach.ts";
 import { parseChoice, tellProgress } from "./choice.ts";
 import { bareKeyboard, clientKeyboard, keyEcho } from "./keys.ts";
@@ -31,7 +32,8 @@ const choice = parseChoice("bench", NAMES, process.argv.slice(2));
 const { isSmoke } = choice;
 const pick = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full);
 const TEXT_BYTES = pick(64, 4) * 1024 * 1024;
-const folder = mkdtempSync(join(tmpdir(), "tmx-bench-"));
+beginRun();
+const folder = makeFolder().path;
 const textFile = join(folder, "text");
 /** A sidecar runs for days: V8 has compiled its code by then, for which 300 keys are too few (a third slower). */
 const WARM_UP = pick(3_000, 20);
