@@ -81,18 +81,24 @@ install_dependencies() {
   dependencies_wanted >"$root/node_modules/.threadmux-stamp"
 }
 
-# Compiles to dist/, unless nothing that goes into it has changed since.
+# What dist/ is made from, a file a line; what the tests bundle beside their sources is not.
+sources() {
+  (cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs \
+    scripts/agent-bundle.mjs scripts/relay-bundle.mjs scripts/agent-loader.cjs scripts/agent-pack.cjs \
+    package.json package-lock.json tsconfig.json tsconfig.build.json tsconfig.client.json \
+    \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.[cm]js" -o -name "*.test.ts" \) -prune -o \
+    -type f "$@" -print)
+}
+
+# Compiles to dist/, unless nothing that goes into it has changed since: no file is newer, none came, none went.
 build() {
-  local built=$root/dist/.built changed
-  if [ -f "$built" ]; then
-    changed=$(cd "$root" && find shared vm relay local-discord cli agent scripts/build.mjs scripts/page-bundle.mjs \
-      scripts/agent-bundle.mjs scripts/agent-loader.cjs scripts/agent-pack.cjs \
-      package.json package-lock.json tsconfig.json tsconfig.build.json tsconfig.client.json \
-      \( -path "*/bundle" -o -name "main.cjs*" -o -name "*.bundle.[cm]js" \) -prune -o -newer "$built" -print -quit)
-    [ -z "$changed" ] && return
+  local built=$root/dist/.built list=$root/dist/.sources
+  if [ -f "$built" ] && [ -z "$(sources -newer "$built")" ] && [ "$(sources | sort)" = "$(cat "$list" 2>/dev/null)" ]; then
+    return
   fi
   say "Building ..."
   (cd "$root" && npm run --silent build </dev/null) || fail "the build failed; the lines above say why"
+  sources | sort >"$list"
 }
 
 # Everything up to a built checkout. One at a time: two npm ci in one folder would ruin each other's work.
