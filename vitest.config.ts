@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** By how long they take, so that none of them is left running alone at the end. */
-const LONGEST = ["bench", "sidecar-end", "console-page", "sidecar-faults", "scripts", "sidecar-logs"];
+const LONGEST = ["sidecar-end", "console-page", "sidecar-faults", "scripts", "sidecar-logs"];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -219,7 +219,7 @@ test("what was written while the relay was away is taken, or asked about if it i
   expect(all.discord.driver.ephemerals(all.you)).toEqual([]);
 }, 120_000);
 
-/** With `FAULTS=full` the bar's 200 messages. */
+/** In its long form the bar's 200 messages. */
 const [MESSAGES, KILLS] = inFull([200, 12], [24, 4]);
 
 test(`${MESSAGES} messages and answers, ${KILLS} kills of the relay: each reaches the one thread that it belongs to`, async () => {

@@ -1,6 +1,6 @@
 /**
  * The relay dies, Discord fails, the sidecar is away: the threads show every row once, and what was typed goes in
- * once. Side by side, since they mostly wait. The short form runs with all tests; `npm run test:faults` runs the long one.
+ * once. Side by side, since they mostly wait. The short form runs with all tests; `npm run test:siege` runs the long one.
  */
 import { beforeAll, expect, type TestContext, test } from "vitest";
 import { type Fault, randomFaults } from "../../local-discord/faults.ts";
