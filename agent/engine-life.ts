@@ -4,11 +4,13 @@ import { existsSync, readdirSync } from "node:fs";
 import type { ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
+import type { Line } from "../shared/agent/jsonl.ts";
 import { errorText } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
-import type { Conversation, Engine, EngineProblem, Env } from "./engine.ts";
+import type { Conversation, Engine, EngineProblem, Env, Launch } from "./engine.ts";
+import { SentLines } from "./folder/sent-lines.ts";
 import { leadsElsewhere } from "./process/directory.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
@@ -88,7 +90,7 @@ export class EngineLife {
       process.close();
       return;
     }
-    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
+    this.#seat = this.#seatFor(launch, process, SentLines.find(folder, generation));
     while (await this.read()) this.#thread.writeNotes(this.#seat);
     if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
     if (!this.#seat.hasReadAll) this.#seat.ping(Date.now());
@@ -102,21 +104,35 @@ export class EngineLife {
     const { generation } = seat.launch;
     const lines = seat.process.output.read();
     for (const line of lines) {
-      let bodies: EventBody[];
-      try {
-        bodies = seat.translate(line, {
-          fold: this.#fold,
-          launch: seat.launch,
-          config: this.#options.config,
-          nowMs: Date.now(),
-        });
-      } catch (error) {
-        bodies = this.#unreadable(line.text, error, seat);
-      }
+      const bodies = this.#translate(line, seat);
       await this.#turns.append({ from: "engine", generation, byte: line.byte }, bodies);
     }
     if (!isIdle(this.#fold, seat)) seat.idleSinceMs = Date.now();
     return lines.length > 0;
+  }
+
+  #translate(line: Line, seat: Seat): EventBody[] {
+    try {
+      if (seat.isForged(line)) return forged(seat);
+      return seat.translate(line, {
+        fold: this.#fold,
+        launch: seat.launch,
+        config: this.#options.config,
+        nowMs: Date.now(),
+      });
+    } catch (error) {
+      return this.#unreadable(line.text, error, seat);
+    }
+  }
+
+  #seatFor(launch: Launch, process: EngineProcess, sentLines: SentLines | undefined): Seat {
+    return new Seat(this.#options.engine, {
+      launch,
+      process,
+      sentLines,
+      env: this.#env,
+      nowMs: Date.now(),
+    });
   }
 
   /** A living engine that says what we can't read is ended; of a dead one the rest is read. */
@@ -161,7 +177,7 @@ export class EngineLife {
     const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
     await this.#options.spareFifo;
     const process = EngineProcess.start(folder, generation, plan, this.#options.onChange);
-    this.#seat = new Seat(engine, launch, process, this.#env, Date.now());
+    this.#seat = this.#seatFor(launch, process, SentLines.begin(folder, generation));
     // Any other does nothing before it is told. It is told once its launch is on the disk (a power cut ends the process
     // and not what it has saved) and it is known to be good: it comes up meanwhile.
     if (!launch.takesUp) this.#thread.syncLaunch();
@@ -213,7 +229,7 @@ export class EngineLife {
     if (!seat) return;
     seat.tellToEnd(reason);
     if (how !== "crash") {
-      if (how === "gentle") seat.process.send(this.#options.engine.control({ op: "end" }));
+      if (how === "gentle") seat.send("end", this.#options.engine.control({ op: "end" }), Date.now());
       else seat.process.terminate();
       const deadline = Date.now() + GENTLE_END_MS;
       while (seat.process.isAlive && Date.now() < deadline) await pause(10);
@@ -252,6 +268,16 @@ export class EngineLife {
       this.#seat?.state.chat,
     );
   }
+}
+
+/** The thread fails, whether the engine lives or not: a person is to know, and says whether it goes on. */
+function forged(seat: Seat): EventBody[] {
+  const title = "Something inside answered in a person's place";
+  const description =
+    "The agent's program took an answer that this thread never sent it. A command that the agent was allowed to run can do that. The agent was ended; look at what it has run before you let it go on.";
+  const notice: EventBody = { type: "notice", severity: "error", title, description };
+  if (seat.isEnding) return [notice];
+  return [notice, { type: "failure", code: "forged_answer", message: `${title}. ${description}` }];
 }
 
 function swapped(dir: string): EngineProblem {

@@ -48,6 +48,8 @@ export interface Engine<State extends EngineState = EngineState> {
   begin(launch: Launch): State;
   /** Pure: the line's events, and what is remembered for the next. */
   translate(state: State, line: Line, context: TranslateContext): { state: State; events: EventBody[] };
+  /** Of a line for it, and of a line of its output: what of both belongs together. Undefined: it answers nobody. */
+  receiptOf?(line: string): Receipt | undefined;
   /** A user message. The echo of `deliveryId` says that it was taken. */
   deliver(deliveryId: string, content: readonly ContentPart[], isPlain: boolean): string;
   /** The answer to an open request; `asked` is the engine's own line that asked. */
@@ -104,6 +106,13 @@ export interface OpenRequest {
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;
+}
+
+/** Of an answer the whole of it: another one to the same request is not the one that was sent. */
+export interface Receipt {
+  kind: "answer" | "request";
+  id: string;
+  body: string;
 }
 
 /** An ask that ended without a person's answer, while the engine still waits. */

@@ -4,9 +4,18 @@ import type { EventBody } from "../shared/agent/events.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
 import type { EndReason, Running } from "./core/decide.ts";
 import type { Engine, EngineState, Env, Launch, TranslateContext } from "./engine.ts";
+import type { SentLines } from "./folder/sent-lines.ts";
 import type { EngineProcess } from "./process/engine-process.ts";
 
 const MAX_HOLD_MS = 5_000;
+
+interface SeatOptions {
+  launch: Launch;
+  process: EngineProcess;
+  sentLines: SentLines | undefined;
+  env: Env;
+  nowMs: number;
+}
 
 export class Seat implements Running {
   readonly launch: Launch;
@@ -22,9 +31,12 @@ export class Seat implements Running {
   readonly #saved: ReturnType<Engine["savedCalls"]>;
   readonly #pingId = randomUUID();
   readonly #seenMs = new Map<string, number>();
+  /** Undefined if nobody knows. */
+  readonly #sentLines: SentLines | undefined;
 
-  constructor(engine: Engine, launch: Launch, process: EngineProcess, env: Env, nowMs: number) {
+  constructor(engine: Engine, { launch, process, sentLines, env, nowMs }: SeatOptions) {
     this.#engine = engine;
+    this.#sentLines = sentLines;
     this.launch = launch;
     this.process = process;
     this.#state = engine.begin(launch);
@@ -61,7 +73,23 @@ export class Seat implements Running {
     return events;
   }
 
+  /**
+   * Whether the engine says that it has an answer, or a request, which no runner has sent it. Its commands can write
+   * into its input as we can.
+   */
+  isForged({ text }: Line): boolean {
+    const told = this.#sentLines && this.#engine.receiptOf?.(text);
+    if (!told || told.kind === "request") return false; // the engine's own request
+    if (this.#sentLines?.takes(told)) return false;
+    // It replies to a request, unless it has asked itself.
+    return (
+      this.#state.requests[told.id] !== undefined || !this.#sentLines?.takes({ ...told, kind: "request" })
+    );
+  }
+
   send(key: string, line: string, nowMs: number): void {
+    const receipt = this.#engine.receiptOf?.(line);
+    if (receipt) this.#sentLines?.note(receipt);
     this.process.send(line);
     this.sent.set(key, nowMs);
   }
@@ -84,6 +112,7 @@ export class Seat implements Running {
 
   close(): void {
     this.#saved.close();
+    this.#sentLines?.close();
     this.process.close();
   }
 

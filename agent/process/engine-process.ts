@@ -11,7 +11,12 @@ import {
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import { engineErrorPath, engineInputPath, engineOutputPath } from "../../shared/agent/paths.ts";
+import {
+  engineErrorPath,
+  engineInputPath,
+  engineOutputPath,
+  engineSentPath,
+} from "../../shared/agent/paths.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
 import { LineFile } from "../folder/line-file.ts";
@@ -156,6 +161,7 @@ export class EngineProcess {
   removeOutput(): void {
     rmSync(engineOutputPath(this.#folder, this.generation), { force: true });
     rmSync(engineErrorPath(this.#folder, this.generation), { force: true });
+    rmSync(engineSentPath(this.#folder, this.generation), { force: true });
   }
 
   /** To be called when it is dead. */
@@ -169,7 +175,7 @@ export class EngineProcess {
 /** Removes what processes of the engine have printed that ended long ago: the transcript has all of it. */
 export function removeOldOutputs(folder: string, generation: number): void {
   for (const name of readdirSync(folder)) {
-    const [, ended] = /^engine\.(\d+)\.(?:jsonl|err)$/.exec(name) ?? [];
+    const [, ended] = /^engine\.(\d+)\.(?:jsonl|err|sent)$/.exec(name) ?? [];
     if (ended !== undefined && Number(ended) <= generation - KEPT_OUTPUTS) rmSync(join(folder, name));
   }
 }

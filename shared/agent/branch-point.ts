@@ -5,6 +5,7 @@
  * had read and said until then is the branch's; a message that waited is not.
  */
 import type { ThreadEvent } from "./events.ts";
+import { foldMode, type ModeChoice } from "./modes.ts";
 
 /** The event with this number or the message with this id; the newest point if neither is named. */
 export interface WantedPoint {
@@ -41,7 +42,8 @@ export class PointFinder<Mark> {
   readonly #ownThreadId: string;
   #threadId = "";
   #sessionId: string | undefined;
-  #chosen: { modeId?: string; model?: string } = {};
+  #chosen: { model?: string } = {};
+  #mode: ModeChoice = { modeId: null };
   readonly #openCalls = new Set<string>();
   readonly #unread = new Map<string, number>();
   /** Of the messages that are not done. */
@@ -70,6 +72,7 @@ export class PointFinder<Mark> {
 
   /** @param end behind the event's line */
   take(event: ThreadEvent, end: Mark): void {
+    this.#mode = foldMode(this.#mode, event);
     switch (event.type) {
       case "thread_start":
         this.#begin(event.threadId);
@@ -80,9 +83,6 @@ export class PointFinder<Mark> {
       case "turn_end":
       case "engine_end":
         this.#openCalls.clear();
-        return;
-      case "current_mode_update":
-        this.#chosen = { ...this.#chosen, modeId: event.modeId };
         return;
       case "config_update":
         if (event.by && event.model !== undefined) this.#chosen = { ...this.#chosen, model: event.model };
@@ -165,7 +165,7 @@ export class PointFinder<Mark> {
       seq,
       ...(messageId !== undefined && { messageId }),
       ...(canFork && { fork: { sessionId: this.#sessionId ?? "", at } }),
-      chosen: this.#chosen,
+      chosen: { ...(this.#mode.modeId !== null && { modeId: this.#mode.modeId }), ...this.#chosen },
       end,
     };
     const { seq: wantedSeq, messageId: wantedId } = this.#wanted;

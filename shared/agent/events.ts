@@ -69,6 +69,7 @@ export const FAILURE_CODES = [
   "engine_too_old",
   "engine_refused",
   "engine_output",
+  "forged_answer",
   "disk_full",
   "session_gone",
   "no_worktree",

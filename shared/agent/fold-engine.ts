@@ -48,7 +48,6 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return {
         ...fold,
         engine: fold.engine && { ...fold.engine, modeId: event.modeId },
-        chosen: { ...fold.chosen, modeId: event.modeId },
         pending: { ...fold.pending, mode: null },
       };
     case "config_update":
@@ -109,7 +108,7 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
         return { ...dropTurn(fold), stoppedAt: "place" };
       return isMeant(fold, turnId) ? pend("interrupt") : fold;
     case "mode":
-      return { ...pend("mode"), chosen: { ...fold.chosen, modeId: value ?? null } };
+      return pend("mode");
     case "model":
       return { ...pend("model"), chosen: { ...fold.chosen, model: value ?? null } };
     case "compact":

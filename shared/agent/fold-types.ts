@@ -5,6 +5,7 @@ import type { LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
 import type { AskedLimit, Limits } from "./limit-schema.ts";
+import type { ModeChoice } from "./modes.ts";
 import type { Block, Source, Usage } from "./values.ts";
 
 export interface ThreadFold {
@@ -97,7 +98,7 @@ export interface ThreadFold {
   /** What was undone since the agent was told last: it is told with the next delivery. */
   undone?: string[];
   /** What people chose in mid-thread: it holds over restarts of the engine. */
-  chosen: { modeId: string | null; model: string | null };
+  chosen: ModeChoice & { model: string | null };
   isPaused: boolean;
   isKilled: boolean;
   failure: { code: EventOf<"failure">["code"]; message: string } | null;

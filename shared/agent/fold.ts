@@ -13,6 +13,7 @@ import { asksOfWork } from "./fold-held.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
+import { foldMode } from "./modes.ts";
 import { childWait, isQueued } from "./waits.ts";
 
 /** Of the fold's shape: a stored fold of another version is not used. */
@@ -60,7 +61,8 @@ export function emptyFold(): ThreadFold {
 /** The fold with one more event; `fold` itself is not changed. */
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
-  const after = foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+  const folded = foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+  const after = { ...folded, chosen: { model: folded.chosen.model, ...foldMode(folded.chosen, event) } };
   return { ...after, clock: foldClock(fold, after, event) };
 }
 

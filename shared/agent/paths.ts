@@ -30,6 +30,11 @@ export function engineErrorPath(folder: string, generation: number): string {
   return join(folder, `engine.${generation}.err`);
 }
 
+/** What it was sent: one line each. */
+export function engineSentPath(folder: string, generation: number): string {
+  return join(folder, `engine.${generation}.sent`);
+}
+
 export function engineInputPath(folder: string, generation: number): string {
   return join(folder, `stdin.${generation}`);
 }

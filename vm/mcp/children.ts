@@ -4,6 +4,7 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
+import { MODES } from "../../shared/agent/modes.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -20,8 +21,6 @@ import { refuseTooMany } from "./spawn-rate.ts";
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
-/** The narrowest first. */
-const MODES = ["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"];
 const SNOWFLAKE = /^\d{17,20}$/;
 
 export interface ChildrenOptions {
@@ -235,7 +234,7 @@ export class Children {
     const { store, folders } = this.#options;
     const fold = store.agents.find(threadId)?.fold;
     const configured = folders.findConfig(threadId)?.agent.permissionMode;
-    return fold?.engine?.modeId ?? fold?.chosen.modeId ?? configured ?? "default";
+    return fold?.chosen.modeId ?? configured ?? fold?.chosen.most ?? "default";
   }
 
   /** Where the child works: in the parent's directory, or one below it, also if that is in a worktree. */

@@ -16,6 +16,7 @@ import {
 } from "./control.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
+import { receiptOf } from "./receipts.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { readConversation } from "./session-file.ts";
 import { findSettingsProblem, readSettings, type Settings } from "./settings.ts";
@@ -40,6 +41,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     open: openLine,
     begin: beginClaude,
     translate: translateClaude,
+    receiptOf,
     deliver: deliveryLine,
     answer: answerLine,
     letHookGoOn: goOnLine,
