@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { bash } from "../support/agent-threads.ts";
 import { openAgent, STAND_IN_CONFIG, script, transcriptOf, untilStatus, wordsOf } from "../support/agents.ts";
 import { AgentTalk } from "../support/discord-agents.ts";
 import { callTool, callTools } from "../support/mcp.ts";
@@ -166,6 +167,27 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   // Down and beside, to one that may do no more.
   expect(await send(home, plan, "Go on.", "down")).toContain("Sent to");
   expect(await send(below, plan, "Go on.", "narrow")).toContain("may do more than you");
+});
+
+test("a rule that a person granted the reader alone: its agent is written to only with a person's leave", async () => {
+  const home = await parent("granted");
+  const text = script("make", { tools: [bash("mkdir -p made")] }, { text: "Made." });
+  const grant = async (threadId: string) => {
+    await sidecar.client.sendInput(threadId, { text });
+    const ask = await until("the ask", async () => (await sidecar.client.listAsks(threadId))[0]);
+    const answer = { optionId: "thread", by: "discord:42" as const };
+    await sidecar.client.answerAsk(threadId, ask.requestId, answer);
+    await idle(threadId);
+  };
+  const child = await childOf(home);
+  expect(await send(child, home, "Make it.", "before")).toContain("Sent to");
+  await idle(home);
+  await grant(home);
+  expect(await send(child, home, "Make it.", "granted")).toContain("may do more than you");
+  expect(await send(home, child, "Make it.", "down")).toContain("Sent to");
+  await idle(child);
+  await grant(child);
+  expect(await send(child, home, "Make it.", "both")).toContain("Sent to");
 });
 
 test("of many at once no more wait for a person than may", async () => {

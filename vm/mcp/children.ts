@@ -76,9 +76,14 @@ export class Children {
     throw new AppError("not_found", `There is no thread ${JSON.stringify(otherId)} that you know.`);
   }
 
-  /** Whether it works in a wider mode, or in a directory that is not the other one's or below it. */
-  mayDoMore(threadId: string, otherId: string): boolean {
-    const { threads } = this.#options;
+  /**
+   * Whether it works in a wider mode, by rules that the other one was not granted, or in a directory that is not the
+   * other one's or below it.
+   */
+  async mayDoMore(threadId: string, otherId: string): Promise<boolean> {
+    const { threads, agents } = this.#options;
+    const [own, others] = [await agents.foldNow(threadId), await agents.foldNow(otherId)];
+    if (own.grantedRules.some((rule) => !others.grantedRules.includes(rule))) return true;
     if (MODES.indexOf(this.#ownMode(threadId)) > MODES.indexOf(this.#ownMode(otherId))) return true;
     return !isBelow(threads.getStored(threadId).path, threads.getStored(otherId).path);
   }

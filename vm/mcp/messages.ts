@@ -117,7 +117,7 @@ export class Messages {
       throw new AppError("rate_limited", `It has not read ${reader.waiting} messages yet; wait.`);
     if (held >= MAX_HELD)
       throw new AppError("rate_limited", `A person has ${held} messages to look at there; wait.`);
-    if (children.mayDoMore(threadId, writer.threadId)) return { held: "rights", hops };
+    if (await children.mayDoMore(threadId, writer.threadId)) return { held: "rights", hops };
     return hops > MAX_HOPS ? { held: "hops", hops } : { hops };
   }
 
