@@ -74,8 +74,13 @@ export interface EngineState {
   requests: Record<string, OpenRequest>;
   /** The last deliveries that it says it holds, taken or not: sent again, it might take them twice. */
   received: readonly string[];
-  /** A turn, a compaction: it is at work. */
+  /** A turn, a compaction: it is at work, or has said that it begins. */
   isBusy: boolean;
+  /**
+   * It has answered a question that it was asked after it had opened. A cut-off turn that it takes up by itself has begun
+   * by then, however slow it is: an engine that is not busy now had nothing left to do.
+   */
+  hasSettled?: true;
   /** It takes one message a turn, and none in mid-turn. */
   takesOneAtATime?: boolean;
   /** A delivery that it has had before does nothing. */

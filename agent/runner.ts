@@ -160,6 +160,8 @@ export class Runner {
       }
       case "deliver":
         return this.#deliver(seat, action);
+      case "settle":
+        return seat.ping(action.key, nowMs);
       default:
         return assertNever(action);
     }

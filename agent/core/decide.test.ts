@@ -169,11 +169,17 @@ test("idle for long enough: the engine ends, but not while something runs in the
   expect(decide(busy, running(), config, START + 121_000)).toEqual([]);
 });
 
-test("a resumed conversation that stays silent had come to its end: what it held is done", () => {
+test("a resumed conversation that stays silent had come to its end, once it has answered a question", () => {
   const silent = fold(engine, message("m1"), delivery("d1", "m1"), taken("d1"));
   const resumed = running({ launch: { ...launch, resumed: true }, sent: new Map() });
-  expect(decide(silent, resumed, config, START + 4_000)).toEqual([]);
-  const [append] = decide(silent, resumed, config, START + 6_000);
+  const LONG = START + 100_000;
+  expect(decide(silent, { ...resumed, state: { ...state, isOpen: false } }, config, LONG)).toEqual([]);
+  expect(decide(silent, resumed, config, LONG)).toEqual([{ do: "settle", key: "settle" }]);
+  const asked = { ...resumed, sent: new Map([["settle", START]]) };
+  expect(decide(silent, asked, config, LONG)).toEqual([]);
+  const begins = { ...asked, state: { ...state, isBusy: true, hasSettled: true as const } };
+  expect(decide(silent, begins, config, LONG)).toEqual([]);
+  const [append] = decide(silent, { ...asked, state: { ...state, hasSettled: true } }, config, START);
   expect(append).toMatchObject({
     do: "append",
     bodies: [

@@ -11,11 +11,11 @@ import type {
 import { type DayLimit, findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import { rulesToTell } from "../../shared/agent/rules.ts";
-import { endedTurnIdOf } from "../../shared/agent/turn-id.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
+import { isSilent, leftovers } from "./leftovers.ts";
 import { limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
 
@@ -62,8 +62,10 @@ export type Action =
   | { do: "control"; key: string; control: EngineControl }
   | { do: "note"; messages: WaitingMessage[] }
   | { do: "deliver"; key: string; deliveryId: string; messages: WaitingMessage[] }
+  | { do: "settle"; key: string }
   | { do: "exit" };
 
+const SETTLE_KEY = "settle";
 /** A control that nothing came of is sent again. */
 const RESEND_MS = 5_000;
 /** An engine that has printed so much makes room for another at the next rest. */
@@ -73,8 +75,6 @@ const OPEN_TIMEOUT_MS = 120_000;
 /** A turn that has used up its seconds is cut off in its work after so many more. */
 const MAX_OVERTIME_SECONDS = 30;
 const MAX_COST_MS = 3_000;
-/** A resumed conversation that is silent so long had come to its end before. */
-export const SETTLE_MS = 5_000;
 
 /** What the thread has of what all threads share. */
 export interface Common {
@@ -116,8 +116,9 @@ export function decide(
     ...(stop.isHeld || isQueued ? [] : deliveries(fold, running)),
   ];
   if (actions.length > 0) return actions;
-  const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running, nowMs)];
-  return bodies.length > 0 ? [{ do: "append", bodies }] : [];
+  const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running)];
+  if (bodies.length > 0) return [{ do: "append", bodies }];
+  return isSilent(fold, running) && !running.sent.has(SETTLE_KEY) ? [{ do: "settle", key: SETTLE_KEY }] : [];
 }
 
 /**
@@ -320,25 +321,4 @@ function timeouts(fold: ThreadFold, { timeouts }: ThreadConfig, nowMs: number): 
   return fold.asks
     .filter((ask) => !ask.limit && nowMs - Date.parse(ask.askedAt) > seconds * 1_000)
     .map((ask) => cancelAsk(ask, "timeout"));
-}
-
-/** What a turn's end has left open, and a cut-off turn that had come to its end before it could say so. */
-function leftovers(fold: ThreadFold, { state, launch, sinceMs }: Running, nowMs: number): EventBody[] {
-  if (fold.turn !== null || state.isBusy) return [];
-  if (fold.cutOffs.at === null && fold.deliveries.length === 0) {
-    return asksOfWork(fold)
-      .filter(({ limit }) => !limit)
-      .map((ask) => cancelAsk(ask, "turn_ended"));
-  }
-  const isTaken = fold.deliveries.every(({ status }) => status === "started");
-  if (!launch.resumed || !isTaken || nowMs - sinceMs < SETTLE_MS) return [];
-  const turnId = endedTurnIdOf(launch, fold.seq);
-  const deliveryIds = fold.deliveries.map(({ deliveryId }) => deliveryId);
-  return [
-    { type: "turn_start", turnId, cause: "resume", deliveryIds },
-    { type: "turn_end", turnId, stopReason: "end_turn" },
-    ...deliveryIds.map(
-      (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
-    ),
-  ];
 }

@@ -11,6 +11,8 @@ export interface ClaudeState extends EngineState {
   isResumed: boolean;
   /** It takes up a cut-off turn: the first turn goes on with that. */
   takesUp: boolean;
+  /** The message or cut-off turn that it has said to begin with, until the turn has begun. */
+  beginsWith: string | null;
   turn: { turnId: string; startedMs: number } | null;
   /** Deliveries that are in the conversation, and no result since. */
   taken: string[];
@@ -41,6 +43,7 @@ export function beginClaude(launch: Launch): ClaudeState {
     isStarted: false,
     isResumed: launch.resumed,
     takesUp: launch.takesUp,
+    beginsWith: null,
     turn: null,
     taken: launch.taken,
     chat: null,

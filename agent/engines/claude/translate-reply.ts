@@ -26,7 +26,8 @@ export function replyLine(
     return opened(state, openReply.parse(response.response ?? {}), context);
   }
   if (requestId.startsWith(PING_ID)) {
-    return { state: { ...state, pong: requestId.slice(PING_ID.length) }, events: [] };
+    const pong = requestId.slice(PING_ID.length);
+    return { state: { ...state, pong, ...(state.isOpen && { hasSettled: true as const }) }, events: [] };
   }
   if (requestId.startsWith(COST_ID)) return costTold(state, requestId, response.response);
   const [op = ""] = requestId.split("-");

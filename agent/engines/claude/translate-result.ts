@@ -79,7 +79,7 @@ function finish(
     ),
   ];
   if (size > 0 && state.usedTokens > 0) events.push({ type: "usage_update", used: state.usedTokens, size });
-  return { state: { ...rest, chat: null, takesUp: false }, events };
+  return { state: { ...rest, chat: null, beginsWith: null, takesUp: false }, events };
 }
 
 function cutOff(toolCallId: string): EventBody {

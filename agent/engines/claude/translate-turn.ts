@@ -21,7 +21,7 @@ export function startTurn(
   const deliveryIds = fold.deliveries.map((delivery) => delivery.deliveryId);
   const cause = state.takesUp ? "resume" : deliveryIds.length > 0 ? "message" : "task";
   return {
-    state: { ...state, turn: { turnId, startedMs: nowMs }, takesUp: false },
+    state: { ...state, turn: { turnId, startedMs: nowMs }, beginsWith: null, takesUp: false },
     events: [{ type: "turn_start", turnId, cause, deliveryIds }],
   };
 }

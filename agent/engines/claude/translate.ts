@@ -28,8 +28,8 @@ export function translateClaude(state: ClaudeState, line: Line, context: Transla
   const parsed = parseClaudeLine(line.text);
   if (!parsed) return { state, events: [] };
   const translated = translateLine(state, parsed, line, context);
-  const { turn, compacting } = translated.state;
-  const isBusy = turn !== null || compacting !== null;
+  const { turn, compacting, beginsWith } = translated.state;
+  const isBusy = turn !== null || compacting !== null || beginsWith !== null;
   return { ...translated, state: { ...translated.state, isBusy } };
 }
 
@@ -59,7 +59,7 @@ function translateLine(
       return { state: { ...state, resetsAt: status === "rejected" ? resetsAt : null }, events: [] };
     }
     case "command_lifecycle":
-      return { state: receive(state, parsed.command_uuid, parsed.state), events: [] };
+      return { state: begin(receive(state, parsed.command_uuid, parsed.state), parsed), events: [] };
     case "control_cancel_request":
       return withdrawn(state, parsed.request_id, context);
   }
@@ -86,6 +86,18 @@ function receive(state: ClaudeState, deliveryId: string, what: string): ClaudeSt
   const others = state.received.filter((id) => id !== deliveryId);
   const received = what === "cancelled" ? others : [...others, deliveryId].slice(-MAX_RECEIVED);
   return { ...state, received };
+}
+
+/**
+ * A resumed claude says "started" of the turn that it takes up before it replies to our first request (seen of 2.1.330
+ * in every recording), and may be long in beginning it.
+ */
+function begin(
+  state: ClaudeState,
+  { command_uuid: id, state: what }: Extract<ClaudeLine, { type: "command_lifecycle" }>,
+): ClaudeState {
+  if (what === "started" && state.turn === null) return { ...state, beginsWith: id };
+  return what === "completed" || what === "cancelled" ? { ...state, beginsWith: null } : state;
 }
 
 /** Ours: noted before it was sent, so the transcript names it, whenever this line is translated. */

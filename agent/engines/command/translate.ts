@@ -54,7 +54,8 @@ function ready(state: CommandState, line: Line, { config, launch }: TranslateCon
     modeId: "default",
     resumed: launch.resumed,
   };
-  const next = { ...state, isOpen: true };
+  // It takes nothing up: what an earlier process was killed over is told here.
+  const next = { ...state, isOpen: true, hasSettled: true as const };
   if (!launch.takesUp) return { state: next, events: [start] };
   const turnId = turnIdOf(launch, line.byte);
   return {

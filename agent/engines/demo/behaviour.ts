@@ -11,6 +11,8 @@ export interface Behaviour {
   /** What the model says before any script of a message; the tour, if undefined. */
   opening: Round[] | undefined;
   callsAgain: boolean;
+  /** A cut-off turn that it has said to take up waits so long before it does anything. */
+  takeUpMs: number;
   /** An edit of a file takes so long between its reading and its writing. */
   writeMs: number;
 }

@@ -93,7 +93,7 @@ export class Engine {
       this.#cut = { kind: "resume", uuid, of: cut.uuid };
     }
     // Whoever starts the engine has the time to initialize it; it goes on without, too.
-    setTimeout(() => this.#takeUp(), TAKE_UP_MS);
+    setTimeout(() => this.#takeUp(), this.#behaviour.takeUpMs || TAKE_UP_MS);
   }
 
   #takeUp(): void {
@@ -143,7 +143,7 @@ export class Engine {
           pending_permission_requests: this.#peer.openAsks(),
           pending_user_dialog_requests: [],
         });
-        setImmediate(() => this.#takeUp());
+        if (this.#behaviour.takeUpMs === 0) setImmediate(() => this.#takeUp());
         return;
       case "interrupt":
         this.#interrupt(request_id, request["cancel_queued"] === true);

@@ -54,6 +54,7 @@ function run(): void {
     resumePrompt: env["CLAUDE_CODE_RESUME_PROMPT"],
     opening: script === undefined ? undefined : readScript(script),
     callsAgain: env["THREADMUX_DEMO_CALLS_AGAIN"] !== "0",
+    takeUpMs: Number(env["THREADMUX_DEMO_TAKE_UP_MS"] ?? 0),
     writeMs: Number(env["THREADMUX_DEMO_WRITE_MS"] ?? 0),
   };
   const engine = new Engine(args, session, output, behaviour, (code) => {
