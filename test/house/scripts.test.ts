@@ -331,9 +331,7 @@ test("the image is given every folder that the build compiles, and scripts/run l
   const read = (path: string) => readFileSync(join(root, path), "utf8");
   const { include } = JSON.parse(read("tsconfig.build.json")) as { include: string[] };
   expect(include).toContain("vm");
-  const watched = /\(cd "\$root" && find (.+?) -path /s
-    .exec(read("scripts/setup.sh"))?.[1]
-    ?.split(/[\s\\]+/);
+  const watched = /\(cd "\$root" && find (.+?) -path /s.exec(read("scripts/setup.sh"))?.[1]?.split(/[\s\\]+/);
   for (const name of include) {
     expect(read("Dockerfile.vm")).toContain(`\nCOPY ${name} ./${name}\n`);
     expect(read(".dockerignore")).toContain(`\n!${name}\n`);
