@@ -48,7 +48,10 @@ export interface Engine<State extends EngineState = EngineState> {
   begin(launch: Launch): State;
   /** Pure: the line's events, and what is remembered for the next. */
   translate(state: State, line: Line, context: TranslateContext): { state: State; events: EventBody[] };
-  /** Of a line for it, and of a line of its output: what of both belongs together. Undefined: it answers nobody. */
+  /**
+   * By what a line that we send and the engine's echo of it, or its reply, are recognized as belonging together.
+   * Undefined for a line that is neither an answer nor a request.
+   */
   receiptOf?(line: string): Receipt | undefined;
   /** A user message. The echo of `deliveryId` says that it was taken. */
   deliver(deliveryId: string, content: readonly ContentPart[], isPlain: boolean): string;
@@ -113,7 +116,7 @@ export interface OpenRequest {
   bytes: number;
 }
 
-/** Of an answer the whole of it: another one to the same request is not the one that was sent. */
+/** For an answer, `body` is the whole answer: another answer to the same request is not the one that was sent. */
 export interface Receipt {
   kind: "answer" | "request";
   id: string;

@@ -65,6 +65,7 @@ export type Action =
   | { do: "settle"; key: string }
   | { do: "exit" };
 
+/** The key of the question whose answer says that a silent engine has nothing to take up. */
 const SETTLE_KEY = "settle";
 /** A control that nothing came of is sent again. */
 const RESEND_MS = 5_000;

@@ -1,4 +1,4 @@
-/** What is still open though no turn runs, and who says that it is over: the engine, never a time. */
+/** Closes what is still open though no turn runs. The engine says that its work is over; no time stands for that. */
 import type { EventBody } from "../../shared/agent/events.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -18,7 +18,10 @@ export function isSilent(fold: ThreadFold, { state, launch }: Resumed): boolean 
   return isTaken && (fold.cutOffs.at !== null || fold.deliveries.length > 0);
 }
 
-/** What a turn's end has left open, and a cut-off turn that had come to its end before it could say so. */
+/**
+ * Cancels the asks that a turn's end has left open. Ends a cut-off turn that had come to its end before the engine could
+ * say so: only once the engine has answered a question (`hasSettled`) and still does nothing.
+ */
 export function leftovers(fold: ThreadFold, running: Resumed): EventBody[] {
   const { state, launch } = running;
   if (fold.turn !== null || state.isBusy) return [];

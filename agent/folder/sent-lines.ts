@@ -1,4 +1,4 @@
-/** What the runners have sent to one process of the engine, on the disk: a runner that takes it over must know. */
+/** Keeps on disk which answers and requests the runners sent to one engine process, for a runner that takes it over. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { engineSentPath } from "../../shared/agent/paths.ts";

@@ -1,4 +1,4 @@
-/** By which a line of ours and the engine's echo of it, or its reply, are known to belong together. Pure. */
+/** Matches a line of ours with claude's echo of it, or its reply. Pure. */
 import type { Receipt } from "../../engine.ts";
 import { asRecord } from "./tools.ts";
 
