@@ -1,4 +1,5 @@
 /** The states from which a document could go on, of which the newest delivered one becomes the mark. Pure. */
+import type { FramesSnapshot } from "./frames.ts";
 import type { PagerSnapshot } from "./pager.ts";
 import type { Gap } from "./pages.ts";
 import type { ScreenSnapshot } from "./snapshot.ts";
@@ -17,6 +18,8 @@ export interface Candidate {
   readonly offset: number;
   readonly screen: ScreenSnapshot;
   pager: PagerSnapshot;
+  /** Undefined while nothing is held. */
+  readonly frames?: FramesSnapshot | undefined;
   /** What happened since, in order. */
   readonly events: LogEvent[];
 }

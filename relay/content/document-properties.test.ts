@@ -4,7 +4,7 @@ import { Document, type PageView } from "./document.ts";
 import { joinPages, PAGE_UNITS } from "./pages.ts";
 import { Screen } from "./screen.ts";
 import { append, documentOf, numbered } from "./testing/documents.ts";
-import { cut, output, places, RUNS, size } from "./testing/programs.ts";
+import { cut, isRedrawn, output, places, RUNS, size, still } from "./testing/programs.ts";
 import { cleanRow } from "./text.ts";
 
 describe("properties", () => {
@@ -27,18 +27,49 @@ describe("properties", () => {
 
   it("the pages joined are the terminal's text", () => {
     fc.assert(
-      fc.property(output, size, (text, { cols, rows }) => {
-        const screen = new Screen({ cols, rows });
-        screen.write(text);
-        const lines = [...screen.takeSettled(), ...screen.live()].map((line) => cleanRow(line.text));
-        const pages = documentOf(text, { cols, rows, maxBacklogPages: Infinity }).pages();
-        const log = pages.filter((page) => page.kind === "log").map((page) => page.text);
-        expect(joinPages(log)).toBe(lines.join("\n"));
+      fc.property(still, size, (text, size) => {
+        fc.pre(!isRedrawn(text, size));
+        const { shown, lines, pages } = compare(text, size);
+        expect(shown.join("\n")).toBe(lines.join("\n"));
         expect(pages.every((page) => page.text.length <= PAGE_UNITS && page.text.trim() !== "")).toBe(true);
       }),
       RUNS,
     );
   });
+
+  it("of a program that draws again, each row is one that the terminal had, in its order", () => {
+    fc.assert(
+      fc.property(output, size, (text, size) => {
+        const { shown, lines } = compare(text, size);
+        let at = 0;
+        for (const row of shown.filter((row) => row !== "")) {
+          at = lines.indexOf(row, at) + 1;
+          expect(at).toBeGreaterThan(0);
+        }
+        const live = lines.slice(lines.length - screenOf(text, size).live().length);
+        expect(shown.slice(shown.length - live.length)).toEqual(live);
+      }),
+      RUNS,
+    );
+  });
+
+  function screenOf(text: string, { cols, rows }: { cols: number; rows: number }): Screen {
+    const screen = new Screen({ cols, rows });
+    screen.write(text);
+    return screen;
+  }
+
+  /** The rows that the pages show, and all that the terminal had. */
+  function compare(
+    text: string,
+    size: { cols: number; rows: number },
+  ): { shown: string[]; lines: string[]; pages: PageView[] } {
+    const screen = screenOf(text, size);
+    const lines = [...screen.takeSettled(), ...screen.live()].map((line) => cleanRow(line.text));
+    const pages = documentOf(text, { ...size, maxBacklogPages: Infinity }).pages();
+    const log = pages.filter((page) => page.kind === "log").map((page) => page.text);
+    return { shown: joinPages(log).split("\n"), lines, pages };
+  }
 
   it("pages do not depend on how the log is cut", () => {
     fc.assert(
@@ -109,7 +140,7 @@ describe("delivery", () => {
   const life = fc.array(
     fc.record({
       isFlood: fc.boolean(),
-      output,
+      output: still,
       sent: fc.integer({ min: 0, max: 6 }),
       isKilled: fc.boolean(),
       hasBreak: fc.boolean(),
@@ -141,6 +172,7 @@ describe("delivery", () => {
         let log = Buffer.alloc(0);
         const messages: { kind: string; text: string }[] = [];
         for (const { output: text, isFlood, sent, isKilled, hasBreak } of all) {
+          fc.pre(!isRedrawn(text, { cols, rows }));
           const flood = isFlood ? `${text}\x1b[r\x1b[?1049l\x1b[4l\x1b(B\x0f\r\n${numbered(3000)}` : text;
           log = Buffer.concat([log, Buffer.from(flood)]);
           screen.write(flood);

@@ -2,8 +2,10 @@
 import { type Chunk, splitChunk, splitChunkAt } from "../../shared/chunk.ts";
 import { type Candidate, Checkpoints, type LogEvent } from "./checkpoints.ts";
 import { isHighSurrogate } from "./emulator.ts";
+import type { Page } from "./filling.ts";
+import { Frames } from "./frames.ts";
 import { decodeMark, encodeMark, type Mark } from "./mark.ts";
-import { type Page, Pager } from "./pager.ts";
+import { type OpenRows, Pager } from "./pager.ts";
 import { fitScreen, gapNotice, openGapNotice, wrapRows } from "./pages.ts";
 import { findPlainEnd } from "./plain-lines.ts";
 import { type Line, Screen } from "./screen.ts";
@@ -52,6 +54,7 @@ export class Document {
   readonly #isAnsi: boolean;
   readonly #screen: Screen;
   readonly #pager: Pager;
+  readonly #frames: Frames;
   readonly #checkpoints: Checkpoints;
   /** Events that the mark had and the log has not reached again. */
   readonly #toReplay: LogEvent[];
@@ -72,10 +75,14 @@ export class Document {
       state?.pager,
     );
     const colours = this.#isAnsi;
+    const frames = new Frames(this.#pager, colours, state?.frames);
+    this.#frames = frames;
     const listener = {
-      onSettled: this.#pager.push.bind(this.#pager),
-      onPlainRows: this.#pager.pushPlainRows.bind(this.#pager),
-      onErased: () => this.#pager.limitBreaks(this.#pager.settled),
+      onSettled: frames.push.bind(frames),
+      onPlainRows: frames.pushPlainRows.bind(frames),
+      onErased: frames.erase.bind(frames),
+      onScrollbackErased: frames.eraseScrollback.bind(frames),
+      onMovedToTop: frames.moveToTop.bind(frames),
     };
     this.#screen =
       state === undefined
@@ -182,12 +189,12 @@ export class Document {
 
   /** The messages from the first one not confirmed on, in order. Live ones may shrink in number again. */
   pages(): PageView[] {
-    const rows = this.#screen.live();
+    const rows = this.#openRows();
     const { sealed, live } = this.#pager.pages(rows);
     const views: PageView[] = [];
     for (const page of sealed) {
       if (page.index < this.#confirmed) continue;
-      views.push(page.isGap ? this.#gap(page, rows) : this.#view(page, true));
+      views.push(page.isGap ? this.#gap(page, rows.live) : this.#view(page, true));
     }
     for (const page of live) views.push(this.#view(page, false));
     const alternate = this.#screen.alternate;
@@ -203,14 +210,14 @@ export class Document {
    * after a restart a flood left fewer pages) are to be deleted, or to show `BLANK_PAGE`.
    */
   get pageCount(): number {
-    return (this.#pager.pages(this.#screen.live()).live.at(-1)?.index ?? this.#pager.index - 1) + 1;
+    return (this.#pager.pages(this.#openRows()).live.at(-1)?.index ?? this.#pager.index - 1) + 1;
   }
 
   /** See {@link Pager.squeeze}. @returns whether the page was broken for it. */
   squeeze(room: number, reserved: number): boolean {
-    const isCrowded = this.#pager.isCrowded(room, this.#screen.live());
+    const isCrowded = this.#pager.isCrowded(room, this.#openRows());
     if (isCrowded) this.breakPage("screen");
-    this.#pager.squeeze(room, reserved, this.#screen.live());
+    this.#pager.squeeze(room, reserved, this.#openRows());
     return isCrowded;
   }
 
@@ -234,6 +241,11 @@ export class Document {
     return candidate === undefined ? undefined : encodeMark(candidate, this.#toReplay, maxBytes);
   }
 
+  #openRows(): OpenRows {
+    const live = this.#screen.live();
+    return { held: this.#frames.rows(live), live };
+  }
+
   #view(page: { index: number; rows: readonly string[] }, isSealed: boolean): PageView {
     return { kind: "log", index: page.index, text: wrapRows(page.rows, this.#isAnsi), isSealed };
   }
@@ -249,7 +261,13 @@ export class Document {
     const screen = this.#screen.snapshot();
     return screen === undefined
       ? undefined
-      : { offset: this.#offset, screen, pager: this.#pager.snapshot(), events: [] };
+      : {
+          offset: this.#offset,
+          screen,
+          pager: this.#pager.snapshot(),
+          frames: this.#frames.snapshot(),
+          events: [],
+        };
   }
 
   #replayHere(): void {
@@ -274,13 +292,16 @@ export class Document {
         this.#pager.limitBreaks(this.#belowCursor());
         break;
       case "break":
+        this.#frames.flush(this.#screen.live());
         this.#pager.breakBefore(this.#belowCursor());
         break;
       case "break-screen":
+        this.#frames.separate(this.#screen.live());
         this.#pager.breakBefore(this.#pager.settled);
         break;
       case "lost":
         this.#screen.cut();
+        this.#frames.flush([]);
         this.#pager.lose(event.to - this.#offset);
         this.#offset = event.to;
         break;

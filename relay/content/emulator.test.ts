@@ -6,6 +6,8 @@ const nothing = (): void => {};
 const listener = {
   rowLeaves: nothing,
   screenErased: () => 0,
+  scrollbackErased: nothing,
+  movedToTop: nothing,
   alternateEntered: nothing,
   bell: nothing,
   titleChanged: nothing,

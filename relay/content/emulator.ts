@@ -70,6 +70,10 @@ export interface EmulatorListener {
   rowLeaves(row: CellRow): void;
   /** The normal screen is about to be erased as a whole. @returns how many of its rows went into the log. */
   screenErased(): number;
+  /** ED 3 on the normal screen. */
+  scrollbackErased(): void;
+  /** The cursor goes from below to the normal screen's first row. */
+  movedToTop(row: CellRow): void;
   alternateEntered(): void;
   bell(): void;
   titleChanged(title: string): void;

@@ -102,7 +102,7 @@ describe("beside tmux", () => {
       };
       const seen = (rows: readonly string[]): string[] => rows.join("\n").trimEnd().split("\n");
       await expect.poll(() => capture()).toEqual(seen(live));
-      // tmux throws its history away where a program says so (ED 3); a thread keeps it.
+      // tmux throws its history away if a program says so (ED 3). A screen only tells that: see redraws.test.ts.
       if (!log.includes("\x1b[3J")) expect(await capture("-S", "-")).toEqual(seen(all));
     });
   }

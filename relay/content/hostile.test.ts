@@ -21,6 +21,14 @@ const PROGRAMS = [
   ...["\x1b[41m\x1b[2J\x1b[42m\x1b[2J", "\x1b[4h\rx\x1b[999b", "\x1b[3g\r\t", "a\u200d\u200c\u200d"].map(
     alone,
   ),
+  // Pictures that are drawn again, and other ones each time.
+  ...[
+    "\x1b#8\x1b[H\x1b[J",
+    "\x1b#8\x1b[H\n\x1b[999B\n",
+    "1 a\r\n2 b\x1b[H\x1b[2J",
+    "\n\x1b[999A\x1b[999B",
+  ].map(alone),
+  alone(`${Array.from({ length: 300 }, (_, i) => `${i}\r\n`).join("")}\x1b[H\x1b[2J`),
   alone(`x${"\u0301".repeat(31)}\x1b[999b\r\n`),
   ...SEEDS,
 ];
@@ -53,6 +61,13 @@ describe("whatever a program prints", () => {
         ).toEqual([program.name, true, true]);
       }
     }
+  });
+
+  it("costs little also where a program goes up to a long row of many colours", async () => {
+    const row = "\x1b[31m日\x1b[32m本".repeat(125);
+    const text = `${row}\x1b[H${"\n\x1b[A".repeat(2_500)}`;
+    const feed = () => measureFeed(new Document({ cols: 500, rows: 200, isAnsi: true }), text);
+    expect((await leastOf(feed)).cpuMs).toBeLessThan(MAX_CPU_MS);
   });
 
   it("gives the same however it is cut, and from a mark, also once it has nothing left to spend", () => {

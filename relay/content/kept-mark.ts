@@ -33,8 +33,8 @@ export class KeptMark {
   #older(): Mark | undefined {
     const mark = this.#mark;
     if (mark === undefined || this.#events.length === 0) return mark;
-    const { screen, pager, events } = decodeMark(mark);
-    const candidate = { offset: mark.offset, screen, pager, events: [...events] };
+    const { screen, pager, frames, events } = decodeMark(mark);
+    const candidate = { offset: mark.offset, screen, pager, frames, events: [...events] };
     return encodeMark(candidate, this.#events, this.#maxCharacters) ?? mark;
   }
 }

@@ -1,6 +1,7 @@
 /** The small text that brings a document back after its process died. Pure. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Candidate, LogEvent } from "./checkpoints.ts";
+import type { FramesSnapshot } from "./frames.ts";
 import type { PagerSnapshot } from "./pager.ts";
 import type { ScreenSnapshot } from "./snapshot.ts";
 
@@ -19,6 +20,8 @@ interface MarkState {
   readonly version: 1;
   readonly screen: ScreenSnapshot;
   readonly pager: PagerSnapshot;
+  /** Missing while nothing is held, and in marks of versions that held nothing. */
+  readonly frames?: FramesSnapshot | undefined;
   readonly events: readonly LogEvent[];
 }
 
@@ -28,8 +31,8 @@ export function encodeMark(
   pending: readonly LogEvent[],
   maxBytes: number,
 ): Mark | undefined {
-  const { screen, pager, events } = candidate;
-  const content: MarkState = { version: 1, screen, pager, events: [...events, ...pending] };
+  const { screen, pager, frames, events } = candidate;
+  const content: MarkState = { version: 1, screen, pager, frames, events: [...events, ...pending] };
   const state = deflateRawSync(JSON.stringify(content), { level: 9 }).toString("base64");
   if (state.length > maxBytes) return undefined;
   const { alternates } = screen;

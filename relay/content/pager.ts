@@ -1,18 +1,14 @@
 /** Fills pages with rows, one message each: from where they are settled on they never change. */
-import { BODY_UNITS, collapse, type Gap, splitRows, toRows } from "./pages.ts";
+import { Filling, type Page } from "./filling.ts";
+import { collapse, type Gap, splitRows, toRows } from "./pages.ts";
 import type { Line } from "./screen.ts";
-import { CONTINUATION, copyAscii, isPlain } from "./text.ts";
 
-/** A run of rows that makes one message, or a gap that a flood left. */
-export interface Page {
-  /** Counted over the whole thread from 0. */
-  index: number;
-  /** One string may hold several rows, parted by CR LF. */
-  readonly rows: readonly string[];
-  /** How much of the terminal's text it holds. */
-  readonly size: Gap;
-  /** The size is that of what is missing here. */
-  readonly isGap?: boolean;
+/** The rows below those that have settled. */
+export interface OpenRows {
+  /** Rows of a page that are not on the screen any more. None while a page has to begin in `live`. */
+  readonly held: readonly string[];
+  /** The screen. */
+  readonly live: readonly Line[];
 }
 
 /** What a pager needs to go on, when all pages before `index` are delivered. */
@@ -78,12 +74,15 @@ export class Pager {
 
   /** Adds a settled row. */
   push(line: Line): void {
-    for (const row of toRows(line, this.#isAnsi)) {
-      if (!this.#filling.fits(row)) this.#seal();
-      this.#filling.add(row);
-    }
+    for (const row of toRows(line, this.#isAnsi)) this.pushRow(row);
     this.#settled++;
     this.#breakHere();
+  }
+
+  /** Adds a row that {@link toRows} has made and that no page has to begin before. */
+  pushRow(row: string): void {
+    if (!this.#filling.fits(row)) this.#seal();
+    this.#filling.add(row);
   }
 
   /** Adds settled rows that need no care and are much shorter than a page, each ended by CR LF. */
@@ -114,12 +113,24 @@ export class Pager {
     this.#breakHere();
   }
 
-  /** All pages that are not delivered: sealed ones, then those that `live` rows may still change. */
-  pages(live: readonly Line[]): { sealed: readonly Page[]; live: readonly Page[] } {
-    return { sealed: this.#waiting, live: this.#fill(this.#filling.copy(), live) };
+  /** Whether a row that has not settled yet begins a new page. */
+  get hasBreaks(): boolean {
+    return this.#breaks.length > 0;
   }
 
-  #fill(from: Filling, live: readonly Line[]): Page[] {
+  /** Takes the settled rows of the page that is being filled out of it. */
+  takeOpenRows(): string[] {
+    const { rows, index } = this.#filling;
+    this.#filling = new Filling(index);
+    return splitRows(rows);
+  }
+
+  /** All pages that are not delivered: sealed ones, then those that what is not settled may still change. */
+  pages(open: OpenRows): { sealed: readonly Page[]; live: readonly Page[] } {
+    return { sealed: this.#waiting, live: this.#fill(this.#filling.copy(), open) };
+  }
+
+  #fill(from: Filling, { held, live }: OpenRows): Page[] {
     const pages: Page[] = [];
     let filling = from;
     const close = (): void => {
@@ -127,6 +138,10 @@ export class Pager {
       pages.push(filling.toPage());
       filling = new Filling(filling.index + 1);
     };
+    for (const row of held) {
+      if (!filling.fits(row)) close();
+      filling.add(row);
+    }
     for (const [offset, line] of live.entries()) {
       if (this.#breaks.includes(this.#settled + offset)) close();
       for (const row of toRows(line, this.#isAnsi)) {
@@ -168,20 +183,20 @@ export class Pager {
    * to wait, so that the very last one need not.
    * @param reserved so many of them are left to what comes next, if the newest rows can be shown without them.
    */
-  squeeze(room: number, reserved: number, live: readonly Line[]): void {
+  squeeze(room: number, reserved: number, rows: OpenRows): void {
     const open = this.#findOpenGap();
     if (open === undefined) return;
     const own = open.index >= this.#begun ? 1 : 0;
-    this.#collapse(Math.max(0, room - reserved - own - this.pages(live).live.length));
+    this.#collapse(Math.max(0, room - reserved - own - this.pages(rows).live.length));
   }
 
   /** Whether the flood's last rows need more messages than can be sent now, and fewer on pages of their own. */
-  isCrowded(room: number, live: readonly Line[]): boolean {
+  isCrowded(room: number, rows: OpenRows): boolean {
     const open = this.#findOpenGap();
     if (open === undefined || this.#filling.isEmpty) return false;
     const own = open.index >= this.#begun ? 1 : 0;
-    const count = this.pages(live).live.length;
-    return count > room - own && this.#fill(new Filling(0), live).length < count;
+    const count = this.pages(rows).live.length;
+    return count > room - own && this.#fill(new Filling(0), rows).length < count;
   }
 
   /**
@@ -245,83 +260,3 @@ export class Pager {
 const NOTHING = { lines: 0, bytes: 0, gone: 0 };
 /** So many of the newest pages a flood leaves. */
 const KEPT_PAGES = 3;
-
-const CARRIAGE_RETURN = 0x0d;
-
-/** A page that still has room. */
-class Filling {
-  index: number;
-  readonly rows: string[];
-  #units = 0;
-  #lines = 0;
-  #bytes = 0;
-
-  constructor(index: number, rows: readonly string[] = []) {
-    this.index = index;
-    this.rows = [];
-    for (const row of rows) this.add(row);
-  }
-
-  get isEmpty(): boolean {
-    return this.rows.length === 0;
-  }
-
-  /** So many units a row may have to fit; below 0 not even an empty one does. */
-  get room(): number {
-    return BODY_UNITS - this.#units;
-  }
-
-  fits(row: string): boolean {
-    return row.length <= this.room;
-  }
-
-  add(row: string): void {
-    this.rows.push(row);
-    this.#units += row.length + 1;
-    // A piece that goes on in the next one is not a row of the terminal yet.
-    const lines = row.endsWith(CONTINUATION) ? 0 : 1;
-    this.#lines += lines;
-    this.#bytes += byteLength(row) + (lines > 0 ? 1 : 0);
-  }
-
-  /** Adds as many of these rows (each ended by CR LF) from `start` on as fit. */
-  takePlain(rows: string, start: number): { end: number; lines: number } {
-    const room = this.room;
-    let end = start;
-    let lines = 0;
-    for (let index = start; index < rows.length; index++) {
-      if (rows.charCodeAt(index) !== CARRIAGE_RETURN) continue;
-      // A row break counts once, also where it is two characters yet.
-      if (index - start - lines > room) break;
-      lines++;
-      index++;
-      end = index + 1;
-    }
-    if (lines === 0) return { end, lines };
-    this.rows.push(copyAscii(rows.slice(start, end - 2)));
-    const units = end - start - lines;
-    this.#units += units;
-    this.#lines += lines;
-    this.#bytes += units;
-    return { end, lines };
-  }
-
-  copy(): Filling {
-    const copy = new Filling(this.index);
-    copy.rows.push(...this.rows);
-    copy.#units = this.#units;
-    copy.#lines = this.#lines;
-    copy.#bytes = this.#bytes;
-    return copy;
-  }
-
-  toPage(): Page {
-    return { index: this.index, rows: this.rows, size: { lines: this.#lines, bytes: this.#bytes } };
-  }
-}
-
-/** The bytes of the terminal's text: marks and colours of ours are none. */
-function byteLength(row: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours that are put into a row
-  return isPlain(row) ? row.length : Buffer.byteLength(row.replace(/[\u200b\u2060]|\x1b\[[0-9;]*m/g, ""));
-}

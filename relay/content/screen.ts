@@ -27,8 +27,12 @@ export interface ScreenListener {
   onSettled(line: Line): void;
   /** The same for many rows at once, each ended by CR LF: printable ASCII, no backtick, no space at the end. */
   onPlainRows?(rows: string): void;
-  /** The whole normal screen was erased; all that was on it has been settled. */
-  onErased?(): void;
+  /** The whole normal screen is erased; `lines` were on it. Without this they settle one by one. */
+  onErased?(lines: readonly Line[]): void;
+  /** The program erases what has left the normal screen (ED 3). */
+  onScrollbackErased?(): void;
+  /** The cursor goes from below to the normal screen's first row, which has this text. */
+  onMovedToTop?(text: string): void;
 }
 
 /** What a full-screen program shows. */
@@ -66,6 +70,8 @@ export class Screen {
     this.#emulator = new Emulator(clampSize(options.cols, MAX_COLS), clampSize(options.rows, MAX_ROWS), {
       rowLeaves: (row) => this.#settle(row),
       screenErased: () => this.#settleScreen(),
+      scrollbackErased: () => this.#listener.onScrollbackErased?.(),
+      movedToTop: (row) => this.#listener.onMovedToTop?.(readRow(row)),
       alternateEntered: () => {
         this.#alternates++;
       },
@@ -241,16 +247,20 @@ export class Screen {
     else this.#listener.onSettled(this.#toLine(row));
   }
 
-  /** An erased screen goes to the log, down to its last row that holds anything, as tmux's scroll-on-clear does. */
+  /** An erased screen is told, down to its last row that holds anything, as tmux's scroll-on-clear does. */
   #settleScreen(): number {
     const { lines } = this.#emulator.normal;
     let count = this.rows;
     while (count > 0 && (lines.get(count - 1)?.getTrimmedLength() ?? 0) === 0) count--;
+    const erased: Line[] = [];
     for (let index = 0; index < count; index++) {
       const row = lines.get(index);
-      if (row !== undefined) this.#settle(row);
+      if (row === undefined) continue;
+      if (this.#muted > 0) this.#muted--;
+      else erased.push(this.#toLine(row));
     }
-    this.#listener.onErased?.();
+    if (this.#listener.onErased) this.#listener.onErased(erased);
+    else for (const line of erased) this.#listener.onSettled(line);
     return count;
   }
 

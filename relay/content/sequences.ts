@@ -49,6 +49,9 @@ export interface ErasureListener {
   rowLeaves(row: CellRow): void;
   /** @returns how many of its rows went into the log. */
   screenErased(): number;
+  scrollbackErased(): void;
+  /** @param row the row as it is before anything is drawn there. */
+  movedToTop(row: CellRow): void;
 }
 
 // What each takes beside a cell that is filled, which is 1.
@@ -62,6 +65,7 @@ const PRINTED_CELL: Cost = 60;
 const SHIFTED_CELL: Cost = 40;
 const SCANNED_CELL: Cost = 8;
 const COUNTED_CELL: Cost = 4;
+const READ_CELL: Cost = 60;
 
 /** Registers the handlers. A handler that returns true has dealt with the sequence. */
 export function tameSequences(screen: Taming, account: CostAccount, listener: ErasureListener): void {
@@ -99,6 +103,7 @@ export function tameSequences(screen: Taming, account: CostAccount, listener: Er
   });
   tameScrolling(screen, account, listener, onCsi);
   tameErasing(screen, account, listener, onCsi, onEsc);
+  hearMoves(screen, account, listener, onCsi);
   tamePrinting(screen, account);
 }
 
@@ -174,13 +179,14 @@ function tameErasing(
 ): void {
   const cells = (): number => screen.cols * screen.rows;
   const erase = (): void => account.owe(listener.screenErased() * (SETTLED_ROW + screen.cols * SETTLED_CELL));
-  // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 has nothing to
-  // erase, since rows that left are already told.
+  // Erasing the whole screen: ED 2, ED 0 from the top left corner (what `clear` sends), RIS. ED 3 erases no row that is
+  // on the screen.
   onCsi({ final: "J" }, (params) => {
     const mode = params.params[0];
     if (!account.pay(cells() * ERASED_CELL)) return true;
     const isWhole = mode === 2 || (mode === 0 && screen.active.x === 0 && screen.active.y === 0);
     if (isWhole && !screen.isAlternate) erase();
+    if (mode === 3 && !screen.isAlternate) listener.scrollbackErased();
     return false;
   });
   onEsc({ final: "c" }, () => {
@@ -197,6 +203,30 @@ function tameErasing(
     }
     return false;
   });
+}
+
+/** CUU, CPL, CUP, HVP and VPA from below to the first row: a program that draws anew goes there. */
+function hearMoves(
+  screen: Taming,
+  account: CostAccount,
+  listener: ErasureListener,
+  onCsi: (id: Identifier, handler: (params: Params) => boolean) => void,
+): void {
+  for (const final of "AFHfd") {
+    const isRelative = final === "A" || final === "F";
+    onCsi({ final }, (params) => {
+      const { y, lines, scrollTop } = screen.active;
+      const row = (params.params[0] || 1) - 1;
+      const isTop = isRelative ? row + 1 >= y : row === 0;
+      const first = lines.get(0);
+      // A first row that does not scroll is a head line: what scrolls below it is not drawn again.
+      if (!isTop || y === 0 || scrollTop !== 0 || screen.isAlternate || !first) return false;
+      if (account.pay(screen.cols * SCANNED_CELL + first.getTrimmedLength() * READ_CELL)) {
+        listener.movedToTop(first);
+      }
+      return false;
+    });
+  }
 }
 
 const ALTERNATE_MODES = new Set([47, 1047, 1049]);

@@ -254,6 +254,8 @@ function charsets(): Map<string, unknown> {
   const probe = new Emulator(2, 2, {
     rowLeaves: nothing,
     screenErased: () => 0,
+    scrollbackErased: nothing,
+    movedToTop: nothing,
     alternateEntered: nothing,
     bell: nothing,
     titleChanged: nothing,

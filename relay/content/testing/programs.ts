@@ -1,5 +1,6 @@
 /** Random programs' output for the properties: text, escape sequences of every kind, and where to cut it. */
 import fc from "fast-check";
+import { Screen } from "../screen.ts";
 
 /** As many runs as a busy machine gives in a few seconds. */
 export const RUNS = { numRuns: 200, interruptAfterTimeLimit: 1_500 };
@@ -130,6 +131,23 @@ export const writes = fc
 
 /** The same as one text. */
 export const output = writes.map((parts) => parts.join(""));
+
+/** Without what clears the screen or goes back to its top. */
+export const still = output.map((text) =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences' first character
+  text.replace(/\x1b(?:c|\[[ -?]*[AFHJdf])/g, ""),
+);
+
+/** Whether a program clears its screen or goes back to its top. */
+export function isRedrawn(text: string, { cols, rows }: { cols: number; rows: number }): boolean {
+  let count = 0;
+  const hear = (): void => {
+    count++;
+  };
+  const listener = { onSettled: () => {}, onErased: hear, onScrollbackErased: hear, onMovedToTop: hear };
+  new Screen({ cols, rows }, listener).write(text);
+  return count > 0;
+}
 
 /** A small screen, so that little output is enough to fill it. */
 export const size = fc.record({
