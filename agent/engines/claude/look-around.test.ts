@@ -109,6 +109,85 @@ test("every change of content has a key of its own, and the same content the sam
   expect(look(join(repo, "sub"))?.key).not.toBe(look()?.key);
 });
 
+const git = (dir: string, ...args: string[]) =>
+  execFileSync("git", ["-C", dir, "-c", "user.name=n", "-c", "user.email=e@x", ...args], { stdio: "pipe" });
+const skill = (dir: string) => put(join(dir, ".claude", "skills", "a", "SKILL.md"), "x");
+
+describe("trees that hide", () => {
+  function link(text: string): void {
+    const main = join(root.path, "main");
+    put(join(main, ".claude", "settings.json"), setting);
+    put(join(main, ".git", "worktrees", "w", "commondir"), "../..\n");
+    put(join(repo, ".git"), text.replace("MAIN", join(main, ".git", "worktrees", "w")));
+  }
+
+  test.each([
+    ["as git does", "gitdir: MAIN\n", true],
+    ["without a blank", "gitdir:MAIN", false],
+    ["with a tab", "gitdir:\tMAIN\n", false],
+    ["with more lines", "\n gitdir: MAIN \r\n", false],
+    ["behind a byte order mark", "\ufeffgitdir: MAIN\n", false],
+    ["too long", `gitdir: MAIN${"\n".repeat(5_000)}`, false],
+  ])("a .git file is read as claude does, and trusted if git writes it so: %s", (_name, text, isWhole) => {
+    link(text);
+    expect(look()?.isWhole).toBe(isWhole);
+    if (text.length < 4_096) expect(words()).toContainEqual("../../../main/.claude/settings.json: model m");
+  });
+
+  test.each(["fifo", "loop", "dangling"])(
+    "a .git that is a %s neither ends the look nor is trusted",
+    (kind) => {
+      const path = join(repo, ".git");
+      if (kind === "fifo") execFileSync("mkfifo", [path]);
+      else symlinkSync(kind === "loop" ? ".git" : "none", path);
+      skill(dirname(repo));
+      expect(look()?.isWhole).toBe(false);
+      expect(words()).toContain("1 file in ../.claude/skills: a/SKILL.md");
+    },
+  );
+
+  test("a bare repository's folder, and a main tree that the linked one is in", () => {
+    git(repo, "init", "-q");
+    git(repo, "commit", "-q", "--allow-empty", "-m", "x");
+    git(root.path, "clone", "-q", "--bare", repo, "store.git");
+    git(join(root.path, "store.git"), "worktree", "add", "-q", join(root.path, "linked"), "-b", "b");
+    skill(join(root.path, "store.git"));
+    expect(look(join(root.path, "linked"))?.isWhole).toBe(true);
+    expect(words(join(root.path, "linked"))).toEqual(["1 file in ../store.git/.claude/skills: a/SKILL.md"]);
+    git(repo, "worktree", "add", "-q", join(repo, "in", "tree"));
+    skill(repo);
+    expect(words(join(repo, "in", "tree"))).toEqual(["1 file in ../../.claude/skills: a/SKILL.md"]);
+  });
+});
+
+describe("below the directory", () => {
+  test("skills and their like of every folder count, also behind links", () => {
+    skill(join(repo, "sub", "deep"));
+    skill(join(root.path, "elsewhere"));
+    symlinkSync(join(root.path, "elsewhere"), join(repo, "docs"));
+    symlinkSync("..", join(repo, "sub", "up"));
+    symlinkSync(root.path, join(root.path, "elsewhere", "round"));
+    put(join(repo, "sub", ".claude", "hooks", "h.sh"), "x");
+    expect(look()?.isWhole).toBe(true);
+    expect(words()).toEqual(
+      expect.arrayContaining([
+        "1 file in docs/.claude/skills: a/SKILL.md",
+        "1 file in sub/.claude/hooks: h.sh",
+        "1 file in sub/deep/.claude/skills: a/SKILL.md",
+      ]),
+    );
+    const before = look()?.key;
+    put(join(repo, "sub", "deep", ".claude", "skills", "a", "SKILL.md"), "y");
+    expect(look()?.key).not.toBe(before);
+  });
+
+  test("more folders than there is time for can't be trusted, even if none was found", () => {
+    for (let i = 0; i < 20; i++) mkdirSync(join(repo, `${i}`));
+    expect(lookAround(repo, env(), 30)).toBeUndefined();
+    expect(lookAround(repo, env(), 10)).toMatchObject({ isWhole: false, items: [{ kind: "file" }] });
+  });
+});
+
 describe("what can't be looked at", () => {
   test("a FIFO is not waited for, and can't be trusted", () => {
     execFileSync("mkfifo", [join(repo, ".mcp.json")]);

@@ -5,22 +5,14 @@
  * - `.mcp.json` of the directory and of all above it;
  * - `.claude/settings.json` of the directory, `settings.local.json` also of the repository's root;
  * - skills, commands and agents up to the repository's root, or to the top if there is no repository;
- * - in a linked work tree also those of the main one, wherever that is.
+ * - in a linked work tree also those of the main one, wherever that is, or of the bare repository's folder;
+ * - skills and their like of each folder below, as soon as a file beside them is read.
  *
  * Where this finds more than that it asks too much, never too little.
  */
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { readdirSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import type { Env } from "../../engine.ts";
 import {
   type Brought,
@@ -30,13 +22,15 @@ import {
   itemsOfServers,
   itemsOfSettings,
 } from "../../trust/brought.ts";
+import { findTrees } from "./git-trees.ts";
+import { findNested } from "./nested.ts";
+import { readWhole, realPathOf } from "./read-whole.ts";
 
 const SETTINGS = ["settings.json", "settings.local.json"];
 const FOLDERS = ["agents", "commands", "hooks", "skills", "workflows"];
 const MAX_FILES = 2_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_DEPTH = 10;
-const MAX_GIT_FILE = 4_096;
 
 /** A directory, and what of it counts. */
 interface Place {
@@ -47,57 +41,47 @@ interface Place {
 }
 
 /** @returns undefined if it brings nothing, or is not there */
-export function lookAround(dir: string, env: Env): Brought | undefined {
+export function lookAround(dir: string, env: Env, maxFolders?: number): Brought | undefined {
   const real = realPathOf(dir);
   if (real === undefined) return undefined;
   const look = new Look();
   const own = [join(env["HOME"] ?? "/", ".claude"), env["CLAUDE_CONFIG_DIR"]].flatMap(
     (path) => (path && realPathOf(path)) || [],
   );
-  for (const { path, hasServers, hasSettings, hasFolders } of placesOf(real)) {
-    const nameOf = (file: string) => relative(real, file) || file;
+  const nameOf = (file: string) => relative(real, file) || file;
+  const { places, problems } = placesOf(real);
+  for (const { path, problem } of problems) look.addProblem(nameOf(path), problem);
+  for (const { path, hasServers, hasSettings, hasFolders } of places) {
     if (hasServers) look.addFile(join(path, ".mcp.json"), nameOf, itemsOfServers);
     const folder = join(path, ".claude");
     if (own.includes(realPathOf(folder) ?? "")) continue;
     if (hasSettings) for (const name of SETTINGS) look.addFile(join(folder, name), nameOf, itemsOfSettings);
     if (hasFolders) for (const name of FOLDERS) look.addFolder(join(folder, name), nameOf);
   }
+  const nested = findNested(real, own, maxFolders);
+  for (const path of nested.paths) for (const name of FOLDERS) look.addFolder(join(path, name), nameOf);
+  if (!nested.isWhole) look.addProblem(nameOf(real), "more folders are below it than can be looked at");
   return look.finish(real);
 }
 
-function placesOf(dir: string): Place[] {
+function placesOf(dir: string): { places: Place[]; problems: { path: string; problem: string }[] } {
   const above = ancestorsOf(dir);
-  const root = above.findIndex((path) => statSync(join(path, ".git"), { throwIfNoEntry: false }));
+  const { root, mains, problems } = findTrees(above);
   const places = above.map((path, at) => ({
     path,
     hasServers: true,
-    hasSettings: at <= Math.max(root, 0),
-    hasFolders: root < 0 || at <= root,
+    hasSettings: at <= Math.max(root, 0) || mains.includes(path),
+    hasFolders: root < 0 || at <= root || mains.includes(path),
   }));
-  const main = root < 0 ? undefined : findMainTree(join(above[root] ?? dir, ".git"));
-  if (main === undefined || above.includes(main)) return places;
-  return [...places, { path: main, hasServers: false, hasSettings: true, hasFolders: true }];
+  const others = mains
+    .filter((path) => !above.includes(path))
+    .map((path) => ({ path, hasServers: false, hasSettings: true, hasFolders: true }));
+  return { places: [...places, ...others], problems };
 }
 
 function ancestorsOf(dir: string): string[] {
   const parent = dirname(dir);
   return parent === dir ? [dir] : [dir, ...ancestorsOf(parent)];
-}
-
-/** Of a linked work tree, whose `.git` is a file that names its own folder in the main one's. */
-function findMainTree(git: string): string | undefined {
-  const gitDir = /^gitdir: (.+)$/m.exec(readStart(git))?.[1]?.trim();
-  if (gitDir === undefined) return undefined;
-  const folder = resolve(dirname(git), gitDir);
-  const common = readStart(join(folder, "commondir")).trim();
-  if (common === "") return undefined;
-  const real = realPathOf(resolve(folder, common));
-  return real !== undefined && basename(real) === ".git" ? dirname(real) : undefined;
-}
-
-function readStart(path: string): string {
-  const read = readWhole(path, MAX_GIT_FILE);
-  return read === undefined || "problem" in read ? "" : read.toString("utf8");
 }
 
 /** What was found, and its hash. Every bound that is reached makes it incomplete. */
@@ -123,6 +107,12 @@ class Look {
     this.#walk(path, nameOf, files, 0);
     const names = files.map((file) => relative(path, file));
     if (files.length > 0) this.#items.push(itemOfFolder(nameOf(path), names));
+  }
+
+  /** Of what the program may see otherwise than we do. */
+  addProblem(name: string, problem: string): void {
+    this.#isWhole = false;
+    this.#note(name, problem);
   }
 
   finish(dir: string): Brought | undefined {
@@ -174,40 +164,5 @@ class Look {
   #note(name: string, problem: string): void {
     this.#items.push(itemOfProblem(name, problem));
     this.#hash.update(`${JSON.stringify([name, problem])}\n`);
-  }
-}
-
-/** @returns undefined if nothing is there; never waits for a FIFO or a device */
-function readWhole(path: string, max: number): Buffer | { problem: string; isTooLong: boolean } | undefined {
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
-    return code === "ENOENT" || code === "ENOTDIR"
-      ? undefined
-      : { problem: `it can't be read (${code})`, isTooLong: false };
-  }
-  try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) return stat.isDirectory() ? undefined : { problem: "it is no file", isTooLong: true };
-    if (stat.size > max) return { problem: "it is too long to be looked at", isTooLong: true };
-    const body = Buffer.alloc(stat.size);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < body.length; length += read)
-      read = readSync(fd, body, length, body.length - length, length);
-    return body.subarray(0, length);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES" || code === "ELOOP") return undefined;
-    throw error;
   }
 }
