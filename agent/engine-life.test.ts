@@ -32,8 +32,8 @@ test("what a directory comes to bring between the look at it and the start: noth
   let looks = 0;
   const engine: Engine = {
     ...real,
-    lookAround: (...of) => {
-      const found = real.lookAround(...of);
+    lookAround: async (...of) => {
+      const found = await real.lookAround(...of);
       looks += 1;
       if (looks === 1) bringHooks(dir);
       return found;

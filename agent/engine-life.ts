@@ -151,7 +151,7 @@ export class EngineLife {
     if (leadsElsewhere(config.dir)) return this.#discard(swapped(config.dir));
     // The old engine is gone before its file is read, and before anybody looks at what it could still change.
     await killMarked(folder);
-    const leave = this.#trust.look(this.#fold);
+    const leave = await this.#trust.look(this.#fold);
     const said = eventsOfLeave(leave, this.#fold);
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
     if (await setUpWorkspace(this.#workspace, this.#fold)) return;
@@ -168,7 +168,7 @@ export class EngineLife {
     if (early) return this.#discard(early);
     // Some of what a directory brings runs as soon as the program does. Changed in these moments: once more from the
     // beginning.
-    if (!this.#trust.isUnchanged(leave)) return;
+    if (!(await this.#trust.isUnchanged(leave))) return;
     this.#thread.append(null, [...said, ...eventsOfRights(config, this.#fold), ...events]);
     // Noted before it runs: a runner that finds the process must know what it was started for.
     this.#thread.noteLaunch(launch);
@@ -185,7 +185,7 @@ export class EngineLife {
     if (fold.deliveries.length === 0) removeOldOutputs(folder, generation);
     const problem = launch.takesUp ? undefined : await this.#check();
     // What it has loaded may be what nobody has looked at: it is told nothing.
-    if (problem || !this.#trust.isUnchanged(leave)) return this.#discard(problem);
+    if (problem || !(await this.#trust.isUnchanged(leave))) return this.#discard(problem);
     this.#seat.send("open", engine.open(), Date.now());
   }
 

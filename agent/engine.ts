@@ -29,7 +29,7 @@ export interface Engine<State extends EngineState = EngineState> {
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
   /** What it would load of the thread's directory; undefined if that is nothing. */
-  lookAround(config: ThreadConfig, env: Env): Brought | undefined;
+  lookAround(config: ThreadConfig, env: Env): Promise<Brought | undefined>;
   /**
    * Whether the engine still has the conversation, and which of these deliveries are in it. One that lacks the line
    * `lastAt`, which the engine had saved, is not the conversation any more.

@@ -27,22 +27,22 @@ export class TrustGate {
   }
 
   /** What is known now. An answer that was just given is kept for all threads. */
-  look(fold: ThreadFold): Leave {
+  async look(fold: ThreadFold): Promise<Leave> {
     const { dir } = this.#options.config;
     // Also if the directory has changed since: it is an answer about what it brought then.
     if (fold.trust) keepDecision(this.#memory, { dir, ...fold.trust, decidedAt: new Date().toISOString() });
-    const brought = this.#lookAround();
+    const brought = await this.#lookAround();
     if (!brought) return { brought, isTrusted: true };
     const isTrusted = findDecision(this.#memory, brought.key);
     return { brought, isTrusted: isTrusted && brought.isWhole };
   }
 
   /** Whether the directory brings what it did when it was looked at. */
-  isUnchanged({ brought }: Leave): boolean {
-    return this.#lookAround()?.key === brought?.key;
+  async isUnchanged({ brought }: Leave): Promise<boolean> {
+    return (await this.#lookAround())?.key === brought?.key;
   }
 
-  #lookAround(): Brought | undefined {
+  #lookAround(): Promise<Brought | undefined> {
     const { engine, config, env } = this.#options;
     return engine.lookAround(config, env);
   }

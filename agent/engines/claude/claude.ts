@@ -31,7 +31,7 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
     name,
     tellsCalls: true,
     check: checkProgram,
-    lookAround: ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
+    lookAround: async ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
     look: async (sessionId, wanted, env) => {
       const file = findSession(sessionId, env);
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);

@@ -11,7 +11,7 @@
  * Where this finds more than that it asks too much, never too little.
  */
 import { createHash } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { Env } from "../../engine.ts";
 import {
@@ -22,15 +22,21 @@ import {
   itemsOfServers,
   itemsOfSettings,
 } from "../../trust/brought.ts";
-import { findTrees } from "./git-trees.ts";
-import { findNested } from "./nested.ts";
-import { readWhole, realPathOf } from "./read-whole.ts";
+import { findTrees, type GitTrees } from "./git-trees.ts";
+import { findNested, NESTED_MAX } from "./nested.ts";
+import { listEach, readWhole, realPathOf } from "./read-whole.ts";
+import { Steps } from "./steps.ts";
 
 const SETTINGS = ["settings.json", "settings.local.json"];
 const FOLDERS = ["agents", "commands", "hooks", "skills", "workflows"];
 const MAX_FILES = 2_000;
+/** Folders in the folders of `.claude`. */
+const MAX_FOLDERS = 2_000;
 const MAX_BYTES = 16 * 1024 * 1024;
+/** It is parsed in one step. */
+const MAX_JSON_BYTES = 64 * 1024;
 const MAX_DEPTH = 10;
+const CHUNK_BYTES = 1024 * 1024;
 
 /** A directory, and what of it counts. */
 interface Place {
@@ -41,32 +47,37 @@ interface Place {
 }
 
 /** @returns undefined if it brings nothing, or is not there */
-export function lookAround(dir: string, env: Env, maxFolders?: number): Brought | undefined {
+export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promise<Brought | undefined> {
   const real = realPathOf(dir);
-  if (real === undefined) return undefined;
-  const look = new Look();
-  const own = [join(env["HOME"] ?? "/", ".claude"), env["CLAUDE_CONFIG_DIR"]].flatMap(
-    (path) => (path && realPathOf(path)) || [],
-  );
-  const nameOf = (file: string) => relative(real, file) || file;
-  const { places, problems } = placesOf(real);
-  for (const { path, problem } of problems) look.addProblem(nameOf(path), problem);
+  if (typeof real !== "string") return undefined;
+  const steps = new Steps();
+  const look = new Look(real, steps);
+  const own = [join(env["HOME"] ?? "/", ".claude"), env["CLAUDE_CONFIG_DIR"]].flatMap((path) => {
+    const folder = path && realPathOf(path);
+    return typeof folder === "string" && folder !== "" ? [folder] : [];
+  });
+  const { places, problems } = await placesOf(real, steps);
+  for (const { path, problem } of problems) look.note(path, problem);
   for (const { path, hasServers, hasSettings, hasFolders } of places) {
-    if (hasServers) look.addFile(join(path, ".mcp.json"), nameOf, itemsOfServers);
+    if (hasServers) await look.addFile(join(path, ".mcp.json"), itemsOfServers);
     const folder = join(path, ".claude");
-    if (own.includes(realPathOf(folder) ?? "")) continue;
-    if (hasSettings) for (const name of SETTINGS) look.addFile(join(folder, name), nameOf, itemsOfSettings);
-    if (hasFolders) for (const name of FOLDERS) look.addFolder(join(folder, name), nameOf);
+    const target = realPathOf(folder);
+    if (typeof target === "string" && own.includes(target)) continue;
+    if (hasSettings) for (const name of SETTINGS) await look.addFile(join(folder, name), itemsOfSettings);
+    if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name));
   }
-  const nested = findNested(real, own, maxFolders);
-  for (const path of nested.paths) for (const name of FOLDERS) look.addFolder(join(path, name), nameOf);
-  if (!nested.isWhole) look.addProblem(nameOf(real), "more folders are below it than can be looked at");
-  return look.finish(real);
+  const nested = await findNested(real, own, steps, max);
+  for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
+  for (const { path, problem } of nested.problems) look.note(path, problem);
+  return look.finish();
 }
 
-function placesOf(dir: string): { places: Place[]; problems: { path: string; problem: string }[] } {
+async function placesOf(
+  dir: string,
+  steps: Steps,
+): Promise<{ places: Place[]; problems: GitTrees["problems"] }> {
   const above = ancestorsOf(dir);
-  const { root, mains, problems } = findTrees(above);
+  const { root, mains, problems } = await findTrees(above, steps);
   const places = above.map((path, at) => ({
     path,
     hasServers: true,
@@ -84,85 +95,108 @@ function ancestorsOf(dir: string): string[] {
   return parent === dir ? [dir] : [dir, ...ancestorsOf(parent)];
 }
 
-/** What was found, and its hash. Every bound that is reached makes it incomplete. */
+/** What was found, and its hash. What can't be looked at makes it incomplete, and is named. */
 class Look {
+  readonly #dir: string;
+  readonly #steps: Steps;
   readonly #hash = createHash("sha256");
   readonly #items: BroughtItem[] = [];
   #files = 0;
+  #folders = 0;
   #bytes = 0;
   #isWhole = true;
+  #isOver = false;
 
-  addFile(
-    path: string,
-    nameOf: (path: string) => string,
-    itemsOf: (name: string, text: string) => BroughtItem[],
-  ): void {
-    const body = this.#take(path, nameOf(path));
-    if (body === undefined) return;
-    this.#items.push(...itemsOf(nameOf(path), body.toString("utf8")));
+  constructor(dir: string, steps: Steps) {
+    this.#dir = dir;
+    this.#steps = steps;
   }
 
-  addFolder(path: string, nameOf: (path: string) => string): void {
+  async addFile(path: string, itemsOf: (name: string, text: string) => BroughtItem[]): Promise<void> {
+    const body = await this.#take(path, MAX_JSON_BYTES);
+    if (body !== undefined) this.#items.push(...itemsOf(this.#nameOf(path), body.toString("utf8")));
+    await this.#steps.rest();
+  }
+
+  async addFolder(path: string): Promise<void> {
     const files: string[] = [];
-    this.#walk(path, nameOf, files, 0);
+    await this.#walk(path, files, 0);
     const names = files.map((file) => relative(path, file));
-    if (files.length > 0) this.#items.push(itemOfFolder(nameOf(path), names));
+    if (files.length > 0) this.#items.push(itemOfFolder(this.#nameOf(path), names));
   }
 
-  /** Of what the program may see otherwise than we do. */
-  addProblem(name: string, problem: string): void {
+  /** Of what can't be looked at, or what the program may see otherwise than we do. */
+  note(path: string, problem: string): void {
+    const name = this.#nameOf(path);
     this.#isWhole = false;
-    this.#note(name, problem);
+    this.#items.push(itemOfProblem(name, problem));
+    this.#hash.update(`${JSON.stringify([name, problem])}\n`);
   }
 
-  finish(dir: string): Brought | undefined {
+  finish(): Brought | undefined {
     if (this.#items.length === 0) return undefined;
     const key = createHash("sha256")
-      .update(JSON.stringify([dir, this.#hash.digest("hex")]))
+      .update(JSON.stringify([this.#dir, this.#hash.digest("hex")]))
       .digest("hex");
-    return { dir, key, items: this.#items, isWhole: this.#isWhole };
+    return { dir: this.#dir, key, items: this.#items, isWhole: this.#isWhole };
   }
 
-  #walk(folder: string, nameOf: (path: string) => string, files: string[], depth: number): void {
-    for (const name of this.#list(folder, nameOf)) {
-      if (this.#files >= MAX_FILES || depth >= MAX_DEPTH) {
-        this.#isWhole = false;
-        return;
-      }
-      const path = join(folder, name);
-      const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory();
-      if (isFolder) this.#walk(path, nameOf, files, depth + 1);
-      else if (this.#take(path, nameOf(path)) !== undefined) files.push(path);
+  #nameOf(path: string): string {
+    return relative(this.#dir, path) || path;
+  }
+
+  async #walk(folder: string, files: string[], depth: number): Promise<void> {
+    if (this.#isOver) return;
+    const names: string[] = [];
+    const problem = await listEach(folder, this.#steps, ({ name }) => {
+      names.push(name);
+      return names.length <= MAX_FILES;
+    });
+    if (problem) return this.note(folder, problem.problem);
+    if (names.length === 0) return;
+    this.#folders += 1;
+    if (this.#folders > MAX_FOLDERS || depth >= MAX_DEPTH) return this.#stop(folder);
+    for (const name of names.sort()) {
+      if (this.#files >= MAX_FILES) return this.#stop(folder);
+      await this.#lookAt(join(folder, name), files, depth);
+      await this.#steps.rest();
     }
   }
 
-  #list(folder: string, nameOf: (path: string) => string): string[] {
-    try {
-      return readdirSync(folder).sort();
-    } catch (error) {
-      const { code = "" } = error as NodeJS.ErrnoException;
-      if (code !== "ENOENT" && code !== "ENOTDIR") this.#note(nameOf(folder), code);
-      return [];
-    }
+  async #lookAt(path: string, files: string[], depth: number): Promise<void> {
+    if (isFolder(path)) await this.#walk(path, files, depth + 1);
+    else if ((await this.#take(path, MAX_BYTES)) !== undefined) files.push(path);
   }
 
-  #take(path: string, name: string): Buffer | undefined {
-    const read = readWhole(path, MAX_BYTES - this.#bytes);
+  async #take(path: string, max: number): Promise<Buffer | undefined> {
+    const read = await readWhole(path, Math.min(max, MAX_BYTES - this.#bytes), this.#steps);
     if (read === undefined) return undefined;
     this.#files += 1;
     if ("problem" in read) {
-      if (read.isTooLong) this.#isWhole = false;
-      this.#note(name, read.problem);
+      this.note(path, read.problem);
       return undefined;
     }
     this.#bytes += read.length;
-    const sum = createHash("sha256").update(read).digest("hex");
-    this.#hash.update(`${JSON.stringify([path, sum])}\n`);
+    const sum = createHash("sha256");
+    for (let at = 0; at < read.length; at += CHUNK_BYTES) {
+      sum.update(read.subarray(at, at + CHUNK_BYTES));
+      await this.#steps.rest();
+    }
+    this.#hash.update(`${JSON.stringify([path, sum.digest("hex")])}\n`);
     return read;
   }
 
-  #note(name: string, problem: string): void {
-    this.#items.push(itemOfProblem(name, problem));
-    this.#hash.update(`${JSON.stringify([name, problem])}\n`);
+  /** Once: what comes after it is not looked at. */
+  #stop(path: string): void {
+    if (!this.#isOver) this.note(path, "more is in it than can be looked at");
+    this.#isOver = true;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // the try to read it says what it is
   }
 }

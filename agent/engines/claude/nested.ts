@@ -1,61 +1,134 @@
 /** The `.claude` folders below a directory: claude loads what is in them once it reads a file beside them. */
-import { type Dirent, readdirSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
-import { realPathOf } from "./read-whole.ts";
+import { accessSync, constants, type Dirent, statSync } from "node:fs";
+import { join } from "node:path";
+import { listEach, type Problem, realPathOf } from "./read-whole.ts";
+import type { Steps } from "./steps.ts";
 
-/** A large repository with all that it depends on has some ten thousand. */
-const MAX_FOLDERS = 50_000;
-const MAX_ENTRIES = 1_000_000;
+/** A large repository with all that it depends on has some ten thousand folders. */
+export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000, problems: 20 };
 
 export interface Nested {
   paths: string[];
-  /** False if there was too much to be looked at. */
-  isWhole: boolean;
+  /** What could not be looked at; empty if all was. */
+  problems: (Problem & { path: string })[];
+}
+
+interface Folder {
+  path: string;
+  real: string;
 }
 
 /**
- * Follows links to folders too, each once.
+ * Follows links to folders too, each once; below the directory first, so that the same tree is told in the same words.
  * @param dir a real path; its own `.claude` is left out
  * @param own real paths of folders that are the person's own
  */
-export function findNested(dir: string, own: readonly string[], maxFolders = MAX_FOLDERS): Nested {
-  const paths: string[] = [];
-  const trees = [dir];
-  const waiting = [dir];
-  let folders = 0;
-  let entries = 0;
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    folders += 1;
-    const list = listFolder(folder);
-    entries += list.length;
-    if (folders > maxFolders || entries > MAX_ENTRIES) return { paths: paths.sort(), isWhole: false };
-    for (const entry of list) {
-      const path = join(folder, entry.name);
-      if (!entry.isDirectory() && !entry.isSymbolicLink()) continue;
-      const real = entry.isSymbolicLink() || entry.name === ".claude" ? realPathOf(path) : path;
-      if (real === undefined || own.includes(real)) continue;
-      if (entry.name === ".claude" && folder !== dir) paths.push(path);
-      if (entry.isSymbolicLink()) {
-        if (trees.some((tree) => isInside(tree, real)) || !statSync(real).isDirectory()) continue;
-        trees.push(real);
-      }
-      waiting.push(path);
+export async function findNested(
+  dir: string,
+  own: readonly string[],
+  steps: Steps,
+  max = NESTED_MAX,
+): Promise<Nested> {
+  const walk = new Walk(dir, own, steps, max);
+  for (let trees: Folder[] = [{ path: dir, real: dir }]; trees.length > 0; trees = walk.takeLinks())
+    for (const tree of trees) await walk.walk(tree);
+  return { paths: walk.paths.sort(), problems: walk.problems };
+}
+
+class Walk {
+  readonly paths: string[] = [];
+  readonly problems: Nested["problems"] = [];
+  readonly #dir: string;
+  readonly #steps: Steps;
+  readonly #max: typeof NESTED_MAX;
+  /** Real paths of folders. */
+  readonly #seen: Set<string>;
+  #links: Folder[] = [];
+  #linkCount = 0;
+  #entryCount = 0;
+  #isOver = false;
+
+  constructor(dir: string, own: readonly string[], steps: Steps, max: typeof NESTED_MAX) {
+    this.#dir = dir;
+    this.#seen = new Set(own);
+    this.#steps = steps;
+    this.#max = max;
+  }
+
+  /** Links to folders that were met since the last call. */
+  takeLinks(): Folder[] {
+    const links = this.#links.sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.#links = [];
+    return links;
+  }
+
+  async walk(tree: Folder): Promise<void> {
+    const waiting = [tree];
+    for (let folder = waiting.pop(); folder !== undefined && !this.#isOver; folder = waiting.pop()) {
+      const { path, real } = folder;
+      if (this.#seen.has(real)) continue;
+      this.#seen.add(real);
+      if (this.#seen.size > this.#max.folders) return this.#stop();
+      const problem = await listEach(path, this.#steps, (entry) => {
+        this.#look({ path, real }, entry, waiting);
+        return !this.#isOver;
+      });
+      if (problem && !isClosed(path)) this.#note(path, problem);
+      await this.#steps.rest();
     }
   }
-  return { paths: paths.sort(), isWhole: true };
+
+  #look(folder: Folder, entry: Dirent, waiting: Folder[]): void {
+    this.#entryCount += 1;
+    const path = join(folder.path, entry.name);
+    if (this.#entryCount > this.#max.entries) this.#stop();
+    else if (entry.isDirectory()) {
+      const real = join(folder.real, entry.name);
+      if (this.#seen.has(real)) return;
+      if (entry.name === ".claude" && folder.real !== this.#dir) this.paths.push(path);
+      waiting.push({ path, real });
+    } else if (entry.isSymbolicLink())
+      this.#follow(path, entry.name === ".claude" && folder.real !== this.#dir);
+  }
+
+  #follow(path: string, isClaude: boolean): void {
+    this.#linkCount += 1;
+    const real = realPathOf(path);
+    if (this.#linkCount > this.#max.links) this.#stop();
+    else if (typeof real === "object") this.#note(path, real);
+    else if (real !== undefined && isFolder(real)) {
+      // Another link may lead to the same folder: it is looked into once, but its name counts.
+      if (isClaude) this.paths.push(path);
+      if (!this.#seen.has(real)) this.#links.push({ path, real });
+    }
+  }
+
+  #note(path: string, { problem }: Problem): void {
+    if (this.problems.length < this.#max.problems) this.problems.push({ path, problem });
+    else this.#stop();
+  }
+
+  #stop(): void {
+    if (!this.#isOver)
+      this.problems.push({ path: this.#dir, problem: "more is below it than can be looked at" });
+    this.#isOver = true;
+  }
 }
 
-function isInside(tree: string, path: string): boolean {
-  return path === tree || tree === sep || path.startsWith(`${tree}${sep}`);
-}
-
-function listFolder(path: string): Dirent[] {
+function isFolder(path: string): boolean {
   try {
-    return readdirSync(path, { withFileTypes: true });
+    return statSync(path).isDirectory();
+  } catch {
+    return false; // gone meanwhile
+  }
+}
+
+/** To us, and so to the engine. A folder that can be entered and not listed is not. */
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return false;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // Gone meanwhile, or closed to us, and so to the engine.
-    if (code === "ENOENT" || code === "ENOTDIR" || code === "EACCES" || code === "EPERM") return [];
-    throw error;
+    return (error as NodeJS.ErrnoException).code === "EACCES";
   }
 }

@@ -19,7 +19,7 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
             message: `The agent program ${JSON.stringify(program)} is not installed.`,
           }
         : undefined,
-    lookAround: () => undefined, // it is the person's own program: we load nothing for it
+    lookAround: async () => undefined, // it is the person's own program: we load nothing for it
     look: async (_sessionId, { deliveryIds }, env) => lookForTaken(deliveryIds, env),
     savedCalls: () => ({ has: () => true, close: () => {} }),
     plan: ({ config: { launch }, env }) => ({
