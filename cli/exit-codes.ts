@@ -57,6 +57,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "worktree_in_use":
     case "worktree_dirty":
     case "turn_running":
+    case "would_complete":
     case "ask_ended":
     case "thread_ended":
     case "too_large":

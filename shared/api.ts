@@ -108,6 +108,13 @@ export const inputRequestSchema = z.union([
     text: z.string(),
     /** Whether Enter follows the text. */
     enter: z.boolean().default(true),
+    /**
+     * Of terminals: whether the text is a paste. A program that asked for pastes (DEC mode 2004) gets it in one piece,
+     * without the control characters with which it could end before its end; any other program gets it line by line,
+     * its tabs quoted or refused (`would_complete`) if a line editor would take them for a key. `auto`: a text of
+     * several lines is a paste. `false`: every byte goes in as it is.
+     */
+    paste: z.literal([true, false, "auto"], 'must be true, false or "auto"').default("auto"),
     /** The same id a second time types nothing: what is sent again after a lost reply goes in once. */
     inputId: inputIdSchema.optional(),
     /** Of agents: who wrote it; whoever created the thread if it is left out. */

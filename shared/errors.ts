@@ -14,6 +14,7 @@ export const ERROR_STATUS = {
   thread_locked: 409,
   thread_single: 409,
   turn_running: 409,
+  would_complete: 409,
   worktree_in_use: 409,
   worktree_dirty: 409,
   ask_ended: 410,

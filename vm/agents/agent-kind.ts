@@ -160,7 +160,7 @@ export class AgentKind implements Kind {
    */
   async takeMessage(
     thread: StoredThread,
-    input: Exclude<Input, { key: string }>,
+    input: Omit<Exclude<Input, { key: string }>, "enter" | "paste">,
     before: readonly InboxLine[] = [],
   ): Promise<void> {
     const { store, agents, folders, attachments, now } = this.#options;

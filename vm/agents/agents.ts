@@ -329,7 +329,7 @@ export class Agents {
       const { input } = request;
       if (!input) await kind.append(thread, [line]);
       else if (input.inputId === undefined || !(await kind.hasTaken(thread, input.inputId)))
-        await kind.takeMessage(thread, { source: request.by, ...input, enter: true }, [line]);
+        await kind.takeMessage(thread, { source: request.by, ...input }, [line]);
       this.#options.store.agents.setLocked(threadId, false); // the resumption is written down
     });
     return undefined;

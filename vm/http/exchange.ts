@@ -34,7 +34,10 @@ export function parse<S extends z.ZodType>(schema: S, value: unknown, name?: str
 
 function describeIssue(issue: z.core.$ZodIssue, name?: string): string {
   if (issue.code === "invalid_union") {
-    return issue.errors
+    // If some ways to write it have all the fields that were sent, the others were not meant.
+    const isMeant = (issues: z.core.$ZodIssue[]) => !issues.some(({ code }) => code === "unrecognized_keys");
+    const meant = issue.errors.filter(isMeant);
+    return (meant.length > 0 ? meant : issue.errors)
       .map((issues) => issues.map((inner) => describeIssue(inner, name)).join(" and "))
       .join(", or ");
   }

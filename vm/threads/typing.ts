@@ -1,44 +1,65 @@
 /** Types into live panes: no line longer than the kernel takes, and an input with an id once. */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { promisify } from "node:util";
 import { MAX_LINE_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import type { Paste } from "../../shared/paste.ts";
+import { findLineDiscipline } from "../processes/line-discipline.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Pasting } from "./pasting.ts";
 import { whileItRuns } from "./tmux-replies.ts";
 
-const run = promisify(execFile);
+const ENTER = "\r";
 
 /** Keys at which line mode hands over or forgets what was typed. Others are a few bytes: the limit has room for them. */
 const ENDS_LINE = /^(?:Enter|C-[CDJMUZcdjmuz\\])$/;
+
+/** A text for a terminal. */
+export interface TextInput {
+  text: string;
+  /** Whether Enter follows it. */
+  enter: boolean;
+  paste: Paste;
+  inputId?: string | undefined;
+}
 
 /** The callers hold the thread's queue, and have seen that its program runs. */
 export class Typing {
   readonly #store: Store;
   readonly #tmux: TmuxServer;
+  readonly #pasting: Pasting;
   /** By thread: what was typed since the last end of a line, in bytes. */
   readonly #unfinishedLines = new Map<string, number>();
 
-  constructor({ store, tmux }: { store: Store; tmux: TmuxServer }) {
+  constructor({ store, tmux, pasting }: { store: Store; tmux: TmuxServer; pasting: Pasting }) {
     this.#store = store;
     this.#tmux = tmux;
+    this.#pasting = pasting;
   }
 
   /** @throws AppError `thread_ended`, `unavailable` */
   async pressKey({ threadId, paneId }: StoredThread, key: string): Promise<void> {
+    const endsLine = ENDS_LINE.test(key);
+    if (endsLine) this.#pasting.noteEnter(threadId);
     await whileItRuns(threadId, this.#tmux.typist.sendKey(paneId, key));
-    if (ENDS_LINE.test(key)) this.#unfinishedLines.delete(threadId);
+    if (endsLine) this.#unfinishedLines.delete(threadId);
   }
 
-  /** @throws AppError `thread_ended`, `too_large`, `unavailable` */
-  async type(thread: StoredThread, text: string, inputId: string | undefined): Promise<void> {
+  /** @throws AppError `thread_ended`, `too_large`, `would_complete`, `unavailable` */
+  async type(thread: StoredThread, input: TextInput): Promise<void> {
     const { threadId } = thread;
+    const { text, isFramed } = await this.#pasting.wayOf(thread, input.text, input.paste);
     const bytes = Buffer.from(text, "utf8");
-    const unfinished = await this.#checkLineLength(thread, bytes);
-    await whileItRuns(threadId, this.#typeOnce(thread, bytes, inputId));
+    const enter = Buffer.from(input.enter ? ENTER : "");
+    const unfinished = await this.#checkLineLength(thread, Buffer.concat([bytes, enter]));
+    const { typist } = this.#tmux;
+    if (input.enter || /[\r\n]/.test(text)) this.#pasting.noteEnter(threadId);
+    const send = isFramed
+      ? (inputId?: string) => typist.sendFramed(thread.paneId, bytes, enter, inputId)
+      : (inputId?: string) => typist.sendBytes(thread.paneId, Buffer.concat([bytes, enter]), inputId);
+    await whileItRuns(threadId, this.#typeOnce(thread, input.inputId, send));
     this.#unfinishedLines.set(threadId, unfinished);
   }
 
@@ -54,11 +75,16 @@ export class Typing {
 
   forget(threadId: string): void {
     this.#unfinishedLines.delete(threadId);
+    this.#pasting.forget(threadId);
   }
 
-  async #typeOnce(thread: StoredThread, bytes: Buffer, inputId: string | undefined): Promise<void> {
-    const { threadId, paneId } = thread;
-    if (inputId === undefined) return this.#tmux.typist.sendBytes(paneId, bytes);
+  async #typeOnce(
+    thread: StoredThread,
+    inputId: string | undefined,
+    send: (inputId?: string) => Promise<void>,
+  ): Promise<void> {
+    const { threadId } = thread;
+    if (inputId === undefined) return send();
     // The pane keeps only the last id: what is still open is settled before this one takes its place.
     for (const open of this.#store.inputs.listSending(threadId)) {
       if (open !== inputId && (await this.hasTyped(thread, open))) {
@@ -66,7 +92,7 @@ export class Typing {
       }
     }
     this.#store.inputs.set(threadId, inputId, "sending");
-    await this.#tmux.typist.sendBytes(paneId, bytes, inputId);
+    await send(inputId);
     this.#store.inputs.set(threadId, inputId, "sent");
   }
 
@@ -92,10 +118,6 @@ export class Typing {
 
 /** Rarely asked, so a process may be spawned for it. A terminal that is gone cuts nothing. */
 async function isLineMode(tty: string): Promise<boolean> {
-  try {
-    const { stdout } = await run("stty", ["-a", "-F", tty], { timeout: 2_000 });
-    return !/(^|\s)-icanon\b/.test(stdout);
-  } catch {
-    return existsSync(tty); // if it is gone, tmux will say so
-  }
+  const discipline = await findLineDiscipline(tty);
+  return discipline ? discipline.isByLine : existsSync(tty); // if it is gone, tmux will say so
 }

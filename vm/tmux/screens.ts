@@ -37,6 +37,14 @@ export class Screens {
     };
   }
 
+  /** Whether a full-screen program has the alternate screen. */
+  async isFull(paneId: string): Promise<boolean> {
+    const [lines = []] = await this.#connection.run([
+      quoteCommand(["display-message", "-p", "-t", paneId, "#{alternate_on}"]),
+    ]);
+    return lines[0] === "1";
+  }
+
   /** The last lines of history and screen as text, wrapped lines joined. */
   async captureText(paneId: string, historyLines: number): Promise<string> {
     const [lines = []] = await this.#connection.runSealed([

@@ -48,16 +48,28 @@ export class Typist {
    * of them: tmux has either done both or neither.
    */
   async sendBytes(paneId: string, bytes: Buffer, inputId?: string): Promise<void> {
-    const mark =
-      inputId === undefined ? [] : [quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId])];
-    if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, bytes, mark);
-    const keys = bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
-    if (keys.length + mark.length === 0) return;
-    await this.#options.runInTime([...keys, ...mark], paneId);
+    const after = markOf(paneId, inputId);
+    if (bytes.length > MAX_KEY_BYTES) return this.#paste(paneId, { bytes, after });
+    const keys = keysOf(paneId, bytes);
+    if (keys.length + after.length === 0) return;
+    await this.#options.runInTime([...keys, ...after], paneId);
+  }
+
+  /**
+   * As {@link sendBytes}, in the frame of a paste if the program wants one the moment tmux types it.
+   * @param rest goes in behind the frame
+   */
+  async sendFramed(paneId: string, bytes: Buffer, rest: Buffer, inputId?: string): Promise<void> {
+    if (bytes.length === 0) return this.sendBytes(paneId, rest, inputId); // tmux has no empty buffer
+    const after = [...keysOf(paneId, rest), ...markOf(paneId, inputId)];
+    await this.#paste(paneId, { bytes, after, flags: ["-p"] });
   }
 
   /** By a buffer that tmux reads from a file: many bytes at once, any byte, none of them replaced (`-r`, `-S`). */
-  async #paste(paneId: string, bytes: Buffer, mark: readonly string[]): Promise<void> {
+  async #paste(
+    paneId: string,
+    { bytes, after, flags = [] }: { bytes: Buffer; after: readonly string[]; flags?: readonly string[] },
+  ): Promise<void> {
     const name = `${PASTE_PREFIX}${randomUUID()}`;
     const file = join(this.#options.stateDir, name);
     // From 3.7 on, control characters are pasted as they are only with -S, which older ones refuse.
@@ -67,8 +79,8 @@ export class Typist {
       await writeFile(file, bytes, { mode: 0o600, flag: "wx" });
       // Lines of their own: a load that fails comes back late and does not drop the rest of its line.
       await this.#options.run([quoteCommand(["load-buffer", "-b", name, name])]);
-      const paste = ["paste-buffer", "-d", ...asTheyAre, "-b", name, "-t", paneId];
-      await this.#options.runInTime([quoteCommand(paste), ...mark], paneId);
+      const paste = ["paste-buffer", "-d", ...flags, ...asTheyAre, "-b", name, "-t", paneId];
+      await this.#options.runInTime([quoteCommand(paste), ...after], paneId);
     } catch (error) {
       this.#unpasted.add(name);
       throw error;
@@ -98,4 +110,15 @@ export class Typist {
     const name = key === "S-Tab" ? "BTab" : key; // tmux knows it by this name alone
     await this.#options.runInTime([quoteCommand(["send-keys", "-t", paneId, "--", name])], paneId);
   }
+}
+
+function keysOf(paneId: string, bytes: Buffer): string[] {
+  return bytes.length === 0 ? [] : [`send-keys -t ${quoteArg(paneId)} -H ${hexKeys(bytes)}`];
+}
+
+/** Keeps an input's id in the pane. */
+function markOf(paneId: string, inputId: string | undefined): string[] {
+  return inputId === undefined
+    ? []
+    : [quoteCommand(["set-option", "-p", "-t", paneId, INPUT_OPTION, inputId])];
 }

@@ -13,6 +13,7 @@ import { Starter } from "../agents/starter.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { TerminalKind } from "../threads/kinds/terminal.ts";
+import { Pasting } from "../threads/pasting.ts";
 import { Typing } from "../threads/typing.ts";
 import type { Machine } from "./machine.ts";
 import type { Setting } from "./setting.ts";
@@ -89,7 +90,7 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     starter,
     launch: launchOf(config.agent, demo),
   });
-  const typing = new Typing({ store, tmux });
+  const typing = new Typing({ store, tmux, pasting: new Pasting({ files, tmux }) });
   const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;

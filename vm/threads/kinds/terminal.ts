@@ -75,7 +75,7 @@ export class TerminalKind implements Kind {
     if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
     if (this.findEnd(thread)) throw threadEnded(threadId, this.whyNoInput("exited")); // about to be noticed
     if ("key" in input) await typing.pressKey(thread, input.key);
-    else await typing.type(thread, input.enter ? `${input.text}\r` : input.text, input.inputId);
+    else await typing.type(thread, input);
   }
 
   whyNoInput(status: ThreadStatus): string {
