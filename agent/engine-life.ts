@@ -93,7 +93,7 @@ export class EngineLife {
     this.#seat = this.#seatFor(launch, process, SentLines.find(folder, generation));
     while (await this.read()) this.#thread.writeNotes(this.#seat);
     if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
-    if (!this.#seat.hasReadAll) this.#seat.ping("ping", Date.now());
+    if (!this.#seat.hasReadAll) this.#seat.ping(Date.now());
   }
 
   /** @returns whether there was anything to read */

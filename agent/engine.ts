@@ -80,10 +80,10 @@ export interface EngineState {
   /** A turn, a compaction: it is at work, or has said that it begins. */
   isBusy: boolean;
   /**
-   * It has answered a question that it was asked after it had opened. A cut-off turn that it takes up by itself has begun
-   * by then, however slow it is: an engine that is not busy now had nothing left to do.
+   * It was to take a cut-off turn up, and has said that there is none: the turn had come to its end before. No longer true
+   * once it has begun a turn.
    */
-  hasSettled?: true;
+  takesUpNothing?: boolean;
   /** It takes one message a turn, and none in mid-turn. */
   takesOneAtATime?: boolean;
   /** A delivery that it has had before does nothing. */

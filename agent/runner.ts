@@ -160,8 +160,6 @@ export class Runner {
       }
       case "deliver":
         return this.#deliver(seat, action);
-      case "settle":
-        return seat.ping(action.key, nowMs);
       default:
         return assertNever(action);
     }

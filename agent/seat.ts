@@ -94,9 +94,9 @@ export class Seat implements Running {
     this.sent.set(key, nowMs);
   }
 
-  /** Asks something that the engine answers once it has read all that was sent before. */
-  ping(key: string, nowMs: number): void {
-    this.send(key, this.#engine.control({ op: "ping", id: this.#pingId }), nowMs);
+  /** Asks an engine of an earlier runner whether it has read what that one has sent. */
+  ping(nowMs: number): void {
+    this.send("ping", this.#engine.control({ op: "ping", id: this.#pingId }), nowMs);
   }
 
   /** Looks which calls have been saved meanwhile. One that is not saved in some seconds may begin all the same. */

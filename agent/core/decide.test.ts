@@ -169,17 +169,15 @@ test("idle for long enough: the engine ends, but not while something runs in the
   expect(decide(busy, running(), config, START + 121_000)).toEqual([]);
 });
 
-test("a resumed conversation that stays silent had come to its end, once it has answered a question", () => {
+test("a cut-off turn had come to its end once the resumed engine says so, and not before, however long that takes", () => {
   const silent = fold(engine, message("m1"), delivery("d1", "m1"), taken("d1"));
   const resumed = running({ launch: { ...launch, resumed: true }, sent: new Map() });
   const LONG = START + 100_000;
   expect(decide(silent, { ...resumed, state: { ...state, isOpen: false } }, config, LONG)).toEqual([]);
-  expect(decide(silent, resumed, config, LONG)).toEqual([{ do: "settle", key: "settle" }]);
-  const asked = { ...resumed, sent: new Map([["settle", START]]) };
-  expect(decide(silent, asked, config, LONG)).toEqual([]);
-  const begins = { ...asked, state: { ...state, isBusy: true, hasSettled: true as const } };
+  expect(decide(silent, resumed, config, LONG)).toEqual([]);
+  const begins = { ...resumed, state: { ...state, isBusy: true } };
   expect(decide(silent, begins, config, LONG)).toEqual([]);
-  const [append] = decide(silent, { ...asked, state: { ...state, hasSettled: true } }, config, START);
+  const [append] = decide(silent, { ...resumed, state: { ...state, takesUpNothing: true } }, config, START);
   expect(append).toMatchObject({
     do: "append",
     bodies: [

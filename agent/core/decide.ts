@@ -15,7 +15,7 @@ import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from ".
 import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
-import { isSilent, leftovers } from "./leftovers.ts";
+import { leftovers } from "./leftovers.ts";
 import { limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
 
@@ -62,11 +62,8 @@ export type Action =
   | { do: "control"; key: string; control: EngineControl }
   | { do: "note"; messages: WaitingMessage[] }
   | { do: "deliver"; key: string; deliveryId: string; messages: WaitingMessage[] }
-  | { do: "settle"; key: string }
   | { do: "exit" };
 
-/** The key of the question whose answer says that a silent engine has nothing to take up. */
-const SETTLE_KEY = "settle";
 /** A control that nothing came of is sent again. */
 const RESEND_MS = 5_000;
 /** An engine that has printed so much makes room for another at the next rest. */
@@ -118,8 +115,7 @@ export function decide(
   ];
   if (actions.length > 0) return actions;
   const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running)];
-  if (bodies.length > 0) return [{ do: "append", bodies }];
-  return isSilent(fold, running) && !running.sent.has(SETTLE_KEY) ? [{ do: "settle", key: SETTLE_KEY }] : [];
+  return bodies.length > 0 ? [{ do: "append", bodies }] : [];
 }
 
 /**

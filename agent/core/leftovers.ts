@@ -11,26 +11,19 @@ interface Resumed {
   launch: Launch;
 }
 
-/** A resumed engine does nothing, though a turn was cut off: it had come to its end before, or the engine is slow. */
-export function isSilent(fold: ThreadFold, { state, launch }: Resumed): boolean {
-  if (fold.turn !== null || state.isBusy || !launch.resumed) return false;
-  const isTaken = fold.deliveries.every(({ status }) => status === "started");
-  return isTaken && (fold.cutOffs.at !== null || fold.deliveries.length > 0);
-}
-
 /**
  * Cancels the asks that a turn's end has left open. Ends a cut-off turn that had come to its end before the engine could
- * say so: only once the engine has answered a question (`hasSettled`) and still does nothing.
+ * say so: only once the resumed engine says that it takes nothing up, however long it is silent before.
  */
-export function leftovers(fold: ThreadFold, running: Resumed): EventBody[] {
-  const { state, launch } = running;
+export function leftovers(fold: ThreadFold, { state, launch }: Resumed): EventBody[] {
   if (fold.turn !== null || state.isBusy) return [];
   if (fold.cutOffs.at === null && fold.deliveries.length === 0) {
     return asksOfWork(fold)
       .filter(({ limit }) => !limit)
       .map((ask) => cancelAsk(ask, "turn_ended"));
   }
-  if (!isSilent(fold, running) || !state.hasSettled) return [];
+  const isTaken = fold.deliveries.every(({ status }) => status === "started");
+  if (!launch.resumed || !isTaken || !state.takesUpNothing) return [];
   const turnId = endedTurnIdOf(launch, fold.seq);
   const deliveryIds = fold.deliveries.map(({ deliveryId }) => deliveryId);
   return [

@@ -2,33 +2,19 @@
  * Engines that take seconds to come back after a kill: as long as the program sleeps. No time that the runner waits may
  * stand for "it has nothing left to do". The cases run side by side, since they mostly wait.
  */
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { statusOf } from "../../shared/agent/fold.ts";
-import { seededRandom } from "../../shared/random.ts";
-import { findFaults, runChaos } from "../support/agent-chaos.ts";
-import { type AgentThread, bash, DEMO, openThreads, says } from "../support/agent-threads.ts";
+import { type AgentThread, bash, openThreads, says } from "../support/agent-threads.ts";
 import { inFull } from "../support/faults.ts";
-import { makeFolder } from "../support/folders.ts";
 import { signal } from "../support/processes.ts";
 import { until } from "../support/wait.ts";
 
 const open = openThreads();
 
-/** The stand-in, which opens so many seconds late whenever it resumes a conversation; one of them by chance. */
-function late(seconds: readonly number[]): { program: typeof DEMO; remove: () => void } {
-  const { path, remove } = makeFolder();
-  const program = join(path, "late.sh");
-  const whole = [DEMO.program, ...DEMO.args].map((part) => `'${part}'`).join(" ");
-  const chosen = `late=(${seconds.join(" ")}); sleep "\${late[RANDOM % ${seconds.length}]}"`;
-  writeFileSync(
-    program,
-    `#!/bin/bash\ncase " $* " in *" --resume "*) ${chosen} ;; esac\nexec ${whole} "$@"\n`,
-    { mode: 0o755 },
-  );
-  return { program: { ...DEMO, program, args: [] }, remove };
-}
+/** The stand-in opens so many seconds late whenever it resumes a conversation. */
+const late = (seconds: number) => ({ THREADMUX_DEMO_OPEN_MS: String(seconds * 1_000) });
 
 function killEngine(thread: AgentThread): void {
   signal(thread.enginePid(), "SIGKILL");
@@ -43,9 +29,7 @@ const cases = [
 test("what a person decided while the engine was away reaches the call that asked, however slow it is", async () => {
   await Promise.all(
     cases.map(async ({ openSeconds, takeUpMs }) => {
-      const { program, remove } = late([openSeconds]);
-      const env = { THREADMUX_DEMO_TAKE_UP_MS: String(takeUpMs) };
-      const thread = open({ program, env });
+      const thread = open({ env: { ...late(openSeconds), THREADMUX_DEMO_TAKE_UP_MS: String(takeUpMs) } });
       thread.write(says("make", { text: "Making.", tools: [bash("mkdir made")] }, { text: "made it" }));
       thread.start();
       const { requestId } = await thread.event("permission_request");
@@ -69,14 +53,12 @@ test("what a person decided while the engine was away reaches the call that aske
       // The model calls again after a kill: that ask takes the decision that stands, and nobody is asked twice.
       const decided = thread.of("permission_response").map((one) => [one.optionId, one.outcome]);
       expect(new Set(decided.map(String)), what).toEqual(new Set(["once,selected"]));
-      remove();
     }),
   );
 });
 
 test("a turn that had ended, but whose end was cut off, is over once the slow engine says so", async () => {
-  const { program, remove } = late([3]);
-  const thread = open({ program });
+  const thread = open({ env: late(3) });
   thread.write(says("hi", { text: "Hello." }));
   thread.start();
   // The model's words are saved; the runner dies with the engine before it has read that the turn is over.
@@ -88,29 +70,4 @@ test("a turn that had ended, but whose end was cut off, is over once the slow en
   await until("idle", () => statusOf(thread.fold()) === "idle", { timeoutMs: 60_000 });
   expect(thread.saved().split('"text":"Hello."')).toHaveLength(2);
   expect(thread.fold().deliveries).toEqual([]);
-  remove();
-});
-
-test("under kill -9 of runner and engine each message is in the model's context once", {
-  timeout: inFull(3_600_000, 120_000),
-}, async () => {
-  const kills = inFull(125, 3);
-  const { program, remove } = late(inFull([0, 3, 8], [0, 3]));
-  await Promise.all(
-    (["runner", "engine", "both", "both"] as const).slice(0, inFull(4, 2)).map(async (victim, index) => {
-      const thread = open({ program, timeouts: { idleSeconds: 1 } });
-      const report = await runChaos({ thread, victims: [victim], kills, random: seededRandom(31 + index) });
-      expect(findFaults(thread, report), victim).toEqual([]);
-      const said = thread
-        .saved()
-        .split("\n")
-        .filter((line) => /"type":"(user|attachment)"/.test(line));
-      const timesOf = (name: string) => said.join("\n").split(`please ${name}.`).length - 1;
-      expect(
-        report.messages.filter((name) => timesOf(name) !== 1),
-        `not once in the context: ${victim}`,
-      ).toEqual([]);
-    }),
-  );
-  remove();
 });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crc32, deflateSync } from "node:zlib";
 import { statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type AgentThread, bash, says } from "./agent-threads.ts";
 import { signal } from "./processes.ts";
 import { untilValue } from "./wait.ts";
@@ -97,7 +98,8 @@ export async function runChaos({
     if (hasHit) report.kills[victim] = (report.kills[victim] ?? 0) + 1;
     if (victim !== "engine") await thread.runnerDied();
   }
-  await untilValue("everything to be done", tend, (fold) => statusOf(fold) === "idle" && isQuiet(thread), {
+  const isDone = (fold: ThreadFold) => statusOf(fold) === "idle" && isQuiet(thread, report.messages.length);
+  await untilValue("everything to be done", tend, isDone, {
     timeoutMs: 60_000,
     intervalMs: 50,
   });
@@ -130,8 +132,10 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([length, body, sum]);
 }
 
-function isQuiet(thread: AgentThread): boolean {
+/** Nothing is left to do, and the runner has read as many messages: a new thread is idle too. */
+function isQuiet(thread: AgentThread, count: number): boolean {
   const fold = thread.fold();
+  if (thread.of("user_message").length < count) return false;
   return fold.deliveries.length === 0 && fold.messages.length === 0 && fold.turn === null;
 }
 

@@ -29,7 +29,7 @@ test("a cut-off turn is taken up with its calls shown, and nothing is chosen tha
 
 test("without a cut-off turn nothing runs by itself", () => {
   const { env } = planLaunch({ ...request, launch: { ...launch, takesUp: false } });
-  expect(env).toEqual({ A: "1" });
+  expect(env).toEqual({ A: "1", CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1" });
 });
 
 test("what people chose and granted holds over restarts; prompts are in files", () => {

@@ -69,7 +69,7 @@ export function planLaunch(
   return {
     program: how.program,
     args,
-    env: { ...env, ...(launch.takesUp && resumeEnv(fold)) },
+    env: { ...env, CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1", ...(launch.takesUp && resumeEnv(fold)) },
     files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ownSettings(how))) },
   };
 }

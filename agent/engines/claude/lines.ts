@@ -49,6 +49,7 @@ const system = lazy(() =>
     type: z.literal("system"),
     subtype: str,
     status: str.nullish(),
+    state: str.optional(),
     model: str.optional(),
     permissionMode: str.optional(),
     claude_code_version: str.optional(),

@@ -4,13 +4,14 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { TranslateContext } from "../../engine.ts";
 import { COST_ID, OPEN_ID, PING_ID } from "./control.ts";
 import type { ClaudeReply } from "./lines.ts";
-import { type ClaudeState, costSince, startEngine } from "./state.ts";
+import { type ClaudeState, costSince, hearState, startEngine } from "./state.ts";
 import type { Translated } from "./translate-turn.ts";
 
 const openReply = z.looseObject({
   claude_code_version: z.string().default("unknown"),
   current_permission_mode: z.string().default("default"),
   capabilities: z.array(z.string()).default([]),
+  session_state: z.string().optional(),
   models: z.array(z.looseObject({ value: z.string(), resolvedModel: z.string().optional() })).default([]),
 });
 
@@ -26,8 +27,7 @@ export function replyLine(
     return opened(state, openReply.parse(response.response ?? {}), context);
   }
   if (requestId.startsWith(PING_ID)) {
-    const pong = requestId.slice(PING_ID.length);
-    return { state: { ...state, pong, ...(state.isOpen && { hasSettled: true as const }) }, events: [] };
+    return { state: { ...state, pong: requestId.slice(PING_ID.length) }, events: [] };
   }
   if (requestId.startsWith(COST_ID)) return costTold(state, requestId, response.response);
   const [op = ""] = requestId.split("-");
@@ -51,7 +51,9 @@ export function replyLine(
 }
 
 function opened(state: ClaudeState, reply: z.infer<typeof openReply>, context: TranslateContext): Translated {
-  const open = { ...state, isOpen: true };
+  // One that does not tell its state has said "started" by now of a turn that it takes up.
+  const told = reply.session_state ?? (state.beginsWith === null ? "idle" : "running");
+  const open = hearState({ ...state, isOpen: true }, told);
   if (state.isStarted) return { state: open, events: [] };
   const { config, fold } = context;
   const wanted = fold.chosen.model ?? config.agent.model ?? "default";

@@ -3,7 +3,7 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { TranslateContext } from "../../engine.ts";
 import type { ClaudeLine } from "./lines.ts";
-import { type ClaudeState, startEngine } from "./state.ts";
+import { type ClaudeState, hearState, startEngine } from "./state.ts";
 import { startTurn, type Translated } from "./translate-turn.ts";
 
 type SystemLine = Extract<ClaudeLine, { type: "system" }>;
@@ -19,6 +19,8 @@ export function systemLine(
       return initLine(state, parsed, context);
     case "status":
       return statusLine(state, parsed, line, context);
+    case "session_state_changed":
+      return { state: hearState(state, parsed.state), events: [] };
     case "compact_boundary":
       return boundaryLine(state, parsed, context);
     case "background_tasks_changed": {

@@ -21,7 +21,13 @@ export function startTurn(
   const deliveryIds = fold.deliveries.map((delivery) => delivery.deliveryId);
   const cause = state.takesUp ? "resume" : deliveryIds.length > 0 ? "message" : "task";
   return {
-    state: { ...state, turn: { turnId, startedMs: nowMs }, beginsWith: null, takesUp: false },
+    state: {
+      ...state,
+      turn: { turnId, startedMs: nowMs },
+      beginsWith: null,
+      takesUp: false,
+      takesUpNothing: false,
+    },
     events: [{ type: "turn_start", turnId, cause, deliveryIds }],
   };
 }

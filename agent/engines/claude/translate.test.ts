@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type EventBody, parseEvent, type ThreadEvent, toEvent } from "../../../shared/agent/events.ts";
+import { emptyFold } from "../../../shared/agent/fold.ts";
 import { splitLines } from "../../../shared/agent/jsonl.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import { Transcript } from "../../folder/transcript.ts";
 import { config, launch } from "../../testing/thread.ts";
-import { beginClaude } from "./state.ts";
+import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 
 const RECORDINGS = new URL("../../../test/agents/recordings/", import.meta.url);
@@ -108,4 +109,38 @@ test("a model that gives no result that fits, however often it is asked, has not
   });
   const [end] = run("hello.jsonl", new Set(), lines).filter(({ type }) => type === "turn_end");
   expect(end).toMatchObject({ stopReason: "end_turn", output: "invalid_output", error: "tried 5 times" });
+});
+
+/** The state after these lines of an engine that was resumed to take a cut-off turn up. */
+function resumedState(...lines: object[]) {
+  const resumed = { ...launch, resumed: true, takesUp: true };
+  const context = { fold: emptyFold(), launch: resumed, config, nowMs: now.getTime() };
+  const read = (state: ClaudeState, line: object, byte: number) =>
+    translateClaude(state, { byte, bytes: 1, text: JSON.stringify(line) }, context).state;
+  return lines.reduce(read, beginClaude(resumed));
+}
+
+const told = (request_id: string, response: object) => ({
+  type: "control_response",
+  response: { subtype: "success", request_id, response },
+});
+const changed = (state: string) => ({ type: "system", subtype: "session_state_changed", state });
+const lifecycle = (state: string) => ({ type: "command_lifecycle", command_uuid: "c", state });
+
+test("what a resumed engine says of its state decides whether it takes a turn up, not whether it has answered", () => {
+  const running = told("init", { session_state: "running" });
+  const begins = [running, told("ping-1", {})];
+  expect(resumedState(...begins)).toMatchObject({ isOpen: true, isBusy: true });
+  expect(resumedState(changed("running"), ...begins, lifecycle("started")).isBusy).toBe(true);
+  const turn = { type: "system", subtype: "status", status: "requesting" };
+  expect(resumedState(...begins, turn)).toMatchObject({ isBusy: true, takesUpNothing: false });
+  // It was stopped before it had begun.
+  const stopped = resumedState(...begins, changed("idle"));
+  expect(stopped).toMatchObject({ isBusy: false, takesUpNothing: true });
+  const ended = resumedState(told("init", { session_state: "idle" }));
+  expect(ended).toMatchObject({ isBusy: false, takesUpNothing: true });
+  expect(resumedState(changed("running")).takesUpNothing).toBeUndefined();
+  // One that tells no state has said "started" before it replies.
+  expect(resumedState(told("init", {})).takesUpNothing).toBe(true);
+  expect(resumedState(lifecycle("started"), told("init", {}))).toMatchObject({ isBusy: true });
 });

@@ -88,16 +88,14 @@ function receive(state: ClaudeState, deliveryId: string, what: string): ClaudeSt
   return { ...state, received };
 }
 
-/**
- * A resumed claude says "started" of the turn that it takes up before it replies to our first request (seen of 2.1.330
- * in every recording), and may be long in beginning it.
- */
+/** It may be some time between this word and the turn's first line. */
 function begin(
   state: ClaudeState,
   { command_uuid: id, state: what }: Extract<ClaudeLine, { type: "command_lifecycle" }>,
 ): ClaudeState {
   if (what === "started" && state.turn === null) return { ...state, beginsWith: id };
-  return what === "completed" || what === "cancelled" ? { ...state, beginsWith: null } : state;
+  const isOver = (what === "completed" || what === "cancelled") && state.beginsWith === id;
+  return isOver ? { ...state, beginsWith: null } : state;
 }
 
 /** Ours: noted before it was sent, so the transcript names it, whenever this line is translated. */

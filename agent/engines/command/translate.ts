@@ -55,7 +55,7 @@ function ready(state: CommandState, line: Line, { config, launch }: TranslateCon
     resumed: launch.resumed,
   };
   // It takes nothing up: what an earlier process was killed over is told here.
-  const next = { ...state, isOpen: true, hasSettled: true as const };
+  const next = { ...state, isOpen: true, takesUpNothing: true };
   if (!launch.takesUp) return { state: next, events: [start] };
   const turnId = turnIdOf(launch, line.byte);
   return {

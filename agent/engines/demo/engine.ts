@@ -3,16 +3,15 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type * as z from "zod";
 import { type Args, askedIn, bypassRefusal, Mode } from "./args.ts";
-import type { Behaviour } from "./behaviour.ts";
+import { answerTo, type Behaviour } from "./behaviour.ts";
 import type { Context, Settings } from "./calls.ts";
 import { compact, isCommand } from "./compact.ts";
 import { blocksOf, Input } from "./input.ts";
 import { costOf, describeEngine, describeResult, describeUsage, type Output, type Usage } from "./output.ts";
 import { Hooks, Peer } from "./peer.ts";
-import { nextRound, parseScripts, type Round } from "./script.ts";
+import type { Spoken } from "./script.ts";
 import type { SessionFile } from "./session-file.ts";
 import { type Notification, Tasks } from "./tasks.ts";
-import { tour, tourIsOver } from "./tour.ts";
 import { type Cause, type Message, Turn } from "./turn.ts";
 
 const CUT_OFF_CALL =
@@ -32,7 +31,7 @@ export class Engine {
   #queue: Message[] = [];
   #notifications: Notification[] = [];
   /** The cut-off turn that is about to go on. */
-  #cut: Cause | undefined;
+  #cut: Extract<Cause, { kind: "resume" }> | undefined;
   /** The turn that runs. */
   #turn: AbortController | undefined;
   #results = 0;
@@ -83,23 +82,25 @@ export class Engine {
       return;
     }
     if (!cut.isBegun) {
-      this.#output.lifecycle(cut.uuid, "started");
       // A prompt of the caller's own is said in any case.
       if (resumePrompt !== undefined) this.#addPrompt(resumePrompt, uuid);
       this.#cut = { kind: "resume", uuid: cut.uuid, of: cut.uuid, echo: cut.content };
     } else {
-      this.#output.lifecycle(uuid, "started");
       this.#addPrompt(resumePrompt ?? "Continue from where you left off.", uuid);
       this.#cut = { kind: "resume", uuid, of: cut.uuid };
     }
+    const { takeUpMs } = this.#behaviour;
+    if (takeUpMs === 0) this.#output.lifecycle(this.#cut.uuid, "started");
     // Whoever starts the engine has the time to initialize it; it goes on without, too.
-    setTimeout(() => this.#takeUp(), this.#behaviour.takeUpMs || TAKE_UP_MS);
+    setTimeout(() => this.#takeUp(), takeUpMs || TAKE_UP_MS);
   }
 
+  /** As the real one does, which says nothing of the turn before the tools of the person's servers are there. */
   #takeUp(): void {
     const cause = this.#cut;
     if (!cause || this.#turn) return;
     this.#cut = undefined;
+    if (this.#behaviour.takeUpMs > 0) this.#output.lifecycle(cause.uuid, "started");
     this.#begin(cause);
   }
 
@@ -130,8 +131,9 @@ export class Engine {
     this.#session.save();
   }
 
-  get isIdle(): boolean {
-    return this.#turn === undefined && this.#queue.length === 0;
+  /** A turn runs, or a cut-off one is about to go on. */
+  get #isBusy(): boolean {
+    return this.#turn !== undefined || this.#cut !== undefined;
   }
 
   #control({ request_id, request }: Request): void {
@@ -139,7 +141,7 @@ export class Engine {
     switch (request.subtype) {
       case "initialize":
         this.#peer.hooks = Hooks.parse(request["hooks"] ?? {});
-        this.#output.reply(request_id, describeEngine(settings.mode, settings.model, "hooks" in request), {
+        this.#output.reply(request_id, describeEngine(settings, "hooks" in request, this.#isBusy), {
           pending_permission_requests: this.#peer.openAsks(),
           pending_user_dialog_requests: [],
         });
@@ -248,7 +250,7 @@ export class Engine {
       cause,
       signal: turn.signal,
       takeQueued: () => this.#takeQueued(),
-      answer: (conversation: Parameters<typeof nextRound>[0]) => this.#answerTo(conversation),
+      answer: (conversation: readonly Spoken[]) => answerTo(conversation, this.#behaviour),
       onUsage: (usage: Usage) => {
         this.#costUsd += costOf(usage);
       },
@@ -270,18 +272,6 @@ export class Engine {
         this.#end(1);
       },
     );
-  }
-
-  #answerTo(conversation: Parameters<typeof nextRound>[0]): Round {
-    const { callsAgain, opening } = this.#behaviour;
-    const isScript = ({ role, text }: (typeof conversation)[number]) =>
-      role === "user" && parseScripts(text).length > 0;
-    try {
-      const first = opening ?? (conversation.some(isScript) ? [] : tour);
-      return nextRound(conversation, { callsAgain, opening: first }) ?? tourIsOver;
-    } catch (error) {
-      return { text: `The demo can't follow this conversation: ${String(error)}` };
-    }
   }
 
   #printResult(fields: Record<string, unknown>): void {

@@ -4,7 +4,9 @@
  * on the same flags as Claude Code does (`-p --input-format stream-json …`), and keeps its conversations as that does.
  *
  * THREADMUX_DEMO_SCRIPT names a JSON file of rounds (script.ts) that are said first; THREADMUX_DEMO_CALLS_AGAIN=0
- * makes a model that does not repeat the calls that a restart asks for; THREADMUX_DEMO_WRITE_MS makes edits slow.
+ * makes a model that does not repeat the calls that a restart asks for; THREADMUX_DEMO_WRITE_MS makes edits slow;
+ * THREADMUX_DEMO_OPEN_MS (milliseconds, or several with commas between, one by chance) is the time after which it reads
+ * a conversation that it resumes; THREADMUX_DEMO_REQUESTS names a file that is told each request to the model.
  */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -56,6 +58,7 @@ function run(): void {
     callsAgain: env["THREADMUX_DEMO_CALLS_AGAIN"] !== "0",
     takeUpMs: Number(env["THREADMUX_DEMO_TAKE_UP_MS"] ?? 0),
     writeMs: Number(env["THREADMUX_DEMO_WRITE_MS"] ?? 0),
+    requestLog: env["THREADMUX_DEMO_REQUESTS"],
   };
   const engine = new Engine(args, session, output, behaviour, (code) => {
     engine.close();
@@ -84,12 +87,22 @@ function run(): void {
   });
 }
 
-if (process.argv.includes("--version") || process.argv.includes("-v")) {
-  process.stdout.write(`${VERSION} (threadmux demo)\n`);
-} else {
+function runOrFail(): void {
   try {
     run();
   } catch (error) {
     fail(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** One of the list, by chance; 0 of a new conversation. */
+function lateMs(): number {
+  const list = process.argv.includes("--resume") ? (env["THREADMUX_DEMO_OPEN_MS"] ?? "0").split(",") : ["0"];
+  return Number(list[Math.floor(Math.random() * list.length)]);
+}
+
+if (process.argv.includes("--version") || process.argv.includes("-v")) {
+  process.stdout.write(`${VERSION} (threadmux demo)\n`);
+} else {
+  setTimeout(runOrFail, lateMs());
 }

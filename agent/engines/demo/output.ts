@@ -155,9 +155,9 @@ export function describeUsage(conversation: unknown, model: string): Record<stri
 
 /** The reply to `initialize`. */
 export function describeEngine(
-  permissionMode: string,
-  model: string,
+  { mode, model }: { mode: string; model: string },
   hasHooks: boolean,
+  isBusy: boolean,
 ): Record<string, unknown> {
   return {
     commands: [
@@ -171,9 +171,9 @@ export function describeEngine(
     account: {},
     pid: process.pid,
     claude_code_version: VERSION,
-    current_permission_mode: permissionMode,
+    current_permission_mode: mode,
     ...(hasHooks ? { hooks_applied: true } : {}),
-    session_state: "idle",
+    session_state: isBusy ? "running" : "idle",
     capabilities: CAPABILITIES,
   };
 }
