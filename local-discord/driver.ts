@@ -32,7 +32,7 @@ import type { SeenMessage, SeenThread } from "./seen.ts";
 import { makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
-import { type Command, isThread, type Snowflake, type Thread } from "./types.ts";
+import { type Command, isThread, MessageFlag, MessageType, type Snowflake, type Thread } from "./types.ts";
 import { messageCreateSchema, messageEditSchema, parseBody } from "./validate.ts";
 import { untilWorld, type WaitOptions } from "./waiting.ts";
 
@@ -187,6 +187,18 @@ export class Driver {
     return [...this.#world.ephemerals.values()]
       .filter((message) => message.ephemeral_for === userId)
       .map((message) => seenMessage(this.#world, message));
+  }
+
+  /** The bot's messages with a link that Discord fetches for a preview, ephemeral ones too. */
+  messagesWithFetchedLinks(): SeenMessage[] {
+    const kept = [...this.#world.data.messages.values()].flatMap((messages) => [...messages.values()]);
+    return (
+      [...kept, ...this.#world.ephemerals.values()]
+        .filter(({ flags, content }) => (flags & MessageFlag.suppressEmbeds) === 0 && /https?:/.test(content))
+        .map((message) => seenMessage(this.#world, message))
+        // Not "… started a thread", whose text is the thread's name.
+        .filter(({ author, type }) => author.isBot && type !== MessageType.threadCreated)
+    );
   }
 
   /** All threads, oldest first; by default archived ones too. */

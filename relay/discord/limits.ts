@@ -1,9 +1,9 @@
 /**
- * The one place that every text for Discord goes through: nothing is longer than Discord takes. Texts are cut where
- * they are built, each in a way that makes sense; this is what holds even if one is not. Pure, apart from
- * {@link keepWithinLimits}.
+ * The one place that every text for Discord goes through: nothing is longer than Discord takes, and no link in it is
+ * fetched. Texts are cut where they are built, each in a way that makes sense; this is what holds even if one is not.
+ * Pure, apart from {@link keepWithinLimits}.
  */
-import type { InternalRequest, REST } from "discord.js";
+import { type InternalRequest, MessageFlags, type REST } from "discord.js";
 import { clip } from "../texts.ts";
 
 /** In UTF-16 units; Discord counts characters, which are never more. */
@@ -43,11 +43,35 @@ export function fitBody(body: unknown): unknown {
   return fitted;
 }
 
-/** From here on each request of this client is within the limits. */
+/** From here on each request of this client is within the limits, and none makes Discord fetch a link. */
 export function keepWithinLimits(rest: REST): void {
   const request = rest.request.bind(rest);
   rest.request = (options: InternalRequest) =>
-    request("body" in options ? { ...options, body: fitBody(options.body) } : options);
+    request(
+      "body" in options ? { ...options, body: withoutEmbeds(options, fitBody(options.body)) } : options,
+    );
+}
+
+/** Addresses at which a body is a message or its edit. */
+const MESSAGES = /^\/(?:channels\/[^/]+\/messages(?:\/[^/]+)?|webhooks\/[^/]+\/[^/]+(?:\/messages\/[^/]+)?)$/;
+const INTERACTION_ANSWER = /^\/interactions\/[^/]+\/[^/]+\/callback$/;
+/** An answer with a message, and the edit of the message whose button was pressed. A deferred one takes no such flag. */
+const ANSWERS_WITH_MESSAGE: readonly unknown[] = [4, 7];
+
+/**
+ * Discord fetches each link of a message at once, so that a text of an agent could tell what it knows to anybody by the
+ * link alone. An edit says it again: a message is as its last edit says, and an older version's may lack it.
+ */
+function withoutEmbeds({ fullRoute }: Pick<InternalRequest, "fullRoute">, body: unknown): unknown {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body;
+  const fields = body as Record<string, unknown>;
+  if (MESSAGES.test(fullRoute)) {
+    const flags = typeof fields["flags"] === "number" ? fields["flags"] : 0;
+    return { ...fields, flags: flags | MessageFlags.SuppressEmbeds };
+  }
+  if (INTERACTION_ANSWER.test(fullRoute) && ANSWERS_WITH_MESSAGE.includes(fields["type"]))
+    return { ...fields, data: withoutEmbeds({ fullRoute: "/channels/0/messages" }, fields["data"] ?? {}) };
+  return body;
 }
 
 /** A choice's value is what comes back: cut, it would name something else, so the choice goes. */

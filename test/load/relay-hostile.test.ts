@@ -93,3 +93,20 @@ test("names that are long or hide something: /status, completion and thread name
   expect(gone.content).toContain("does not exist");
   expect(HARM.exec(gone.content)?.[0]).toBe(undefined);
 });
+
+test("Discord fetches no link, wherever it stands: output, its edits, public and private answers", async () => {
+  const { driver, channelId } = all.discord;
+  const link = "https://x.example/?secret";
+  const threadId = await all.openTerminal(`echo ${link}; cat # ${link}`);
+  await all.untilShown(threadId, link);
+  driver.post(all.you, threadId, `${link}/more`);
+  await all.untilShown(threadId, `${link}/more`);
+  await driver.command(all.you, channelId, "status").reply();
+  await driver.until(() => driver.ephemerals(all.you).some(({ content }) => content.includes(link)), {
+    what: "the private answer",
+  });
+  const { content } = await driver.command(all.you, threadId, "done").reply({ timeoutMs: 20_000 });
+  expect(content).toContain("⏹ Ended");
+  expect(driver.text(threadId)).toContain(link);
+  expect(driver.messagesWithFetchedLinks().map(({ content }) => content)).toEqual([]);
+});

@@ -120,8 +120,10 @@ export async function startEverything(
     },
     close: async () => {
       await stopRelay();
+      const fetched = discord.driver.messagesWithFetchedLinks().map(({ content }) => content);
       await discord.close();
       await sidecar.close();
+      if (fetched.length > 0) throw new Error(`Discord fetches links in: ${JSON.stringify(fetched)}`);
     },
   };
 }
