@@ -8,6 +8,7 @@ import {
   MAX_IMAGE_BYTES,
 } from "../shared/agent/attachments.ts";
 import { unboundLine } from "../shared/agent/bound.ts";
+import { isForeign } from "../shared/agent/fold-messages.ts";
 import type { WaitingMessage } from "../shared/agent/fold-types.ts";
 import type { Block } from "../shared/agent/values.ts";
 import type { ContentPart } from "./engine.ts";
@@ -55,8 +56,8 @@ function partOf(
 }
 
 /** People's words go in as they are, also commands; what comes from elsewhere says where from. */
-export function tagOf({ source }: Pick<WaitingMessage, "source">): string {
-  return /^(webhook|cron|thread|task):?/.test(source) ? `[${source}] ` : "";
+export function tagOf(message: Pick<WaitingMessage, "source">): string {
+  return isForeign(message) ? `[${message.source}] ` : "";
 }
 
 function imagePart(

@@ -53,8 +53,8 @@ export interface Engine<State extends EngineState = EngineState> {
    * Undefined for a line that is neither an answer nor a request.
    */
   receiptOf?(line: string): Receipt | undefined;
-  /** A user message. The echo of `deliveryId` says that it was taken. */
-  deliver(deliveryId: string, content: readonly ContentPart[], isPlain: boolean): string;
+  /** A user message. The engine's echo of `deliveryId`, or its word that it begins with it, says that it was taken. */
+  deliver(deliveryId: string, content: readonly ContentPart[], marks: DeliveryMarks): string;
   /** The answer to an open request; `asked` is the engine's own line that asked. */
   answer(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string;
   /** The answer to a hook: go on. After a round of calls the model may be told something. */
@@ -114,6 +114,15 @@ export interface OpenRequest {
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;
+}
+
+export interface DeliveryMarks {
+  /** Neither commands nor paths in it count. */
+  isPlain: boolean;
+  /** No person wrote it: the model is told that it is not the user's word. */
+  isForeign: boolean;
+  /** A turn runs, as far as the runner knows. */
+  isMidTurn: boolean;
 }
 
 /** For an answer, `body` is the whole answer: another answer to the same request is not the one that was sent. */

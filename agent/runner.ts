@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, statfsSync } from "node:fs";
 import type { Writable } from "node:stream";
 import type { ThreadConfig } from "../shared/agent/config.ts";
+import { isForeign } from "../shared/agent/fold-messages.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { assertNever } from "../shared/errors.ts";
 import { contentOf } from "./content.ts";
@@ -188,11 +189,13 @@ export class Runner {
     const { undone = [] } = this.#fold.deliveries.find((open) => open.deliveryId === deliveryId) ?? {};
     parts.unshift(...undone.map((text) => ({ type: "text" as const, text })));
     for (const title of problems) this.#thread.append(null, [{ type: "notice", severity: "warning", title }]);
-    if (!seat.state.isBusy) await this.#turns.begin();
+    const isMidTurn = seat.state.isBusy;
+    if (!isMidTurn) await this.#turns.begin();
     this.#thread.sync();
     // What was said once is no wish of now: an @path in it gets no file into the conversation.
     const isPlain = seed !== "" || messages.some(({ plain }) => plain);
-    seat.send(key, engine.deliver(deliveryId, parts, isPlain), Date.now());
+    const marks = { isPlain, isForeign: messages.some(isForeign), isMidTurn };
+    seat.send(key, engine.deliver(deliveryId, parts, marks), Date.now());
   }
 
   /** What stands before the first message of a new conversation; empty if there is nothing to tell. */

@@ -60,12 +60,20 @@ function foldDelivery(fold: ThreadFold, deliveryId: string, messageIds: readonly
     messages: fold.messages.filter((message) => !isIn(message)),
     deliveries: [...fold.deliveries, delivery],
     deliveryIds: [...fold.deliveryIds, deliveryId].slice(-100),
+    ...(messages.some(isForeign) && {
+      foreignDeliveryIds: [...(fold.foreignDeliveryIds ?? []), deliveryId].slice(-100),
+    }),
   };
 }
 
 /** Whether the engine reads a message as a command. */
 export function isCommand({ content: [block] }: WaitingMessage): boolean {
   return block?.type === "text" && block.text.startsWith("/");
+}
+
+/** Whether no person wrote it. */
+export function isForeign({ source }: Pick<WaitingMessage, "source">): boolean {
+  return /^(webhook|cron|thread|task):?/.test(source);
 }
 
 function foldUpdate(

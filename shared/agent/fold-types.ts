@@ -47,6 +47,8 @@ export interface ThreadFold {
   deliveries: OpenDelivery[];
   /** The last hundred, completed ones too: echoes name them. */
   deliveryIds: string[];
+  /** Of those, the ones that no person wrote; left out if there was none. */
+  foreignDeliveryIds?: string[];
   turn: OpenTurn | null;
   /** Turns that began. */
   turnCount: number;

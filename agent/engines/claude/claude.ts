@@ -19,7 +19,7 @@ import { lookAround } from "./look-around.ts";
 import { receiptOf } from "./receipts.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { readConversation } from "./session-file.ts";
-import { findSettingsProblem, readSettings, type Settings } from "./settings.ts";
+import { findSettingsProblem, readHomeSettings, readSettings, type Settings } from "./settings.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
 import { translateClaude } from "./translate.ts";
 import { findVersionProblem } from "./version.ts";
@@ -37,7 +37,8 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
     savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
-    plan: (request) => planLaunch(request, findSettings(request.config)),
+    plan: (request) =>
+      planLaunch(request, findSettings(request.config), readHomeSettings(configDir(request.env))),
     open: openLine,
     begin: beginClaude,
     translate: translateClaude,
@@ -73,10 +74,13 @@ function findSettings(config: ThreadConfig): Settings {
   return findSettingsProblem(config) === undefined ? readSettings(config) : {};
 }
 
+function configDir(env: Env): string {
+  return env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? "/", ".claude");
+}
+
 /** claude keeps a conversation in a folder that is named after the directory it began in, whichever that is. */
 function findSession(sessionId: string, env: Env): string | undefined {
-  const home = env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? "/", ".claude");
-  const projects = join(home, "projects");
+  const projects = join(configDir(env), "projects");
   return list(projects)
     .map((project) => join(projects, project, `${sessionId}.jsonl`))
     .find((file) => existsSync(file));

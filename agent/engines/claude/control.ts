@@ -1,6 +1,6 @@
 /** Lines for claude's standard input. Pure. */
 import type { RecordedAnswer } from "../../../shared/agent/fold-types.ts";
-import type { ContentPart, EngineControl, OpenRequest, Refusal } from "../../engine.ts";
+import type { ContentPart, DeliveryMarks, EngineControl, OpenRequest, Refusal } from "../../engine.ts";
 import { permissionResult } from "./asks.ts";
 import { askedRules } from "./guard.ts";
 import { type ClaudeRequest, parseClaudeLine } from "./lines.ts";
@@ -31,8 +31,22 @@ export function openLine(): string {
   });
 }
 
-export function deliveryLine(deliveryId: string, parts: readonly ContentPart[], isPlain: boolean): string {
-  const content = parts.map((part) =>
+/** claude's own words of a message that is `isSynthetic`. */
+const NOT_THE_USER = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]";
+
+/**
+ * In mid-turn claude says of a message that the user sent it, unless it is `isSynthetic`; then claude marks it. At rest
+ * we mark it: a turn that an `isSynthetic` message began is not taken up if the process is killed before the model
+ * answered (seen of 2.1.330).
+ */
+export function deliveryLine(
+  deliveryId: string,
+  parts: readonly ContentPart[],
+  { isPlain, isForeign, isMidTurn }: DeliveryMarks,
+): string {
+  const isAtRest = isForeign && !isMidTurn;
+  const marked = isAtRest ? [{ type: "text" as const, text: NOT_THE_USER }, ...parts] : parts;
+  const content = marked.map((part) =>
     part.type === "text"
       ? part
       : { type: "image", source: { type: "base64", media_type: part.mimeType, data: part.base64 } },
@@ -44,6 +58,7 @@ export function deliveryLine(deliveryId: string, parts: readonly ContentPart[], 
     session_id: "",
     uuid: deliveryId,
     ...(isPlain && { client_composed: true }),
+    ...(isForeign && isMidTurn && { isSynthetic: true }),
   });
 }
 
@@ -110,11 +125,11 @@ export function engineControlLine(control: EngineControl): string {
     case "ping":
       return controlLine(`${PING_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
-      return deliveryLine(
-        compactId(control.seq),
-        [{ type: "text", text: compactText(control.value) }],
-        false,
-      );
+      return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.value) }], {
+        isPlain: false,
+        isForeign: false,
+        isMidTurn: false,
+      });
     case "end":
       return controlLine("end", { subtype: "end_session" });
   }

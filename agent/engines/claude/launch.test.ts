@@ -1,9 +1,13 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { emptyFold } from "../../../shared/agent/fold.ts";
+import { makeFolder } from "../../../test/support/folders.ts";
 import type { Launch } from "../../engine.ts";
 import { config, launch as newLaunch } from "../../testing/thread.ts";
 import { planLaunch, resumePrompt } from "./launch.ts";
+import { readHomeSettings, SETTINGS_FILE, type Settings } from "./settings.ts";
 import { findVersionProblem } from "./version.ts";
 
 const launch: Launch = { ...newLaunch, generation: 2, sessionId: "S", resumed: true, takesUp: true };
@@ -112,4 +116,41 @@ test("a result's schema goes without the name of its draft", () => {
   const withSchema = threadConfigSchema.parse({ ...config, agent: { outputSchema } });
   const { args } = planLaunch({ ...request, config: withSchema });
   expect(args[args.indexOf("--json-schema") + 1]).toBe('{"type":"object"}');
+});
+
+test("what doubles ours is off; a person's own settings bring back what goes round nobody", () => {
+  const off = (theirs?: Settings, home?: Settings) => {
+    const { args, files } = planLaunch(request, theirs, home);
+    const { crossSessionInbound, autoMemoryEnabled } = JSON.parse(files?.[SETTINGS_FILE] ?? "{}");
+    const tools = args[args.indexOf("--disallowedTools") + 1]?.split(",") ?? [];
+    return { tools, crossSessionInbound, autoMemoryEnabled };
+  };
+  const all = off();
+  expect(all).toMatchObject({ crossSessionInbound: "refuse", autoMemoryEnabled: false });
+  expect(all.tools).toEqual(
+    expect.arrayContaining(["CronCreate", "ScheduleWakeup", "Monitor", "SendMessage", "ListAgents"]),
+  );
+  const asked = {
+    permissions: { allow: ["Monitor", "SendMessage", "ListAgents", "EnterWorktree", "Bash(Workflow)"] },
+    autoMemoryEnabled: true,
+    crossSessionInbound: "accept",
+  };
+  for (const back of [off(asked), off({}, asked)]) {
+    expect(all.tools.filter((tool) => !back.tools.includes(tool))).toEqual(["Monitor"]);
+    expect(back.crossSessionInbound).toBe("refuse");
+    expect(back.autoMemoryEnabled).not.toBe(false);
+  }
+});
+
+test("the settings of a home that has none, or broken ones, ask nothing back", () => {
+  const folder = makeFolder();
+  try {
+    expect(readHomeSettings(folder.path)).toEqual({});
+    writeFileSync(join(folder.path, "settings.json"), '{"permissions":{"allow":"Monitor"}}');
+    expect(readHomeSettings(folder.path)).toEqual({});
+    writeFileSync(join(folder.path, "settings.json"), '{"permissions":{"allow":["Monitor"]}}');
+    expect(readHomeSettings(folder.path)).toEqual({ permissions: { allow: ["Monitor"] } });
+  } finally {
+    folder.remove();
+  }
 });

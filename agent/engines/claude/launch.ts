@@ -5,6 +5,7 @@ import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import type { CutOffCall, Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
+import { disallowedTools, settingsAgainstDoubles } from "./doubles.ts";
 import { mergeSettings, ownSettings, SETTINGS_FILE, type Settings, splitSettings } from "./settings.ts";
 
 /** The flags of every start: what the runner and the program speak with each other. */
@@ -21,33 +22,25 @@ export const PROTOCOL_FLAGS = [
   "stdio",
 ];
 
-/** Tools that would outlive the thread, or go round what we show of it. */
-const DISALLOWED = [
-  "CronCreate",
-  "CronDelete",
-  "CronList",
-  "ScheduleWakeup",
-  "SendMessage",
-  "ListAgents",
-  "EnterWorktree",
-  "ExitWorktree",
-  "Workflow",
-];
-
 /** Of the answers that a new process is told, the newest, in characters. */
 const MAX_ANSWERS = 10_000;
 
 /** The prompt is in a file: arguments can be read by every user of the machine. */
 export const SYSTEM_PROMPT_FILE = "system-prompt.txt";
 
-/** @param theirs the settings that the person's own arguments name */
+/**
+ * @param theirs the settings that the person's own arguments name
+ * @param home the settings in the person's home, which claude reads by itself
+ */
 export function planLaunch(
   { config, launch, fold, env, folder }: LaunchRequest,
   theirs: Settings = {},
+  home: Settings = {},
 ): LaunchPlan {
   const { agent, launch: how } = config;
   const mode = fold.chosen.modeId ?? agent.permissionMode;
   const model = fold.chosen.model ?? agent.model;
+  const ours = { ...ownSettings(how), ...settingsAgainstDoubles([theirs, home]) };
   const allowed = [...how.allowedTools, ...fold.grantedRules, ...attachmentsRule(folder)];
   const args = [
     ...splitSettings(how.args).rest,
@@ -63,14 +56,14 @@ export function planLaunch(
     ...(how.mcpConfigFile === undefined ? [] : ["--mcp-config", how.mcpConfigFile]),
     ...(allowed.length === 0 ? [] : ["--allowedTools", ...allowed]),
     "--disallowedTools",
-    DISALLOWED.join(","),
+    disallowedTools([theirs, home]).join(","),
     ...schemaArgs(agent.outputSchema),
   ];
   return {
     program: how.program,
     args,
     env: { ...env, CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1", ...(launch.takesUp && resumeEnv(fold)) },
-    files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ownSettings(how))) },
+    files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ours)) },
   };
 }
 

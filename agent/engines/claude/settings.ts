@@ -2,8 +2,8 @@
  * The settings that stand above the person's and the repository's, whatever those say. claude takes one `--settings`
  * alone, the last: one of the person's own arguments is made part of ours.
  */
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
 import * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import { errorText } from "../../../shared/errors.ts";
@@ -17,7 +17,10 @@ const MAX_BYTES = 1024 * 1024;
 
 const rules = z.array(z.string()).optional();
 const settingsSchema = lazy(() =>
-  z.looseObject({ permissions: z.looseObject({ deny: rules, ask: rules }).optional() }),
+  z.looseObject({
+    permissions: z.looseObject({ allow: rules, deny: rules, ask: rules }).optional(),
+    autoMemoryEnabled: z.boolean().optional(),
+  }),
 );
 export type Settings = z.infer<ReturnType<typeof settingsSchema>>;
 
@@ -63,9 +66,28 @@ export function readSettings({ dir, launch }: ThreadConfig): Settings {
   const { settings } = splitSettings(launch.args);
   if (settings === undefined) return {};
   const isJson = settings.trimStart().startsWith("{");
-  const text = isJson ? settings : readFileSync(resolve(dir, settings), "utf8");
-  if (text.length > MAX_BYTES) throw new Error(`they are longer than ${MAX_BYTES} bytes`);
+  const text = isJson ? settings : readBounded(resolve(dir, settings));
   return settingsSchema().parse(JSON.parse(text));
+}
+
+/**
+ * The settings in the person's home, for what they ask back. None if they can't be read: claude says itself what it
+ * can't read.
+ */
+export function readHomeSettings(configDir: string): Settings {
+  try {
+    const text = readBounded(join(configDir, "settings.json"));
+    const parsed = settingsSchema().safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data : {};
+  } catch {
+    return {};
+  }
+}
+
+function readBounded(path: string): string {
+  const { size } = statSync(path);
+  if (size > MAX_BYTES) throw new Error(`they are longer than ${MAX_BYTES} bytes`);
+  return readFileSync(path, "utf8");
 }
 
 /** In words for a person, if their own settings can't be read. */

@@ -59,7 +59,7 @@ function translateLine(
       return { state: { ...state, resetsAt: status === "rejected" ? resetsAt : null }, events: [] };
     }
     case "command_lifecycle":
-      return { state: begin(receive(state, parsed.command_uuid, parsed.state), parsed), events: [] };
+      return lifecycleLine(state, parsed, line, context);
     case "control_cancel_request":
       return withdrawn(state, parsed.request_id, context);
   }
@@ -73,6 +73,23 @@ function userLine(
 ): Translated {
   const deliveryId = parsed.uuid ?? "";
   if (!parsed.isReplay || !isDelivery(context, deliveryId)) return toolResults(state, parsed, context);
+  return take(state, deliveryId, line, context);
+}
+
+/** A message that no person wrote has no echo if it begins a turn: that claude begins with it is its receipt. */
+function lifecycleLine(
+  state: ClaudeState,
+  parsed: Extract<ClaudeLine, { type: "command_lifecycle" }>,
+  line: Line,
+  context: TranslateContext,
+): Translated {
+  const { command_uuid: id, state: what } = parsed;
+  const next = begin(receive(state, id, what), parsed);
+  const isReceipt = what === "started" && context.fold.foreignDeliveryIds?.includes(id);
+  return isReceipt ? take(next, id, line, context) : { state: next, events: [] };
+}
+
+function take(state: ClaudeState, deliveryId: string, line: Line, context: TranslateContext): Translated {
   const started = startTurn(state, line, context);
   const next = { ...started.state, taken: [...new Set([...state.taken, deliveryId])] };
   return {

@@ -1,0 +1,55 @@
+/**
+ * How the cost of a step over a text grows with the text. Times of one run are compared with each other, so a slow or
+ * busy machine moves both sides.
+ */
+
+/** A text that grows by repeating a part of it. */
+export interface GrowingText {
+  readonly name: string;
+  readonly make: (count: number) => string;
+}
+
+const COUNTS = [100, 1_600, 25_600, 102_400];
+/** No text of an agent is longer: an event has at most 64 KiB. */
+const MAX_UNITS = 250_000;
+/** So much more than the text may the time grow. A quadratic step's grows 16 times as much. */
+const MAX_EXCESS = 3;
+/** To compile and to collect garbage takes so long at any size. */
+const NOISE_MS = 4;
+const TRIES = 5;
+
+/**
+ * Runs `step` over the text at growing sizes, and stops at the first at which its time grew faster than the text.
+ * @returns a sentence about that, or undefined
+ */
+export function findFastGrowth(
+  { name, make }: GrowingText,
+  step: (text: string) => unknown,
+  counts: readonly number[] = COUNTS,
+): string | undefined {
+  let [before, beforeMs] = ["", Number.POSITIVE_INFINITY];
+  for (const count of counts) {
+    const text = make(count);
+    if (text.length > MAX_UNITS) break;
+    const growth = text.length / Math.max(1, before.length);
+    let ms = cpuMsOf(() => step(text));
+    const isFast = () => ms > MAX_EXCESS * growth * beforeMs + NOISE_MS;
+    // What else the process does only adds to a time.
+    for (let i = 1; i < TRIES && isFast(); i++)
+      ms = Math.min(
+        ms,
+        cpuMsOf(() => step(text)),
+      );
+    if (isFast())
+      return `${name}: ${before.length} → ${text.length} units, ${beforeMs.toFixed(1)} → ${ms.toFixed(1)} ms`;
+    [before, beforeMs] = [text, ms];
+  }
+  return undefined;
+}
+
+function cpuMsOf(work: () => unknown): number {
+  const start = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1_000;
+}
