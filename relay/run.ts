@@ -39,10 +39,20 @@ export interface Relay {
   close: () => Promise<void>;
 }
 
+export interface RelayOptions {
+  log?: Log;
+  now?: () => number;
+  /**
+   * Of the waits that the relay takes for Discord's limits and for people: between messages, between edits, between
+   * two looks at what stands in the channel. 1 in the product; tests that are about something else take less.
+   */
+  waitScale?: number;
+}
+
 /** @throws Error in words for a person where starting makes no sense; waits and tries again where it may. */
 export async function runRelay(
   config: RelayConfig,
-  { log = createLog("relay", config.logLevel), now = Date.now }: { log?: Log; now?: () => number } = {},
+  { log = createLog("relay", config.logLevel), now = Date.now, waitScale = 1 }: RelayOptions = {},
 ): Promise<Relay> {
   const releasers = new Releasers();
   const stop = new AbortController();
@@ -60,9 +70,9 @@ export async function runRelay(
     const botId = discord.user.id;
     const place = { channelId, guildId: found.guildId, botId, signal: stop.signal, log };
     const threadMaker = new ThreadMaker({ api, ...place, now });
-    const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now });
+    const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now, waitScale });
     releasers.add("what needs people", () => channel.close());
-    const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now });
+    const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now, waitScale });
     const endings = new Endings({ vm, threads, api, log, signal: stop.signal });
     const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
     const homes = new Homes({ vm, threads, threadMaker, api, ...place });

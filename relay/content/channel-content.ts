@@ -33,6 +33,7 @@ export interface ChannelContentOptions {
   isAllowed: (userId: string) => boolean;
   /** Whether a thread is one of those that the channel still tells of. */
   isKept: (threadId: string) => boolean;
+  waitScale?: number | undefined;
 }
 
 export class ChannelContent implements Content<ChannelNews> {
@@ -49,9 +50,9 @@ export class ChannelContent implements Content<ChannelNews> {
   /** How often a page came to stand as it stays. */
   #confirmations = 0;
 
-  constructor({ rows, isAllowed, isKept }: ChannelContentOptions) {
+  constructor({ rows, isAllowed, isKept, waitScale }: ChannelContentOptions) {
     const keys = rows.map(({ key }) => key);
-    this.#inbox = new InboxContent(keys, isAllowed);
+    this.#inbox = new InboxContent(keys, isAllowed, waitScale);
     this.#isKept = isKept;
     // What was only begun to be sent may not be there: it is listed again.
     for (const { key, messageId } of rows) if (messageId !== null) this.#noteTold(key);

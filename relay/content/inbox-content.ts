@@ -15,6 +15,8 @@ export class InboxContent implements Content<readonly InboxItem[]> {
   readonly offset = 0;
   readonly eventCount = 0;
   readonly #isAllowed: (userId: string) => boolean;
+  readonly #delayMs: number;
+  readonly #lingerMs: number;
   #items: ReadonlyMap<string, readonly InboxItem[]> = new Map();
   /** People who have, or may have, a message; with the time before which none is sent. */
   readonly #people = new Map<string, number>();
@@ -26,9 +28,12 @@ export class InboxContent implements Content<readonly InboxItem[]> {
   /**
    * @param keys of the ledger: messages that may be there from an earlier process.
    * @param isAllowed who may use the bot: nobody else gets a message.
+   * @param waitScale of the time before a message comes and goes
    */
-  constructor(keys: readonly string[], isAllowed: (userId: string) => boolean) {
+  constructor(keys: readonly string[], isAllowed: (userId: string) => boolean, waitScale = 1) {
     this.#isAllowed = isAllowed;
+    this.#delayMs = DELAY_MS * waitScale;
+    this.#lingerMs = LINGER_MS * waitScale;
     for (const key of keys) if (key.startsWith(PREFIX)) this.#people.set(key.slice(PREFIX.length), 0);
   }
 
@@ -41,7 +46,7 @@ export class InboxContent implements Content<readonly InboxItem[]> {
     }
     for (const userId of this.#items.keys()) {
       const mayHaveOne = !this.#isKnown && this.#people.has(userId);
-      if (!before.has(userId) && !mayHaveOne) this.#people.set(userId, now + DELAY_MS);
+      if (!before.has(userId) && !mayHaveOne) this.#people.set(userId, now + this.#delayMs);
     }
     this.#isKnown = true;
     return Promise.resolve();
@@ -53,7 +58,7 @@ export class InboxContent implements Content<readonly InboxItem[]> {
   }
 
   #page(userId: string, notBefore: number, now: number): Page {
-    const isOver = now - (this.#doneSince.get(userId) ?? now) >= LINGER_MS;
+    const isOver = now - (this.#doneSince.get(userId) ?? now) >= this.#lingerMs;
     const lines = (this.#items.get(userId) ?? []).map(inboxLine);
     return {
       key: PREFIX + userId,

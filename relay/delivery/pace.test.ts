@@ -22,3 +22,12 @@ test("a clock that is set back makes nobody wait until it is there again", () =>
   // As any other wait, from there on.
   expect([pace.nextSendAt(12_000), pace.room(15_500, 0)]).toEqual([15_500, 5]);
 });
+
+test("a scale holds for all waits, also for an urgent edit's", () => {
+  const at = 10_000;
+  const pace = new Pace(1_800, 0.1);
+  for (let i = 0; i < 5; i++) pace.noteSend(at);
+  pace.noteEdit(at);
+  expect([pace.nextSendAt(at), pace.room(at, 0), pace.room(at, 550)]).toEqual([10_550, 0, 5]);
+  expect([pace.nextEditAt(at), pace.nextEditAt(at, true)]).toEqual([10_180, 10_120]);
+});

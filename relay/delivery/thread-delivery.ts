@@ -53,6 +53,8 @@ export interface ThreadDeliveryOptions<Reply> {
   log: Log;
   now: () => number;
   editIntervalMs?: number;
+  /** Of the waits between messages and edits; 1 by default. */
+  waitScale?: number | undefined;
   /** The Discord thread can't be written to now. */
   onRefused: (refusal: Refusal) => void;
 }
@@ -85,7 +87,7 @@ export class ThreadDelivery<Reply> {
   constructor(options: ThreadDeliveryOptions<Reply>) {
     const { threadId, content, rows, api, budget, owner, log, now } = options;
     this.#options = options;
-    this.#pace = new Pace(options.editIntervalMs);
+    this.#pace = new Pace(options.editIntervalMs, options.waitScale);
     this.#seen = options.seen;
     this.#keptEvents = content.eventCount;
     this.#ledger = new Ledger({

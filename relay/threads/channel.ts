@@ -31,6 +31,7 @@ export interface ChannelOptions {
   allowedUserIds: ReadonlySet<string>;
   log: Log;
   now: () => number;
+  waitScale?: number;
 }
 
 interface Opened {
@@ -99,11 +100,12 @@ export class Channel {
   }
 
   #makeDelivery(rows: readonly LedgerRow[]): Opened {
-    const { vm, channelId, allowedUserIds, api, budget, botId, log, now } = this.#options;
+    const { vm, channelId, allowedUserIds, api, budget, botId, log, now, waitScale } = this.#options;
     const content = new ChannelContent({
       rows,
       isAllowed: (userId) => allowedUserIds.has(userId),
       isKept: (threadId) => this.#rows.began.includes(threadId),
+      waitScale,
     });
     const delivery = new ThreadDelivery<ChannelNews>({
       threadId: channelId,
@@ -120,6 +122,7 @@ export class Channel {
       botId,
       log,
       now,
+      waitScale,
       onRefused: (refusal) => log.warn({ refusal }, "the channel takes nothing"),
     });
     return { delivery, content };
@@ -127,7 +130,7 @@ export class Channel {
 
   /** A background loop: a failed round is logged, and the next one comes. */
   async #run(): Promise<void> {
-    const { vm, log } = this.#options;
+    const { vm, log, waitScale = 1 } = this.#options;
     const { signal } = this.#stop;
     const opened = await this.#opening;
     while (opened && !signal.aborted) {
@@ -142,8 +145,8 @@ export class Channel {
         // While the sidecar is away, reading its threads says so.
         if (!(error instanceof AppError)) log.error({ err: error }, "could not tell what needs people");
       }
-      await pause(MIN_INTERVAL_MS, signal);
-      await pause(MAX_INTERVAL_MS - MIN_INTERVAL_MS, signal, this.#news.signal);
+      await pause(MIN_INTERVAL_MS * waitScale, signal);
+      await pause((MAX_INTERVAL_MS - MIN_INTERVAL_MS) * waitScale, signal, this.#news.signal);
     }
   }
 

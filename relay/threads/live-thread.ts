@@ -67,6 +67,7 @@ export interface LiveThreadOptions {
   isAnsi: boolean;
   log: Log;
   now: () => number;
+  waitScale?: number | undefined;
   onRefused: (refusal: Refusal) => void;
 }
 
@@ -135,7 +136,7 @@ function basics({ thread }: LiveThreadOptions, vm: VmThread) {
 }
 
 function openDelivery<Reply>(
-  { thread, rows, api, budget, botId, channelId, log, now, onRefused }: LiveThreadOptions,
+  { thread, rows, api, budget, botId, channelId, log, now, waitScale, onRefused }: LiveThreadOptions,
   vm: VmThread,
   content: Content<Reply>,
   seen: string | undefined,
@@ -161,6 +162,7 @@ function openDelivery<Reply>(
     botId,
     log,
     now,
+    waitScale,
     onRefused,
   });
 }

@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 async function start(options: Parameters<typeof startEverything>[0] = {}): Promise<void> {
-  all = await startEverything({ vm: STAND_IN_CONFIG, ...options });
+  all = await startEverything({ vm: STAND_IN_CONFIG, isQuick: true, ...options });
   closers.push(() => all.close());
 }
 

@@ -1,5 +1,6 @@
 /** The whole of it for a test: sidecar, local Discord and relay, each the real one, in this process. */
 import type { TestContext } from "vitest";
+import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
 import { type LocalDiscord, type LocalDiscordOptions, runLocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
 import { joinPages } from "../../relay/content/pages.ts";
@@ -45,6 +46,8 @@ export async function startEverything(
     folders?: SidecarFolders;
     /** The test starts one of its own. */
     isWithoutRelay?: boolean;
+    /** For tests that are not about pace: Discord has no limits, and what the relay takes its time for comes soon. */
+    isQuick?: boolean;
   } = {},
 ): Promise<Everything> {
   const sidecar = await startSidecar(options.vm, {
@@ -55,6 +58,7 @@ export async function startEverything(
     port: 0,
     users: [{ name: "Mallory" }],
     limits: { identify: { windowMs: 0, total: 1_000 } },
+    ...(options.isQuick ? { limits: WIDE_LIMITS } : {}),
     ...(options.now ? { now: options.now } : {}),
     ...options.discord,
   });
@@ -62,14 +66,18 @@ export async function startEverything(
   const stranger = discord.users.find((user) => user.name === "Mallory")?.id ?? "";
   const relayConfig: RelayConfig = {
     ...relayConfigFor(sidecar, discord),
-    pollIntervalMs: 250,
+    pollIntervalMs: options.isQuick ? 100 : 250,
     logLevel: "silent",
     ...options.relay,
   };
   let relay: Relay | undefined;
   const startRelay = async () => {
     const log = createLog("relay", relayConfig.logLevel);
-    relay = await runRelay(relayConfig, { log, ...(options.now ? { now: options.now } : {}) });
+    relay = await runRelay(relayConfig, {
+      log,
+      ...(options.now ? { now: options.now } : {}),
+      ...(options.isQuick ? { waitScale: 0.1 } : {}),
+    });
   };
   const stopRelay = async () => {
     await relay?.close();
