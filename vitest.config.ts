@@ -3,7 +3,14 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** By how long they take, so that none of them is left running alone at the end. */
-const LONGEST = ["sidecar-end", "console-page", "sidecar-faults", "scripts", "sidecar-logs"];
+const LONGEST = [
+  "relay-channel",
+  "relay-inbox",
+  "agent-faults",
+  "console-page",
+  "sidecar-watchdog",
+  "sidecar-end",
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -14,7 +14,7 @@ import { heardBy, sessionOf } from "../support/heard.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { until } from "../support/wait.ts";
 
-const BRANCHES = inFull(200, 10);
+const BRANCHES = inFull(200, 8);
 /** Of each kind so many at least; which lane takes which random number depends on the machine. */
 const EACH = BRANCHES / 8;
 const MAX_BRANCHES = 3 * BRANCHES;

@@ -225,7 +225,7 @@ test("what was written while the relay was away is taken, or asked about if it i
 }, 120_000);
 
 /** In its long form the bar's 200 messages. */
-const [MESSAGES, KILLS] = inFull([200, 12], [24, 4]);
+const [MESSAGES, KILLS] = inFull([200, 12], [12, 2]);
 
 test(`${MESSAGES} messages and answers, ${KILLS} kills of the relay: each reaches the one thread that it belongs to`, async () => {
   await start("off", { isWithoutRelay: true });

@@ -15,7 +15,7 @@ import { until, untilValue } from "../support/wait.ts";
 let sidecar: SpawnedSidecar;
 afterEach(() => sidecar?.close());
 
-const KILLS = inFull(100, 5);
+const KILLS = inFull(100, 3);
 const done = script("Work", { text: "Done." });
 
 async function openParent(limits: object = {}): Promise<void> {

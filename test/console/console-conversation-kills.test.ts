@@ -38,7 +38,7 @@ test("kill -9 of the sidecar in mid-turn: the page goes on where it was, event f
   timeout: 120_000,
 }, async () => {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  const rounds = inFull(20, 4);
+  const rounds = inFull(20, 2);
   await openAgent(sidecar, "killed", script("Hello", { text: "Hello." }));
   const { page, problems } = await openConversation(context, sidecar, "killed");
   await untilSaid(page, /Hello\./);

@@ -60,7 +60,7 @@ async function expectRight(storm: AskStorm, wanted: { asks: number; kills: numbe
 test("the relay is killed while asks are open: each is asked in one message, and decided once", {
   timeout: inFull(900_000, 180_000),
 }, async (context) => {
-  const wanted = { asks: inFull(40, 8), kills: inFull(20, 3) };
+  const wanted = { asks: inFull(40, 4), kills: inFull(20, 2) };
   const timeoutMs = inFull(840_000, 150_000);
   const storm = await openStorm(context, { ...wanted, threads: 2, victims: ["relay"], timeoutMs });
   await expectRight(storm, wanted);
@@ -69,7 +69,7 @@ test("the relay is killed while asks are open: each is asked in one message, and
 test("relay, sidecar and engine are killed while asks and questions are open: buttons show what was done", {
   timeout: inFull(1_800_000, 240_000),
 }, async (context) => {
-  const wanted = { asks: inFull(200, 16), kills: inFull(60, 6) };
+  const wanted = { asks: inFull(200, 8), kills: inFull(60, 3) };
   const timeoutMs = inFull(1_700_000, 200_000);
   const storm = await openStorm(context, {
     ...wanted,

@@ -26,8 +26,8 @@ import {
 import { until } from "../support/wait.ts";
 
 const SEED = Number(process.env["SEED"] ?? Math.floor(Math.random() * 1e9));
-const KILLS = inFull(200, 5);
-const FAULTS_MS = inFull(120_000, 8_000);
+const KILLS = inFull(200, 3);
+const FAULTS_MS = inFull(120_000, 5_000);
 const GATEWAY_DROP_MS = inFull(10_000, 2_000);
 const SIDECAR_AWAY_MS = inFull(30_000, 2_000);
 const DISCORD_AWAY_MS = inFull(8_000, 1_500);

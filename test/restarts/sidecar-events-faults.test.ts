@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const READERS = inFull(200, 12);
 const THREADS = inFull(20, 2);
-const KILLS = inFull(10, 3);
+const KILLS = inFull(10, 2);
 /** Between two kills, of each thread; each is some ten events. */
 const ROUNDS = inFull(20, 3);
 

@@ -12,7 +12,7 @@ import { until } from "../support/wait.ts";
 let sidecar: SpawnedSidecar | TestSidecar | undefined;
 afterEach(() => sidecar?.close());
 
-const KILLS = inFull(200, 20);
+const KILLS = inFull(200, 6);
 const THREADS = 4;
 const COUNT = `n=0; while :; do echo "line $n"; n=$((n+1)); sleep 0.02; done`;
 

@@ -17,7 +17,7 @@ import { openTerminal, untilOutput } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
 
 let sidecar: TestSidecar;
-const REQUESTS = inFull(10_000, 2_000);
+const REQUESTS = inFull(10_000, 500);
 const logLines: string[] = [];
 
 /** Stands in for the sidecar's clock while it is set. */

@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { inFull } from "../support/faults.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, untilOutput } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
@@ -177,7 +178,7 @@ test("any body has the same answer on both ways", async () => {
       await send(QUICK, { body }); // from now on its id, if it has one, is known
       expect(await send(QUICK, { body })).toEqual(await send(EXPRESS, { body }));
     }),
-    { numRuns: 300, seed: 20_261_124 },
+    { numRuns: inFull(300, 80), seed: 20_261_124 },
   );
 });
 

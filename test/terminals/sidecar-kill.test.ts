@@ -309,7 +309,11 @@ test("a kill answers when the log has the program's last words, also where its w
   expect(log.slice(-14)).toBe("29999\r\n30000\r\n");
 });
 
-test("200 threads made and killed leave no file open and no process", { timeout: 180_000 }, async () => {
+const CYCLES = inFull(200, 60);
+
+test(`${CYCLES} threads made and killed leave no file open and no process`, {
+  timeout: 180_000,
+}, async () => {
   const { client, folders, stateDir } = sidecar;
   const openFiles = (pid: number | "self") => readdirSync(`/proc/${pid}/fd`).length;
   const tmuxPid = folders.tmuxPid();
@@ -322,7 +326,7 @@ test("200 threads made and killed leave no file open and no process", { timeout:
   };
   await round("warm", 20);
   const before = { own: openFiles("self"), tmux: openFiles(tmuxPid) };
-  await round("cycle", 200);
+  await round("cycle", CYCLES);
   await until(
     "all files to be closed",
     () => openFiles(tmuxPid) <= before.tmux && openFiles("self") <= before.own + 12,

@@ -19,9 +19,9 @@ import { type AgentThread, bash, openThreads, says } from "../support/agent-thre
 import { inFull } from "../support/faults.ts";
 import { until } from "../support/wait.ts";
 
-const TURNS = inFull(500, 40);
+const TURNS = inFull(500, 20);
 /** Each seed has a repository of its own. */
-const TURNS_OF_SEED = 20;
+const TURNS_OF_SEED = inFull(20, 10);
 /** Repositories at once: a turn waits more than it works. */
 const AT_ONCE = inFull(4, 2);
 const newThread = openThreads();
