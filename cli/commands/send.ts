@@ -5,6 +5,7 @@ import { MAX_ATTACHMENT_BYTES, MAX_MESSAGE_ATTACHMENTS } from "../../shared/agen
 import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import { parseKey } from "../../shared/key-words.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -26,7 +27,7 @@ export function addSend(program: Command, act: Act): void {
     .argument("<thread>", THREAD_ARGUMENT)
     .argument("[text...]", "what to type, Enter after it; - types standard input, line by line")
     .option("--no-enter", "no Enter after the text")
-    .option("-k, --key <name>", "press a key: C-c, Up, Escape, F5; as often as you like", collect, [])
+    .option("-k, --key <name>", "press a key: ctrl-c, up, esc, alt-b, F5; as often as you like", collect, [])
     .option("--next-turn", "an agent gets it when its turn has ended, not in the midst of it")
     .option(
       "-a, --attach <file>",
@@ -63,7 +64,8 @@ async function send(
   words: string[],
   options: SendOptions,
 ): Promise<number> {
-  const { key: keys, enter } = options;
+  const { enter } = options;
+  const keys = options.key.map(parseKey);
   if (words.length > 0 && keys.length > 0) {
     throw new AppError("invalid_request", "--key: not together with text; send one after the other");
   }

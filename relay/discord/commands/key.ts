@@ -1,5 +1,5 @@
 import { SlashCommandBuilder } from "discord.js";
-import { toTmuxKey } from "../keys.ts";
+import { parseKey } from "../../../shared/key-words.ts";
 import { type Command, threadHere } from "./command.ts";
 
 export const key: Command = {
@@ -9,7 +9,7 @@ export const key: Command = {
     .addStringOption((option) =>
       option
         .setName("name")
-        .setDescription("Such as ctrl-c, tab, up, escape")
+        .setDescription("Such as ctrl-c, esc, alt-b, shift-up, pgdn")
         .setRequired(true)
         .setAutocomplete(true),
     )
@@ -18,7 +18,7 @@ export const key: Command = {
   run: async (interaction, { threads }) => {
     const thread = threadHere(interaction, threads);
     const name = interaction.options.getString("name", true);
-    await thread.send({ key: toTmuxKey(name) });
+    await thread.send({ key: parseKey(name) });
     await interaction.editReply(`Pressed ${name}.`);
   },
 };
