@@ -35,44 +35,67 @@ export function findUsageLimit(
 
 const MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
 const RESET =
-  /resets (?:(?<month>[A-Z][a-z]{2}) (?<day>\d{1,2}),? (?:at )?)?(?<hour>\d{1,2})(?::(?<minute>\d{2}))?(?<half>am|pm) \((?<zone>[A-Za-z_/+-]{1,40})\)/;
+  /resets (?:(?<month>[A-Z][a-z]{2}) (?<day>\d{1,2}),? (?:at )?)?(?<hour>\d{1,2})(?::(?<minute>\d{2}))?(?<half>am|pm) \((?<zone>[\w/+:-]{1,40})\)/;
+/** A zone that is told as its distance from UTC. */
+const FIXED_ZONE = /^(?:UTC|GMT)?(?<sign>[+-])(?<hours>\d{1,2})(?::?(?<minutes>\d{2}))?$/;
+const DAY_MS = 86_400_000;
 
 /** `resets 3pm (Europe/Berlin)`, `resets Nov 25, 3:30pm (UTC)`, or an older claude's `|1795389627`. */
 function parseReset(text: string, nowMs: number): number | undefined {
   const epoch = /\|(\d{10})$/.exec(text)?.[1];
   if (epoch !== undefined) return Number(epoch) * 1_000;
   const { month, day, hour, minute = "0", half, zone = "" } = RESET.exec(text.slice(0, 500))?.groups ?? {};
-  if (hour === undefined || !isZone(zone)) return undefined;
+  const offsetOf = findZone(zone);
+  if (hour === undefined || offsetOf === undefined) return undefined;
+  if (Number(hour) < 1 || Number(hour) > 12 || Number(minute) > 59) return undefined;
   const clockMs = ((Number(hour) % 12) + (half === "pm" ? 12 : 0)) * 3_600_000 + Number(minute) * 60_000;
-  const today = new Date(nowMs + offsetMs(nowMs, zone));
+  const today = new Date(nowMs + offsetOf(nowMs));
   const [year, at] = [today.getUTCFullYear(), month === undefined ? -1 : MONTHS.indexOf(month) / 3];
   const days =
     month === undefined
       ? [0, 1].map((more) => Date.UTC(year, today.getUTCMonth(), today.getUTCDate() + more))
-      : [year, year + 1].map((each) => Date.UTC(each, at, Number(day)));
-  return days.map((ms) => ms + clockMs - offsetMs(ms + clockMs, zone)).find((ms) => ms > nowMs);
+      : [year, year + 1]
+          .map((each) => Date.UTC(each, at, Number(day)))
+          .filter((ms) => new Date(ms).getUTCDate() === Number(day));
+  return days.flatMap((ms) => momentsOf(ms + clockMs, offsetOf)).find((ms) => ms > nowMs);
 }
 
-function isZone(zone: string): boolean {
+/**
+ * When the zone's clocks show `localMs`, the earlier moment first: twice where they are put back. A time that is left
+ * out is taken as the moment at which it would have been.
+ */
+function momentsOf(localMs: number, offsetOf: (ms: number) => number): number[] {
+  const before = offsetOf(localMs - DAY_MS);
+  const after = offsetOf(localMs + DAY_MS);
+  const moments = [localMs - before, localMs - after].filter((ms) => ms + offsetOf(ms) === localMs);
+  return moments.length > 0 ? moments.sort((a, b) => a - b) : [localMs - before];
+}
+
+/** How far the zone's clocks are ahead of UTC's at a moment. Undefined for a zone that this machine does not know. */
+function findZone(zone: string): ((ms: number) => number) | undefined {
+  const { sign, hours, minutes = "0" } = FIXED_ZONE.exec(zone)?.groups ?? {};
+  if (hours !== undefined) {
+    const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
+    return ms > 14 * 3_600_000 || Number(minutes) > 59 ? undefined : () => (sign === "-" ? -ms : ms);
+  }
   try {
-    new Intl.DateTimeFormat("en", { timeZone: zone });
-    return true;
+    const format = new Intl.DateTimeFormat("en", {
+      timeZone: zone,
+      hourCycle: "h23",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+    });
+    return (ms) => offsetMs(ms, format);
   } catch {
-    return false; // a name that this machine does not know
+    return undefined; // a name that this machine does not know
   }
 }
 
-/** How far the zone's clocks are ahead of UTC's then. */
-function offsetMs(ms: number, zone: string): number {
-  const parts = new Intl.DateTimeFormat("en", {
-    timeZone: zone,
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-  }).formatToParts(ms);
+function offsetMs(ms: number, format: Intl.DateTimeFormat): number {
+  const parts = format.formatToParts(ms);
   const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
   const there = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"));
   return there - Math.floor(ms / 60_000) * 60_000;
