@@ -58,11 +58,11 @@ test("an activity that somebody deletes in mid-turn comes back with the next ste
     { waitFor: go, tools: [{ name: "Read", input: { file_path: join(all.sidecar.reposDir, "none-2") } }] },
     { text: "Worked." },
   );
-  const activity = await untilMessage(threadId, /First\.\n✗ Read none-1/);
+  const activity = await untilMessage(threadId, /First\.\n✗ Read `none-1/);
   all.discord.driver.deleteMessage(all.you, threadId, activity.id);
   writeFileSync(go, "");
   const worked = await untilMessage(threadId, "Worked.");
-  const again = await untilMessage(threadId, /First\.\n✗ Read none-1.*\n✗ Read none-2/);
+  const again = await untilMessage(threadId, /First\.\n✗ Read `none-1.*\n✗ Read `none-2/);
   expect(messages(threadId).map(({ id }) => id)).toEqual([again.id, worked.id]);
   all.discord.driver.deleteMessage(all.you, threadId, worked.id);
   all.discord.driver.post(all.you, threadId, script("And?", { text: "That is all." }));

@@ -52,7 +52,7 @@ test("steps, an ask, last words and a text in between: each with what stands beh
   await all.stopRelay();
   await all.startRelay();
 
-  const first = await details(await untilMessage(threadId, "✓ Read note.md"));
+  const first = await details(await untilMessage(threadId, "✓ Read `note.md`"));
   expect(first.content).toMatch(/^🔎 \*\*The steps of this message\*\*\n\*\*✓ Read note\.md\*\*\n/);
   expect(first.content).toContain("two");
   expect(first.content).not.toContain("Edit");

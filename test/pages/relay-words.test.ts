@@ -113,7 +113,7 @@ test("a turn of 40 steps a minute costs at most 40 requests, and notifies once",
     },
   );
   const seconds = (performance.now() - startedAt) / 1_000;
-  await until("all steps", () => messages(threadId)[1]?.content.match(/✓ Bash ls/g)?.length === STEPS);
+  await until("all steps", () => messages(threadId)[1]?.content.match(/✓ Bash `ls/g)?.length === STEPS);
   const requests = inThread().slice(before);
   // Once a turn: the buttons above go, the activity's message, the last words and the receipt come.
   const once = 4;

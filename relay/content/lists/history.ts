@@ -5,7 +5,7 @@ import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatCount } from "../../../shared/format-count.ts";
 import { formatDuration } from "../../texts.ts";
 import type { Button } from "../buttons.ts";
-import { clipEnd, inline } from "../transcript/inline.ts";
+import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 /** So many steps stand on a page. */
 export const HISTORY_PAGE = 15;
@@ -63,7 +63,7 @@ function historyLine(step: Step, now: number): string {
 
 /** At most `max` units, whatever has to be escaped in it. */
 function short(text: string, max: number): string {
-  return clipEnd(inline(clipEnd(text, 4 * max), max), max);
+  return clipMarkdown(inline(clipEnd(text, 4 * max), max), max);
 }
 
 const WORDS: Record<string, string> = { permission: "Asked: ", elicitation: "Asked: ", lock: "Waited: " };

@@ -1,6 +1,6 @@
 /** What needs a person, as `/inbox` and the person's message in the channel tell it. Pure. */
 import type { InboxItem } from "../../../shared/agent/api.ts";
-import { clipEnd, inline } from "../transcript/inline.ts";
+import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 const MAX_TEXT = 120;
 const MAX_RAW = 500;
@@ -34,5 +34,5 @@ export function doneText(userId: string): string {
 
 /** At most so many units, whatever has to be escaped. */
 function short(text: string): string {
-  return clipEnd(inline(clipEnd(text, MAX_RAW), MAX_TEXT), MAX_TEXT);
+  return clipMarkdown(inline(clipEnd(text, MAX_RAW), MAX_TEXT), MAX_TEXT);
 }

@@ -2,7 +2,7 @@
 import type { DetailPart } from "../../../shared/agent/detail.ts";
 import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
-import { clipEnd, codeBlock, inline } from "./inline.ts";
+import { clipMarkdown, codeBlock, inline } from "./inline.ts";
 
 type Permission = EventOf<"permission_request">;
 
@@ -52,5 +52,5 @@ export function circumstances(request: Permission, where: string | undefined): s
     reason === undefined ? "" : inline(reason, 200),
   ];
   const line = parts.filter((part) => part !== "").join(" · ");
-  return line === "" ? "" : `-# ${clipEnd(line, 450)}`;
+  return line === "" ? "" : `-# ${clipMarkdown(line, 450)}`;
 }

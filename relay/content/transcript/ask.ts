@@ -5,7 +5,7 @@ import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { circumstances, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
-import { clipEnd, clipMarkdown, inline } from "./inline.ts";
+import { clipEnd, clipMarkdown, inline, inlineTitle } from "./inline.ts";
 
 /** What one message may say, with room for the decision below it. */
 const MAX_UNITS = 1_900;
@@ -53,7 +53,7 @@ function permissionText(request: Permission, { call }: Ask, where: string | unde
     ? "📋 **The agent has a plan**"
     : request.limit
       ? `⏳ **${inline(request.title, 220)}**`
-      : `🔐 **May the agent do this?** ${inline(request.title, 220)}`;
+      : `🔐 **May the agent do this?** ${inlineTitle(request.title, 220, call?.name)}`;
   const resetsAt = request.limit?.resetsAt;
   const resets = resetsAt === undefined ? "" : `-# It resets <t:${Date.parse(resetsAt) / 1_000}:R>.`;
   const below = [circumstances(request, request.limit ? undefined : where), resets, ruleLine(request)]

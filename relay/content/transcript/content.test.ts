@@ -37,7 +37,7 @@ test("a turn: what it does in one message, its last words alone, how it went bel
     end,
   ]);
   expect(texts(pages)).toEqual([
-    "Reading the auth module first.\n✓ Read src/auth.ts\n✓ Edit src/auth.ts · +2 −1\n✗ Bash npm run lint · Exit code 1 · 2.0 s",
+    "Reading the auth module first.\n✓ Read `src/auth.ts`\n✓ Edit `src/auth.ts` · +2 −1\n✗ Bash `npm run lint` · Exit code 1 · 2.0 s",
     "Fixed: the token was **compared** by prefix.\n-# 3 steps · 1 min 32 s · 45.2k tokens · $0.21 · 1 file +2 −1",
   ]);
   expect(pages.map(({ isSilent, isSealed }) => ({ isSilent, isSealed }))).toEqual([
@@ -48,7 +48,7 @@ test("a turn: what it does in one message, its last words alone, how it went bel
 
 test("while it runs: a clock, Stop, and a message that is still edited", () => {
   const [page] = show([start, call("c1", "Bash", "Bash npm *test*", { command: "npm test" })]);
-  expect(page?.text).toBe(`◌ Bash npm \\*test\\* · <t:${Date.parse(at(2)) / 1_000}:R>`);
+  expect(page?.text).toBe(`◌ Bash \`npm *test*\` · <t:${Date.parse(at(2)) / 1_000}:R>`);
   expect(page?.isSealed).toBe(false);
   expect(page?.buttons.map(({ label }) => label)).toEqual(["Stop", "Steps", "Done"]);
   expect(page?.buttons[0]).toEqual({ id: "stop:t1", label: "Stop", style: "danger" });
@@ -78,7 +78,7 @@ test("a call that waits for a file says so while it waits", () => {
     { type: "step_end", stepId, status: "failed", durationMs: 1 },
     locked,
   ]);
-  expect(after?.text).toBe("✗ Edit src/auth.ts · locked");
+  expect(after?.text).toBe("✗ Edit `src/auth.ts` · locked");
 });
 
 const labels = (pages: readonly Page[]) =>
@@ -155,9 +155,9 @@ test("an ask notifies who started it, shows what is hidden, and says afterwards 
     ask("q1", "c1"),
   ];
   const [activity, page] = show(asking);
-  expect(activity?.text).toMatch(/^◌ Bash git push/);
+  expect(activity?.text).toMatch(/^◌ Bash `git push`/);
   expect(page).toMatchObject({
-    text: `<@${STARTER}> 🔐 **May the agent do this?** Bash git push\n\`\`\`sh\ngit push⟨U+202E⟩ #\`\u200b\`\u200b\`\u200b\n\`\`\``,
+    text: `<@${STARTER}> 🔐 **May the agent do this?** Bash \`git push\`\n\`\`\`sh\ngit push⟨U+202E⟩ #\`\u200b\`\u200b\`\u200b\n\`\`\``,
     mention: STARTER,
     isSilent: false,
     isSealed: false,
@@ -331,4 +331,58 @@ test("a result that does not fit its schema is said in one line below the words"
   };
   const shown = texts(show([start, say("Here."), invalid])).join("\n");
   expect(shown).toMatch(/^Here\.\n⚠️ No valid result [^\n]*output[^\n]*: [^\n]* must be integer\.\n-# /);
+});
+
+/** Without what stands in code, as Discord reads it. */
+const outsideCode = (text: string) =>
+  text
+    .replace(/```[\s\S]*?```/g, "")
+    .replace(/\\[\s\S]|``.+?``|`[^`]*`/g, (part) => (part.startsWith("\\") ? part : ""));
+
+test("no link in an ask's head, a step's line or any sentence of ours is live", () => {
+  const link = "https://x.example/?q=secret";
+  const titles = [
+    `Bash curl ${link}`,
+    `Bash \`curl ${link}\``,
+    `curl \`\`\`${link}\`\``,
+    link,
+    `${"\\"}${link}\\`,
+    `Fetch [a](${link})`,
+  ];
+  for (const title of titles) {
+    for (const name of ["Bash", "Fetch", "mcp__a__b"]) {
+      const asked = {
+        ...ask("q1", "c1"),
+        title,
+        description: `to see ${link}`,
+        reason: `${"r ".repeat(80)}${link}/${"x".repeat(300)}`,
+      } as EventBody;
+      const update = {
+        type: "tool_call_update",
+        toolCallId: "c2",
+        status: "failed",
+        content: [{ type: "content", content: { type: "text", text: `No ${link}` } }],
+      } as EventBody;
+      const decided = {
+        type: "permission_response",
+        requestId: "q1",
+        outcome: "selected",
+        optionId: "no",
+        message: `not ${link}/${"y".repeat(200)}`,
+      } as EventBody;
+      const events = [
+        start,
+        call("c1", name, title, { command: link }),
+        asked,
+        call("c2", name, title, {}),
+        update,
+      ];
+      for (const bodies of [
+        events,
+        [...events, decided],
+        [...events, { ...end, stopReason: "error", error: `see ${link}` } as EventBody],
+      ])
+        for (const text of texts(show(bodies))) expect(outsideCode(text), text).not.toContain("://");
+    }
+  }
 });

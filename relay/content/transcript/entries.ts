@@ -10,6 +10,8 @@ export type ActivityLine =
       kind: "step";
       /** Of the call or step; empty once its turn has ended. */
       id: string;
+      /** The tool that is called; undefined if it is no call. */
+      name?: string;
       title: string;
       state: "running" | "done" | "failed";
       /** When it began, in milliseconds since 1970. */

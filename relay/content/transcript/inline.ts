@@ -7,7 +7,33 @@ export function inline(text: string, max = 200): string {
   return escapeMarkdown(clipEnd(writeOutLine(text), max));
 }
 
+/** {@link inline} of what a call does: its subject, such as a command, is code. @param name the tool's, if one is called */
+export function inlineTitle(title: string, max: number, name?: string): string {
+  if (name === undefined) return inline(title, max);
+  const line = clipEnd(writeOutLine(title), max);
+  const isNamed = line === name || line.startsWith(`${name} `);
+  const subject = isNamed ? line.slice(name.length + 1) : line;
+  return [isNamed ? escapeMarkdown(name) : "", subject === "" ? "" : codeSpan(subject)]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+/** One line as code, in which no link and no mention is one. */
+function codeSpan(line: string): string {
+  if (!line.includes("`")) return `\`${line}\``;
+  // Two backticks hold single ones; nothing in Discord's markdown holds more.
+  return `\`\` ${line.replace(/`{2,}/g, (run) => "ˋ".repeat(run.length))} \`\``;
+}
+
+/** Addresses are code: Discord makes a link of each that is none, whatever is escaped in it. */
 function escapeMarkdown(text: string): string {
+  return text
+    .split(/(https?:\/\/\S+)/i)
+    .map((part, i) => (i % 2 === 1 ? codeSpan(part) : escapeSigns(part)))
+    .join("");
+}
+
+function escapeSigns(text: string): string {
   return text.replace(/[\\*_~`|<>[\]()#]/g, "\\$&").replace(/@(?=everyone|here)/g, "@\u200b");
 }
 
@@ -18,11 +44,25 @@ export function clipEnd(text: string, max: number): string {
   return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
 }
 
-/** {@link clipEnd} of Markdown of ours: no half of an escape stays at the end. */
+/** {@link clipEnd} of Markdown of ours: no half of an escape stays at the end, and no code is left open. */
 export function clipMarkdown(text: string, max: number): string {
   if (text.length <= max) return text;
-  const kept = clipEnd(text, max).slice(0, -1).trimEnd();
-  return `${/(?<!\\)(\\\\)*\\$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+  const kept = clipEnd(text, max - 3)
+    .slice(0, -1)
+    .trimEnd();
+  let open = "";
+  for (let at = 0; at < kept.length; at++) {
+    if (kept[at] === "\\" && open === "") at += 1;
+    else if (kept[at] === "`") {
+      const run = kept[at + 1] === "`" ? "``" : "`";
+      if (open === "") open = run;
+      else if (open === run) open = "";
+      at += run.length - 1;
+    }
+    // The escape's other half was cut off.
+    if (at >= kept.length) return `${kept.slice(0, -1)}…`;
+  }
+  return `${kept}…${open === "``" ? " ``" : open}`;
 }
 
 /**

@@ -12,9 +12,10 @@ import {
   THREAD_BUTTONS,
 } from "../buttons.ts";
 import type { Page } from "../content.ts";
+import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
-import type { Activity, ActivityLine, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
+import type { Activity, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
 import { clipMarkdown, codeBlock, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
@@ -23,7 +24,6 @@ import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
 const isDiscordId = (id: string) => /^\d{17,20}$/.test(id);
 /** A turn that needs no longer than this shows no activity, only its words. */
 const QUICK_TURN_MS = 2_000;
-const MAX_PREVIEW_LINES = 3;
 /** A page of words with what the turn took below it. */
 const MAX_PAGE_UNITS = MAX_MESSAGE_UNITS + 40;
 
@@ -157,47 +157,6 @@ function activityPage(entry: Activity, options: RenderOptions): Page {
     presence: isEmpty ? "unwanted" : "wanted",
     notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
   });
-}
-
-/** Older lines make room for newer ones, and are counted. */
-function activityText(lines: readonly ActivityLine[], preview: readonly string[], now: Live["step"]): string {
-  const rendered = lines.map((line) => renderLine(line, now));
-  let units = preview.reduce((sum, line) => sum + line.length + 1, 60);
-  let first = rendered.length;
-  while (first > 0 && units + (rendered[first - 1] ?? "").length + 1 <= MAX_MESSAGE_UNITS) {
-    first -= 1;
-    units += (rendered[first] ?? "").length + 1;
-  }
-  const folded = lines.slice(0, first).filter((line) => line.kind === "step").length;
-  const head = first === 0 ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
-  return [...head, ...rendered.slice(first), ...preview].join("\n");
-}
-
-/** @param now the newest step: how many come before who waits without a process, the transcript can't tell */
-function renderLine(line: ActivityLine, now: Live["step"]): string {
-  switch (line.kind) {
-    case "narration":
-      return line.text
-        .split("\n")
-        .map((row) => inline(row, 300))
-        .join("\n");
-    case "remark":
-      return `-# ${inline(line.text, 200)}`;
-    case "step": {
-      const title = now && line.id === `step:${now.stepId}` ? now.title : line.title;
-      if (line.state === "running")
-        return `◌ ${inline(title, 120)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
-      const outcome = line.outcome === "" ? "" : ` · ${inline(line.outcome, 120)}`;
-      return `${line.state === "done" ? "✓" : "✗"} ${inline(line.title, 120)}${outcome}`;
-    }
-  }
-}
-
-/** The last lines of what is being written: a preview that nothing depends on. */
-function previewLines(live: Live | undefined): string[] {
-  if (!live?.text || live.text.thought) return [];
-  const lines = live.text.text.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(-MAX_PREVIEW_LINES).map((line) => `> ${inline(line, 200)}`);
 }
 
 function wordsPages({ seq, text, isFinal, end }: Words, buttons: readonly Button[]): Page[] {

@@ -170,7 +170,7 @@ export class Story {
     this.#speakAsNarration();
     if (event.parentToolCallId !== undefined || event.name === "AskUserQuestion") return;
     if (this.#turn) this.#turn.steps += 1;
-    this.#setStep(event.seq, stepLine(event.toolCallId, event.title, event.ts));
+    this.#setStep(event.seq, { ...stepLine(event.toolCallId, event.title, event.ts), name: event.name });
   }
 
   #endCall(event: EventOf<"tool_call_update">): void {

@@ -1,0 +1,55 @@
+/** What an agent does, as the lines of one message. Pure. */
+import type { Live } from "../../../shared/agent/files.ts";
+import type { ActivityLine } from "./entries.ts";
+import { inline, inlineTitle } from "./inline.ts";
+import { MAX_MESSAGE_UNITS } from "./split.ts";
+
+const MAX_PREVIEW_LINES = 3;
+
+/** Older lines make room for newer ones, and are counted. */
+export function activityText(
+  lines: readonly ActivityLine[],
+  preview: readonly string[],
+  now: Live["step"],
+): string {
+  const rendered: string[] = [];
+  let units = preview.reduce((sum, line) => sum + line.length + 1, 60);
+  let first = lines.length;
+  for (const line of lines.toReversed()) {
+    const text = renderLine(line, now);
+    units += text.length + 1;
+    if (units > MAX_MESSAGE_UNITS) break;
+    rendered.unshift(text);
+    first -= 1;
+  }
+  const folded = lines.slice(0, first).filter((line) => line.kind === "step").length;
+  const head = first === 0 ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
+  return [...head, ...rendered, ...preview].join("\n");
+}
+
+/** @param now the newest step: how many come before who waits without a process, the transcript can't tell */
+function renderLine(line: ActivityLine, now: Live["step"]): string {
+  switch (line.kind) {
+    case "narration":
+      return line.text
+        .split("\n")
+        .map((row) => inline(row, 300))
+        .join("\n");
+    case "remark":
+      return `-# ${inline(line.text, 200)}`;
+    case "step": {
+      const title = now && line.id === `step:${now.stepId}` ? now.title : line.title;
+      if (line.state === "running")
+        return `◌ ${inlineTitle(title, 120, line.name)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
+      const outcome = line.outcome === "" ? "" : ` · ${inline(line.outcome, 120)}`;
+      return `${line.state === "done" ? "✓" : "✗"} ${inlineTitle(line.title, 120, line.name)}${outcome}`;
+    }
+  }
+}
+
+/** The last lines of what is being written: a preview that nothing depends on. */
+export function previewLines(live: Live | undefined): string[] {
+  if (!live?.text || live.text.thought) return [];
+  const lines = live.text.text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-MAX_PREVIEW_LINES).map((line) => `> ${inline(line, 200)}`);
+}
