@@ -89,3 +89,8 @@ function newButton(messageId: string): Button {
 export function sendButton(messageId: string): readonly Button[] {
   return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];
 }
+
+/** Types a text with tabs, although the program may take them for a key. */
+export function typeAnywayButton(messageId: string): readonly Button[] {
+  return [{ id: `type-anyway:${messageId}`, label: "Type it anyway", style: "secondary" }];
+}

@@ -18,12 +18,13 @@ import { END, makePage } from "./commands/thread/history.ts";
 
 export type AgentPressed = Exclude<
   Pressed,
-  { kind: "key" | "done" | "send" | "resume-send" | "ended-here" | "ended-new" }
+  { kind: "key" | "done" | "send" | "type-anyway" | "resume-send" | "ended-here" | "ended-new" }
 >;
 export type ComponentInteraction = ButtonInteraction | StringSelectMenuInteraction;
 
 export function isAgentButton(pressed: Pressed): pressed is AgentPressed {
-  return !["key", "done", "send", "resume-send", "ended-here", "ended-new"].includes(pressed.kind);
+  const others = ["key", "done", "send", "type-anyway", "resume-send", "ended-here", "ended-new"];
+  return !others.includes(pressed.kind);
 }
 
 /** Discord's first answer to a press: a form is one itself, what only the person sees is begun as a reply. */

@@ -239,6 +239,10 @@ async function pressButton(
         else await inputs.sendAfterAll(threadId, pressed.messageId);
         await interaction.editReply({ content: "✅ Sent.", components: [] });
         return;
+      case "type-anyway":
+        await inputs.typeAnyway(threadId, pressed.messageId);
+        await interaction.editReply({ content: "✅ Typed.", components: [] });
+        return;
       case "resume-send":
         await inputs.resumeAndSend(threadId, pressed.messageId, `discord:${interaction.user.id}`);
         await interaction.editReply({ content: "✅ It goes on, with your message.", components: [] });

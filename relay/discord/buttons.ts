@@ -7,6 +7,8 @@ export type Pressed =
   | { kind: "done" }
   /** Send what a person wrote while the relay was away. */
   | { kind: "send"; messageId: string }
+  /** Type a text with tabs, although the program may take them for a key. */
+  | { kind: "type-anyway"; messageId: string }
   /** Let a paused agent go on, with what a person wrote to it. */
   | { kind: "resume-send"; messageId: string }
   /** What becomes of a message to an agent that has ended. */
@@ -89,7 +91,11 @@ export function parseButton(customId: string): Pressed | undefined {
   if (kind === "done" || kind === "history") return { kind };
   if (kind === "diff" && /^\d{1,15}$/.test(value)) return { kind, seq: Number(value) };
   const isOfMessage =
-    kind === "send" || kind === "resume-send" || kind === "ended-here" || kind === "ended-new";
+    kind === "send" ||
+    kind === "type-anyway" ||
+    kind === "resume-send" ||
+    kind === "ended-here" ||
+    kind === "ended-new";
   if (isOfMessage && /^\d{17,20}$/.test(value)) return { kind, messageId: value };
   if (kind === "go-on") return { kind };
   if (!/^[\w.-]{1,80}$/.test(value)) return undefined;

@@ -20,10 +20,14 @@ export function isFromPerson(message: DiscordMessage, allowedUserIds: ReadonlySe
 
 /** The text to type: a message that is one code block counts without its fence. */
 export function inputText(content: string): string {
-  const fenced = /^```(?:[\w+#.-]*\n)?([\s\S]*?)\n?```$/.exec(content.trim())?.[1];
-  if (fenced !== undefined && !fenced.includes("```")) return fenced;
   const inline = /^`([^`\n]+)`$/.exec(content.trim())?.[1];
-  return inline ?? content;
+  return codeBlockOf(content) ?? inline ?? content;
+}
+
+/** What stands in the code block that a message is; undefined if it is no single block. */
+export function codeBlockOf(content: string): string | undefined {
+  const fenced = /^```(?:[\w+#.-]*\n)?([\s\S]*?)\n?```$/.exec(content.trim())?.[1];
+  return fenced?.includes("```") ? undefined : fenced;
 }
 
 /** Attached files go in where they are text and small. */

@@ -3,9 +3,16 @@ import { type InputRequest, isOpen } from "../../shared/api.ts";
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { type Button, lockedButtons, resumeButton, sendButton } from "../content/buttons.ts";
+import { asLines } from "../../shared/paste.ts";
+import {
+  type Button,
+  lockedButtons,
+  resumeButton,
+  sendButton,
+  typeAnywayButton,
+} from "../content/buttons.ts";
 import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
-import { isFromPerson } from "../discord/person-message.ts";
+import { codeBlockOf, isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
@@ -24,6 +31,7 @@ const RETRY_MS = 2 * 60_000;
 const BUTTONS: Partial<Record<ErrorCode, (messageId: string) => readonly Button[]>> = {
   thread_paused: resumeButton,
   thread_locked: lockedButtons,
+  would_complete: typeAnywayButton,
 };
 
 type Person = `discord:${string}`;
@@ -34,6 +42,7 @@ interface TextInput {
   inputId: string;
   source?: Person;
   attachments?: string[];
+  paste?: boolean;
 }
 
 export interface InputsOptions {
@@ -175,6 +184,16 @@ export class Inputs {
     });
   }
 
+  /** A person wants a text with tabs typed, although the program may take them for a key. @throws AppError */
+  async typeAnyway(threadId: string, messageId: string): Promise<void> {
+    await this.#queue.run(threadId, async () => {
+      const { message, thread } = await this.#find(threadId, messageId);
+      await this.#type(message, thread, (input) =>
+        this.#send(thread.vm, { ...input, text: asLines(input.text), paste: false }),
+      );
+    });
+  }
+
   /**
    * A person lets a paused agent go on with what somebody wrote to it: both happen or neither.
    * @param by who pressed the button.
@@ -254,12 +273,12 @@ export class Inputs {
     }
     // What it causes belongs below it.
     thread.delivery.breakPage();
-    for (const [part, text] of (isAgent ? [texts.join("\n\n")] : texts).entries()) {
-      const inputId = part === 0 ? message.id : `${message.id}.${part}`;
-      const source: Person = `discord:${message.author.id}`;
-      const input = isAgent ? { text, source, attachments } : { text: asLines(text) };
-      await send({ ...input, inputId });
-    }
+    const source: Person = `discord:${message.author.id}`;
+    const inputs = isAgent
+      ? [{ text: texts.join("\n\n"), source, attachments }]
+      : texts.map((text, part) => toTerminal(text, part === 0 && isWritten(message)));
+    for (const [part, input] of inputs.entries())
+      await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });
     const missing = leftOut(rest, isAgent);
     if (missing !== undefined) throw new AppError("invalid_request", missing);
   }
@@ -307,7 +326,11 @@ export class Inputs {
   }
 }
 
-/** Each line ends as if Enter were pressed; programs in raw mode know no other line end. */
-function asLines(text: string): string {
-  return text.replace(/\n$/, "").replaceAll("\n", "\r");
+/** @param isWritten whether it is a line or lines that a person wrote, no code block or file */
+function toTerminal(text: string, isWritten: boolean): Omit<TextInput, "inputId"> {
+  const whole = text.replace(/\n$/, "");
+  // A tab is no key that Discord's message box has: it was pasted there.
+  return { text: whole, ...((!isWritten || /[\n\t]/.test(whole)) && { paste: true }) };
 }
+
+const isWritten = ({ content }: DiscordMessage) => content !== "" && codeBlockOf(content) === undefined;
