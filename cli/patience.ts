@@ -1,5 +1,6 @@
 import { AppError } from "../shared/errors.ts";
 import { pause } from "../shared/lifecycle.ts";
+import { SlowAnswer } from "../shared/whole-answer.ts";
 
 /** A sidecar that restarts is away for a second or two; a longer silence is worth a failure. */
 const MAX_SILENCE_MS = 60_000;
@@ -29,7 +30,7 @@ export class Patience {
         return result;
       } catch (error) {
         const isSilent = error instanceof AppError && error.code === "unavailable";
-        const isListening = isSilent && isSlow(error);
+        const isListening = isSilent && error.cause instanceof SlowAnswer;
         if (isListening) this.#isThere = true;
         const patienceMs = isListening ? MAX_SLOWNESS_MS : MAX_SILENCE_MS;
         if (!isSilent || !this.#isThere || performance.now() - startedAt >= patienceMs) throw error;
@@ -39,9 +40,4 @@ export class Patience {
       }
     }
   }
-}
-
-/** Somebody listens, and took longer than we wait; if nobody does, `fetch` itself fails, with a TypeError. */
-function isSlow({ cause }: AppError): boolean {
-  return cause instanceof Error && !(cause instanceof TypeError);
 }

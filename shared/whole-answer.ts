@@ -45,6 +45,11 @@ export interface WholeAnswer {
   text: string;
 }
 
+/** Somebody has taken the connection, and no whole answer came in the time that we wait. */
+export class SlowAnswer extends Error {
+  override readonly name = "SlowAnswer";
+}
+
 /** Takes an address apart once: for each request anew, that takes longer than to send it. @throws TypeError */
 export function serverAt(url: string): Server {
   const base = new URL(url);
@@ -61,7 +66,7 @@ export function serverAt(url: string): Server {
 
 /**
  * Follows no redirect. A connection that breaks before the whole answer is there is an error.
- * @throws Error the signal's reason, or why there is no answer
+ * @throws SlowAnswer; Error the signal's reason, or why there is no answer
  */
 export function ask(
   server: Server,
@@ -82,7 +87,11 @@ export function ask(
       request.destroy();
     };
     const abort = () => giveUp(signal?.reason);
-    const timer = setTimeout(() => giveUp(new Error(`took more than ${timeoutMs} ms`)), timeoutMs);
+    const isConnected = () => request.socket?.connecting === false;
+    const timer = setTimeout(() => {
+      const words = `took more than ${timeoutMs} ms`;
+      giveUp(isConnected() ? new SlowAnswer(words) : new Error(words));
+    }, timeoutMs);
     if (signal) {
       setMaxListeners(0, signal); // one for each call under way, none is left behind
       signal.addEventListener("abort", abort, { once: true });

@@ -44,6 +44,13 @@ describe.concurrent("what goes wrong", () => {
     ["a Discord id", 2, ["new", ".", "--id", "123456789012345678", "--", "true"], {}, /^threadmux: --id: /],
     ["an unknown thread", 3, ["screen", "nobody"], {}, /thread: no id, number or title fits "nobody"/],
     ["a sidecar that is not there", 5, ["ls"], { VM_URL: "http://127.0.0.1:1" }, /does not answer/],
+    [
+      "no sidecar for an agent's task",
+      5,
+      ["run", "--agent", ".", "--", "x"],
+      { VM_URL: "http://127.0.0.1:1" },
+      /does not answer/,
+    ],
   ];
   test.each(refusals)("%s: exit code %i", async (_what, code, args, env, expected) => {
     const plain = await cli.call(args, { env });
