@@ -63,6 +63,13 @@ describe("what is to be done", () => {
     expect(plan(pages, { b: sent("2", "2") })).toEqual({ actions: [], delivered: ["a"] });
   });
 
+  test("an answered ask that was deleted stays away, and comes back if it is asked again", () => {
+    const gone = { a: { ...sent("1", "1"), isGone: true } };
+    const ask = page("a", "1", { isAside: true });
+    expect(plan([{ ...ask, isSealed: true }], gone)).toEqual({ actions: [], delivered: ["a"] });
+    expect(plan([ask], gone).actions).toEqual([{ kind: "send", page: ask }]);
+  });
+
   test("a page goes below an aside, not below another page", () => {
     const pages = [page("a", "1"), page("b", "2"), page("s", "picture", { isAside: true })];
     const messages = { a: sent("1", "1"), s: sent("2", "picture") };

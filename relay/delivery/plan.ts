@@ -63,7 +63,7 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
       continue;
     }
     // Messages stand in the order in which they were sent: one that is missing above another stays missing.
-    const isMissed = !page.isAside && (index < newest || (message !== undefined && page.isSealed));
+    const isMissed = (!page.isAside && index < newest) || (message !== undefined && page.isSealed);
     if (isMissed) {
       if (page.isSealed) delivered.push(page.key);
     } else if (canSend) {

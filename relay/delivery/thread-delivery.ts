@@ -281,8 +281,10 @@ export class ThreadDelivery<Reply> {
     const gone = await this.#ledger.findGone(found);
     const pages = this.#pages();
     for (const key of gone) {
-      const isAside = pages.some((page) => page.key === key && page.isAside);
-      this.#ledger.noteGone(key, isAside || isNewest({ pages, ...this.#view() }, key));
+      const page = pages.find((page) => page.key === key);
+      // An ask that is answered stays away, until it is asked again.
+      const isBack = page?.isAside ? !page.isSealed : isNewest({ pages, ...this.#view() }, key);
+      this.#ledger.noteGone(key, isBack);
     }
   }
 

@@ -32,18 +32,22 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "elicitation_response":
       return close(fold, event, elicitationAnswer(event));
     case "tool_call_update":
-      // Cut off before the engine had the answer: the call did not run, and the answer holds for the next time.
-      if (event.reason === "interrupted") return fold;
-      // The engine has the answer: from here on the call may have run.
-      return hearAnswers(fold, event.toolCallId);
+      return endsAnswers(event) ? hearAnswers(fold, event.toolCallId) : fold;
     case "turn_end":
-      // An answer holds for the turn that is taken up again, and not beyond it.
-      return event.stopReason === "interrupted"
-        ? fold
-        : { ...fold, recordedAnswers: [], heardAnswers: undefined };
+      return endsAnswers(event) ? { ...fold, recordedAnswers: [], heardAnswers: undefined } : fold;
     default:
       return fold;
   }
+}
+
+/**
+ * Whether answers hold no longer: the call's, or all of a turn. Until then an engine that dies asks for the same call
+ * again, and is given the answer that is recorded.
+ */
+export function endsAnswers(event: EventOf<"tool_call_update"> | EventOf<"turn_end">): boolean {
+  // Cut off before the engine had the answer, the call did not run. Otherwise it may have run from here on.
+  if (event.type === "tool_call_update") return event.reason !== "interrupted";
+  return event.stopReason !== "interrupted";
 }
 
 /** The open ask that an answer to `requestId` means: itself, or the one that stands for it now. */
@@ -141,6 +145,7 @@ function permissionAnswer(event: EventOf<"permission_response">): AskAnswer | un
     kind: "permission",
     optionId: event.optionId,
     ...(event.message !== undefined && { message: event.message }),
+    ...(event.by !== undefined && { by: event.by }),
   };
 }
 
@@ -150,5 +155,6 @@ function elicitationAnswer(event: EventOf<"elicitation_response">): AskAnswer | 
     kind: "elicitation",
     action: event.action,
     ...(event.content && { content: event.content }),
+    ...(event.by !== undefined && { by: event.by }),
   };
 }

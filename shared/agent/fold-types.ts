@@ -218,9 +218,10 @@ export interface RecordedAnswer {
   rule?: string;
 }
 
-export type AskAnswer =
+export type AskAnswer = { by?: Source } & (
   | { kind: "permission"; optionId: string; message?: string }
-  | { kind: "elicitation"; action: "accept" | "decline"; content?: Record<string, string> };
+  | { kind: "elicitation"; action: "accept" | "decline"; content?: Record<string, string> }
+);
 
 export interface PendingControl {
   seq: number;

@@ -87,7 +87,10 @@ test("the engine dies while an ask is open: parked, and its answer takes the tur
   expect(isMade(thread)).toBe(true);
   const [first, second] = thread.of("permission_request");
   expect(second?.replaces).toBe(first?.requestId);
-  expect(thread.of("permission_response").map(({ optionId }) => optionId)).toEqual(["once", "once"]);
+  const responses = thread.of("permission_response").map(({ optionId, by }) => ({ optionId, by }));
+  expect(responses[0]?.by).toBeDefined();
+  expect(responses).toEqual([responses[0], responses[0]]);
+  expect(responses[0]?.optionId).toBe("once");
 });
 
 test("a parked ask that is asked again: an answer to the old request answers the new one", async () => {

@@ -277,6 +277,24 @@ test("a plan is sent back with words, and approved", async () => {
   await untilMessage(threadId, "Go.");
 });
 
+test("a plan that is approved while its thread is paused stays one message with who approved, over a new relay", async () => {
+  const plan = { name: "ExitPlanMode", input: { plan: "# Plan\n1. one" } };
+  const threadId = await open("Plan", { tools: [plan] }, { text: "Go." });
+  const ask = await untilMessage(threadId, "The agent has a plan");
+  await all.sidecar.client.controlAgent(threadId, { control: "pause", by: "api:x" });
+  await untilMessage(threadId, "Cut off");
+  press(ask, "Approve");
+  await untilMessage(threadId, `✓ Approve by <@${all.you}>`);
+  await all.stopRelay();
+  await all.startRelay();
+  await all.sidecar.client.controlAgent(threadId, { control: "resume", by: "api:x" });
+  await untilMessage(threadId, "Go.");
+  const plans = messages(threadId).filter(({ content }) => content.includes("has a plan"));
+  expect(plans.map(({ id, content }) => [id, content.split("\n").at(-1)])).toEqual([
+    [ask.id, `-# ✓ Approve by <@${all.you}>`],
+  ]);
+});
+
 test.each(["at once", "later"])(
   "an open ask that somebody deletes %s comes back, and can be answered",
   async (when) => {

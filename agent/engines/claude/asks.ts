@@ -139,9 +139,10 @@ type QuestionBase = Pick<
 >;
 
 function answerEvent(requestId: string, response: RecordedAnswer["response"]): EventBody {
+  const by = response.by === undefined ? {} : { by: response.by };
   if (response.kind === "elicitation") {
     const { action, content } = response;
-    return { type: "elicitation_response", requestId, action, ...(content && { content }) };
+    return { type: "elicitation_response", requestId, action, ...by, ...(content && { content }) };
   }
   const { optionId, message } = response;
   const outcome = "selected" as const;
@@ -150,6 +151,7 @@ function answerEvent(requestId: string, response: RecordedAnswer["response"]): E
     requestId,
     outcome,
     optionId,
+    ...by,
     ...(message !== undefined && { message }),
   };
 }

@@ -2,7 +2,19 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { EventBody, ThreadEvent } from "../../../shared/agent/events.ts";
 import { TranscriptContent, type TranscriptMark } from "./content.ts";
-import { ask, call, done, feed, numbered, STARTER, say, start } from "./testing/events.ts";
+import {
+  ask,
+  call,
+  deliver,
+  done,
+  feedRest,
+  numbered,
+  restart,
+  type Shown,
+  STARTER,
+  say,
+  start,
+} from "./testing/events.ts";
 
 const bodies = fc.array(
   fc.oneof(
@@ -14,20 +26,29 @@ const bodies = fc.array(
     fc.record({ kind: fc.constant("done"), id: fc.nat(5) }),
     fc.record({ kind: fc.constant("ask"), id: fc.nat(5) }),
     fc.record({ kind: fc.constant("decide"), id: fc.nat(5) }),
+    fc.record({ kind: fc.constant("again"), id: fc.nat(5) }),
     fc.record({ kind: fc.constantFrom("start", "end", "cut", "message", "fail", "warn") }),
   ),
   { minLength: 1, maxLength: 60 },
 );
 
+const allow = (requestId: string): EventBody<"permission_response"> => ({
+  type: "permission_response",
+  requestId,
+  outcome: "selected",
+  optionId: "once",
+});
+
 function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]): ThreadEvent[] {
   let turn = 0;
   let isOpen = false;
   const made: EventBody[] = [];
-  const begin = () => {
+  let asks: { id: string; call: string; isDecided: boolean }[] = [];
+  const begin = (cause = "message") => {
     if (isOpen) return;
     turn += 1;
     isOpen = true;
-    made.push({ ...start, turnId: `t${turn}` } as EventBody);
+    made.push({ ...start, turnId: `t${turn}`, cause } as EventBody);
   };
   for (const { kind, id = 0, text = "" } of steps) {
     switch (kind) {
@@ -41,28 +62,38 @@ function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]
         break;
       case "done":
         made.push(done(`c${turn}-${id}`));
+        asks = asks.filter(({ call, isDecided }) => !isDecided || call !== `c${turn}-${id}`);
         break;
       case "ask":
         begin();
+        asks.push({ id: `q${id}-${made.length}`, call: `c${turn}-${id}`, isDecided: false });
         made.push(ask(`q${id}-${made.length}`, `c${turn}-${id}`));
         break;
+      case "again": {
+        const old = asks[id % asks.length];
+        if (!old) break;
+        if (isOpen) made.push({ type: "turn_end", turnId: `t${turn}`, stopReason: "interrupted" });
+        isOpen = false;
+        begin("resume");
+        const again = { id: `q${id}-${made.length}`, call: `c${turn}-${id}`, isDecided: old.isDecided };
+        made.push(call(again.call, "Bash", `Bash ${id}`, { command: "ls" }));
+        made.push(ask(again.id, again.call, { replaces: old.id }));
+        if (old.isDecided) made.push(allow(again.id));
+        asks = [...asks.filter((other) => other !== old), again];
+        break;
+      }
       case "decide": {
-        const request = made.find(
-          (event) => event.type === "permission_request" && event.requestId.startsWith(`q${id}-`),
-        );
-        if (request?.type === "permission_request")
-          made.push({
-            type: "permission_response",
-            requestId: request.requestId,
-            outcome: "selected",
-            optionId: "once",
-          });
+        const open = asks.filter(({ isDecided }) => !isDecided);
+        const one = open[id % open.length];
+        if (one) made.push({ ...allow(one.id), by: "api:x" });
+        if (one) one.isDecided = true;
         break;
       }
       case "end":
       case "cut":
         if (!isOpen) break;
         isOpen = false;
+        if (kind === "end") asks = asks.filter(({ isDecided }) => !isDecided);
         made.push({
           type: "turn_end",
           turnId: `t${turn}`,
@@ -88,60 +119,46 @@ function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]
   return numbered(made);
 }
 
-/** What each message shows, by its key. */
-type Shown = Map<string, { text: string; buttons: string[] }>;
+const sorted = (shown: Shown) => [...shown].sort(([a], [b]) => a.localeCompare(b));
 
-test("restored from a mark anywhere, it lists what it listed before, under the same keys", () => {
+test("restored from a mark anywhere, and however late, it lists what it listed before, under the same keys", () => {
   fc.assert(
     fc.property(
       bodies,
       fc.array(fc.nat(100), { maxLength: 8 }),
       fc.array(fc.nat(60), { maxLength: 3 }),
-      (steps, kills, rolls) => {
+      fc.integer({ min: 1, max: 7 }),
+      (steps, kills, rolls, pace) => {
         const events = toEvents(steps);
         const live = new TranscriptContent({ starter: STARTER });
         let killed = new TranscriptContent({ starter: STARTER });
         const shown: Shown = new Map();
         const shownKilled: Shown = new Map();
-        const deliver = (content: TranscriptContent, to: Shown) => {
-          const pages = content.pages();
-          for (const { key, presence, text, buttons } of pages) {
-            if (presence === "unwanted") to.delete(key);
-            else if (presence === "wanted" || to.has(key))
-              to.set(key, { text: text || (to.get(key)?.text ?? ""), buttons: buttons.map(({ id }) => id) });
-          }
-          content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
-        };
-        const feedFrom = (content: TranscriptContent, until: number) => {
-          // A restored one reads again what its mark is before.
-          const bytes = (event: ThreadEvent) => Buffer.byteLength(JSON.stringify(event)) + 1;
-          let byte = 0;
-          const wanted: ThreadEvent[] = [];
-          for (const event of events.slice(0, until)) {
-            if (byte >= content.offset) wanted.push(event);
-            byte += bytes(event);
-          }
-          feed(content, wanted);
-        };
+        // Nothing of it is ever done, so it forgets nothing: that others forget must change nothing.
+        const whole = new TranscriptContent({ starter: STARTER });
         for (let i = 1; i <= events.length; i++) {
-          feedFrom(live, i);
-          feedFrom(killed, i);
+          feedRest(live, events.slice(0, i));
+          feedRest(killed, events.slice(0, i));
+          feedRest(whole, events.slice(0, i));
           deliver(live, shown);
-          deliver(killed, shownKilled);
+          if (i % pace === 0) deliver(killed, shownKilled);
           if (rolls.includes(i)) {
             live.roll();
             killed.roll();
+            whole.roll();
           }
           if (kills.includes(i)) {
             const mark = JSON.parse(JSON.stringify(killed.mark())) as TranscriptMark;
             for (const page of killed.pages()) expect(killed.isNeeded(page.key, mark)).toBe(true);
-            killed = new TranscriptContent({ starter: STARTER, mark });
-            feedFrom(killed, i);
+            killed = restart(killed, events.slice(0, i));
           }
         }
         deliver(live, shown);
         deliver(killed, shownKilled);
-        expect([...shownKilled]).toEqual([...shown]);
+        const shownWhole: Shown = new Map();
+        deliver(whole, shownWhole);
+        expect(sorted(shownKilled)).toEqual(sorted(shown));
+        expect(sorted(shownWhole)).toEqual(sorted(shown));
         // The thread's buttons stand below one message at most.
         for (const id of ["done", "history"]) {
           expect([...shown.values()].filter(({ buttons }) => buttons.includes(id)).length).toBeLessThan(2);

@@ -97,7 +97,9 @@ export class TranscriptContent implements Content<TranscriptReply> {
   begin(): void {}
 
   confirm(keys: readonly string[]): void {
-    const open = new Set(this.#openPages().map(({ key }) => key));
+    // An ask that is asked again changes its message once more.
+    const stays = this.#story.entries.filter((entry) => entry.kind !== "ask" || !entry.mayComeBack);
+    const open = new Set(this.#openPages(stays).map(({ key }) => key));
     const carrier = this.#carrierKey();
     for (const key of keys) {
       if (open.has(key)) this.#confirmed.add(key);
@@ -166,8 +168,8 @@ export class TranscriptContent implements Content<TranscriptReply> {
   }
 
   /** Those that are not confirmed. */
-  #openPages(): Page[] {
-    return this.#story.entries
+  #openPages(entries = this.#story.entries): Page[] {
+    return entries
       .flatMap((entry) => this.#render(entry, this.#live))
       .filter(({ key }) => !this.#confirmed.has(key));
   }

@@ -74,6 +74,10 @@ export interface Ask extends EntryBase {
   /** The newest request's id: the ask may be asked again after a restart, in the same message. */
   requestId: string;
   response: EventOf<"permission_response"> | EventOf<"elicitation_response"> | undefined;
+  /** Who decided: an answer that is given once more to an engine that came back names nobody. */
+  decidedBy?: NonNullable<Ask["response"]>["by"];
+  /** It is answered, and asked again in the same message if the engine dies before it has heard that. */
+  mayComeBack?: boolean;
 }
 
 /** What was said before the thread began: one message, to which nothing is added once the thread's own begin. */

@@ -4,6 +4,7 @@
  */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
+import { AskedAgain, answerAsk, endAnswers } from "./asked-again.ts";
 import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
 
@@ -30,6 +31,8 @@ export class Story {
   /** Calls that may still be asked about or end, by id. */
   readonly #calls = new Map<string, EventOf<"tool_call">>();
 
+  readonly #askedAgain = new AskedAgain();
+
   get entries(): readonly Entry[] {
     return this.#entries;
   }
@@ -43,7 +46,7 @@ export class Story {
   get openSince(): number | undefined {
     const since = this.#entries.map((entry) => entry.since);
     if (this.#turn) since.push(this.#turn.seq);
-    return since.length === 0 ? undefined : Math.min(...since);
+    return since.length === 0 ? undefined : this.#askedAgain.reachBack(Math.min(...since));
   }
 
   /** Forgets the first entries: their messages stay as they are. */
@@ -80,6 +83,7 @@ export class Story {
         this.#beginCall(event);
         return;
       case "tool_call_update":
+        endAnswers(this.#entries, event);
         this.#endCall(event);
         return;
       case "step_start":
@@ -109,6 +113,7 @@ export class Story {
         if (this.#turn) this.#turn.changes = event;
         return;
       case "turn_end":
+        endAnswers(this.#entries, event);
         this.#endTurn(event);
         return;
       default:
@@ -190,6 +195,7 @@ export class Story {
     const call = this.#calls.get(request.toolCallId);
     const earlier = this.#findAsk(replaces ?? requestId);
     if (earlier) {
+      this.#askedAgain.note(seq, earlier.since);
       Object.assign(earlier, { request, requestId, call: call ?? earlier.call, response: undefined });
       return;
     }
@@ -201,7 +207,7 @@ export class Story {
   #answer(response: EventOf<"permission_response"> | EventOf<"elicitation_response">): void {
     const ask = this.#findAsk(response.requestId);
     // "replaced": it is about to be asked again, in the same message.
-    if (ask && response.reason !== "replaced") ask.response = response;
+    if (ask && response.reason !== "replaced") answerAsk(ask, response);
   }
 
   #endTurn(event: EventOf<"turn_end">): void {

@@ -1,7 +1,7 @@
 /** Transcripts of a few events, and what a thread shows of them. */
 import type { EventBody, ThreadEvent } from "../../../../shared/agent/events.ts";
 import type { Page } from "../../content.ts";
-import { TranscriptContent } from "../content.ts";
+import { TranscriptContent, type TranscriptMark } from "../content.ts";
 
 export const STARTER = "123456789012345678";
 export const at = (seq: number) => new Date(1_795_000_000_000 + seq * 1_000).toISOString();
@@ -18,6 +18,39 @@ export function feed(content: TranscriptContent, events: readonly ThreadEvent[])
   const offset = start + Buffer.byteLength(lines);
   const rest = { more: false, end: offset, status: "running", problem: null, live: null } as const;
   void content.accept({ lines, start, offset, ...rest });
+}
+
+/** Feeds what the content has not read: all of it, or what comes from its mark on. */
+export function feedRest(content: TranscriptContent, events: readonly ThreadEvent[]): void {
+  let byte = 0;
+  const wanted = events.filter((event) => {
+    const isUnread = byte >= content.offset;
+    byte += Buffer.byteLength(JSON.stringify(event)) + 1;
+    return isUnread;
+  });
+  feed(content, wanted);
+}
+
+/** What each message shows, by its key. */
+export type Shown = Map<string, { text: string; buttons: string[] }>;
+
+/** What a delivery does without delay: all that is wanted stands there, and what is sealed is confirmed. */
+export function deliver(content: TranscriptContent, to: Shown): void {
+  const pages = content.pages();
+  for (const { key, presence, text, buttons } of pages) {
+    if (presence === "unwanted") to.delete(key);
+    else if (presence === "wanted" || to.has(key))
+      to.set(key, { text: text || (to.get(key)?.text ?? ""), buttons: buttons.map(({ id }) => id) });
+  }
+  content.confirm(pages.filter(({ isSealed }) => isSealed).map(({ key }) => key));
+}
+
+/** The content as the next process has it. */
+export function restart(content: TranscriptContent, events: readonly ThreadEvent[]): TranscriptContent {
+  const mark = JSON.parse(JSON.stringify(content.mark())) as TranscriptMark;
+  const next = new TranscriptContent({ starter: STARTER, mark });
+  feedRest(next, events);
+  return next;
 }
 
 export function show(bodies: readonly EventBody[]): Page[] {

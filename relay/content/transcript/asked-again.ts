@@ -1,0 +1,58 @@
+/**
+ * Asks that an engine asks again because it died before it heard the answer. Each of them is one entry, whatever turn
+ * it is asked in. Pure but for what it changes in the asks.
+ */
+import type { EventOf } from "../../../shared/agent/events.ts";
+import { endsAnswers } from "../../../shared/agent/fold-asks.ts";
+import type { Ask, Entry } from "./entries.ts";
+
+type Response = NonNullable<Ask["response"]>;
+
+export function answerAsk(ask: Ask, response: Response): void {
+  ask.decidedBy = response.by ?? ask.decidedBy;
+  ask.response = { ...response, by: ask.decidedBy };
+  ask.mayComeBack = isRecorded(ask.request, response);
+}
+
+/** A call has ended, or a turn: its asks are not asked again. */
+export function endAnswers(
+  entries: readonly Entry[],
+  event: EventOf<"tool_call_update"> | EventOf<"turn_end">,
+): void {
+  if (!endsAnswers(event)) return;
+  for (const entry of entries) {
+    if (entry.kind !== "ask" || !entry.mayComeBack) continue;
+    const isOver = event.type === "turn_end" || event.toolCallId === entry.request.toolCallId;
+    if (isOver) entry.mayComeBack = false;
+  }
+}
+
+/** As the fold records answers: those that a call of the engine waits for. */
+function isRecorded(request: Ask["request"], response: Response): boolean {
+  if (response.type === "elicitation_response") return response.action !== "cancel";
+  if (request.type !== "permission_request" || request.heldMessageId !== undefined) return false;
+  return response.outcome === "selected" && !request.limit && !request.trust;
+}
+
+/** Where asks were asked again: whoever reads from there on must read from their first time on. */
+export class AskedAgain {
+  #asked: { readonly seq: number; readonly since: number }[] = [];
+
+  /** @param seq of the later request. @param since from where its ask is told. */
+  note(seq: number, since: number): void {
+    this.#asked.push({ seq, since });
+  }
+
+  /**
+   * Forgets what lies before.
+   * @returns the event from which all is told as it was, if it is to be told from `since` on.
+   */
+  reachBack(since: number): number {
+    const reached = this.#asked.reduceRight(
+      (from, ask) => (ask.seq < from ? from : Math.min(from, ask.since)),
+      since,
+    );
+    this.#asked = this.#asked.filter(({ seq }) => seq >= reached);
+    return reached;
+  }
+}
