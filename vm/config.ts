@@ -12,6 +12,12 @@ import type { OrphanPolicy } from "./threads/orphans.ts";
 const whole = (min: number, max: number) =>
   z.coerce.number(`must be a whole number from ${min} to ${max}`).int().min(min).max(max);
 
+const flag = () =>
+  z
+    .enum(["0", "1"], { error: "must be 1 or 0" })
+    .default("0")
+    .transform((value) => value === "1");
+
 /** A Unix socket's path must fit in 108 bytes with its final NUL. */
 const MAX_STATE_DIR_BYTES = 107 - "/tmux.sock".length;
 
@@ -37,11 +43,9 @@ const schema = z.object({
   ASK_PARK_MINUTES: whole(1, 43_200).default(60),
   LOCK_TIMEOUT_SECONDS: whole(1, 86_400).default(30),
   ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
+  ASK_FILES: flag(),
   WORKTREE_SETUP: z.string().max(4_000, "must be at most 4,000 characters").optional(),
-  ALLOW_BYPASS: z
-    .enum(["0", "1"], { error: "must be 1 or 0" })
-    .default("0")
-    .transform((value) => value === "1"),
+  ALLOW_BYPASS: flag(),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -78,6 +82,8 @@ export interface VmConfig {
   agent: LaunchOptions;
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
+  /** Whether a file beside an ask's may answer it. */
+  askFiles?: boolean;
   /** Run once in each new worktree. */
   worktreeSetup?: string;
   /** The environment of every program in every thread. */
@@ -153,6 +159,7 @@ export function parseVmConfig(
     ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
+    ...(values.ASK_FILES && { askFiles: true }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
     threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
     logLevel: values.LOG_LEVEL,

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
+import { AskFiles } from "./agents/ask-files.ts";
 import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
@@ -11,7 +12,14 @@ import { createKinds } from "./wiring/kinds.ts";
 import { createMachine } from "./wiring/machine.ts";
 import type { Setting } from "./wiring/setting.ts";
 import { openStorage } from "./wiring/storage.ts";
-import { type Care, type Common, createCare, createCommon, createOperations } from "./wiring/threads.ts";
+import {
+  type Care,
+  type Common,
+  createCare,
+  createCommon,
+  createOperations,
+  type Operations,
+} from "./wiring/threads.ts";
 
 /** Named here because the tests bundle the sidecar into one file in this folder: the path must hold there too. */
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
@@ -64,6 +72,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const care = createCare(common, canPunchLogs, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
     await operations.messages.recover();
+    startAskFiles(common, operations, releasers);
     const url = await openDoor({ setting, storage, machine, operations, metrics });
     const { stateDir, reposDir, token } = storage;
     log.info({ url, tmux: machine.tmux.version, reposDir, stateDir }, "sidecar is ready");
@@ -72,6 +81,18 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await releasers.close();
     throw error;
   }
+}
+
+function startAskFiles(common: Common, { agents }: Operations, releasers: Releasers): void {
+  const { config } = common;
+  const askFiles = new AskFiles({
+    ...common,
+    answer: (threadId, requestId, answer) => agents.answer(threadId, requestId, answer),
+    takesAnswers: config.askFiles ?? false,
+    timeoutSeconds: config.agent.timeouts.askTimeoutSeconds,
+  });
+  releasers.add("asks' files", () => askFiles.close());
+  askFiles.start();
 }
 
 function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: Common): Metrics {

@@ -19,6 +19,7 @@ export class AskTable {
   readonly #setState;
   readonly #endAll;
   readonly #remove;
+  #tell = () => {};
 
   constructor(db: Database) {
     this.#set = db.prepare(
@@ -39,14 +40,21 @@ export class AskTable {
     this.#remove = db.prepare("DELETE FROM asks WHERE thread_id = ? AND request_id = ?");
   }
 
+  /** Says who is told that rows may have changed; the transaction that changes them may not have ended yet. */
+  listen(listener: () => void): void {
+    this.#tell = listener;
+  }
+
   /** An open ask; one that is there keeps its state. */
   add(ask: AskReply): void {
     this.#set.run(ask.threadId, ask.requestId, JSON.stringify(ask));
+    this.#tell();
   }
 
   /** An ask as it is, whatever its row said before. */
   put(ask: AskReply, state: AskState): void {
     this.#put.run(ask.threadId, ask.requestId, JSON.stringify(ask), state);
+    this.#tell();
   }
 
   find(threadId: string, requestId: string): { ask: AskReply; state: AskState } | undefined {
@@ -63,11 +71,13 @@ export class AskTable {
 
   setState(threadId: string, requestId: string, state: AskState): void {
     this.#setState.run(state, threadId, requestId);
+    this.#tell();
   }
 
   /** The thread is over: nothing of it can be answered any more. */
   endAll(threadId: string): void {
     this.#endAll.run(threadId);
+    this.#tell();
   }
 
   /** Of all asks of a thread, whatever their state. */
@@ -77,5 +87,6 @@ export class AskTable {
 
   remove(threadId: string, requestId: string): void {
     this.#remove.run(threadId, requestId);
+    this.#tell();
   }
 }
