@@ -16,7 +16,7 @@ export function refuseDiscordId(threadId: string): void {
 export function makeId(dir: string): string {
   const name = basename(dir)
     .replace(/[^A-Za-z0-9_-]+/g, "-")
-    .replace(/^-+|-+$/g, "")
+    .replace(/^-+|(?<!-)-+$/g, "")
     .slice(0, 20);
   const alphabet = "23456789abcdefghjkmnpqrstvwxyz";
   const suffix = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join("");

@@ -128,7 +128,7 @@ function toUsageError(error: CommanderError): AppError {
   if (error.code === "commander.help") {
     return new AppError("invalid_request", "command: missing; threadmux --help lists them", { cause: error });
   }
-  const text = error.message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const text = error.message.replace(/^error: /, "").replace(/(?<!\s)\s*\n\s*/g, " ");
   const hint = error.code === "commander.unknownOption" ? "; what belongs to the thread goes after --" : "";
   return new AppError("invalid_request", `${text}${hint}`, { cause: error });
 }

@@ -84,7 +84,7 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
     vmUrl: values.VM_URL,
     vmToken,
     discordToken: values.DISCORD_TOKEN,
-    discordApiUrl: values.DISCORD_API_URL.replace(/\/+$/, ""),
+    discordApiUrl: values.DISCORD_API_URL.replace(/(?<!\/)\/+$/, ""),
     channelId: values.DISCORD_CHANNEL_ID,
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
     pollIntervalMs: values.POLL_INTERVAL_MS,

@@ -31,7 +31,7 @@ export class HttpCall {
   readonly #timeoutMs: number;
 
   constructor({ url, token, timeoutMs }: HttpCallOptions) {
-    this.#base = url.replace(/\/+$/, "");
+    this.#base = url.replace(/(?<!\/)\/+$/, "");
     this.#server = lazy(() => serverAt(this.#base));
     this.#token = token;
     this.#timeoutMs = timeoutMs;

@@ -56,7 +56,7 @@ export function serverAt(url: string): Server {
   const { protocol, hostname, port } = urlToHttpOptions(base);
   const isTls = protocol === "https:";
   return {
-    basePath: base.pathname.replace(/\/+$/, ""),
+    basePath: base.pathname.replace(/(?<!\/)\/+$/, ""),
     open: (options, onAnswer) =>
       isTls
         ? httpsRequest({ protocol, hostname, port, agent: tlsAgent(), ...options }, onAnswer)

@@ -108,7 +108,11 @@ export class AskDesk {
     try {
       if (ask.request.type === "elicitation_request") {
         const many = ask.request.questions.length > 1;
-        return reply(ask, { words: many ? words.split(/\s*;\s*/) : [words], isText: false, by });
+        return reply(ask, {
+          words: many ? words.split(";").map((word) => word.trim()) : [words],
+          isText: false,
+          by,
+        });
       }
       if (/^(y|yes)$/i.test(words)) return approval(ask, { always: false, by });
       if (/^(a|always)$/i.test(words)) return approval(ask, { always: true, by });

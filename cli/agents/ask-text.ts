@@ -89,7 +89,7 @@ function wholeSize(call: AskReply["call"]): string[] {
 }
 
 function toLines(text: string): string[] {
-  const lines = writeOutHidden(text.replaceAll("\r\n", "\n").replace(/\n+$/, ""));
+  const lines = writeOutHidden(text.replaceAll("\r\n", "\n").replace(/(?<!\n)\n+$/, ""));
   return lines === "" ? [] : lines.split("\n");
 }
 

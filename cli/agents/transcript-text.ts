@@ -163,7 +163,7 @@ function endLines(
 }
 
 function toLines(text: string): string[] {
-  return cleanLines(text.replace(/\n+$/, "")).split("\n");
+  return cleanLines(text.replace(/(?<!\n)\n+$/, "")).split("\n");
 }
 
 function quote(content: EventOf<"user_message">["content"]): string[] {

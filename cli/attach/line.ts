@@ -231,7 +231,7 @@ export class Line {
 function addressOf({ url, threadId, mode, isPlain }: LineTarget, { cols, rows }: Viewport): string {
   const query = new URLSearchParams({ mode, acks: "1", cols: String(cols), rows: String(rows) });
   if (isPlain) query.set("plain", "1");
-  const base = url.replace(/\/+$/, "").replace(/^http/, "ws");
+  const base = url.replace(/(?<!\/)\/+$/, "").replace(/^http/, "ws");
   return `${base}/thread/${encodeURIComponent(threadId)}/attach?${query}`;
 }
 

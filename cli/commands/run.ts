@@ -207,7 +207,7 @@ async function print(
     return;
   }
   if (end?.result !== undefined) await out.json(end.result);
-  else if (answer !== "") await out.line(cleanLines(answer.replace(/\n+$/, "")));
+  else if (answer !== "") await out.line(cleanLines(answer.replace(/(?<!\n)\n+$/, "")));
   if (code === EXIT.ok) return;
   const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
   await err.line(`threadmux: ${cleanLine(why)}`);

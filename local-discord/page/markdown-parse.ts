@@ -35,7 +35,7 @@ export function parseMarkdown(text: string, depth = 0): Block[] {
     const [whole, language, code = ""] = match;
     if (code === "" && language === undefined) continue;
     parseLines(blocks, text.slice(from, match.index).replace(/\n$/, ""), depth);
-    blocks.push({ kind: "code", language, text: code.replace(/\n+$/, "") });
+    blocks.push({ kind: "code", language, text: code.replace(/(?<!\n)\n+$/, "") });
     from = match.index + whole.length;
     if (text[from] === "\n") from += 1;
   }

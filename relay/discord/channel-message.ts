@@ -32,7 +32,13 @@ export function mayBegin({ content }: DiscordMessage, { mode, botId }: ChannelRu
 /** The words without the bot's name at their ends. */
 export function wordsFor({ content }: DiscordMessage, { botId }: ChannelRules): string {
   const name = mentionOf(botId).source;
-  return content.replace(new RegExp(`^(?:\\s*${name})+[\\s,:]*|(?:\\s*${name})+\\s*$`, "g"), "").trim();
+  const start = new RegExp(`^(?:\\s*${name})+[\\s,:]*`).exec(content)?.[0] ?? "";
+  let words = content.slice(start.length).trim();
+  for (;;) {
+    const end = [`<@${botId}>`, `<@!${botId}>`].find((mention) => words.endsWith(mention));
+    if (end === undefined) return words;
+    words = words.slice(0, -end.length).trimEnd();
+  }
 }
 
 /** The message that this one answers, if it stands in the same channel. */

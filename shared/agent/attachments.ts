@@ -66,13 +66,13 @@ export function safeFileName(name: string): string {
   const safe = base
     .replace(/[^\p{L}\p{N}._ +@()-]/gu, "_")
     .replace(/\s+/g, " ")
-    .replace(/^[. -]+|[. ]+$/g, "");
+    .replace(/^[. -]+|(?<![. ])[. ]+$/g, "");
   if (safe === "") return "file";
   if (Buffer.byteLength(safe) <= MAX_NAME_BYTES) return safe;
   const [, stem = safe, extension = ""] = /^(.*?)(\.[^.]*)?$/.exec(safe) ?? [];
   const end = Buffer.byteLength(extension) <= MAX_EXTENSION_BYTES ? extension : "";
   const start = firstBytes(end === "" ? safe : stem, MAX_NAME_BYTES - Buffer.byteLength(end));
-  return (start + end).replace(/[. ]+$/g, "");
+  return (start + end).replace(/(?<![. ])[. ]+$/g, "");
 }
 
 /** Another name for a file if that one is taken: `log-2.txt`. */

@@ -111,7 +111,7 @@ function headAndTail(whole: Buffer, maxBytes: number): Buffer {
   const head = whole
     .subarray(0, half)
     .toString("utf8")
-    .replace(/\uFFFD+$/, "");
+    .replace(/(?<!\uFFFD)\uFFFD+$/, "");
   const tail = whole
     .subarray(-half)
     .toString("utf8")

@@ -27,7 +27,7 @@ export function undoIdOf(number: number | undefined, seq: number): string {
 
 /** The `seq` of the event that asked for an undo: it ends the name that {@link undoIdOf} has made. */
 export function askedSeqOf(undoId: string): number {
-  return Number(/\d+$/.exec(undoId)?.[0]);
+  return Number(/(?<!\d)\d+$/.exec(undoId)?.[0]);
 }
 
 function numbered(number: number | undefined): string {

@@ -77,7 +77,7 @@ export async function makeOwnDir({ gitDir, commonDir }: Repository, dir: string)
   await mkdir(join(dir, "info"), { recursive: true, mode: 0o700 });
   const config = await readPointer(join(commonDir, "config"), MAX_CONFIG_BYTES).catch(() => "");
   const exclude = join(commonDir, "info", "exclude");
-  const isSha256 = /^\s*objectformat\s*=\s*"?sha256/im.test(config);
+  const isSha256 = /^[ \t]*objectformat\s*=\s*"?sha256/im.test(config);
   await Promise.all([
     writeFile(join(dir, "HEAD"), "ref: refs/heads/none\n"),
     writeFile(join(dir, "config"), RAW_CONFIG + (isSha256 ? SHA256_CONFIG : SHA1_CONFIG)),

@@ -137,7 +137,7 @@ export class WorkTree {
   /** Older ones would make a pack of each file. */
   async #hasOnePack(): Promise<boolean> {
     this.#version ??= (await runGit(this.place, ["--version"])).toString();
-    const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(this.#version) ?? [];
+    const [, major = "0", minor = "0"] = /(?<!\d)(\d+)\.(\d+)/.exec(this.#version) ?? [];
     return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38);
   }
 

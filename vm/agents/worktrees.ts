@@ -221,6 +221,6 @@ function slugOf(title: string): string {
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+/, "")
     .slice(0, MAX_SLUG)
-    .replace(/-+$/, "");
+    .replace(/(?<!-)-+$/, "");
   return slug === "" ? "agent" : slug;
 }

@@ -104,7 +104,7 @@ export const OLDEST_TMUX = "3.2a";
 
 /** `tmux 3.3a` → [3, 3, 1]; undefined for a development build, which is taken as new enough. */
 export function parseTmuxVersion(text: string): [major: number, minor: number, patch: number] | undefined {
-  const match = /(\d+)\.(\d+)([a-z]?)/.exec(text);
+  const match = /(?<!\d)(\d+)\.(\d+)([a-z]?)/.exec(text);
   if (!match) return undefined;
   const [, major, minor, letter = ""] = match;
   return [Number(major), Number(minor), letter === "" ? 0 : letter.charCodeAt(0) - 96];

@@ -11,7 +11,7 @@ export function findVersionProblem(
     const how = outcome.code === "ENOENT" ? "was not found" : `does not start: ${firstLine(outcome.message)}`;
     return { code: "engine_missing", message: `${program} ${how}. Install it with: ${INSTALL_COMMAND}` };
   }
-  const version = /\d+\.\d+\.\d+/.exec(outcome)?.[0];
+  const version = /(?<!\d)\d+\.\d+\.\d+/.exec(outcome)?.[0];
   if (version === undefined) {
     const message = `${program} --version prints no version: ${firstLine(outcome)}. Install it with: ${INSTALL_COMMAND}`;
     return { code: "engine_missing", message };

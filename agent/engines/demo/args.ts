@@ -152,5 +152,15 @@ function splitFlag(arg: string): [string, string?] {
 
 /** `Bash(a, b),Write` → `Bash(a, b)` and `Write`. */
 function splitRules(values: readonly string[]): string[] {
-  return values.flatMap((value) => value.match(/[^,\s(]+(\([^)]*\))?/g) ?? []);
+  return values.flatMap((value) => {
+    const rules: string[] = [];
+    const name = /[^,\s(]+/g;
+    const lastClose = value.lastIndexOf(")");
+    for (let match = name.exec(value); match; match = name.exec(value)) {
+      const hasDetail = value[name.lastIndex] === "(" && name.lastIndex < lastClose;
+      if (hasDetail) name.lastIndex = value.indexOf(")", name.lastIndex) + 1;
+      rules.push(value.slice(match.index, name.lastIndex));
+    }
+    return rules;
+  });
 }

@@ -26,7 +26,7 @@ export async function callMcpTool(
   configFile: string | undefined,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const [, server = "", tool = ""] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
+  const [, server = "", tool = ""] = /^mcp__(.+?)__([\s\S]+)$/.exec(name) ?? [];
   const found = configFile === undefined ? undefined : readConfig(configFile)?.mcpServers[server];
   if (!found) return fault(`<tool_use_error>Error: No such tool available: ${name}</tool_use_error>`);
   const post = async (message: object) => {

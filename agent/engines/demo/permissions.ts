@@ -170,7 +170,7 @@ function touches({ name, input }: Call, cwd: string, rules: readonly string[]): 
 function toPath(pattern: string): RegExp {
   const path = pattern.startsWith("//") ? pattern.slice(1) : pattern.replace(/^~/, homedir());
   const source = path
-    .split(/(\*\*|\*|\[[^\]]*\])/)
+    .split(/(\*\*|\*|\[[^[\]]*\])/)
     .map((part, at) =>
       at % 2 === 0
         ? part.replace(/\\(.)/g, "$1").replace(/[.+?^${}()|[\]\\]/g, "\\$&")
@@ -196,6 +196,16 @@ function real(path: string): string {
 function matches(text: string, pattern: string): boolean {
   const prefix = /^(.*?)(?::\*| \*)$/s.exec(pattern)?.[1];
   if (prefix !== undefined) return text === prefix || text.startsWith(`${prefix} `);
-  const source = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${source.join(".*")}$`, "s").test(text);
+  const [start = "", ...others] = pattern.split("*");
+  const end = others.pop();
+  if (end === undefined) return text === pattern;
+  if (!text.startsWith(start)) return false;
+  // The first place of each part is as good as a later one. One pattern for all would try every place.
+  let at = start.length;
+  for (const part of others) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length - at >= end.length && text.endsWith(end);
 }

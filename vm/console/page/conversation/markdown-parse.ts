@@ -120,19 +120,19 @@ const nested =
 const RULES: readonly InlineRule<Inline>[] = [
   { pattern: /\\([!-/:-@[-`{-~])/g, make: ([, sign = ""]) => ({ kind: "text", text: sign }) },
   {
-    pattern: /``([^\n]{1,1000}?)``(?!`)|`([^`\n]{1,1000})`/g,
+    pattern: /(?<!`)``([^\n]{1,1000}?)``(?!`)|`([^`\n]{1,1000})`/g,
     make: ([, double, single]) => ({ kind: "code", text: double ?? single ?? "" }),
   },
   {
     // Pictures are never fetched: they are links like any other.
-    pattern: /!?\[([^\]\n]{1,300})\]\((https?:\/\/[^\s()<>]{1,1000})\)/g,
+    pattern: /!?\[([^[\]\n]{1,300})\]\((https?:\/\/[^\s()<>]{1,1000})\)/g,
     make: ([, label = "", address = ""]) => ({ kind: "link", address, label }),
   },
   {
     pattern: /https?:\/\/[^\s<>]{0,1000}[^\s<>.,:;"')\]!?*_`]/g,
     make: ([address = ""]) => ({ kind: "link", address, label: undefined }),
   },
-  { pattern: /\*\*(\S[^\n]{0,1000}?)\*\*|__(\S[^\n]{0,1000}?)__(?!\w)/g, make: nested("strong") },
+  { pattern: /\*\*(\S[^\n]{0,1000}?)\*\*|(?<!_)__(\S[^\n]{0,1000}?)__(?!\w)/g, make: nested("strong") },
   { pattern: /~~(\S[^\n]{0,1000}?)~~/g, make: nested("strike") },
   { pattern: /\*(?![\s*])([^*\n]{1,1000})\*|(?<!\w)_(?![\s_])([^_\n]{1,1000})_(?!\w)/g, make: nested("em") },
 ];
