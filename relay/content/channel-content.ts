@@ -77,8 +77,9 @@ export class ChannelContent implements Content<ChannelNews> {
 
   /** The newest end alone: a channel takes five messages in five seconds, and the thread tells all. */
   #tellEnd(threadId: string, end: ChannelThread["ends"][number] | undefined): void {
-    const text = end && channelWords(threadId, end.words);
-    if (!end || !text || end.seq <= this.toldUpTo(threadId)) return;
+    if (!end || end.seq <= this.toldUpTo(threadId)) return;
+    const text = channelWords(threadId, end.words);
+    if (text === "") return;
     const isOvertaken = (key: string) => parseWords(key)?.threadId === threadId && !this.#begun.has(key);
     for (const key of [...this.#pages.keys()].filter(isOvertaken)) this.#pages.delete(key);
     this.#set(`${WORDS}${threadId}.${end.seq}`, { threadId, text, isSealed: true });

@@ -1,7 +1,10 @@
 /** What agents, commands and people write must not hold up a process: no step over a text costs more than linear time. */
 import { expect, test } from "vitest";
+import { TranscriptContent } from "../../relay/content/transcript/content.ts";
 import { splitMarkdown } from "../../relay/content/transcript/split.ts";
+import type { TranscriptReply } from "../../shared/agent/api.ts";
 import { findFastGrowth, type GrowingText } from "../support/growth.ts";
+import { cpuMsOf } from "../support/measure.ts";
 
 /** Each construct of Markdown, and what its rules look for the end of. */
 const PARTS = [
@@ -78,3 +81,49 @@ for (const [name, step] of Object.entries(STEPS)) {
     );
   });
 }
+
+test("a text is split once, however often its thread is looked at", async () => {
+  const text = "| a | b |\n|---|---|\n".concat("- x `y` **z**\n".repeat(4_000));
+  const event = {
+    seq: 1,
+    id: "r1.0",
+    ts: new Date(0).toISOString(),
+    type: "agent_message",
+    messageId: "m",
+    at: "u",
+  };
+  const turn = { ...event, type: "turn_end", turnId: "t", stopReason: "end_turn", seq: 2, id: "r2.0" };
+  const lines = `${JSON.stringify({ ...event, text })}\n${JSON.stringify(turn)}\n`;
+  const content = new TranscriptContent({ starter: undefined });
+  const reply = { lines, start: 0, offset: Buffer.byteLength(lines), more: false, end: 0, status: "running" };
+  const acceptMs = await cpuMsOf(() =>
+    content.accept({ ...reply, problem: null, live: null } as TranscriptReply),
+  );
+  const looksMs = await cpuMsOf(() => {
+    for (let i = 0; i < 50; i++) content.pages();
+  });
+  expect(content.pages().length).toBeGreaterThan(20);
+  expect(looksMs).toBeLessThan(10 * acceptMs + 20); // 50 times and more if each look splits it again
+});
+
+test("while a reply of many long texts is taken, the event loop turns after each", async () => {
+  const event = { id: "r", ts: new Date(0).toISOString(), type: "agent_message", messageId: "m", at: "u" };
+  const texts = Array.from({ length: 8 }, (_, i) =>
+    JSON.stringify({ ...event, seq: i + 1, id: `r${i + 1}.0`, text: "a\n".repeat(25_000) }),
+  );
+  const lines = `${texts.join("\n")}\n`;
+  const content = new TranscriptContent({ starter: undefined });
+  const offsets = new Set<number>();
+  const reply = { lines, start: 0, offset: Buffer.byteLength(lines), more: false, end: 0, status: "running" };
+  let isDone = false;
+  const taken = content.accept({ ...reply, problem: null, live: null } as TranscriptReply).then(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    offsets.add(content.offset);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await taken;
+  expect(content.offset).toBe(Buffer.byteLength(lines));
+  expect(offsets.size).toBeGreaterThanOrEqual(6);
+});

@@ -134,6 +134,7 @@ function mayRepeatNames(header: readonly string[], rows: readonly string[][]): b
  * either: Discord takes three backticks anywhere in a line for its beginning.
  */
 function harmless(line: string): string {
+  if (!/[<@`]/.test(line)) return line;
   return line
     .replace(/<(?=[@#])/g, "<\u200b")
     .replace(/@(?=everyone|here)/g, "@\u200b")

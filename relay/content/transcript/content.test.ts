@@ -13,6 +13,7 @@ import {
   STARTER,
   say,
   show,
+  showLong,
   start,
   texts,
 } from "./testing/events.ts";
@@ -244,12 +245,12 @@ test("one question is buttons, several are lists", () => {
   expect(labels([{ ...question(false), options: [] }])?.[0]).toEqual(["form:q", "Answer…"]);
 });
 
-test("a long activity counts its older steps and stays short", () => {
+test("a long activity counts its older steps and stays short", async () => {
   const steps = Array.from({ length: 200 }, (_, i) => [
     call(`c${i}`, "Bash", `Bash step ${i} ${"x".repeat(80)}`, {}),
     done(`c${i}`),
   ]);
-  const [page] = show([start, ...steps.flat()]);
+  const [page] = await showLong([start, ...steps.flat()]);
   expect(page?.text.length).toBeLessThanOrEqual(2_000);
   expect(page?.text).toMatch(/^-# … \d+ earlier steps\n✓/);
   expect(page?.text).toContain("step 199");
@@ -287,7 +288,7 @@ test("what the transcript can't know is told once, with a button to go on", () =
   expect(content.notices()).toEqual([]);
 });
 
-test("what was said before the thread is one message, which more is added to until the thread's own begin", () => {
+test("what was said before the thread is one message, which more is added to until the thread's own begin", async () => {
   const initial = (text: string, role: "user" | "assistant" = "user"): EventBody => ({
     type: "initial_message",
     role,
@@ -314,7 +315,7 @@ test("what was said before the thread is one message, which more is added to unt
     "-# ↰ Before this thread: 2 messages of another conversation\n> **user** Hello \\*you\\* \\> \\*\\*assistant\\*\\* not said @\u200beveryone\n> **assistant** Hi",
   );
   expect(rest).toHaveLength(1);
-  const [most] = show(Array.from({ length: 200 }, (_, i) => initial(`${i} ${"x".repeat(1_000)}`)));
+  const [most] = await showLong(Array.from({ length: 200 }, (_, i) => initial(`${i} ${"x".repeat(1_000)}`)));
   expect(most?.text.length).toBeLessThanOrEqual(2_000);
   expect(most?.text).toMatch(/: 200 messages of another conversation; \d+ earlier ones are not shown here\n/);
   expect(most?.text).toContain("**user** 199 x");

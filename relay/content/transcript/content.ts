@@ -4,6 +4,7 @@ import type { TranscriptReply } from "../../../shared/agent/api.ts";
 import { parseEvent, type ThreadEvent } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import type { Content, ContentMark, Notice, Page } from "../content.ts";
+import { turns } from "../turns.ts";
 import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
 import { PlacedButtons, type PlacedTurn, placedListSchema } from "./placed-buttons.ts";
@@ -22,6 +23,9 @@ export const transcriptMarkSchema = z.object({
   placed: placedListSchema,
 });
 export type TranscriptMark = z.infer<typeof transcriptMarkSchema> & ContentMark;
+
+/** To take so much, and to split its texts, takes no longer than the event loop may stand still. */
+const MAX_UNITS_AT_ONCE = 32 * 1024;
 
 export interface TranscriptContentOptions {
   starter: string | undefined;
@@ -68,19 +72,32 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return this.#eventCount;
   }
 
-  /** @throws Error if the chunk does not begin at {@link offset}. */
-  accept({ lines, start, offset, live, status, problem }: TranscriptReply, now = Date.now()): Promise<void> {
+  /**
+   * Lets the event loop run between long lines. Once `signal` fires it takes no more: {@link offset} says where it
+   * stopped.
+   * @throws Error if the chunk does not begin at {@link offset}.
+   */
+  async accept(
+    { lines, start, offset, live, status, problem }: TranscriptReply,
+    now = Date.now(),
+    signal?: AbortSignal,
+  ): Promise<void> {
     if (start !== this.#offset) throw new Error(`a chunk of ${start} came, not of ${this.#offset}`);
-    let byte = start;
+    let units = 0;
     for (const line of lines.split("\n")) {
-      if (line !== "") this.#acceptLine(line, byte, now);
-      byte += Buffer.byteLength(line) + 1;
+      if (units > MAX_UNITS_AT_ONCE) {
+        units = 0;
+        if (turns.isOver) await turns.next();
+        if (signal?.aborted) return;
+      }
+      if (line !== "") this.#acceptLine(line, this.#offset, now);
+      this.#offset += Buffer.byteLength(line) + 1;
+      units += line.length;
     }
     this.#offset = offset;
     this.#live = live ?? undefined;
     this.#ends.accept({ status, problem });
     this.#forgetOldBytes();
-    return Promise.resolve();
   }
 
   /** A person's message stands in the transcript too, and breaks the activity there, wherever it is read. */

@@ -39,7 +39,8 @@ export interface Activity extends EntryBase {
 /** Words of the agent that stand alone. */
 export interface Words extends EntryBase {
   kind: "words";
-  text: string;
+  /** The text as messages: split when it comes, and never again. */
+  pages: readonly string[];
   /** The last words of a turn notify; words in between do not. */
   isFinal: boolean;
   /** What stands below the last words: how the turn went. */

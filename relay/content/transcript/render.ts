@@ -18,7 +18,7 @@ import { askControls } from "./ask-controls.ts";
 import type { Activity, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
 import { clipMarkdown, codeBlock, inline } from "./inline.ts";
-import { MAX_MESSAGE_UNITS, splitMarkdown } from "./split.ts";
+import { MAX_MESSAGE_UNITS } from "./split.ts";
 
 /** Discord's ids: a message that came another way can't be replied to. */
 const isDiscordId = (id: string) => /^\d{17,20}$/.test(id);
@@ -159,8 +159,7 @@ function activityPage(entry: Activity, options: RenderOptions): Page {
   });
 }
 
-function wordsPages({ seq, text, isFinal, end }: Words, buttons: readonly Button[]): Page[] {
-  const { pages } = splitMarkdown(text);
+function wordsPages({ seq, pages, isFinal, end }: Words, buttons: readonly Button[]): Page[] {
   const foot = end ? endText(end) : "";
   const last = pages.at(-1) ?? "";
   // How it went stands below the last words, in the same message if it fits.

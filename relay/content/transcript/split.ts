@@ -168,6 +168,8 @@ function wordEnd(text: string, max: number, least: number): number {
 }
 
 function blanksBefore(line: string): number {
+  const first = line.charCodeAt(0);
+  if (first > 0x20 && first < 0x7f) return 0;
   return line.length - line.trimStart().length;
 }
 

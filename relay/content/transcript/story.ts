@@ -7,6 +7,7 @@ import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared
 import { AskedAgain, answerAsk, endAnswers } from "./asked-again.ts";
 import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
+import { splitMarkdown } from "./split.ts";
 
 /** Longer narration is a message of its own. */
 const MAX_NARRATION_LINES = 3;
@@ -228,7 +229,13 @@ export class Story {
     this.#spoken = undefined;
     this.#settleSteps();
     if (spoken && spoken.text.trim() !== "") {
-      this.#push({ kind: "words", seq: spoken.seq, text: spoken.text, isFinal: true, end });
+      this.#push({
+        kind: "words",
+        seq: spoken.seq,
+        pages: splitMarkdown(spoken.text).pages,
+        isFinal: true,
+        end,
+      });
     } else {
       this.#push({ kind: "end", seq: event.seq, end });
     }
@@ -249,7 +256,7 @@ export class Story {
     }
     const activity = this.#openActivity();
     if (activity) activity.isSealed = true;
-    this.#push({ kind: "words", seq, text, isFinal: false });
+    this.#push({ kind: "words", seq, pages: splitMarkdown(text).pages, isFinal: false });
   }
 
   #line(seq: number, line: ActivityLine): void {

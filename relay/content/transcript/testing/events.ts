@@ -12,12 +12,24 @@ export function numbered(bodies: readonly EventBody[], from = 1): ThreadEvent[] 
   );
 }
 
+/** For few events: many are not all taken at once. */
 export function feed(content: TranscriptContent, events: readonly ThreadEvent[]): void {
+  void feedLong(content, events);
+}
+
+function feedLong(content: TranscriptContent, events: readonly ThreadEvent[]): Promise<void> {
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
   const start = content.offset;
   const offset = start + Buffer.byteLength(lines);
   const rest = { more: false, end: offset, status: "running", problem: null, live: null } as const;
-  void content.accept({ lines, start, offset, ...rest });
+  return content.accept({ lines, start, offset, ...rest });
+}
+
+/** {@link show} of any number of events. */
+export async function showLong(bodies: readonly EventBody[]): Promise<Page[]> {
+  const content = new TranscriptContent({ starter: STARTER });
+  await feedLong(content, numbered(bodies));
+  return [...content.pages()];
 }
 
 /** Feeds what the content has not read: all of it, or what comes from its mark on. */
