@@ -17,6 +17,7 @@ describe("blocks", () => {
     ["```ansi\nx\n```", [code("x", "ansi")]],
     ["a ```x``` b", [lines(text("a ")), code("x"), lines(text(" b"))]],
     ["```\n**no**\n``` after", [code("**no**"), lines(text(" after"))]],
+    ["```bash\n```", [code("bash")]],
     ["```never closed", [lines(text("```never closed"))]],
   ])("%j", (source, expected) => {
     expect(parseMarkdown(source)).toEqual(expected);

@@ -35,7 +35,13 @@ export function parseMarkdown(text: string, depth = 0): Block[] {
     const [whole, language, code = ""] = match;
     if (code === "" && language === undefined) continue;
     parseLines(blocks, text.slice(from, match.index).replace(/\n$/, ""), depth);
-    blocks.push({ kind: "code", language, text: code.replace(/(?<!\n)\n+$/, "") });
+    const body = code.replace(/(?<!\n)\n+$/, "");
+    // Discord takes no word for a language if nothing stands below it.
+    blocks.push(
+      body === "" && language !== undefined
+        ? { kind: "code", language: undefined, text: language }
+        : { kind: "code", language, text: body },
+    );
     from = match.index + whole.length;
     if (text[from] === "\n") from += 1;
   }

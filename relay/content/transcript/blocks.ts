@@ -38,7 +38,10 @@ export function toBlocks(text: string): Blocks {
       for (at += 1; at < lines.length && !isClosing(lines[at] ?? "", fence.marks); at++)
         code.push(lines[at] ?? "");
       at += 1;
-      blocks.push({ kind: "code", info: infoOf(fence.info), lines: code.map(breakBackticks) });
+      // Words behind the marks of a block without others are what it says, and no language.
+      const isOnlyLine = fence.info !== "" && code.every((line) => line.trim() === "");
+      const [info, shown] = isOnlyLine ? ["", [fence.info.trimEnd()]] : [infoOf(fence.info), code];
+      blocks.push({ kind: "code", info, lines: shown.map(breakBackticks) });
     } else if (isRow(line) && isDelimiter(lines[at + 1] ?? "")) {
       const header = cellsOf(line);
       const rows: string[][] = [];

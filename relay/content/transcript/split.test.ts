@@ -278,3 +278,11 @@ test("50 nested lists, a table of 30 columns and a fence that never closes are v
   const expected = [...nested.map((_, i) => `level ${i}.`), ...cells, ...code];
   for (const text of expected) expect(all.split(text).length - 1, text).toBe(1);
 });
+
+test("a code block's only line is shown, though it stands where a language does", () => {
+  const shown = (text: string) => splitMarkdown(text).pages;
+  expect(shown("```npm install x\n```")).toEqual(["```\nnpm install x\n```"]);
+  expect(shown("~~~ ls\n\n~~~\nafter")).toEqual(["```\nls\n```\nafter"]);
+  expect(shown("- ```make\n  ```")).toEqual(["-\n```\nmake\n```"]);
+  expect(shown("```ts title\nlet a;\n```")).toEqual(["```ts\nlet a;\n```"]);
+});
