@@ -16,7 +16,7 @@ import { nextBatch } from "./batch.ts";
 import { cancelAsk, isSomethingOpen } from "./closing.ts";
 import { giveUp } from "./give-up.ts";
 import { leftovers } from "./leftovers.ts";
-import { limitAsk } from "./limit-ask.ts";
+import { closeOutdated, limitAsk } from "./limit-ask.ts";
 import { providerAsk } from "./provider-ask.ts";
 
 /** The engine's process as the runner sees it. */
@@ -94,6 +94,8 @@ export function decide(
   { day, isQueued = false, isFarBack = false, mayCall = true }: Common = {},
 ): Action[] {
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
+  const outdated = running?.isEnding ? [] : closeOutdated(fold);
+  if (outdated.length > 0) return [{ do: "append", bodies: outdated }];
   if (!running) return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack });
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);

@@ -1,7 +1,8 @@
 /** The question of a thread that has reached a limit: may it go on with as much again? Pure. */
 import type { EventBody } from "../../shared/agent/events.ts";
-import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { describeLimit, MORE_OPTION, type ReachedLimit, STOP_OPTION } from "../../shared/agent/limits.ts";
+import { cancelAsk } from "./closing.ts";
 
 /** @param reached by this thread now; it has no open ask of a limit. */
 export function limitAsk(fold: ThreadFold, reached: ReachedLimit): EventBody<"permission_request"> {
@@ -26,4 +27,13 @@ export function limitAsk(fold: ThreadFold, reached: ReachedLimit): EventBody<"pe
     description: `Used so far: ${describeLimit(name, used)}.`,
     limit: { name, allowed, used, ...(day !== undefined && { day }) },
   };
+}
+
+/** Closes the questions about a limit that a person has changed or taken away since: what holds now is looked at anew. */
+export function closeOutdated({ asks, limits }: ThreadFold): EventBody[] {
+  const isOutdated = ({ limit }: OpenAsk) => {
+    if (!limit || limit.name === "provider" || limit.name === "dayUsd") return false;
+    return limits[limit.name]?.allowed !== limit.allowed;
+  };
+  return asks.filter(isOutdated).map((ask) => cancelAsk(ask, "replaced"));
 }

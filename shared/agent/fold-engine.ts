@@ -124,8 +124,12 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
       const cutOffs = { count: 0, at: fold.cutOffs.at && event.ts };
       return { ...rest, isPaused: false, failure: null, stoppedAt: null, cutOffs };
     }
-    case "limit":
-      return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}) };
+    case "limit": {
+      // As with an answer: a turn that waited for a person at the old limit was not cut off.
+      const isAsked = fold.asks.some(({ limit }) => limit);
+      const cutOffs = isAsked ? { count: 0, at: fold.cutOffs.at && event.ts } : fold.cutOffs;
+      return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}), cutOffs };
+    }
     case "rules":
       return withdrawRules(fold, event.withdraw ?? [], seq);
     case "kill":

@@ -64,6 +64,39 @@ test("one turn is allowed: the second message asks, and Continue lets it run", a
   expect(await ask(2)).toMatchObject({ limit: { name: "turns", allowed: 2, used: 2 } });
 });
 
+test("a limit that is changed while its ask is open closes the ask, and the thread goes on as far as it may", async () => {
+  thread = limited({ turns: 1 });
+  thread.write(says("one", { text: "First." }));
+  await idle();
+  thread.write(says("two", { text: "Second." }));
+  const first = await ask();
+  thread.control("limit", { op: "limit", limits: { turns: null } });
+  await idle();
+  expect(words()).toEqual(["First.", "Second."]);
+  expect(thread.of("permission_response")).toMatchObject([
+    { requestId: first.requestId, outcome: "cancelled", reason: "replaced" },
+  ]);
+  // One that is too low asks again, with what holds now.
+  thread.control("limit", { op: "limit", limits: { turns: 1 } });
+  thread.write(says("three", { text: "Third." }));
+  expect(await ask(2)).toMatchObject({ limit: { allowed: 1, used: 2 } });
+  thread.control("limit", { op: "limit", limits: { turns: 2 } });
+  expect(await ask(3)).toMatchObject({ limit: { allowed: 2, used: 2 } });
+  thread.control("limit", { op: "limit", limits: { turns: 3 } });
+  await idle();
+  expect(words()).toEqual(["First.", "Second.", "Third."]);
+});
+
+test("a turn that waits at a limit is taken up when the limit goes", async () => {
+  thread = limited({ tokens: 1 });
+  thread.write(says("work", { tools: [effect("a")] }, { text: "done" }));
+  await ask();
+  thread.control("limit", { op: "limit", limits: { tokens: null } });
+  await idle();
+  expect(words()).toEqual(["done"]);
+  expect(ran()).toBe("a\n");
+});
+
 test("Stop here ends it without a process; the next message asks again", async () => {
   thread = limited({ turns: 1 });
   thread.write(says("one", { text: "First." }));
