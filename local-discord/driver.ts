@@ -59,7 +59,11 @@ export class Driver {
     userId: Snowflake,
     channelId: Snowflake,
     content: string,
-    options: { replyTo?: Snowflake; files?: readonly PersonFile[] } = {},
+    options: {
+      replyTo?: Snowflake;
+      files?: readonly PersonFile[];
+      extras?: Record<string, unknown>;
+    } = {},
   ): SeenMessage {
     const message = sendMessage(this.#world, {
       userId,
@@ -74,6 +78,7 @@ export class Driver {
         type: file.type ?? "",
         data: typeof file.data === "string" ? new TextEncoder().encode(file.data) : file.data,
       })),
+      ...(options.extras === undefined ? {} : { extras: options.extras }),
     });
     return seenMessage(this.#world, message);
   }

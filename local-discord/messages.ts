@@ -33,6 +33,8 @@ export type SendOptions = {
   channel: Channel;
   input: MessageInput;
   files: readonly UploadedFile[];
+  /** As {@link Message.extras}. */
+  extras?: Record<string, unknown>;
   /** Interaction replies: no channel permissions, no nonce, other default mentions, other flags. */
   reply?: {
     interaction: MessageInteraction;
@@ -53,7 +55,8 @@ export function sendMessage(world: World, options: SendOptions): Message {
   const embeds = input.embeds ?? [];
   const components = input.components ?? [];
   checkLayout({ content, embeds, components, flags });
-  const isEmpty = content === "" && embeds.length === 0 && components.length === 0 && files.length === 0;
+  const isEmpty =
+    content === "" && embeds.length === 0 && components.length === 0 && files.length === 0 && !options.extras;
   if (isEmpty && !reply?.isLoading) throw refuse(50006);
   const target = reply ? undefined : findReplyTarget(world, userId, channel, input);
   if (isThread(channel)) checkThreadTakesMessages(world, userId, channel, reply !== undefined);
@@ -82,6 +85,7 @@ export function sendMessage(world: World, options: SendOptions): Message {
       isWebhook: reply !== undefined,
     }),
     ...(input.nonce == null ? {} : { nonce: input.nonce }),
+    ...(options.extras === undefined ? {} : { extras: options.extras }),
     ...(target ? { message_reference: { message_id: target.id, channel_id: channel.id } } : {}),
     ...(reply ? { webhook_id: world.data.applicationId, interaction: reply.interaction } : {}),
     ...(reply?.ephemeralFor === undefined ? {} : { ephemeral_for: reply.ephemeralFor }),

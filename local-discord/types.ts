@@ -121,6 +121,8 @@ export type Message = {
   flags: number;
   nonce?: string | number;
   message_reference?: MessageReference;
+  /** What only people's clients put into a message: a poll, stickers, a forwarded message, as Discord sends it. */
+  extras?: Record<string, unknown>;
   /** Set on interaction replies: Discord sends them as webhook messages of the application. */
   webhook_id?: Snowflake;
   interaction?: MessageInteraction;

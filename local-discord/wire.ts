@@ -138,6 +138,7 @@ export function messageWire(
     ...(message.webhook_id === undefined
       ? {}
       : { webhook_id: message.webhook_id, application_id: message.webhook_id }),
+    ...(isBlank ? {} : message.extras),
     ...(reference ? { message_reference: { type: 0, guild_id: world.data.guildId, ...reference } } : {}),
     ...(referenced === undefined || viewer.isNested
       ? {}

@@ -31,6 +31,8 @@ class Remote {
       type: 0,
       components: [],
       attachments: [],
+      message_snapshots: [],
+      sticker_items: [],
       ...more,
     };
     this.messages.push(message);

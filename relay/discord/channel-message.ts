@@ -6,6 +6,8 @@ export type ChannelMode = (typeof CHANNEL_MODES)[number];
 
 /** "… started a thread": it answers nothing, and names the thread. */
 const THREAD_CREATED = 18;
+/** Of a reference: a message that is forwarded answers nothing. */
+const FORWARDED = 1;
 
 export interface ChannelRules {
   mode: ChannelMode;
@@ -43,7 +45,7 @@ export function wordsFor({ content }: DiscordMessage, { botId }: ChannelRules): 
 
 /** The message that this one answers, if it stands in the same channel. */
 export function answered({ type, channel_id, message_reference }: DiscordMessage): string | undefined {
-  if (type === THREAD_CREATED) return undefined;
+  if (type === THREAD_CREATED || message_reference?.type === FORWARDED) return undefined;
   const isHere = (message_reference?.channel_id ?? channel_id) === channel_id;
   return isHere ? message_reference?.message_id : undefined;
 }

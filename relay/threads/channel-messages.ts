@@ -14,6 +14,7 @@ import {
   snowflakeTime,
 } from "../discord/api.ts";
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
+import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
 import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";
@@ -23,6 +24,7 @@ import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
 import type { LiveThread } from "./live-thread.ts";
+import { asForwarded, leftOut } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 import type { Vm } from "./vm.ts";
@@ -287,9 +289,11 @@ export class ChannelMessages {
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
   async #begin(message: DiscordMessage, over: string | undefined): Promise<void> {
     const { beginnings, channel, dir, rules, inputs, threads } = this.#options;
-    const words = wordsFor(message, rules);
-    if (words === "" && message.attachments.length === 0) {
-      throw new AppError("invalid_request", "Say what the agent is to do.");
+    const forwarded = forwardedTexts(message).map(asForwarded);
+    const words = [wordsFor(message, rules), ...forwarded].filter((text) => text !== "").join("\n\n");
+    const attachments = filesOf(message);
+    if (words === "" && attachments.length === 0) {
+      throw new AppError("invalid_request", leftOut(message, [], true) ?? "Say what the agent is to do.");
     }
     const command = words === "" ? "Look at the attached files." : words;
     const knows = over !== undefined && (await this.#routes.findThread(over))?.type === "agent";
@@ -300,8 +304,10 @@ export class ChannelMessages {
     );
     await channel.begin(message.id);
     const live = threads.find(message.id);
-    if (live && message.attachments.length > 0)
-      await inputs.typeInto(live, { ...message, id: `${message.id}.files`, content: "" });
+    if (live && attachments.length > 0) {
+      const files = { ...message, attachments, message_snapshots: [] };
+      await inputs.typeInto(live, { ...files, id: `${message.id}.files`, content: "" });
+    }
   }
 
   /** In the background: the thread is made even if nobody can be told. What is soon over is not told. */

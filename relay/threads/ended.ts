@@ -148,6 +148,9 @@ export class EndedThreads {
     if (!message) throw new AppError("not_found", "That message is gone.");
     const { texts, rest } = await files.wordsOf(message, true);
     if (texts.length > 0) return { thread, text: texts.join("\n\n") };
-    throw new AppError("invalid_request", leftOut(rest, false) ?? "There are no words in that message.");
+    throw new AppError(
+      "invalid_request",
+      leftOut(message, rest, false) ?? "There are no words in that message.",
+    );
   }
 }

@@ -18,7 +18,7 @@ import { errorSentence, formatDuration } from "../texts.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
 import type { EndedThreads } from "./ended.ts";
 import type { LiveThread } from "./live-thread.ts";
-import { leftOut, type PersonFiles } from "./person-files.ts";
+import { leftOut, nothingIn, type PersonFiles } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import type { VmThread } from "./vm.ts";
 
@@ -264,12 +264,10 @@ export class Inputs {
       ? await this.#patiently(thread.threadId, () => files.attach(rest, thread.vm))
       : [];
     if (texts.length === 0 && attachments.length === 0) {
-      if (message.attachments.length === 0)
+      const why = leftOut(message, rest, isAgent);
+      if (why === undefined)
         log.warn("a message came without its content: is the Message Content intent on?");
-      throw new AppError(
-        "invalid_request",
-        leftOut(rest, isAgent) ?? "Only text, and text files up to 256 KiB, can be typed into a thread.",
-      );
+      throw new AppError("invalid_request", why ?? nothingIn(isAgent));
     }
     // What it causes belongs below it.
     thread.delivery.breakPage();
@@ -279,7 +277,7 @@ export class Inputs {
       : texts.map((text, part) => toTerminal(text, part === 0 && isWritten(message)));
     for (const [part, input] of inputs.entries())
       await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });
-    const missing = leftOut(rest, isAgent);
+    const missing = leftOut(message, rest, isAgent);
     if (missing !== undefined) throw new AppError("invalid_request", missing);
   }
 

@@ -3,6 +3,7 @@ import { MAX_ATTACHMENT_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordMessage } from "../discord/api.ts";
 import type { Cdn } from "../discord/cdn.ts";
+import { filesOf, forwardedTexts, nameOfFile, othersIn } from "../discord/message-parts.ts";
 import { type Attachment, inputText, isTextFile } from "../discord/person-message.ts";
 import type { VmThread } from "./vm.ts";
 
@@ -25,10 +26,13 @@ export class PersonFiles {
   }
 
   /** @throws AppError `invalid_request` if a terminal is to be typed what is no UTF-8 text. */
-  async wordsOf({ content, attachments }: DiscordMessage, isAgent: boolean): Promise<Words> {
+  async wordsOf(message: DiscordMessage, isAgent: boolean): Promise<Words> {
+    const { content } = message;
     const texts = content === "" ? [] : [inputText(content)];
+    // An agent is to know who did not write it; a program in a terminal is to get the very text.
+    for (const text of forwardedTexts(message)) texts.push(isAgent ? asForwarded(text) : inputText(text));
     const rest: Attachment[] = [];
-    for (const file of attachments) {
+    for (const file of filesOf(message)) {
       const isText = isTextFile(file) && (!isAgent || file.size <= MAX_AGENT_TEXT_BYTES);
       const text = isText ? await this.#readText(file, isAgent) : undefined;
       if (text === undefined) rest.push(file);
@@ -66,12 +70,35 @@ export class PersonFiles {
 
 const isSmall = ({ size }: Attachment) => size <= MAX_ATTACHMENT_BYTES;
 
-/** What a person is told of files that did not go in; undefined if all did. */
-export function leftOut(rest: readonly Attachment[], isAgent: boolean): string | undefined {
-  const files = isAgent ? rest.filter((file) => !isSmall(file)) : rest;
-  if (files.length === 0) return undefined;
-  const names = files.map(({ filename }) => filename).join(", ");
+/** For an agent: what a person forwarded. */
+export function asForwarded(text: string): string {
+  return `Forwarded message:\n${text.replace(/^/gm, "> ")}`;
+}
+
+/**
+ * What a person is told of a message that went in without some of its parts; undefined if it went in whole.
+ * @param rest its files that are no words
+ */
+export function leftOut(
+  message: DiscordMessage,
+  rest: readonly Attachment[],
+  isAgent: boolean,
+): string | undefined {
+  const files = (isAgent ? rest.filter((file) => !isSmall(file)) : rest).map(nameOfFile);
+  const others = othersIn(message);
+  const parts = [...files, ...others].join(", ");
+  if (parts === "") return undefined;
+  if (!isAgent)
+    return `Left out, only ${others.length > 0 ? "text and " : ""}text files up to 256 KiB can be typed: ${parts}.`;
+  const isOnlyLarge = others.length === 0;
+  return isOnlyLarge
+    ? `Left out, an agent takes files up to ${MAX_ATTACHMENT_BYTES / MIB} MiB: ${parts}.`
+    : `Left out, an agent takes words and files up to ${MAX_ATTACHMENT_BYTES / MIB} MiB: ${parts}.`;
+}
+
+/** What a person is told of a message that holds nothing to go in. */
+export function nothingIn(isAgent: boolean): string {
   return isAgent
-    ? `Left out, an agent takes files up to ${MAX_ATTACHMENT_BYTES / MIB} MiB: ${names}.`
-    : `Left out, only text files up to 256 KiB can be typed: ${names}.`;
+    ? "An agent takes words and files, and this message holds neither: only Discord can show what is in it."
+    : "Only text, and text files up to 256 KiB, can be typed into a thread.";
 }

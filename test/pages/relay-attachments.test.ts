@@ -84,3 +84,54 @@ async function findUrl(attachmentId: string | undefined): Promise<string | undef
   const messages = (await response.json()) as { attachments: { id: string; url: string }[] }[];
   return messages.flatMap(({ attachments }) => attachments).find(({ id }) => id === attachmentId)?.url;
 }
+
+const forwardOf = (content: string) => ({
+  message_reference: { type: 1, message_id: "1", channel_id: "1" },
+  message_snapshots: [{ message: { content, attachments: [], embeds: [] } }],
+});
+const POLL = { poll: { question: { text: "Lunch?" }, answers: [] } };
+const STICKER = { sticker_items: [{ id: "1", name: "Wave", format_type: 1 }] };
+
+test("an agent gets what was forwarded as such; what only Discord shows is named", async () => {
+  const { driver } = all.discord;
+  const forward = driver.post(all.you, threadId, "", { extras: forwardOf("one\ntwo") });
+  expect(await contentOf(forward.id)).toEqual([{ type: "text", text: "Forwarded message:\n> one\n> two" }]);
+  const answerTo = (messageId: string) =>
+    driver.until(() => driver.messages(threadId).find(({ replyTo }) => replyTo?.id === messageId)?.content, {
+      what: "a reply",
+    });
+  const poll = driver.post(all.you, threadId, "", { extras: POLL });
+  expect(await answerTo(poll.id)).toContain(
+    "This did not go in. Left out, an agent takes words and files up to 25 MiB: the poll “Lunch?”.",
+  );
+  const wave = driver.post(all.you, threadId, "Hello.", { extras: STICKER });
+  expect(await contentOf(wave.id)).toEqual([{ type: "text", text: "Hello." }]);
+  expect(await answerTo(wave.id)).toContain("the sticker “Wave”");
+  const contact = driver.post(all.you, threadId, "", { extras: { shared_contact: { id: "1" } } });
+  expect(await answerTo(contact.id)).toContain(
+    "An agent takes words and files, and this message holds neither",
+  );
+});
+
+test("a terminal is typed what was forwarded; what only Discord shows is named", async () => {
+  const { driver } = all.discord;
+  const terminal = await all.openTerminal("cat");
+  driver.post(all.you, terminal, "", { extras: forwardOf("echo forwarded") });
+  await all.untilShown(terminal, "echo forwarded\necho forwarded");
+  const told = (words: string) =>
+    driver.until(() => driver.messages(terminal).find(({ content }) => content.includes(words)), {
+      what: words,
+    });
+  driver.post(all.you, terminal, "", { extras: POLL });
+  await told("Left out, only text and text files up to 256 KiB can be typed: the poll “Lunch?”.");
+  const voice = {
+    filename: "voice-message.ogg",
+    size: 1,
+    url: "https://x.invalid",
+    content_type: "audio/ogg",
+  };
+  driver.post(all.you, terminal, "", { extras: { attachments: [{ ...voice, duration_secs: 2 }] } });
+  await told("Left out, only text files up to 256 KiB can be typed: the voice note.");
+  driver.post(all.you, terminal, "", { extras: { shared_contact: { id: "1" } } });
+  await told("Only text, and text files up to 256 KiB, can be typed into a thread.");
+});

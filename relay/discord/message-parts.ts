@@ -1,0 +1,50 @@
+/** What a person's message holds besides what they wrote: what they forwarded, and what only Discord can show. Pure. */
+import type { DiscordMessage } from "./api.ts";
+
+type Parts = Pick<DiscordMessage, "attachments" | "message_snapshots" | "poll" | "sticker_items">;
+type Attachment = DiscordMessage["attachments"][number];
+
+const MAX_NAME_CHARACTERS = 80;
+
+/** The words of each forwarded message. A bot's may stand in an embed. */
+export function forwardedTexts({ message_snapshots }: Pick<Parts, "message_snapshots">): string[] {
+  return message_snapshots
+    .map(({ message: { content, embeds } }) => {
+      if (content !== "") return content;
+      return embeds
+        .flatMap(({ title, description }) => [title, description])
+        .filter((text) => text !== undefined && text !== "")
+        .join("\n");
+    })
+    .filter((text) => text !== "");
+}
+
+/** Its files, and those of what it forwards. */
+export function filesOf({
+  attachments,
+  message_snapshots,
+}: Pick<Parts, "attachments" | "message_snapshots">): Attachment[] {
+  return [...attachments, ...message_snapshots.flatMap(({ message }) => message.attachments)];
+}
+
+/** What can go into no thread, as a person calls it. */
+export function othersIn(message: Parts): string[] {
+  return [message, ...message.message_snapshots.map((snapshot) => snapshot.message)].flatMap(
+    ({ poll, sticker_items }) => [
+      ...(poll ? [`the poll ${quote(poll.question.text ?? "")}`] : []),
+      ...sticker_items.map(({ name }) => `the sticker ${quote(name)}`),
+    ],
+  );
+}
+
+/** What a person calls a file: a voice note has a name that Discord made up. */
+export function nameOfFile({ filename, duration_secs }: Attachment): string {
+  return duration_secs === undefined ? filename : "the voice note";
+}
+
+function quote(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  const characters = [...line.slice(0, 2 * MAX_NAME_CHARACTERS)];
+  const isLong = characters.length > MAX_NAME_CHARACTERS;
+  return `“${isLong ? `${characters.slice(0, MAX_NAME_CHARACTERS - 1).join("")}…` : line}”`;
+}
