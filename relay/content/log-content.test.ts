@@ -223,3 +223,22 @@ test("a terminal that was made small is told once, also after a restart", async 
   expect(content.notices(NOW)).toEqual([]);
   expect(log.open(content.mark()).notices(NOW)).toEqual([]);
 });
+
+test("a bell that a person's own key caused is told to nobody, and every other one is", async () => {
+  const { log, content } = await opened("one\r\n");
+  const ring = async (now: number) => {
+    log.text += "\x07";
+    await content.accept(log.reply(content), now, never);
+    return content.notices(now).map(({ text }) => text);
+  };
+  content.noteKey(NOW);
+  expect(await ring(NOW + 500)).toEqual([]);
+  // It stays untold, also after a restart.
+  expect(content.notices(NOW + 60_000)).toEqual([]);
+  expect(log.open(content.mark()).notices(NOW)).toEqual([]);
+  const [told, ...others] = await ring(NOW + 10_000);
+  expect([told, others]).toEqual([expect.stringContaining("The terminal bell rang"), []]);
+  // One that waits to be told is told, whatever is pressed meanwhile.
+  content.noteKey(NOW + 10_100);
+  expect(await ring(NOW + 10_200)).toHaveLength(1);
+});

@@ -79,6 +79,7 @@ export class LogContent implements Content<OutputReply> {
   async accept(reply: OutputReply, now: number, signal: AbortSignal): Promise<void> {
     const document = this.#document;
     const before = document.offset;
+    const { bells } = document.screen;
     if (reply.firstOffset > before) {
       this.#happen({ kind: "lost", offset: before, to: reply.firstOffset });
       document.skipTo(reply.firstOffset);
@@ -87,6 +88,7 @@ export class LogContent implements Content<OutputReply> {
       await document.feedLong(chunkOf(reply), signal);
       if (signal.aborted) return;
       this.#breakAtPicture();
+      this.#process.hear(bells, document.screen.bells, now);
     }
     this.#gauge.note(reply.offset - before, reply.more, now);
     if (document.screen.cols !== reply.cols || document.screen.rows !== reply.rows) {
@@ -99,10 +101,16 @@ export class LogContent implements Content<OutputReply> {
   }
 
   breakPage(): void {
+    this.#process.noteMessage();
     const offset = Math.max(this.offset, this.#behindUntil);
     this.#happen({ kind: "break", offset });
     this.#document.breakPageAt(offset);
     this.#dropsSurplus = true;
+  }
+
+  /** A person pressed a key in Discord. */
+  noteKey(now: number): void {
+    this.#process.noteKey(now);
   }
 
   /** True while somebody ends the thread, who tells it themselves. */

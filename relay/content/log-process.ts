@@ -3,6 +3,9 @@ import type { OutputReply, Thread } from "../../shared/api.ts";
 import type { Notice } from "./content.ts";
 import { afterNotice, listNotices, type NoticeFacts, type Told } from "./notices.ts";
 
+/** A program rings within this time if it does not like a key. */
+const KEY_BELL_MS = 2_000;
+
 export class LogProcess {
   readonly #thread: Thread;
   #isRunning: boolean;
@@ -12,6 +15,7 @@ export class LogProcess {
   #isEndSilent = false;
   #told: Told;
   #lastBellAt = 0;
+  #lastKeyAt = Number.NEGATIVE_INFINITY;
 
   /** @param offset how far the log has been read. */
   constructor(thread: Thread, offset: number, told: Told) {
@@ -53,6 +57,22 @@ export class LogProcess {
   /** True while somebody ends the thread, who tells it themselves. */
   setEndSilent(isSilent: boolean): void {
     this.#isEndSilent = isSilent;
+  }
+
+  /** A person pressed a key in Discord. */
+  noteKey(now: number): void {
+    this.#lastKeyAt = now;
+  }
+
+  /** A person wrote: a bell from now on is what their words caused. */
+  noteMessage(): void {
+    this.#lastKeyAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The bell rang meanwhile. If a key caused it, its person is there, and nobody is told. */
+  hear(before: number, bells: number, now: number): void {
+    const isOfKey = now - this.#lastKeyAt <= KEY_BELL_MS;
+    if (isOfKey && this.#told.bells === before) this.#told = { ...this.#told, bells };
   }
 
   notices(bells: number, now: number): Notice[] {

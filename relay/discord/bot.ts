@@ -226,7 +226,10 @@ async function pressButton(
     }
     switch (pressed.kind) {
       case "key":
-        for (const key of pressed.keys) await context.vm.thread(threadId).send({ key });
+        for (const key of pressed.keys) {
+          const thread = context.threads.find(threadId);
+          await (thread ? thread.pressKey(key) : context.vm.thread(threadId).send({ key }));
+        }
         return;
       case "done": {
         if (!context.threads.has(threadId))

@@ -42,6 +42,8 @@ export interface LiveThread {
    * @returns whether it was taken.
    */
   accept(replies: OutputsReply, offset: number): Promise<boolean>;
+  /** A person presses a key, by tmux's name. @throws AppError */
+  pressKey(key: string): Promise<void>;
   /** True while somebody ends the thread, who tells it themselves. */
   setEndSilent(isSilent: boolean): void;
   /** The name that the sidecar has. */
@@ -93,6 +95,10 @@ function openTerminal(options: LiveThreadOptions): LiveThread {
     source: "since",
     find: ({ threads }) => threads[threadId],
     accept: ({ threads }, offset) => accept(delivery, threads[threadId], offset),
+    pressKey: async (key) => {
+      content.noteKey(options.now());
+      await vm.send({ key });
+    },
     setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };
 }
@@ -116,6 +122,7 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     source: "transcripts",
     find: ({ transcripts }) => transcripts[threadId],
     accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
+    pressKey: (key) => vm.send({ key }),
     setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };
 }

@@ -143,9 +143,12 @@ test.concurrent("a bell mentions who started it; output and the end of a short r
   const all = await startForTest({ onTestFinished });
   const { driver } = all.discord;
   const threadId = await all.openTerminal(
-    `echo "<@${all.you}> @everyone"; read x; printf '\\a'; read x; exit 4`,
+    `echo "<@${all.you}> @everyone"; read x; printf '\\aheard\\n'; read x; printf '\\a'; read x; exit 4`,
   );
   await all.untilShown(threadId, "@everyone");
+  // The bell that a person's own key caused is no news to them.
+  await driver.command(all.you, threadId, "key", { name: "return" }).reply();
+  await all.untilShown(threadId, "heard");
   driver.post(all.you, threadId, "ring");
   const pings = () =>
     driver

@@ -9,6 +9,7 @@ import type { Screenshots } from "../../screenshot/screenshot.ts";
 import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Endings } from "../../threads/endings.ts";
+import type { LiveThread } from "../../threads/live-thread.ts";
 import type { Threads } from "../../threads/threads.ts";
 import type { Vm, VmThread } from "../../threads/vm.ts";
 
@@ -52,8 +53,13 @@ export function tellWait(
 
 /** The thread that the command was used in. @throws AppError */
 export function threadHere(interaction: ChatInputCommandInteraction, threads: Threads): VmThread {
+  return liveThreadHere(interaction, threads).vm;
+}
+
+/** As {@link threadHere}. */
+export function liveThreadHere(interaction: ChatInputCommandInteraction, threads: Threads): LiveThread {
   const thread = threads.find(interaction.channelId);
-  if (thread) return thread.vm;
+  if (thread) return thread;
   throw new AppError(
     "invalid_request",
     `/${interaction.commandName} works only in a terminal's or an agent's thread; /status lists them.`,

@@ -1,6 +1,6 @@
 import { SlashCommandBuilder } from "discord.js";
 import { parseKey } from "../../../shared/key-words.ts";
-import { type Command, threadHere } from "./command.ts";
+import { type Command, liveThreadHere } from "./command.ts";
 
 export const key: Command = {
   definition: new SlashCommandBuilder()
@@ -16,9 +16,9 @@ export const key: Command = {
     .toJSON(),
   isPrivate: true,
   run: async (interaction, { threads }) => {
-    const thread = threadHere(interaction, threads);
+    const thread = liveThreadHere(interaction, threads);
     const name = interaction.options.getString("name", true);
-    await thread.send({ key: parseKey(name) });
+    await thread.pressKey(parseKey(name));
     await interaction.editReply(`Pressed ${name}.`);
   },
 };
