@@ -1,7 +1,7 @@
 /** Before an agent begins in a worktree of its own: the worktree is made, and the person's command is run in it. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { lstat, mkdir, rm } from "node:fs/promises";
+import { lstat, mkdir, rm, rmdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
@@ -59,6 +59,7 @@ export async function makeWorkspace(
     ]);
   } catch (error) {
     const message = `The worktree could not be made: ${errorText(error)}.`;
+    await rmdir(worktree.path).catch(() => undefined); // one that holds something stays
     append([endOf(MADE, "failed", since), { type: "failure", code: "no_worktree", message }]);
   } finally {
     await rm(own, { recursive: true, force: true });

@@ -57,7 +57,7 @@ export async function restore(
   undoing: Undoing,
 ): Promise<Restored> {
   const operation = await findOperation(tree.repository);
-  if (operation) throw new GitError("failed", `${operation} is going on in the repository`);
+  if (operation) throw new GitError("failed", operation);
   const sparse = await findSparse(tree);
   const root = tree.repository.path;
   const folders = new Folders(root);

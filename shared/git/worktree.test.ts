@@ -144,3 +144,14 @@ test("a repository without a commit, and one that would have it written elsewher
   await expect(make({ root: bare })).rejects.toThrow("no commit yet");
   await expect(make({ root: folder.path })).rejects.toThrow("is no git work tree");
 });
+
+test("one that can't be made leaves nothing behind, and no branch that was there goes", async () => {
+  const names = () =>
+    git(root, "for-each-ref", "--format=%(refname:short)", "refs/heads").split("\n").filter(Boolean);
+  const kept = join(root, ".git/worktrees/t1");
+  await expect(make({ tree: "0".repeat(40) })).rejects.toThrow("read-tree");
+  expect([existsSync(path), existsSync(kept), names()]).toEqual([false, false, ["main"]]);
+  git(root, "branch", "threadmux/1-a");
+  await expect(make({ tree: "0".repeat(40) })).rejects.toThrow("read-tree");
+  expect([existsSync(path), existsSync(kept), names()]).toEqual([false, false, ["main", "threadmux/1-a"]]);
+});

@@ -53,7 +53,23 @@ export async function makeWorktree(
   const kept = join(repository.commonDir, "worktrees", name);
   const heads = join(repository.commonDir, "refs", "heads");
   await refuseStrange(join(repository.commonDir, "worktrees"), heads, join(heads, "threadmux"));
-  await refuseTaken(place, branch, commit);
+  const isNew = await refuseTaken(place, branch, commit);
+  try {
+    await writeWorktree({ path, branch, tree }, { place, kept, commit });
+  } catch (error) {
+    // Nobody is to find a part of it. The error tells why, also if the disk takes nothing any more.
+    for (const left of [kept, path]) await rm(left, { recursive: true, force: true }).catch(() => undefined);
+    const args = ["update-ref", "-d", `refs/heads/${branch}`, commit];
+    if (isNew) await runGit(place, args).catch(() => undefined);
+    throw error;
+  }
+  return { commit };
+}
+
+async function writeWorktree(
+  { path, branch, tree }: Pick<NewWorktree, "path" | "branch" | "tree">,
+  { place, kept, commit }: { place: GitPlace; kept: string; commit: string },
+): Promise<void> {
   await rm(kept, { recursive: true, force: true });
   await mkdir(path, { recursive: true, mode: 0o700 });
   for (const one of await readdir(path)) await rm(join(path, one), { recursive: true, force: true });
@@ -64,14 +80,13 @@ export async function makeWorktree(
   await writeFile(join(kept, "gitdir"), `${join(path, ".git")}\n`);
   const index = join(kept, "index");
   await runGit(place, ["read-tree", commit], { indexFile: index });
-  const files = tree === undefined ? index : join(own, "index.tree");
+  const files = tree === undefined ? index : join(place.dir, "index.tree");
   if (tree !== undefined) await runGit(place, ["read-tree", tree], { indexFile: files });
   await runGit(place, ["checkout-index", "-a", "-f", "-u", "-q"], {
     indexFile: files,
     timeoutMs: CHECKOUT_MS,
   });
   await writeFile(join(path, ".git"), `gitdir: ${kept}\n`);
-  return { commit };
 }
 
 /** @throws GitError if there is no such worktree */
@@ -173,14 +188,15 @@ function branchOf({ head }: Repository): string | undefined {
   return /^ref: refs\/heads\/(.+)$/.exec(head)?.[1];
 }
 
-/** A branch of that name may hold somebody's commits. */
-async function refuseTaken(place: GitPlace, branch: string, commit: string): Promise<void> {
+/** A branch of that name may hold somebody's commits. @returns whether there is none */
+async function refuseTaken(place: GitPlace, branch: string, commit: string): Promise<boolean> {
   const name = `refs/heads/${branch}`;
   const found = await runGit(place, ["for-each-ref", "--format=%(objectname)", name]);
-  if (found.toString().trim() === "") return;
+  if (found.toString().trim() === "") return true;
   const own = await runGit(place, ["rev-list", "--count", name, "--not", commit]);
   if (own.toString().trim() !== "0")
     throw new GitError("failed", `the branch ${branch} is there already, with commits of its own`);
+  return false;
 }
 
 /** Whoever made the repository must not have what is written there written elsewhere. */

@@ -68,6 +68,7 @@ test("without a repository below REPOS_DIR, or a commit in it, there is none", a
   expect(await eventsOf("unborn", "failure")).toMatchObject([
     { code: "no_worktree", message: expect.stringContaining("no commit yet") },
   ]);
+  expect(existsSync(inTree("unborn"))).toBe(false);
 });
 
 test("nothing goes silently: files that are not committed are named, a branch with commits stays", async () => {
