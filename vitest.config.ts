@@ -43,5 +43,6 @@ export default defineConfig({
     isolate: false,
     sequence: { sequencer: LongestFirst },
     globalSetup: ["test/support/leaks.ts"],
+    setupFiles: ["test/support/setup.ts"],
   },
 });

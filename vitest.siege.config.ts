@@ -18,5 +18,6 @@ export default defineConfig({
     maxWorkers: 2,
     maxConcurrency: 2,
     globalSetup: ["test/support/leaks.ts"],
+    setupFiles: ["test/support/setup.ts"],
   },
 });

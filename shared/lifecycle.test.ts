@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
@@ -224,4 +225,25 @@ describe("Slots", () => {
     expect(hasStarted).toBe(false);
     expect(await slots.run(async () => "x", gone.signal)).toBeUndefined();
   });
+});
+
+test("any number may wait on one signal: Node.js warns of no leak, and no listener is left behind", async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on("warning", note);
+  const stop = new AbortController();
+  const slots = new Slots(1);
+  const first = open();
+  const waits = [
+    slots.run(() => first.promise),
+    ...Array.from({ length: 30 }, () => pause(60_000, stop.signal)),
+    ...Array.from({ length: 30 }, () => slots.run(() => Promise.resolve(), stop.signal)),
+  ];
+  await settle(); // a warning comes a tick later
+  first.resolve();
+  stop.abort();
+  await Promise.all(waits);
+  process.off("warning", note);
+  expect(warnings).toEqual([]);
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
 });

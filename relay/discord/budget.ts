@@ -1,6 +1,6 @@
 /** The bot's request budget: Discord allows 50 requests a second in all, shared fairly by people, then by threads. */
 import pThrottle from "p-throttle";
-import { pause } from "../../shared/lifecycle.ts";
+import { onAbort, pause } from "../../shared/lifecycle.ts";
 import { FairQueue } from "./fair-queue.ts";
 
 export interface Budget {
@@ -79,7 +79,7 @@ export function createBudget({
           resolve();
         };
         waiting.push(owner, done);
-        signal?.addEventListener("abort", done, { once: true });
+        onAbort(signal, done);
         void makePlace();
       });
       return signal?.aborted ? undefined : task();

@@ -9,6 +9,7 @@ import type { RelayConfig } from "../../relay/config.ts";
 import { RUN_VARIABLE, runId } from "./folders.ts";
 import { isAlive, signal } from "./processes.ts";
 import { until } from "./wait.ts";
+import { watchWarnings } from "./warned.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Native parts, and what discord.js uses only where it is installed. */
@@ -99,6 +100,7 @@ export function makeRelayProcess(
       started.once("exit", (code) => {
         if (isWanted && child === started) lines.push(`the relay ended by itself with ${code}`);
       });
+      watchWarnings("the relay", started.stderr);
       createInterface({ input: started.stderr }).on("line", (line) => {
         lines.push(line);
         lines.splice(0, lines.length - KEPT_LINES);

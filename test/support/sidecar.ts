@@ -15,6 +15,7 @@ import { makeFolder, RUN_VARIABLE, runId } from "./folders.ts";
 import { findProcessesOf, isAlive, signal } from "./processes.ts";
 import { programFile } from "./programs.ts";
 import { until } from "./wait.ts";
+import { watchWarnings } from "./warned.ts";
 
 const run = promisify(execFile);
 const TOKEN = "a-token-for-tests-0123456789abcdef";
@@ -229,6 +230,7 @@ function findUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     const seen: string[] = [];
     if (!child.stderr) return reject(new Error("the sidecar's standard error is not a pipe"));
+    watchWarnings("the sidecar", child.stderr);
     createInterface({ input: child.stderr }).on("line", (line) => {
       seen.push(line);
       const url = /"url":"([^"]+)"/.exec(line)?.[1];

@@ -1,4 +1,5 @@
 /** Wakes readers who wait for output: by file notification, and by a slow look where that fails. */
+import { onAbort } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { FolderWatch } from "./folder-watch.ts";
 
@@ -105,7 +106,7 @@ export class LogWatch {
               resolve();
             };
             const timer = setTimeout(done, Math.min(ms, FALLBACK_INTERVAL_MS));
-            signal.addEventListener("abort", done, { once: true });
+            onAbort(signal, done);
             resolveWait = done;
           });
         }

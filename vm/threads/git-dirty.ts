@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { linkRepository } from "../../shared/git/own-dir.ts";
 import type { Repository } from "../../shared/git/repository.ts";
 import { type GitPlace, killGit, spawnGit } from "../../shared/git/run-git.ts";
+import { onAbort } from "../../shared/lifecycle.ts";
 
 /**
  * Whether anything is changed, staged or untracked; undefined where that can't be told, or `signal` fired before.
@@ -43,7 +44,7 @@ function runStatus(place: GitPlace, signal: AbortSignal): Promise<boolean | unde
   return new Promise((resolve) => {
     let isDirty: true | undefined;
     const kill = () => killGit(child);
-    signal.addEventListener("abort", kill, { once: true });
+    onAbort(signal, kill);
     child.stdout.once("data", () => {
       isDirty = true;
       kill();
