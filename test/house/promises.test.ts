@@ -1,5 +1,5 @@
 /** What the documents promise is tested where they say so. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { MIN_VERSION } from "../../shared/agent/install.ts";
 
@@ -43,6 +43,12 @@ test.each([...promises, ...troubles])("%s", (_promise, tested = "") => {
 test("every row of what can go wrong has its tests", () => {
   const rows = rowsOf("README.md", "| what | what happens |").map(([what]) => what);
   expect(troubles.map(([what]) => what)).toEqual(rows);
+});
+
+test("the index of test/support names each of its files, and no other", () => {
+  const files = readdirSync(new URL("../support", import.meta.url)).filter((name) => name.endsWith(".ts"));
+  const named = [...read("test/support/README.md").matchAll(/`([\w-]+\.ts)`/g)].map(([, name]) => name);
+  expect([...new Set(named)].sort()).toEqual(files.sort());
 });
 
 test.each(["README.md", "Dockerfile.vm", "fly.toml"])(
