@@ -15,6 +15,7 @@ const { open, messages, untilMessage, press, choose, now } = agentTalk(() => all
 
 beforeAll(async () => {
   all = await startEverything({
+    isQuick: true,
     vm: STAND_IN_CONFIG,
     discord: { users: [{ name: "Mallory" }, { name: "Robin" }] },
   });

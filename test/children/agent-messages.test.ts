@@ -13,7 +13,7 @@ import { until } from "../support/wait.ts";
 let all: Everything;
 let sidecar: TestSidecar;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   sidecar = all.sidecar;
 });
 afterAll(() => all?.close());

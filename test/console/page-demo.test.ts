@@ -21,7 +21,7 @@ let open: OpenPage;
 beforeAll(async () => {
   buildPages();
   browser = await startBrowser();
-  all = await startEverything({ vm: { agent: { ...standIn(), program: "demo" } } });
+  all = await startEverything({ isQuick: true, vm: { agent: { ...standIn(), program: "demo" } } });
   mkdirSync(join(all.sidecar.reposDir, "example"));
   open = await openPage(browser, all.discord, { width: 1280, height: 800 });
 });

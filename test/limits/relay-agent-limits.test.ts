@@ -11,7 +11,7 @@ import { until } from "../support/wait.ts";
 let all: Everything;
 const { open, messages, untilMessage, press, now } = agentTalk(() => all);
 beforeAll(async () => {
-  all = await startEverything({ vm: BYPASS_CONFIG });
+  all = await startEverything({ isQuick: true, vm: BYPASS_CONFIG });
 });
 afterAll(() => all?.close());
 

@@ -10,7 +10,7 @@ import { until } from "../support/wait.ts";
 let all: Everything;
 const { open, messages, untilMessage } = agentTalk(() => all);
 beforeAll(async () => {
-  all = await startEverything({ vm: { ...STAND_IN_CONFIG, maxAgents: 1 } });
+  all = await startEverything({ isQuick: true, vm: { ...STAND_IN_CONFIG, maxAgents: 1 } });
 });
 afterAll(() => all?.close());
 

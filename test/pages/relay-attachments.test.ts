@@ -19,7 +19,7 @@ let all: Everything;
 let talk: AgentTalk;
 let threadId: string;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   talk = new AgentTalk(all);
   threadId = await talk.open('Hello @@[{"text":"Hello."}]');
   await talk.untilMessage(threadId, "Hello.");

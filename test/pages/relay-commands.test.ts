@@ -10,6 +10,7 @@ let all: Everything;
 
 beforeAll(async () => {
   all = await startEverything({
+    isQuick: true,
     vm: { maxThreads: 3, agent: standIn() },
   });
   mkdirSync(join(all.sidecar.reposDir, "shop", "api"), { recursive: true });

@@ -25,7 +25,7 @@ const homeOf = ({ sidecar }: Everything, threadId: string) =>
   until("its home", async () => (await sidecar.client.getThread(threadId)).home?.channelId ?? undefined);
 
 test("a thread that was made by the API is a Discord thread soon, and both ids lead to it", async (context) => {
-  const all = await startForTest(context, { vm: STAND_IN_CONFIG });
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
   const { client } = all.sidecar;
   const { driver } = all.discord;
   await create(all, "shell-1", { initialMessages: [{ role: "user", text: "Said elsewhere." }] });
@@ -61,7 +61,7 @@ test("a thread that was made by the API is a Discord thread soon, and both ids l
 });
 
 test("a relay that dies while it makes Discord threads makes one each", async (context) => {
-  const all = await startForTest(context, { vm: STAND_IN_CONFIG });
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
   const { driver } = all.discord;
   const names = ["a", "b", "c"];
   for (const name of names) await create(all, name);
@@ -84,7 +84,7 @@ test("a relay that dies while it makes Discord threads makes one each", async (c
 });
 
 test("one that was made and not noted is found again", async (context) => {
-  const all = await startForTest(context, { vm: STAND_IN_CONFIG });
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
   const { client } = all.sidecar;
   await all.stopRelay();
   await create(all, "lost");

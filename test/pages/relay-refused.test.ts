@@ -20,7 +20,7 @@ let all: Everything;
 let talk: AgentTalk;
 let refusals = 0;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   talk = new AgentTalk(all);
 });
 afterEach(() => {

@@ -9,7 +9,7 @@ import { until } from "../support/wait.ts";
 
 let all: Everything;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   mkdirSync(join(all.sidecar.reposDir, "shop"));
 });
 afterAll(() => all?.close());

@@ -9,7 +9,11 @@ import { untilValue } from "../support/wait.ts";
 test("list: what each thread does; the ended and long idle leave after some minutes, all shows them", async (context) => {
   // The clock of Discord and relay goes forward only: what was counted ahead of it would close Discord for long.
   let ahead = 0;
-  const all = await startForTest(context, { vm: STAND_IN_CONFIG, now: () => Date.now() + ahead });
+  const all = await startForTest(context, {
+    isQuick: true,
+    vm: STAND_IN_CONFIG,
+    now: () => Date.now() + ahead,
+  });
   mkdirSync(join(all.sidecar.reposDir, "shop"));
   const command = (name: string, options = {}) =>
     all.discord.driver.command(all.you, all.discord.channelId, name, options);
@@ -47,7 +51,7 @@ test("list: what each thread does; the ended and long idle leave after some minu
 });
 
 test("list: a child stands below its parent, which says for whom it waits", async (context) => {
-  const all = await startForTest(context, { vm: STAND_IN_CONFIG });
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
   mkdirSync(join(all.sidecar.reposDir, "shop"));
   const command = (name: string, options = {}) =>
     all.discord.driver.command(all.you, all.discord.channelId, name, options);

@@ -16,7 +16,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   buildPages();
-  all = await startEverything({ vm: { maxThreads: 20 } });
+  all = await startEverything({ isQuick: true, vm: { maxThreads: 20 } });
   mkdirSync(join(all.sidecar.reposDir, "shop"));
   cli = await buildCli(all.sidecar);
   browser = await startBrowser();

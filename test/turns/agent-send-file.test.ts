@@ -13,7 +13,7 @@ let all: Everything;
 let talk: AgentTalk;
 let dir: string;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   talk = new AgentTalk(all);
   dir = join(all.sidecar.reposDir, "app");
   mkdirSync(dir);

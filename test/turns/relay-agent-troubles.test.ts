@@ -48,7 +48,7 @@ let talk: AgentTalk;
 beforeAll(async () => {
   install();
   const agent = { ...standIn({ idleSeconds: 1 }), program };
-  all = await startEverything({ vm: { ...STAND_IN_CONFIG, agent } });
+  all = await startEverything({ isQuick: true, vm: { ...STAND_IN_CONFIG, agent } });
   talk = new AgentTalk(all);
 });
 afterAll(async () => {

@@ -11,7 +11,7 @@ import { until } from "../support/wait.ts";
 let all: Everything;
 let talk: AgentTalk;
 beforeAll(async () => {
-  all = await startEverything({ vm: STAND_IN_CONFIG });
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
   talk = new AgentTalk(all);
 });
 afterAll(() => all?.close());

@@ -8,7 +8,7 @@ import { startForTest } from "../support/relay.ts";
 import { until } from "../support/wait.ts";
 
 test("a worktree is made by an option, told of when its agent ends, and removed only as it was shown", async (context) => {
-  const all = await startForTest(context, { vm: BYPASS_CONFIG });
+  const all = await startForTest(context, { isQuick: true, vm: BYPASS_CONFIG });
   const { driver, channelId } = all.discord;
   const repository = join(all.sidecar.reposDir, "shop");
   mkdirSync(repository);
