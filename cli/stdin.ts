@@ -39,16 +39,26 @@ export function atLine(number: number, error: unknown, sent: string): unknown {
 }
 
 /** All of it as an agent's one message. @throws AppError `too_large`, `invalid_request` */
-export async function readMessage(stdin: NodeJS.ReadableStream): Promise<string> {
+export function readMessage(stdin: NodeJS.ReadableStream): Promise<string> {
+  return readWhole(stdin, MAX_COMMAND_BYTES, "an agent's message");
+}
+
+/** All of it as one paste, without its last line end. @throws AppError `too_large`, `invalid_request` */
+export function readPaste(stdin: NodeJS.ReadableStream): Promise<string> {
+  return readWhole(stdin, MAX_BODY_BYTES, "a paste (--no-paste types line by line)");
+}
+
+async function readWhole(stdin: NodeJS.ReadableStream, maxBytes: number, name: string): Promise<string> {
   const all: Buffer[] = [];
   let bytes = 0;
   for await (const line of readLines(stdin)) {
     all.push(line);
     bytes += line.length + 1;
-    if (bytes > MAX_COMMAND_BYTES + 1) {
-      const limit = formatCount(MAX_COMMAND_BYTES);
-      throw new AppError("too_large", `standard input: an agent's message may have at most ${limit} bytes`);
-    }
+    if (bytes > maxBytes + 1)
+      throw new AppError(
+        "too_large",
+        `standard input: ${name} may have at most ${formatCount(maxBytes)} bytes`,
+      );
   }
   const text = all.map((line, index) => {
     try {

@@ -298,6 +298,8 @@ export const screenReplySchema = z.object({
   cursor: z.object({ x: z.int(), y: z.int() }),
   /** Whether a full-screen program has the alternate screen. */
   alternate: z.boolean(),
+  /** There, and true, if the program has asked for pastes in one piece. */
+  bracketedPaste: z.literal(true).optional(),
   title: z.string(),
 });
 export type ScreenReply = z.infer<typeof screenReplySchema>;

@@ -10,11 +10,13 @@ import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-import { atLine, readLines, readMessage, toText } from "../stdin.ts";
+import { atLine, readLines, readMessage, readPaste, toText } from "../stdin.ts";
 import { userSource } from "../user.ts";
 
 interface SendOptions {
   enter: boolean;
+  /** Undefined if neither option is there. */
+  paste?: boolean;
   key: string[];
   nextTurn?: boolean;
   attach: string[];
@@ -25,8 +27,10 @@ export function addSend(program: Command, act: Act): void {
     .command("send")
     .description("type into a thread's process, or give an agent its next message")
     .argument("<thread>", THREAD_ARGUMENT)
-    .argument("[text...]", "what to type, Enter after it; - types standard input, line by line")
+    .argument("[text...]", "what to type, Enter after it; - types standard input")
     .option("--no-enter", "no Enter after the text")
+    .option("--paste", "the text is one paste: in one piece if the program asked for pastes, else by lines")
+    .option("--no-paste", "the text is keys, and standard input is typed line by line as it comes")
     .option("-k, --key <name>", "press a key: ctrl-c, up, esc, alt-b, F5; as often as you like", collect, [])
     .option("--next-turn", "an agent gets it when its turn has ended, not in the midst of it")
     .option(
@@ -87,17 +91,23 @@ async function send(
     const when = options.nextTurn ? { when: "next_turn" as const } : {};
     const attachments = await attachAll(client, threadId, options.attach);
     await client.sendInput(threadId, { text, source: userSource(), ...when, attachments });
+  } else if (isInput && (options.paste ?? (await isPasteAsked(client, threadId, stdin)))) {
+    await client.sendInput(threadId, { text: await readPaste(stdin), enter, paste: true });
   } else if (isInput) {
-    sent = await sendLines(client, threadId, readLines(stdin), enter);
+    sent = await sendLines(client, threadId, readLines(stdin), options);
   } else {
-    await client.sendInput(threadId, { text: words.join(" "), enter });
+    const paste = options.paste ?? "auto";
+    await client.sendInput(threadId, { text: words.join(" "), enter, paste });
   }
   if (context.isJson) await context.out.json({ sent: true, threadId, inputs: sent });
   return EXIT.ok;
 }
 
 /** @throws AppError `invalid_request` for what this type of thread does not take. */
-function checkOptions({ type, threadId }: Thread, { key, enter, nextTurn, attach }: SendOptions): void {
+function checkOptions(
+  { type, threadId }: Thread,
+  { key, enter, paste, nextTurn, attach }: SendOptions,
+): void {
   const refuse = (option: string, why: string) => {
     throw new AppError("invalid_request", `${option}: ${threadId} ${why}`);
   };
@@ -107,6 +117,8 @@ function checkOptions({ type, threadId }: Thread, { key, enter, nextTurn, attach
   if (attach.length > MAX_MESSAGE_ATTACHMENTS)
     refuse("--attach", `takes at most ${MAX_MESSAGE_ATTACHMENTS} files with a message`);
   if (type === "agent" && !enter) refuse("--no-enter", "is an agent, which takes whole messages");
+  if (type === "agent" && paste !== undefined)
+    refuse(paste ? "--paste" : "--no-paste", "is an agent, which takes whole messages");
   if (type === "agent" && key.length > 0)
     refuse("--key", "is an agent, which takes text; threadmux interrupt ends its turn");
 }
@@ -136,18 +148,30 @@ async function readSmall(path: string): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
+/** Whether the program has asked for pastes. People who type lines at a terminal of their own see each go in. */
+async function isPasteAsked(
+  client: SidecarClient,
+  threadId: string,
+  stdin: NodeJS.ReadableStream,
+): Promise<boolean> {
+  if ("isTTY" in stdin && stdin.isTTY === true) return false;
+  return (await client.getScreen(threadId)).bracketedPaste === true;
+}
+
 async function sendLines(
   client: SidecarClient,
   threadId: string,
   lines: AsyncIterable<Buffer>,
-  enter: boolean,
+  { enter, paste }: SendOptions,
 ): Promise<number> {
   let number = 0;
   for await (const line of lines) {
     number += 1;
     try {
       const text = toText(line, number);
-      if (text !== "" || enter) await client.sendInput(threadId, { text, enter });
+      // In a line, a tab is text.
+      const way = { paste: paste ?? text.includes("\t") };
+      if (text !== "" || enter) await client.sendInput(threadId, { text, enter, ...way });
     } catch (error) {
       throw atLine(number, error, number === 1 ? "nothing was sent" : "the lines before it were sent");
     }

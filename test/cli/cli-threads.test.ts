@@ -1,6 +1,7 @@
 /** The command line as a person or a script uses it, against a real sidecar and real tmux: threads are opened, listed, spoken to and ended. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { killReplySchema, listReplySchema, screenReplySchema, threadSchema } from "../../shared/api.ts";
 import { healthReplySchema } from "../../shared/machine-api.ts";
@@ -8,6 +9,7 @@ import { script, standIn } from "../support/agents.ts";
 import { buildCli, type Cli } from "../support/cli.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, untilEnded, untilOutput } from "../support/threads.ts";
+import { until } from "../support/wait.ts";
 
 // Five tests at a time, each with processes of its own to wait for.
 vi.setConfig({ testTimeout: 60_000 });
@@ -197,6 +199,25 @@ describe.concurrent("send, screen, resize, status", () => {
     });
     await client.sendInput("lines", { key: "C-d" });
     expect((await untilEnded(client, "lines")).output).toMatch(/\nfits\r\ngood\r\n$/);
+  });
+
+  test("a paste, whole, if the program asked for pastes; lines if the caller says so", async () => {
+    const { client, reposDir } = sidecar;
+    const recorder = fileURLToPath(new URL("../fixtures/record-bytes.mjs", import.meta.url));
+    await openTerminal(client, "pastes", `exec ${process.execPath} ${recorder} pastes paste`);
+    await untilOutput(client, "pastes", "READY");
+    expect(await client.getScreen("pastes")).toMatchObject({ bracketedPaste: true });
+    const input = "if x:\r\n\ty\n";
+    await cli.call(["send", "pastes", "-"], { input });
+    await cli.call(["send", "pastes", "--no-paste", "-"], { input });
+    await cli.call(["send", "pastes", "--no-enter", "--paste", "a\tb"]);
+    const got = () => readFileSync(join(reposDir, "pastes"), "utf8");
+    const framed = (text: string) => `\x1b[200~${text}\x1b[201~`;
+    const wanted = `${framed("if x:\r\ty")}\rif x:\r\ty\r${framed("a\tb")}`;
+    await until("all of it", () => got().length >= wanted.length);
+    expect(got()).toBe(wanted);
+    const large = await cli.call(["send", "pastes", "-"], { input: "x\n".repeat(600_000) });
+    expect(large).toMatchObject({ code: 4, stderr: expect.stringContaining("--no-paste") });
   });
 
   test("the screen as text, with colours, as JSON", async () => {

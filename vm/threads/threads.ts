@@ -18,6 +18,7 @@ import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
+import type { Pasting } from "./pasting.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { whileItRuns } from "./tmux-replies.ts";
 
@@ -31,6 +32,7 @@ export interface ThreadsOptions {
    * database is written before tmux is asked if a crash in between must be noticed.
    */
   queue: KeyedQueue;
+  pasting: Pasting;
   now: () => number;
 }
 
@@ -91,9 +93,12 @@ export class Threads {
    * @throws AppError `not_found`, `thread_ended` if its session is gone, `unavailable`
    */
   async getScreen(threadId: string, format: "text" | "ansi"): Promise<ScreenReply> {
-    const { paneId, cols, rows } = this.#getOpen(threadId);
-    const screen = await whileItRuns(threadId, this.#options.tmux.screens.capture(paneId, format));
-    return { ...screen, cols, rows };
+    const { tmux, pasting } = this.#options;
+    const thread = this.#getOpen(threadId);
+    const { paneId, cols, rows } = thread;
+    const screen = await whileItRuns(threadId, tmux.screens.capture(paneId, format));
+    const asks = thread.type === "terminal" && (await pasting.asks(thread));
+    return { ...screen, cols, rows, ...(asks === true && { bracketedPaste: true }) };
   }
 
   /** @throws AppError `not_found`, `thread_ended`, `rate_limited` while it is held small, `unavailable` */

@@ -31,6 +31,7 @@ export interface WiredKinds {
   starter: Starter;
   attachments: Attachments;
   mcpFiles: McpFiles;
+  pasting: Pasting;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
   /** Says who is told what agents' events measure. */
@@ -90,7 +91,8 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
     starter,
     launch: launchOf(config.agent, demo),
   });
-  const typing = new Typing({ store, tmux, pasting: new Pasting({ files, tmux }) });
+  const pasting = new Pasting({ files, tmux });
+  const typing = new Typing({ store, tmux, pasting });
   const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
@@ -100,5 +102,5 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   };
   const kinds = { terminal, agent: agentKind };
   const wired = { kinds, queue, agentKind, agentThreads, endedThreads, removal, starter, attachments };
-  return { ...wired, mcpFiles, listenToTrouble, listenToMeasures };
+  return { ...wired, pasting, mcpFiles, listenToTrouble, listenToMeasures };
 }
