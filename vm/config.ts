@@ -1,11 +1,11 @@
 /** The sidecar's settings. */
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
+import { findHome, findShell } from "./processes/login.ts";
 import { isInside } from "./threads/directory.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
@@ -130,7 +130,10 @@ export function parseVmConfig(
     );
   if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
     problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
-  if (!values || problems.length > 0) throw new ConfigError(problems);
+  const home = findHome(env["HOME"]);
+  if (home === undefined)
+    problems.push("HOME: missing, and the user has none; set it to the directory where programs keep theirs");
+  if (!values || home === undefined || problems.length > 0) throw new ConfigError(problems);
   return {
     reposDir: resolve(values.REPOS_DIR),
     stateDir,
@@ -161,7 +164,7 @@ export function parseVmConfig(
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
     ...(values.ASK_FILES && { askFiles: true }),
     ...(values.WORKTREE_SETUP === undefined ? {} : { worktreeSetup: values.WORKTREE_SETUP }),
-    threadEnv: threadEnv(env, splitNames(values.THREAD_ENV)),
+    threadEnv: threadEnv(env, splitNames(values.THREAD_ENV), home),
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
@@ -179,18 +182,19 @@ function splitNames(names: string): string[] {
 }
 
 /** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */
-function threadEnv(env: Record<string, string | undefined>, names: string[]): Record<string, string> {
-  const home = env["HOME"] && isAbsolute(env["HOME"]) ? env["HOME"] : homedir();
-  const picked: Record<string, string> = {
-    PATH: env["PATH"] || "/usr/local/bin:/usr/bin:/bin",
-    HOME: home,
-    LANG: "C.UTF-8",
-  };
-  for (const name of ["USER", "LOGNAME", "SHELL", "TZ", "TMPDIR", ...names]) {
+function threadEnv(
+  env: Record<string, string | undefined>,
+  names: string[],
+  home: string,
+): Record<string, string> {
+  const path = env["PATH"] || "/usr/local/bin:/usr/bin:/bin";
+  const picked: Record<string, string> = { PATH: path, LANG: "C.UTF-8" };
+  for (const name of ["USER", "LOGNAME", "TZ", "TMPDIR", ...names]) {
     const value = env[name];
     if (value !== undefined && value !== "") picked[name] = value;
   }
-  return picked;
+  // A shell sets SHELL by itself from the list of users if it is not there, to `nologin` too.
+  return { ...picked, HOME: home, SHELL: findShell(env["SHELL"], path) };
 }
 
 /** Where things lie in the state folder. */

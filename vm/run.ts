@@ -1,5 +1,6 @@
 /** Wires the sidecar together and listens. Each step knows only those before it. */
 import { fileURLToPath } from "node:url";
+import { findProgram } from "../shared/find-program.ts";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog } from "../shared/log.ts";
 import { AskFiles } from "./agents/ask-files.ts";
@@ -76,6 +77,8 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const url = await openDoor({ setting, storage, machine, operations, metrics });
     const { stateDir, reposDir, token } = storage;
     log.info({ url, tmux: machine.tmux.version, reposDir, stateDir }, "sidecar is ready");
+    if (findProgram("git", config.threadEnv["PATH"] ?? "") === undefined)
+      log.warn("git is not on PATH: agents work without Undo, Diff and worktrees until it is installed");
     return { url, token, close: () => releasers.close() };
   } catch (error) {
     await releasers.close();

@@ -1,7 +1,9 @@
 /** How a thread's program is started: where, by which shell, and seen by whom. */
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { findProgram } from "../../shared/find-program.ts";
 import { parseVmConfig } from "../../vm/config.ts";
 import {
   openAgent,
@@ -14,7 +16,7 @@ import {
 } from "../support/agents.ts";
 import { listProcesses, signal } from "../support/processes.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
-import { openTerminal, untilEnded, untilOutput } from "../support/threads.ts";
+import { openTerminal, refusal, untilEnded, untilOutput } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
 
 describe("a directory that is swapped for a link", () => {
@@ -96,6 +98,31 @@ test("a shell that is none of POSIX's reads the command from a file", async () =
   try {
     await openTerminal(own.client, "fish", "set x 1;\necho $x");
     expect((await untilEnded(own.client, "fish")).output).toBe("1 of SET X 1;\r\nECHO $X");
+  } finally {
+    await own.close();
+  }
+});
+
+test("with a login that is refused, no home and no git, a command runs by bash, and a worktree is refused", async () => {
+  const folders = makeSidecarFolders();
+  const { threadEnv } = parseVmConfig({ ...folders.env, SHELL: "/usr/sbin/nologin", HOME: "" });
+  const path = join(folders.path, "bin");
+  mkdirSync(path);
+  const needed = "tmux sh cat mv sleep stty cp rm mkdir env fallocate true".split(" ");
+  for (const name of needed) symlinkSync(findProgram(name, "/usr/bin:/bin") ?? "", join(path, name));
+  const own = await startSidecar({ threadEnv: { ...threadEnv, PATH: path } }, { folders });
+  try {
+    await openTerminal(own.client, "next-best", 'echo "$0 $SHELL $HOME"');
+    const { output } = await untilEnded(own.client, "next-best");
+    expect(output).toBe(`/bin/bash /bin/bash ${userInfo().homedir}\r\n`);
+    const agent = { workspace: "worktree" as const };
+    const made = own.client.createThread({
+      ...{ threadId: "a", type: "agent", dir: ".", command: "Hello", createdBy: "test", agent },
+    });
+    expect(await refusal(made)).toEqual({
+      code: "unsupported",
+      message: "agent.workspace: a worktree needs git, which is not on PATH.",
+    });
   } finally {
     await own.close();
   }

@@ -5,6 +5,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { AppError } from "../../shared/errors.ts";
+import { findProgram } from "../../shared/find-program.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import {
   findPlace,
@@ -51,7 +52,9 @@ export class Worktrees {
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
   async plan(path: string, dir: string): Promise<Extract<NewWorkspace, { kind: "new" }>> {
     const place = await findPlace(path);
-    const { reposDir } = this.#options;
+    const { reposDir, threadEnv } = this.#options;
+    if (findProgram("git", threadEnv["PATH"] ?? "") === undefined)
+      throw new AppError("unsupported", "agent.workspace: a worktree needs git, which is not on PATH.");
     // One that only begins further up would bring what lies beside REPOS_DIR.
     const isBelow = [reposDir, this.#root].some((folder) => `${place?.root}/`.startsWith(`${folder}/`));
     if (place && isBelow) return { kind: "new", ...place };

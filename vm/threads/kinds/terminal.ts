@@ -18,7 +18,7 @@ import {
   NO_AGENT,
   type ThreadToStore,
 } from "./kind.ts";
-import { findShell, shellArgv } from "./shell-command.ts";
+import { shellArgv } from "./shell-command.ts";
 
 export interface TerminalKindOptions {
   store: Store;
@@ -60,7 +60,7 @@ export class TerminalKind implements Kind {
   async open(thread: StoredThread): Promise<void> {
     const { store, files, programs, threadEnv } = this.#options;
     const { threadId, command } = thread;
-    const argv = shellArgv(findShell(threadEnv["SHELL"]), files.writeProgram(threadId, command));
+    const argv = shellArgv(threadEnv["SHELL"] ?? "/bin/sh", files.writeProgram(threadId, command));
     const running = await this.#openings.run(() => programs.open(thread, ONLY_RUN, { argv, input: "" }));
     store.threads.update(threadId, { ...running, isMade: true });
   }
