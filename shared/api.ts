@@ -133,6 +133,8 @@ export const inputReplySchema = z.object({
   sent: z.literal(true),
   /** True where this `inputId` had gone in before. */
   duplicate: z.boolean().optional(),
+  /** Of a text with an `inputId`: true if the terminal's program reads a line without showing it, as a password. */
+  hidden: z.boolean().optional(),
 });
 export type InputReply = z.infer<typeof inputReplySchema>;
 

@@ -26,6 +26,10 @@ import type { VmThread } from "./vm.ts";
 export const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
+const HIDDEN =
+  "🔑 The program read this without showing it, as it does with a password. If it was one, delete your message: " +
+  "Discord keeps it, and everybody who may read here sees it. Type the next one unseen: `threadmux attach` on the VM, " +
+  "or the thread in the sidecar's console.";
 
 /** What can be done about a refusal. */
 const BUTTONS: Partial<Record<ErrorCode, (messageId: string) => readonly Button[]>> = {
@@ -202,7 +206,10 @@ export class Inputs {
   async resumeAndSend(threadId: string, messageId: string, by: Person): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
-      await this.#type(message, thread, (input) => thread.vm.control({ control: "resume", by, input }));
+      await this.#type(message, thread, async (input) => {
+        await thread.vm.control({ control: "resume", by, input });
+        return {};
+      });
     });
   }
 
@@ -257,6 +264,7 @@ export class Inputs {
     thread: LiveThread,
     send = (input: TextInput) => this.#send(thread.vm, input),
   ): Promise<void> {
+    let isHidden = false;
     const { log, files } = this.#options;
     const isAgent = thread.type === "agent";
     const { texts, rest } = await files.wordsOf(message, isAgent);
@@ -275,15 +283,18 @@ export class Inputs {
     const inputs = isAgent
       ? [{ text: texts.join("\n\n"), source, attachments }]
       : texts.map((text, part) => toTerminal(text, part === 0 && isWritten(message)));
-    for (const [part, input] of inputs.entries())
-      await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });
+    for (const [part, input] of inputs.entries()) {
+      const { hidden } = await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });
+      isHidden ||= hidden === true;
+    }
+    if (isHidden) await this.#reply(message, thread, { name: `hidden.${message.id}`, text: HIDDEN });
     const missing = leftOut(message, rest, isAgent);
     if (missing !== undefined) throw new AppError("invalid_request", missing);
   }
 
   /** The sidecar types an id once, so asking again is safe. */
-  async #send(thread: VmThread, input: InputRequest): Promise<void> {
-    await this.#patiently(thread.threadId, () => thread.send(input));
+  #send(thread: VmThread, input: InputRequest): Promise<{ hidden?: boolean | undefined }> {
+    return this.#patiently(thread.threadId, () => thread.send(input));
   }
 
   async #patiently<T>(threadId: string, work: () => Promise<T>): Promise<T> {

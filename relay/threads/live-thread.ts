@@ -122,7 +122,9 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     source: "transcripts",
     find: ({ transcripts }) => transcripts[threadId],
     accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
-    pressKey: (key) => vm.send({ key }),
+    pressKey: async (key) => {
+      await vm.send({ key });
+    },
     setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };
 }

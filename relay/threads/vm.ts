@@ -14,6 +14,7 @@ import { type BlobMap, readWhole } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
   Delivery,
+  InputReply,
   InputRequest,
   KillReply,
   LogQuery,
@@ -117,8 +118,8 @@ export class VmThread {
     return this.#client.putHome(this.threadId, request);
   }
 
-  async send(input: InputRequest): Promise<void> {
-    await this.#client.sendInput(this.threadId, input);
+  send(input: InputRequest): Promise<InputReply> {
+    return this.#client.sendInput(this.threadId, input);
   }
 
   /** Keeps a file for an agent's message. @returns what it is called there */

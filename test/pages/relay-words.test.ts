@@ -126,3 +126,21 @@ test("a turn of 40 steps a minute costs at most 40 requests, and notifies once",
     .filter(({ isSilent }) => !isSilent);
   expect(loud.map(({ id }) => id)).toEqual([last.id]);
 }, 150_000);
+
+test("a password that a person types in Discord: the bot says what to do, and only then", async () => {
+  const { driver } = all.discord;
+  const ask = "import getpass; input('name? '); getpass.getpass('word? '); input('more? ')";
+  const terminal = await all.openTerminal(`python3 -c "${ask}"; stty raw -echo; cat`);
+  await all.untilShown(terminal, "name?");
+  driver.post(all.you, terminal, "somebody");
+  await all.untilShown(terminal, "word?");
+  const { id } = driver.post(all.you, terminal, "hunter2");
+  const told = () =>
+    driver.messages(terminal).filter(({ content }) => content.includes("delete your message"));
+  await driver.until(() => told().length > 0, { what: "what to do" });
+  await all.untilShown(terminal, "more?");
+  driver.post(all.you, terminal, "shown");
+  driver.post(all.you, terminal, "in raw mode");
+  await all.untilShown(terminal, "in raw mode");
+  expect(told()).toMatchObject([{ replyTo: { id }, content: expect.stringContaining("threadmux attach") }]);
+});

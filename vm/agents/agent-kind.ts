@@ -128,7 +128,7 @@ export class AgentKind implements Kind {
     return state === "sent" || (state === "sending" && agents.get(threadId).hasMessage(inputId));
   }
 
-  async takeInput(thread: StoredThread, input: Input): Promise<void> {
+  async takeInput(thread: StoredThread, input: Input): Promise<{ isHidden: boolean }> {
     if ("key" in input)
       throw new AppError("invalid_request", "key: an agent takes text; to end its turn, interrupt it.");
     if (this.#options.agents.get(thread.threadId).isPaused) {
@@ -139,6 +139,7 @@ export class AgentKind implements Kind {
     }
     this.#refuseLocked(thread.threadId, input.when);
     await this.takeMessage(thread, input);
+    return { isHidden: false };
   }
 
   /** A turn that still runs hears what is said in it. */

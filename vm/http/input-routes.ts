@@ -18,10 +18,10 @@ export function createTakeInput(
   return async (threadId, body) => {
     const input = parse(inputRequestSchema, body);
     const endTimer = inputSeconds.startTimer();
-    const { isDuplicate } = await inputs.send(threadId, input);
+    const { isDuplicate, isHidden } = await inputs.send(threadId, input);
     endTimer();
     inputBytes.inc("text" in input ? Buffer.byteLength(input.text) : 1);
-    return isDuplicate ? { sent: true, duplicate: true } : { sent: true };
+    return { sent: true, ...(isDuplicate && { duplicate: true }), ...(isHidden && { hidden: true }) };
   };
 }
 

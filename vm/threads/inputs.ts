@@ -28,18 +28,18 @@ export class Inputs {
    * the thread's end.
    * @throws AppError `not_found`, `thread_ended`, `rate_limited`, `too_large`, `invalid_request`, `unavailable`
    */
-  async send(threadId: string, input: Input): Promise<{ isDuplicate: boolean }> {
+  async send(threadId: string, input: Input): Promise<{ isDuplicate: boolean; isHidden: boolean }> {
     const { threads, kinds, queue } = this.#options;
     threads.getStored(threadId);
     return queue.run(threadId, async () => {
       const thread = threads.getStored(threadId);
       const kind = kinds[thread.type];
       const inputId = "inputId" in input ? input.inputId : undefined;
-      if (inputId !== undefined && (await kind.hasTaken(thread, inputId))) return { isDuplicate: true };
+      if (inputId !== undefined && (await kind.hasTaken(thread, inputId)))
+        return { isDuplicate: true, isHidden: false };
       if (!isOpen(thread.status)) throw threadEnded(threadId, kind.whyNoInput(thread.status));
       this.#limit.take(threadId, "text" in input ? Buffer.byteLength(input.text) : 1);
-      await kind.takeInput(thread, input);
-      return { isDuplicate: false };
+      return { isDuplicate: false, ...(await kind.takeInput(thread, input)) };
     });
   }
 }

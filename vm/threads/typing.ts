@@ -47,9 +47,14 @@ export class Typing {
     if (endsLine) this.#unfinishedLines.delete(threadId);
   }
 
-  /** @throws AppError `thread_ended`, `too_large`, `would_complete`, `unavailable` */
-  async type(thread: StoredThread, input: TextInput): Promise<void> {
+  /**
+   * @returns whether the program reads a line without showing it; never without an `inputId`.
+   * @throws AppError `thread_ended`, `too_large`, `would_complete`, `unavailable`
+   */
+  async type(thread: StoredThread, input: TextInput): Promise<{ isHidden: boolean }> {
     const { threadId } = thread;
+    // Only who can tell a person names the input. Afterwards, the program may have read it already.
+    const isHidden = input.inputId !== undefined && (await isHiding(thread.tty));
     const { text, isFramed } = await this.#pasting.wayOf(thread, input.text, input.paste);
     const bytes = Buffer.from(text, "utf8");
     const enter = Buffer.from(input.enter ? ENTER : "");
@@ -61,6 +66,7 @@ export class Typing {
       : (inputId?: string) => typist.sendBytes(thread.paneId, Buffer.concat([bytes, enter]), inputId);
     await whileItRuns(threadId, this.#typeOnce(thread, input.inputId, send));
     this.#unfinishedLines.set(threadId, unfinished);
+    return { isHidden };
   }
 
   /**
@@ -114,6 +120,12 @@ export class Typing {
       `text: makes a line of ${formatCount(longest)} bytes; the program reads line by line, where the kernel cuts lines over ${formatCount(MAX_LINE_BYTES)}.`,
     );
   }
+}
+
+/** As for a password: whole lines, which are not shown. What draws by itself, such as a shell, reads key by key. */
+async function isHiding(tty: string): Promise<boolean> {
+  const discipline = await findLineDiscipline(tty);
+  return discipline?.isByLine === true && !discipline.isEchoing;
 }
 
 /** Rarely asked, so a process may be spawned for it. A terminal that is gone cuts nothing. */

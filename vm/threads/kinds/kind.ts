@@ -85,9 +85,10 @@ export interface Kind {
 
   /**
    * Takes an input of an open thread, in the way of the kind: types it, stores it, starts something for it.
+   * @returns whether a program read it without showing it
    * @throws AppError `thread_ended`, `too_large`, `invalid_request`, `unavailable`
    */
-  takeInput(thread: StoredThread, input: Input): Promise<void>;
+  takeInput(thread: StoredThread, input: Input): Promise<{ isHidden: boolean }>;
 
   /** Half a sentence for one whose input a thread of this status does not take. */
   whyNoInput(status: ThreadStatus): string;

@@ -69,13 +69,14 @@ export class TerminalKind implements Kind {
     return this.#options.typing.hasTyped(thread, inputId);
   }
 
-  async takeInput(thread: StoredThread, input: Input): Promise<void> {
+  async takeInput(thread: StoredThread, input: Input): Promise<{ isHidden: boolean }> {
     const { typing } = this.#options;
     const { threadId, status } = thread;
     if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
     if (this.findEnd(thread)) throw threadEnded(threadId, this.whyNoInput("exited")); // about to be noticed
-    if ("key" in input) await typing.pressKey(thread, input.key);
-    else await typing.type(thread, input);
+    if (!("key" in input)) return typing.type(thread, input);
+    await typing.pressKey(thread, input.key);
+    return { isHidden: false };
   }
 
   whyNoInput(status: ThreadStatus): string {
