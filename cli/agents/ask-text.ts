@@ -69,14 +69,14 @@ function questionLines({ question, multiSelect, options }: Question, number: num
 }
 
 function permissionDetail(request: Permission, call: AskReply["call"]): string[] {
-  const { plan, trust, description = "", reason = "", agentId, title } = request;
+  const { plan, trust, description = "", reason = "", agentId } = request;
   const detail = detailParts(request, call ?? undefined).flatMap(({ name, text }) => [
     ...(name === "" ? [] : [`${writeOutLine(name)}:`]),
     ...toLines(text),
   ]);
   if (plan !== undefined || trust) return detail;
   const why = [agentId === undefined ? "" : "asked by a sub-agent", description, reason].map(writeOutLine);
-  return [...detail, ...why.filter((line) => line !== "" && !detail.includes(line) && !title.includes(line))];
+  return [...detail, ...why.filter((line) => line !== "" && !detail.includes(line))];
 }
 
 /** A call's long texts are cut in the transcript: nobody is to take a part for the whole. */

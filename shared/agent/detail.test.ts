@@ -44,3 +44,23 @@ test("a description that is too long for a line stands in the parts, whole", () 
   const [part] = detailParts(request as EventOf<"permission_request">, undefined);
   expect(part?.text).toContain(description);
 });
+
+test("only the field that made the title is left out, and only if the title shows it whole", () => {
+  const shown = (title: string, input: Record<string, string>) => {
+    const call = { title, rawInput: input } as EventOf<"tool_call">;
+    const request = { title } as EventOf<"permission_request">;
+    return [detailParts(request, call), inputParts(call, false)].map((parts) =>
+      parts.map(({ text }) => text).join("\n"),
+    );
+  };
+  for (const text of shown("Bash deploy", { command: "deploy", cwd: "/srv/production/deploy" }))
+    expect(text).toContain("/srv/production/deploy");
+  for (const text of shown("Bash deploy", { command: "deploy", target: "deploy" }))
+    expect(text).toContain("target");
+  for (const text of shown("Write a b", { file_path: "a b", content: "b" })) expect(text).toBe("b");
+  for (const text of shown("Read src/a.ts", { file_path: "/repo/src/a.ts" })) expect(text).toBe("");
+  const hidden = `a${"\u200b".repeat(140)}/etc/shadow`;
+  for (const text of shown(`Read ${hidden}`, { file_path: hidden })) expect(text).toContain("/etc/shadow");
+  const long = `${"a/".repeat(80)}end`;
+  for (const text of shown(`Read ${long}`, { file_path: long })) expect(text).toContain("end");
+});

@@ -2,6 +2,7 @@
  * What an ask is about, or what a call was given, in parts: the one place that says what decides, for everybody who
  * shows it to people. Nothing of the input may be left out. Pure.
  */
+import { writeOutHidden } from "../clean-text.ts";
 import type { EventOf } from "./events.ts";
 
 type Permission = EventOf<"permission_request">;
@@ -18,6 +19,16 @@ export interface DetailPart {
   readonly wholeBytes?: number;
 }
 
+/** The fields of a tool's input that can say what it is about: the first one that is there makes the title. */
+const SUBJECTS = ["command", "file_path", "notebook_path", "pattern", "url", "query", "description"];
+/** A longer value may be cut where its title is shown. */
+const MAX_TITLE_VALUE_UNITS = 150;
+
+/** The field that makes the title of a call. */
+export function subjectField(input: Record<string, unknown>): string | undefined {
+  return SUBJECTS.find((field) => typeof input[field] === "string" && input[field] !== "");
+}
+
 /** A longer description is no line beside the title any more, where it would be cut. */
 const MAX_DESCRIPTION_UNITS = 200;
 
@@ -31,7 +42,8 @@ export function detailParts(request: Permission, call: Call | undefined): Detail
   if (!isRecord(input)) return [{ name: "", language: "", text: typeof input === "string" ? input : "" }];
   const main = findMain(input);
   const { description = "", title } = request;
-  const isDescribed = input["description"] === description && description.length <= MAX_DESCRIPTION_UNITS;
+  const isDescribed =
+    input["description"] === description && writeOutHidden(description).length <= MAX_DESCRIPTION_UNITS;
   const told = [...(main?.told ?? []), ...(isDescribed ? ["description"] : [])];
   const parts = [...(main ? [main.part] : []), ...otherFields(input, title, told, main ? "With" : "")];
   const missing = missingBytes(call, input);
@@ -47,7 +59,8 @@ export function inputParts({ rawInput, title }: Call, isChangeShown: boolean): D
   if (!isRecord(rawInput))
     return typeof rawInput === "string" ? [{ name: "Input", language: "", text: rawInput }] : [];
   const main = findMain(rawInput);
-  const isMainShown = main && !isChangeShown && !title.endsWith(` ${main.part.text}`);
+  const isTitle = main?.told.length === 1 && main.told[0] === fieldInTitle(rawInput, title);
+  const isMainShown = main && !isChangeShown && !isTitle;
   const { description } = rawInput;
   const why = typeof description === "string" ? [{ name: "For", language: "", text: description }] : [];
   const told = [...(main?.told ?? []), ...(why.length > 0 ? ["description"] : [])];
@@ -91,13 +104,22 @@ function otherFields(
   told: readonly string[],
   name: string,
 ): DetailPart[] {
-  const subject = title.slice(title.indexOf(" ") + 1);
-  const isInTitle = (value: unknown) =>
-    typeof value === "string" && (value === subject || value.endsWith(`/${subject}`));
-  const rest = Object.entries(input).filter(([field, value]) => !told.includes(field) && !isInTitle(value));
+  const inTitle = fieldInTitle(input, title);
+  const rest = Object.entries(input).filter(([field]) => !told.includes(field) && field !== inTitle);
   if (rest.length === 0) return [];
   const lines = rest.map(([field, value]) => `${field}: ${JSON.stringify(value) ?? ""}`);
   return [{ name, language: "", text: lines.join("\n") }];
+}
+
+/** The field that the title shows, if it shows the whole of it: a path in the thread's directory from there on. */
+function fieldInTitle(input: Record<string, unknown>, title: string): string | undefined {
+  const field = subjectField(input);
+  const value = field === undefined ? undefined : input[field];
+  if (typeof value !== "string" || value.length > MAX_TITLE_VALUE_UNITS) return undefined;
+  const subject = title.slice(title.indexOf(" ") + 1);
+  const isSame = value === subject || (value.startsWith("/") && value.endsWith(`/${subject}`));
+  // Written out, it is longer, and may be cut.
+  return isSame && writeOutHidden(value) === value ? field : undefined;
 }
 
 function prefixed(prefix: string, text: string): string[] {

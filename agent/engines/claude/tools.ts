@@ -1,6 +1,7 @@
 /** What people see of claude's tools: kinds, titles, places, results. Pure. */
 import { createHash } from "node:crypto";
 import { relative } from "node:path";
+import { subjectField } from "../../../shared/agent/detail.ts";
 import type { ToolContent, ToolKind } from "../../../shared/agent/values.ts";
 import type { ClaudeBlock } from "./lines.ts";
 
@@ -20,8 +21,6 @@ const KINDS: Record<string, ToolKind> = {
   ExitPlanMode: "switch_mode",
 };
 
-/** The field of a tool's input that says what it is about. */
-const SUBJECTS = ["command", "file_path", "notebook_path", "pattern", "url", "query", "description"];
 const MAX_TITLE = 200;
 
 export function kindOf(name: string): ToolKind {
@@ -30,7 +29,8 @@ export function kindOf(name: string): ToolKind {
 
 export function titleOf(name: string, input: unknown, cwd: string): string {
   const fields = asRecord(input);
-  const found = SUBJECTS.map((key) => fields[key]).find((value) => typeof value === "string" && value !== "");
+  const field = subjectField(fields);
+  const found = field === undefined ? undefined : fields[field];
   if (typeof found !== "string") return name;
   const subject = found.startsWith("/") ? within(found, cwd) : found;
   const line = `${name} ${subject.replace(/\s+/g, " ").trim()}`;
