@@ -62,9 +62,10 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
       if (page.isSealed) delivered.push(page.key);
       continue;
     }
-    // Messages stand in the order in which they were sent: one that is missing above another stays missing.
-    const isMissed = (!page.isAside && index < newest) || (message !== undefined && page.isSealed);
-    if (isMissed) {
+    // A person deleted it: above another one it stays away. What was never sent is sent, below what stands there: an
+    // earlier process may have listed other pages.
+    const isDeleted = message !== undefined && (page.isSealed || (!page.isAside && index < newest));
+    if (isDeleted) {
       if (page.isSealed) delivered.push(page.key);
     } else if (canSend) {
       canSend = false;

@@ -47,6 +47,7 @@ export class Story {
   get openSince(): number | undefined {
     const since = this.#entries.map((entry) => entry.since);
     if (this.#turn) since.push(this.#turn.seq);
+    if (this.#spoken) since.push(this.#spoken.seq);
     return since.length === 0 ? undefined : this.#askedAgain.reachBack(Math.min(...since));
   }
 
@@ -275,7 +276,8 @@ export class Story {
   }
 
   #push(entry: NewEntry): void {
-    this.#entries.push({ ...entry, since: this.#turn?.seq ?? entry.seq });
+    // What was said before the turn may be told in it.
+    this.#entries.push({ ...entry, since: Math.min(this.#turn?.seq ?? entry.seq, entry.seq) });
   }
 
   /** What has no result when its turn ends gets none, also if one is told later: its message may be sealed by then. */
