@@ -73,7 +73,7 @@ export class WorkTree {
     marker: GitPlace["marker"] = {},
   ): Promise<WorkTree> {
     const repository = await findRepositoryOf(directory);
-    if (!repository) throw new GitError("missing", `${directory} is in no git work tree`);
+    if (!repository) throw new GitError("missing", "the directory is in no git work tree");
     try {
       await makeOwnDir(repository, own);
     } catch (error) {
@@ -81,7 +81,7 @@ export class WorkTree {
     }
     const tree = new WorkTree(repository, { dir: own, worktree: repository.path, env, marker });
     if (repository.path !== directory && (await tree.#isIgnored(directory)))
-      throw new GitError("missing", `the git work tree ${repository.path} ignores ${directory}`);
+      throw new GitError("missing", "the git work tree that the directory is in ignores it");
     return tree;
   }
 

@@ -33,7 +33,9 @@ test("the newest message has them, what it was before keeps its words and its Di
   await untilLabels(written, "Diff", "Steps", "Done");
   await untilLabels(activity);
   await untilLabels(ask);
-  expect(written.content).toMatch(/\n-# 1 step · .* · 1 file \+2 −0 · no undo: .* is in no git work tree$/);
+  expect(written.content).toMatch(
+    /\n-# 1 step · .* · 1 file \+2 −0 · no undo: the directory is in no git work tree$/,
+  );
   const diff = await press(written, "Diff").reply();
   expect(diff).toMatchObject({ isEphemeral: true });
   expect(diff.content).toContain("**made.md**\n```diff\n+one\n+two\n```");

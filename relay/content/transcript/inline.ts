@@ -2,6 +2,13 @@
 import { writeOutHidden, writeOutLine } from "../../../shared/clean-text.ts";
 import { formatBytes } from "../text.ts";
 
+/** File names in place of absolute paths: where a directory lies on the VM is nothing for a channel. */
+export function withoutFolders(text: string): string {
+  return text
+    .replace(/'\/(?:[^'\n]*\/)?([^'/\n]*)'/g, "'$1'") // as git quotes a path, blanks and all
+    .replace(/(^|[\s'"`(=]|:(?!\/\/))\/(?:[^\s'"`]*\/)?([^\s'"`/]*)/g, "$1$2");
+}
+
 /** One line of plain text in Discord's markdown: nothing in it is bold, a link, a mention or a heading. */
 export function inline(text: string, max = 200): string {
   return escapeMarkdown(clipEnd(writeOutLine(text), max));

@@ -17,7 +17,7 @@ import { askText, who } from "./ask.ts";
 import { askControls } from "./ask-controls.ts";
 import type { Activity, Ask, Entry, Remark, TurnEnd, Words } from "./entries.ts";
 import { initialText } from "./initial.ts";
-import { clipMarkdown, codeBlock, inline } from "./inline.ts";
+import { clipMarkdown, codeBlock, inline, withoutFolders } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
 
 /** Discord's ids: a message that came another way can't be replied to. */
@@ -188,7 +188,7 @@ function endText(end: TurnEnd): string {
     (end.costUsd ?? 0) < 0.005 ? "" : `$${(end.costUsd ?? 0).toFixed(2)}`,
     end.contextPercent === undefined ? "" : `${end.contextPercent} % of context`,
     end.changes?.problem === undefined && end.changes ? changesText(end.changes) : filesText(end.change),
-    end.changes?.problem === undefined ? "" : `no undo: ${inline(end.changes.problem, 150)}`,
+    end.changes?.problem === undefined ? "" : `no undo: ${inline(withoutFolders(end.changes.problem), 150)}`,
   ];
   const figures = parts.filter((part) => part !== "").join(" · ");
   const how = end.stopReason === "end_turn" && end.error !== undefined ? "⚠️" : HOW[end.stopReason];
@@ -225,7 +225,8 @@ const HOW: Record<TurnEnd["stopReason"], string> = {
 function undoPage(event: EventOf<"undo">): Page {
   const { seq, status, by, files, restored, left, leftCount, message = "", undoId } = event;
   const key = `z${seq}`;
-  if (status === "refused") return page(key, `⚠️ Nothing was undone: ${inline(message, 500)}.`);
+  if (status === "refused")
+    return page(key, `⚠️ Nothing was undone: ${inline(withoutFolders(message), 500)}.`);
   const head =
     files === 0
       ? "↩ Nothing was undone"
