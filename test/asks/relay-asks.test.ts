@@ -283,7 +283,7 @@ test("a plan that is approved while its thread is paused stays one message with 
   const threadId = await open("Plan", { tools: [plan] }, { text: "Go." });
   const ask = await untilMessage(threadId, "The agent has a plan");
   await all.sidecar.client.controlAgent(threadId, { control: "pause", by: "api:x" });
-  await untilMessage(threadId, "Cut off");
+  await untilMessage(threadId, "Paused.");
   press(ask, "Approve");
   await untilMessage(threadId, `✓ Approve by <@${all.you}>`);
   await all.stopRelay();

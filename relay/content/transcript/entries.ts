@@ -49,6 +49,10 @@ export interface Words extends EntryBase {
 
 export interface TurnEnd {
   stopReason: EventOf<"turn_end">["stopReason"];
+  /** Of `interrupted`: why, if nothing broke. */
+  rest?: "paused" | "limit" | "provider" | "ask" | undefined;
+  /** The next events may tell why. */
+  isUnsure?: boolean;
   error: string | undefined;
   steps: number;
   durationMs: number | undefined;

@@ -91,6 +91,7 @@ export function renderEntry(entry: Entry, options: RenderOptions): Page[] {
       return [
         page(`e${entry.seq}`, endText(entry.end), {
           isSilent: isQuiet(entry.end),
+          isSealed: !entry.end.isUnsure,
           buttons: buttonsBelow(entry, options),
         }),
       ];
@@ -171,7 +172,11 @@ function wordsPages({ seq, pages, isFinal, end }: Words, buttons: readonly Butto
         : [...pages, foot];
   const isLast = (i: number) => i === texts.length - 1;
   return texts.map((each, i) =>
-    page(`w${seq}.${i}`, each, { isSilent: !isFinal || !isLast(i), buttons: isLast(i) ? buttons : [] }),
+    page(`w${seq}.${i}`, each, {
+      isSilent: !isFinal || !isLast(i),
+      buttons: isLast(i) ? buttons : [],
+      isSealed: !isLast(i) || !end?.isUnsure,
+    }),
   );
 }
 
@@ -191,7 +196,12 @@ function endText(end: TurnEnd): string {
     end.changes?.problem === undefined ? "" : `no undo: ${inline(withoutFolders(end.changes.problem), 150)}`,
   ];
   const figures = parts.filter((part) => part !== "").join(" · ");
-  const how = end.stopReason === "end_turn" && end.error !== undefined ? "⚠️" : HOW[end.stopReason];
+  const how =
+    end.stopReason === "end_turn" && end.error !== undefined
+      ? "⚠️"
+      : end.rest
+        ? RESTS[end.rest]
+        : HOW[end.stopReason];
   const error = end.error === undefined || isQuiet(end) ? "" : ` ${inline(end.error, 500)}`;
   return `${how === "" ? "" : `${how}${error}\n`}-# ${figures === "" ? "done" : figures}`;
 }
@@ -210,6 +220,13 @@ function changesText({ files, added, removed, othersCount = 0 }: TurnChanges): s
 function countOf(files: number): string {
   return `${files} ${files === 1 ? "file" : "files"}`;
 }
+
+const RESTS: Record<NonNullable<TurnEnd["rest"]>, string> = {
+  paused: "⏸ Paused.",
+  limit: "⏳ Stopped at a limit.",
+  provider: "⏳ The provider takes no more calls for now.",
+  ask: "⏸ Goes on once the ask is answered.",
+};
 
 const HOW: Record<TurnEnd["stopReason"], string> = {
   end_turn: "",

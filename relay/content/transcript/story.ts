@@ -5,9 +5,11 @@
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import { AskedAgain, answerAsk, endAnswers } from "./asked-again.ts";
+import { restOf } from "./end-notices.ts";
 import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
 import { splitMarkdown } from "./split.ts";
+import { TurnSum } from "./turn-sum.ts";
 
 /** Longer narration is a message of its own. */
 const MAX_NARRATION_LINES = 3;
@@ -16,7 +18,6 @@ const MAX_NARRATION_CHARACTERS = 300;
 interface OpenTurn {
   id: string;
   seq: number;
-  steps: number;
   change: Change;
   changes?: EventOf<"turn_changes">;
 }
@@ -32,7 +33,10 @@ export class Story {
   /** Calls that may still be asked about or end, by id. */
   readonly #calls = new Map<string, EventOf<"tool_call">>();
 
+  /** The end of a piece, until it is told why it ended. */
+  #cutOff: TurnEnd | undefined;
   readonly #askedAgain = new AskedAgain();
+  readonly #sum = new TurnSum();
 
   get entries(): readonly Entry[] {
     return this.#entries;
@@ -47,6 +51,7 @@ export class Story {
   get openSince(): number | undefined {
     const since = this.#entries.map((entry) => entry.since);
     if (this.#turn) since.push(this.#turn.seq);
+    if (this.#sum.since !== undefined) since.push(this.#sum.since);
     if (this.#spoken) since.push(this.#spoken.seq);
     return since.length === 0 ? undefined : this.#askedAgain.reachBack(Math.min(...since));
   }
@@ -64,9 +69,11 @@ export class Story {
   }
 
   add(event: ThreadEvent): void {
+    this.#tellRest(event);
+    this.#sum.note(event);
     switch (event.type) {
       case "turn_start":
-        this.#turn = { id: event.turnId, seq: event.seq, steps: 0, change: NO_CHANGE };
+        this.#turn = { id: event.turnId, seq: event.seq, change: NO_CHANGE };
         this.#adoptActivity(event.turnId);
         if (event.cause === "resume")
           this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
@@ -176,7 +183,7 @@ export class Story {
     this.#calls.set(event.toolCallId, event);
     this.#speakAsNarration();
     if (event.parentToolCallId !== undefined || event.name === "AskUserQuestion") return;
-    if (this.#turn) this.#turn.steps += 1;
+    if (this.#turn) this.#sum.countStep();
     this.#setStep(event.seq, { ...stepLine(event.toolCallId, event.title, event.ts), name: event.name });
   }
 
@@ -215,13 +222,13 @@ export class Story {
   #endTurn(event: EventOf<"turn_end">): void {
     const activity = this.#openActivity();
     if (activity) activity.isSealed = true;
+    const isCutOff = event.stopReason === "interrupted";
     const end: TurnEnd = {
       stopReason: event.stopReason,
+      ...(event.usageLimit && { rest: "provider" }),
+      ...(isCutOff && !event.usageLimit && { isUnsure: true }),
       error: event.error,
-      steps: this.#turn?.steps ?? 0,
-      durationMs: event.durationMs,
-      tokens: event.usage && event.usage.inputTokens + event.usage.outputTokens,
-      costUsd: event.cost?.amount,
+      ...this.#sum.end(event),
       contextPercent: this.#contextPercent,
       change: this.#turn?.change ?? NO_CHANGE,
       changes: this.#turn?.changes,
@@ -240,8 +247,18 @@ export class Story {
     } else {
       this.#push({ kind: "end", seq: event.seq, end });
     }
+    this.#cutOff = end.isUnsure ? end : undefined;
     this.#turn = undefined;
     this.#calls.clear();
+  }
+
+  /** Why the engine ended stands behind the end of its turn. */
+  #tellRest(event: ThreadEvent): void {
+    const end = this.#cutOff;
+    if (!end || event.type === "delivery_update") return;
+    if (event.type === "engine_end") end.rest = restOf(event, this.#entries);
+    end.isUnsure = false;
+    this.#cutOff = undefined;
   }
 
   #speakAsNarration(): void {
