@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type EventBody, parseEvent, type ThreadEvent, toEvent } from "../../../shared/agent/events.ts";
-import { emptyFold } from "../../../shared/agent/fold.ts";
+import { emptyFold, foldEvents } from "../../../shared/agent/fold.ts";
 import { splitLines } from "../../../shared/agent/jsonl.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import { Transcript } from "../../folder/transcript.ts";
@@ -143,4 +143,30 @@ test("what a resumed engine says of its state decides whether it takes a turn up
   // One that tells no state has said "started" before it replies.
   expect(resumedState(told("init", {})).takesUpNothing).toBe(true);
   expect(resumedState(lifecycle("started"), told("init", {}))).toMatchObject({ isBusy: true });
+});
+
+test("an ask that the engine withdraws after a person has answered it keeps its one end", () => {
+  const asked = {
+    type: "control_request",
+    request_id: "r",
+    request: { subtype: "can_use_tool", tool_name: "Bash", input: { command: "ls" }, tool_use_id: "t" },
+  };
+  const withdrawn = { type: "control_cancel_request", request_id: "r" };
+  const lines = [asked, withdrawn].map((line, byte) => ({ byte, bytes: 1, text: JSON.stringify(line) }));
+  const context = (events: EventBody[]) => {
+    const whole = events.map((body, index) =>
+      toEvent({ seq: index + 1, id: `r${index}.0`, ts: now.toISOString(), ...body }),
+    );
+    return { fold: foldEvents(whole), launch, config, nowMs: now.getTime() };
+  };
+  const ask = translateClaude(beginClaude(launch), lines[0]!, context([]));
+  const end = (events: EventBody[]) => translateClaude(ask.state, lines[1]!, context(events)).events;
+  expect(end(ask.events)).toMatchObject([{ type: "permission_response", outcome: "cancelled" }]);
+  const answer = {
+    type: "permission_response",
+    requestId: "r",
+    outcome: "selected",
+    optionId: "once",
+  } as const;
+  expect(end([...ask.events, { ...answer, by: "discord:7" }])).toEqual([]);
 });

@@ -4,6 +4,7 @@
  * thread is besides (`context.fold`) only fills in fields.
  */
 import type { EventBody } from "../../../shared/agent/events.ts";
+import { findAsk } from "../../../shared/agent/fold-asks.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type { OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
@@ -172,7 +173,8 @@ function answered(state: ClaudeState, { response }: ClaudeReply): Translated | u
 function withdrawn(state: ClaudeState, requestId: string, { fold }: TranslateContext): Translated {
   const request = state.requests[requestId];
   const next = { ...state, requests: without(state.requests, requestId) };
-  if (request?.kind !== "ask") return { state: next, events: [] };
+  // One that a person has answered, or that was closed otherwise, has its end.
+  if (request?.kind !== "ask" || !findAsk(fold, requestId)) return { state: next, events: [] };
   const isQuestion = fold.asks.some((ask) => ask.requestId === requestId && ask.kind === "question");
   return {
     state: next,
