@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { threadPath } from "../../shared/agent/paths.ts";
+import { engineOutputPath, threadPath } from "../../shared/agent/paths.ts";
 import { AppError } from "../../shared/errors.ts";
 import { openAgent, STAND_IN, script } from "./agents.ts";
 import { listProcesses, signal } from "./processes.ts";
@@ -41,14 +41,18 @@ export interface SiegeOptions {
   random: () => number;
   /** Holds the sidecar's state, if the victim "disk" is among them: it is full for a while. */
   disk?: SmallDisk;
+  /** What each thread is told when all else is done: so its model is asked once more, with all that was said before. */
+  lastWords?: (threadId: string) => string;
+  /** An engine may need so long to open: most kills then wait for one that has opened. */
+  openMs?: number;
 }
 
 export const folderOf = ({ stateDir }: { stateDir: string }, threadId: string): string =>
   join(stateDir, "threads", threadId);
 
 /** Runners that live now: the program itself, not the wrapper that started it, nor a child that is to be another. */
-export function runnersOf(folder: string): number[] {
-  const found = listProcesses().filter(
+export function runnersOf(folder: string, processes = listProcesses()): number[] {
+  const found = processes.filter(
     ({ command }) =>
       !command.includes("wrap.sh") &&
       /node\S* /.test(command.slice(0, 200)) &&
@@ -62,6 +66,13 @@ export function runnersOf(folder: string): number[] {
 export function engineOf(folder: string): number | undefined {
   return listProcesses().find(({ pid, command }) => command.includes(STAND_IN) && readsFrom(pid, folder))
     ?.pid;
+}
+
+/** Whether the newest process of the engine has printed a line. */
+function hasSpoken(folder: string): boolean {
+  const names = readdirSync(folder).filter((name) => /^engine\.\d+\.jsonl$/.test(name));
+  const newest = Math.max(0, ...names.map((name) => Number(name.split(".")[1])));
+  return (statSync(engineOutputPath(folder, newest), { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /** All processes that carry the thread's folder in their environment: runner, engine, what it started. */
@@ -94,7 +105,7 @@ export class Siege {
   }
 
   async run(): Promise<SiegeReport> {
-    const { sidecar, threadIds, victims, kills, random } = this.#options;
+    const { sidecar, threadIds, victims, kills, random, lastWords } = this.#options;
     for (const threadId of threadIds) await openAgent(sidecar, threadId, script("first", { text: "begun" }));
     const watch = setInterval(() => this.#lookForTwins(), LOOK_MS);
     try {
@@ -105,22 +116,33 @@ export class Siege {
         if (random() < 0.2) this.#open.push(this.#interrupt(threadIds[kill % threadIds.length] ?? ""));
         await this.#tendFor(150 + random() * 1_200);
         const victim = victims[Math.floor(random() * victims.length)] ?? "both";
-        if (await this.#kill(victim, threadIds[Math.floor(random() * threadIds.length)] ?? "")) hits++;
+        if (await this.#kill(victim, this.#findVictim())) hits++;
       }
-      await Promise.all(this.#open);
-      await untilValue(
-        "everything to be done",
-        () => this.#isDone(),
-        (isDone) => isDone === true,
-        {
-          timeoutMs: 90_000,
-          intervalMs: 100,
-        },
-      );
+      await this.#untilDone();
+      if (lastWords) {
+        for (const threadId of threadIds)
+          await sidecar.client.sendInput(threadId, { text: lastWords(threadId) });
+        await this.#untilDone();
+      }
     } finally {
       clearInterval(watch);
     }
     return this.report;
+  }
+
+  async #untilDone(): Promise<void> {
+    const timeoutMs = 90_000 + 5 * (this.#options.openMs ?? 0);
+    await Promise.all(this.#open);
+    const look = () => this.#isDone();
+    await untilValue("everything to be done", look, Boolean, { timeoutMs, intervalMs: 100 });
+  }
+
+  /** A thread by chance; with slow engines mostly one whose engine has said something, if there is one. */
+  #findVictim(): string {
+    const { sidecar, threadIds, random, openMs = 0 } = this.#options;
+    const open = threadIds.filter((threadId) => openMs > 0 && hasSpoken(folderOf(sidecar, threadId)));
+    const among = open.length > 0 && random() < 0.7 ? open : threadIds;
+    return among[Math.floor(random() * among.length)] ?? "";
   }
 
   /** Sends a message until it is taken, at times once more: it counts once. */
@@ -249,8 +271,9 @@ export class Siege {
 
   #lookForTwins(): void {
     const { sidecar, threadIds } = this.#options;
+    const processes = listProcesses();
     for (const threadId of threadIds) {
-      const runners = runnersOf(folderOf(sidecar, threadId));
+      const runners = runnersOf(folderOf(sidecar, threadId), processes);
       if (runners.length > 1) this.report.twins.push(`${threadId}: ${runners.join(" and ")}`);
     }
   }
