@@ -181,6 +181,7 @@ test("what can't be branched is refused, and leaves nothing", async () => {
     (await refusal(branch(parent, id, point))).code;
   expect(await refused({ messageId: "who?" })).toBe("not_found");
   expect(await refused({ seq: 1 })).toBe("invalid_request");
+  expect(await refused({ seq: 1_000_000 })).toBe("not_found");
   expect(await refused({ seq: 2, messageId: "m-1" })).toBe("invalid_request");
   expect(await refused({}, "nobody")).toBe("not_found");
   expect(await refused({}, "one", "one")).toBe("thread_exists");

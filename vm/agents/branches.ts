@@ -200,7 +200,11 @@ export class Branches {
         `The folder of thread ${threadId} is gone, and its conversation with it.`,
       );
     // Only what the disk has for good.
-    const end = store.agents.find(threadId)?.transcriptBytes ?? 0;
+    const { transcriptBytes: end = 0, fold } = store.agents.find(threadId) ?? {};
+    if (fold && wanted.seq !== undefined && wanted.seq > fold.seq) {
+      const words = `seq: the conversation of thread ${threadId} has ${fold.seq} events, and none with the number ${wanted.seq}.`;
+      throw new AppError("not_found", words);
+    }
     return origins.prepare({ threadId, folder: folders.of(threadId), end }, wanted);
   }
 
