@@ -13,7 +13,7 @@ import { inFull } from "../support/faults.ts";
 import { makeFolder } from "../support/folders.ts";
 import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
 
-const THREADS = inFull(["a", "b", "c", "d"], ["a", "b", "c"]);
+const THREADS = inFull(["a", "b", "c", "d"], ["a", "b"]);
 const KILLS = inFull(50, 10);
 const VICTIMS = ["runner", "engine", "both", "runner", "engine", "both", "both", "sidecar"] as const;
 

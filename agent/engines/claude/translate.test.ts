@@ -154,9 +154,8 @@ test("an ask that the engine withdraws after a person has answered it keeps its 
   const withdrawn = { type: "control_cancel_request", request_id: "r" };
   const lines = [asked, withdrawn].map((line, byte) => ({ byte, bytes: 1, text: JSON.stringify(line) }));
   const context = (events: EventBody[]) => {
-    const whole = events.map((body, index) =>
-      toEvent({ seq: index + 1, id: `r${index}.0`, ts: now.toISOString(), ...body }),
-    );
+    const place = (index: number) => ({ seq: index + 1, id: `r${index}.0`, ts: now.toISOString() });
+    const whole = events.flatMap((body, index) => toEvent({ ...place(index), ...body }) ?? []);
     return { fold: foldEvents(whole), launch, config, nowMs: now.getTime() };
   };
   const ask = translateClaude(beginClaude(launch), lines[0]!, context([]));
