@@ -9,7 +9,7 @@ export interface GrowingText {
   readonly make: (count: number) => string;
 }
 
-const COUNTS = [100, 1_600, 25_600, 102_400];
+const COUNTS = [400, 6_400, 51_200, 102_400];
 /** No text of an agent is longer: an event has at most 64 KiB. */
 const MAX_UNITS = 250_000;
 /** So much more than the text may the time grow. A quadratic step's grows 16 times as much. */

@@ -56,7 +56,8 @@ test("all text is there once", () => {
     ),
     { maxLength: 40 },
   );
-  const bare = (text: string) => text.replace(/[\s\u200b]/g, "");
+  // Marks are closed and opened again where a line is cut.
+  const bare = (text: string) => text.replace(/[\s\u200b*_~|`>]/g, "");
   fc.assert(
     fc.property(plain, (lines) => {
       const text = lines.join("\n").replaceAll("```", "'''").replaceAll("~~~", "---");
@@ -285,4 +286,37 @@ test("a code block's only line is shown, though it stands where a language does"
   expect(shown("~~~ ls\n\n~~~\nafter")).toEqual(["```\nls\n```\nafter"]);
   expect(shown("- ```make\n  ```")).toEqual(["-\n```\nmake\n```"]);
   expect(shown("```ts title\nlet a;\n```")).toEqual(["```ts\nlet a;\n```"]);
+});
+
+test("bold, code and quotes that cross a message are closed and opened again", () => {
+  const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i}`).join(" ");
+  const inside = words(120);
+  const cases: [string, string, string][] = [
+    [`Look: **${inside}** end`, "**", "**"],
+    [`a __${inside}__`, "__", "__"],
+    [`~~${inside}~~ b`, "~~", "~~"],
+    [`||${inside}||`, "||", "||"],
+    [`see \`${inside}\``, "`", "`"],
+    [`**bold \`${inside}\`** end`, "**`", "`**"],
+    [`> ${inside}`, "> ", ""],
+    [`> **${inside}** end`, "> **", "**"],
+  ];
+  for (const [line, opening, closing] of cases) {
+    const { pages } = splitMarkdown(`before\n${line}\nafter`, MAX);
+    expect(pages.length, line.slice(0, 20)).toBeGreaterThan(2);
+    const [first = -1, last = 0] = ["word0 ", "word119"].map((word) =>
+      pages.findIndex((page) => page.includes(word)),
+    );
+    expect(last).toBeGreaterThan(first + 1);
+    for (const page of pages.slice(first, last)) expect(page.endsWith(closing), page).toBe(true);
+    for (const page of pages.slice(first + 1, last + 1)) expect(page.startsWith(opening), page).toBe(true);
+    expect(pages.join(" ").match(/word\d+/g)).toEqual(inside.split(" "));
+    for (const page of pages) expect(page.length).toBeLessThanOrEqual(MAX);
+  }
+});
+
+test("marks that are text stay as they are where a line is cut", () => {
+  const power = `2 ** 3 \\*\\* and \`\`\` ${"word ".repeat(150)}`;
+  const { pages } = splitMarkdown(power, MAX);
+  expect(pages.join(" ").match(/\*\*/g)).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 /** A text of an agent → Discord messages. Pure. */
 import { type Block, toBlocks } from "./blocks.ts";
+import { CarriedLine } from "./carry.ts";
 
 /** Discord takes 2,000 code points; a UTF-16 unit is at most one. */
 export const MAX_MESSAGE_UNITS = 1_950;
@@ -62,16 +63,33 @@ class Layout {
   }
 
   #addText(line: string): void {
-    for (let rest = line; ; ) {
+    if (line.length > this.#max) {
+      this.#addLongText(line);
+      return;
+    }
+    if (this.#dedent(line).length > this.#room()) this.#endPage(this.#breakAt());
+    // What stays from the page before may leave no room yet.
+    if (this.#dedent(line).length > this.#room()) this.#endPage(this.#lines.length);
+    this.#pushText(line);
+  }
+
+  /** A whole page would not take it: it is cut, at a word's end if there is one. */
+  #addLongText(line: string): void {
+    const carried = new CarriedLine(line);
+    for (let done = 0; ; ) {
+      const lead = done === 0 ? "" : carried.opening(done);
+      const rest = lead + line.slice(done);
       if (this.#dedent(rest).length <= this.#room()) {
         this.#pushText(rest);
         return;
       }
-      // A whole page would not take it: it is cut here, at a word's end if there is one.
-      const at = rest.length > this.#max ? wordEnd(rest, this.#room(), this.#max * WORTH_A_PIECE) : 0;
-      if (at > 0) this.#pushText(rest.slice(0, at).trimEnd());
-      this.#endPage(at > 0 ? this.#lines.length : this.#breakAt());
-      rest = at > 0 ? rest.slice(at).trimStart() : rest;
+      const isLong = rest.length > this.#max;
+      const room = this.#room() - carried.reserved;
+      const found = isLong ? wordEnd(rest, room, this.#max * WORTH_A_PIECE) : 0;
+      const at = found > lead.length ? carried.placeNear(done + found - lead.length) : done;
+      if (at > done) this.#pushText((lead + line.slice(done, at)).trimEnd() + carried.closing(at));
+      this.#endPage(at > done ? this.#lines.length : this.#breakAt());
+      if (at > done) done = at + blanksBefore(line.slice(at));
     }
   }
 
