@@ -1,8 +1,10 @@
 /** The page in a real browser. */
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { attach, buildPages, refusedWith, startBrowser } from "../support/console.ts";
@@ -163,6 +165,23 @@ describe("the console in a browser", () => {
     await untilShown(page, "42-of-bash");
     await untilOutput(sidecar.client, "typed", "42-of-bash");
     expect((await rows(page)).length).toBe(24);
+    await page.close();
+  });
+
+  test("a paste goes in as one, and can't end itself", async () => {
+    const recorder = fileURLToPath(new URL("../fixtures/record-bytes.mjs", import.meta.url));
+    await openTerminal(sidecar.client, "pasted", `exec ${process.execPath} ${recorder} pasted paste`);
+    const page = await openPage(context);
+    await page.click("#open-threads >> text=pasted");
+    await untilShown(page, "READY");
+    await page.locator(".xterm-helper-textarea").evaluate((area) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", "if x:\n    y\u001b[201~\nrm");
+      area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    });
+    const read = () => readFileSync(join(sidecar.reposDir, "pasted"), "utf8");
+    const got = await untilValue("the paste", read, (text) => text.includes("rm") && text.endsWith("~"));
+    expect(got).toBe("\x1b[200~if x:\r    y\rrm\x1b[201~");
     await page.close();
   });
 

@@ -2,6 +2,7 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { Terminal } from "@xterm/xterm";
+import { insideFrame } from "../../../shared/paste.ts";
 
 export interface ScreenOptions {
   container: HTMLElement;
@@ -40,6 +41,7 @@ export class Screen {
     this.#terminal.unicode.activeVersion = "11";
     this.#terminal.loadAddon(this.#fit);
     this.#terminal.open(container);
+    container.addEventListener("paste", this.#paste, { capture: true });
     this.#terminal.onData(onText);
     this.#terminal.onBinary(onBinary);
     this.#terminal.onCursorMove(() => this.#followCursor());
@@ -81,7 +83,17 @@ export class Screen {
     this.#terminal.input(text);
   }
 
+  /** xterm.js frames a paste if the program wants that, and would let the text end its own frame. */
+  readonly #paste = (event: ClipboardEvent): void => {
+    const text = event.clipboardData?.getData("text/plain");
+    if (text === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#terminal.paste(this.#terminal.modes.bracketedPasteMode ? insideFrame(text) : text);
+  };
+
   dispose(): void {
+    this.#container.removeEventListener("paste", this.#paste, { capture: true });
     this.#observer.disconnect();
     this.#terminal.dispose();
   }
