@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LedgerRow, type MessageRequest, messageRequestSchema } from "../../shared/ledger-api.ts";
-import type { DiscordMessage, OutgoingMessage } from "../discord/api.ts";
+import type { OutgoingMessage } from "../discord/api.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import { Ledger } from "./ledger.ts";
 import { shownBy } from "./plan.ts";
 

@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
-import { compareIds, type DiscordApi, type DiscordMessage, type OutgoingMessage } from "../discord/api.ts";
+import { compareIds, type DiscordApi, type OutgoingMessage } from "../discord/api.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { type SentMessage, shownBy } from "./plan.ts";
 

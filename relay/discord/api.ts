@@ -2,6 +2,7 @@
 import { type REST, Routes } from "discord.js";
 import * as z from "zod";
 import type { Components } from "./buttons.ts";
+import { type DiscordMessage, messageSchema } from "./message-schema.ts";
 import { findRefusal } from "./refusals.ts";
 import type { RequestOptions, Requests } from "./requests.ts";
 
@@ -25,61 +26,6 @@ const channelSchema = z.object({
     })
     .optional(),
 });
-const attachmentsSchema = z
-  .array(
-    z.object({
-      filename: z.string(),
-      size: z.int(),
-      url: z.string(),
-      content_type: z.string().optional(),
-      /** Of a voice note. */
-      duration_secs: z.number().optional(),
-    }),
-  )
-  .default([]);
-/** What a message holds besides its words and files. It is only named, so a shape that is new is no reason to fail. */
-const extrasShape = {
-  sticker_items: z.array(z.object({ name: z.string() })).catch([]),
-  poll: z
-    .object({ question: z.object({ text: z.string().optional() }) })
-    .optional()
-    .catch(undefined),
-};
-/** A message as it was when it was forwarded. */
-const snapshotSchema = z.object({
-  message: z.object({
-    content: z.string().default(""),
-    attachments: attachmentsSchema,
-    embeds: z.array(z.object({ title: z.string().optional(), description: z.string().optional() })).catch([]),
-    ...extrasShape,
-  }),
-});
-/** A message as REST and gateway give it, as far as the relay reads it. */
-export const messageSchema = z.object({
-  id: z.string(),
-  channel_id: z.string(),
-  content: z.string(),
-  author: z.object({ id: z.string(), bot: z.boolean().optional() }),
-  type: z.int(),
-  webhook_id: z.string().optional(),
-  /** What it answers; of "… started a thread" the thread. */
-  message_reference: z
-    .object({
-      /** 1: it was forwarded from there. */
-      type: z.int().optional(),
-      message_id: z.string().optional(),
-      channel_id: z.string().optional(),
-    })
-    .optional(),
-  /** When its writer changed it; null if they never did. */
-  edited_timestamp: z.string().nullish(),
-  /** Of an answer to a command or button. */
-  interaction_metadata: z.unknown().optional(),
-  components: z.array(z.unknown()).default([]),
-  attachments: attachmentsSchema,
-  message_snapshots: z.array(snapshotSchema).catch([]),
-  ...extrasShape,
-});
 const idSchema = z.object({ id: z.string() });
 const sentSchema = z.object({ id: z.string(), content: z.string() });
 
@@ -95,8 +41,6 @@ export interface ChannelInfo {
   isArchivedByPerson: boolean;
   lastMessageId: string | undefined;
 }
-
-export type DiscordMessage = z.infer<typeof messageSchema>;
 
 export interface OutgoingMessage {
   content: string;

@@ -27,13 +27,14 @@ import {
 } from "./agent-buttons.ts";
 import { detailsDefinition, showDetails } from "./agent-details.ts";
 import { submitForm } from "./agent-forms.ts";
-import { messageSchema, parseChannel } from "./api.ts";
+import { parseChannel } from "./api.ts";
 import { parseButton } from "./buttons.ts";
 import { parseCommandButton, pressCommandButton } from "./command-buttons.ts";
 import { type CommandContext, tellWait } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
 import { keepWithinLimits } from "./limits.ts";
+import { messageSchema } from "./message-schema.ts";
 import { sentenceOf } from "./refusals.ts";
 import type { ThreadMaker } from "./thread-maker.ts";
 

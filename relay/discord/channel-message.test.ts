@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { findFastGrowth } from "../../test/support/growth.ts";
-import type { DiscordMessage } from "./api.ts";
 import { wordsFor } from "./channel-message.ts";
+import type { DiscordMessage } from "./message-schema.ts";
 
 const botId = "123";
 const words = (content: string) => wordsFor({ content } as DiscordMessage, { mode: "mention", botId });

@@ -1,5 +1,5 @@
 /** What a message in the bot's channel asks for. Pure. */
-import type { DiscordMessage } from "./api.ts";
+import type { DiscordMessage } from "./message-schema.ts";
 
 export const CHANNEL_MODES = ["off", "mention", "threads"] as const;
 export type ChannelMode = (typeof CHANNEL_MODES)[number];

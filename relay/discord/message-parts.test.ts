@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { messageSchema } from "./api.ts";
 import { answered } from "./channel-message.ts";
 import { filesOf, forwardedTexts, nameOfFile, othersIn } from "./message-parts.ts";
+import { messageSchema } from "./message-schema.ts";
 
 const message = (fields: object) =>
   messageSchema.parse({ id: "2", channel_id: "1", content: "", author: { id: "3" }, type: 0, ...fields });

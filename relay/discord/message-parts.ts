@@ -1,5 +1,5 @@
 /** What a person's message holds besides what they wrote: what they forwarded, and what only Discord can show. Pure. */
-import type { DiscordMessage } from "./api.ts";
+import type { DiscordMessage } from "./message-schema.ts";
 
 type Parts = Pick<DiscordMessage, "attachments" | "message_snapshots" | "poll" | "sticker_items">;
 type Attachment = DiscordMessage["attachments"][number];

@@ -1,5 +1,5 @@
 /** What a person's message means as input. Pure. */
-import type { DiscordMessage } from "./api.ts";
+import type { DiscordMessage } from "./message-schema.ts";
 
 /** Message types that are a person's words: a plain message and a reply. Everything else is Discord's own. */
 const WRITTEN_TYPES = new Set([0, 19]);

@@ -6,15 +6,10 @@ import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Button, sendButton } from "../content/buttons.ts";
-import {
-  compareIds,
-  type DiscordApi,
-  type DiscordMessage,
-  snowflakeNow,
-  snowflakeTime,
-} from "../discord/api.ts";
+import { compareIds, type DiscordApi, snowflakeNow, snowflakeTime } from "../discord/api.ts";
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
 import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
 import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";

@@ -1,8 +1,9 @@
 /** Which thread a message of the channel is about. */
 import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { DiscordApi, DiscordMessage } from "../discord/api.ts";
+import type { DiscordApi } from "../discord/api.ts";
 import { answered, createdThread } from "../discord/channel-message.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import type { Channel } from "./channel.ts";
 import type { Threads } from "./threads.ts";
 import type { Vm } from "./vm.ts";

@@ -11,7 +11,8 @@ import {
   sendButton,
   typeAnywayButton,
 } from "../content/buttons.ts";
-import { type DiscordApi, type DiscordMessage, snowflakeTime } from "../discord/api.ts";
+import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import { codeBlockOf, isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { errorSentence, formatDuration } from "../texts.ts";

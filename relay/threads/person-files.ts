@@ -1,9 +1,9 @@
 /** The files of people's messages: short texts become words of the message, an agent gets all others as files. */
 import { MAX_ATTACHMENT_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { DiscordMessage } from "../discord/api.ts";
 import type { Cdn } from "../discord/cdn.ts";
 import { filesOf, forwardedTexts, nameOfFile, othersIn } from "../discord/message-parts.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
 import { type Attachment, inputText, isTextFile } from "../discord/person-message.ts";
 import type { VmThread } from "./vm.ts";
 

@@ -1,0 +1,59 @@
+/** A message as REST and gateway give it, as far as the relay reads it. */
+import * as z from "zod";
+
+const attachmentsSchema = z
+  .array(
+    z.object({
+      filename: z.string(),
+      size: z.int(),
+      url: z.string(),
+      content_type: z.string().optional(),
+      /** Of a voice note. */
+      duration_secs: z.number().optional(),
+    }),
+  )
+  .default([]);
+/** What a message holds besides its words and files. It is only named, so a shape that is new is no reason to fail. */
+const extrasShape = {
+  sticker_items: z.array(z.object({ name: z.string() })).catch([]),
+  poll: z
+    .object({ question: z.object({ text: z.string().optional() }) })
+    .optional()
+    .catch(undefined),
+};
+/** A message as it was when it was forwarded. */
+const snapshotSchema = z.object({
+  message: z.object({
+    content: z.string().default(""),
+    attachments: attachmentsSchema,
+    embeds: z.array(z.object({ title: z.string().optional(), description: z.string().optional() })).catch([]),
+    ...extrasShape,
+  }),
+});
+export const messageSchema = z.object({
+  id: z.string(),
+  channel_id: z.string(),
+  content: z.string(),
+  author: z.object({ id: z.string(), bot: z.boolean().optional() }),
+  type: z.int(),
+  webhook_id: z.string().optional(),
+  /** What it answers; of "… started a thread" the thread. */
+  message_reference: z
+    .object({
+      /** 1: it was forwarded from there. */
+      type: z.int().optional(),
+      message_id: z.string().optional(),
+      channel_id: z.string().optional(),
+    })
+    .optional(),
+  /** When its writer changed it; null if they never did. */
+  edited_timestamp: z.string().nullish(),
+  /** Of an answer to a command or button. */
+  interaction_metadata: z.unknown().optional(),
+  components: z.array(z.unknown()).default([]),
+  attachments: attachmentsSchema,
+  message_snapshots: z.array(snapshotSchema).catch([]),
+  ...extrasShape,
+});
+
+export type DiscordMessage = z.infer<typeof messageSchema>;
