@@ -235,7 +235,7 @@ test("a Write of 1 MB: asked about in one message, written whole, and nothing fa
   writeFileSync(join(dir, LONG_SCRIPT), JSON.stringify([{ tools: [write] }, { text: "It is written." }]));
   const threadId = await talk.open("Use the script", "write");
   const ask = await talk.untilMessage(threadId, "May the agent do this?");
-  expect(ask.content).toContain("Write big.txt");
+  expect(ask.content).toContain("Write `big.txt`");
   expect(ask.content).toContain("a line of the file");
   talk.press(ask, "Allow once");
   await talk.untilMessage(threadId, "It is written.");
