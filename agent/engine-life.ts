@@ -16,7 +16,14 @@ import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
 import { eventsOfRights } from "./rights.ts";
 import { Seat } from "./seat.ts";
-import { engineEnv, forkPoint, lastSessionId, planGeneration, planProcess } from "./start-engine.ts";
+import {
+  engineEnv,
+  forkPoint,
+  keeperOf,
+  lastSessionId,
+  planGeneration,
+  planProcess,
+} from "./start-engine.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { configOfLeave, eventsOfLeave, TrustGate } from "./trust/gate.ts";
 import type { TurnWatch } from "./turn-watch.ts";
@@ -43,6 +50,7 @@ export class EngineLife {
   readonly #thread: ThreadFiles;
   readonly #turns: TurnWatch;
   readonly #trust: TrustGate;
+  readonly #keep: ReturnType<typeof keeperOf>;
   #seat: Seat | undefined;
 
   constructor(options: EngineLifeOptions) {
@@ -51,6 +59,7 @@ export class EngineLife {
     this.#thread = options.thread;
     this.#turns = options.turns;
     this.#trust = new TrustGate(options);
+    this.#keep = keeperOf(options.config, options.env, options.folder);
   }
 
   get #workspace(): WorkspaceOptions {
@@ -63,6 +72,7 @@ export class EngineLife {
       folder,
       config,
       env: this.#env,
+      keep: this.#keep,
       append: (bodies) => this.#thread.append(null, bodies),
       isStopped,
     };
@@ -174,7 +184,8 @@ export class EngineLife {
     this.#thread.noteLaunch(launch);
     if (launch.takesUp) this.#thread.syncLaunch();
     const trusted = configOfLeave(config, leave);
-    const plan = planProcess(engine, { config: trusted, launch, fold: this.#fold, env: this.#env, folder });
+    const request = { config: trusted, launch, fold: this.#fold, env: this.#env, folder };
+    const plan = planProcess(engine, request, this.#keep);
     await this.#options.spareFifo;
     const process = EngineProcess.start(folder, generation, plan, this.#options.onChange);
     this.#seat = this.#seatFor(launch, process, SentLines.begin(folder, generation));

@@ -15,20 +15,25 @@ import {
   PLACES_MAX,
   PLACES_READY,
   RUNNER_MARKER,
+  SANDBOX,
   SPEND_CAP,
   SPEND_FOLDER,
   STATE_FOLDER,
   THREAD_TITLE,
   TRUST_FOLDER,
 } from "../shared/agent/markers.ts";
+import { THREAD_FILES } from "../shared/agent/paths.ts";
+import { parseSandbox } from "../shared/sandbox/modes.ts";
 import type { Conversation, Engine, Env, Launch } from "./engine.ts";
 import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
+import { type Command, inSandbox } from "./process/sandbox.ts";
 
 /** What only the runner needs. */
 const RUNNERS_OWN = [
   BYPASS_ALLOWED,
   STATE_FOLDER,
+  SANDBOX,
   RUNNER_MARKER,
   LOCK_FOLDER,
   PLACES_FOLDER,
@@ -124,6 +129,7 @@ export function planGeneration(
 export function planProcess(
   engine: Engine,
   request: { config: ThreadConfig; launch: Launch; fold: ThreadFold; env: Env; folder: string },
+  keep: (command: Command, files: readonly string[]) => Command,
 ): ProcessPlan {
   const { config, folder } = request;
   if (config.agent.systemPrompt !== undefined) {
@@ -131,5 +137,20 @@ export function planProcess(
   }
   const { files = {}, ...plan } = engine.plan(request);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  return { ...plan, cwd: config.dir };
+  const read = [SYSTEM_PROMPT_FILE, THREAD_FILES.mcp, ...Object.keys(files)];
+  return keep(
+    { ...plan, cwd: config.dir },
+    read.map((name) => join(folder, name)),
+  );
+}
+
+/** How commands of a thread are started: in the sandbox, if there is one. */
+export function keeperOf(
+  { launch: { stateDir } }: ThreadConfig,
+  runnerEnv: Env,
+  folder: string,
+): (command: Command, files?: readonly string[]) => Command {
+  const sandbox = parseSandbox(runnerEnv[SANDBOX]);
+  if (sandbox === undefined || stateDir === undefined) return (command) => command;
+  return (command, files = []) => inSandbox(command, { sandbox, stateDir, folder, files });
 }

@@ -51,6 +51,12 @@ need_packages() {
   rm -f "$log"
 }
 
+# Root's agents are kept in by bubblewrap; everybody else's by util-linux, which every system has. Where nothing installs
+# it, the sidecar runs without a sandbox and says so.
+sandbox_packages() {
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then echo bwrap:bubblewrap; fi
+}
+
 # What node_modules is made from: the lock file, and the kind of Node.js that two packages are compiled for.
 dependencies_wanted() {
   node -p '[process.platform, process.arch, process.versions.modules].join(" ")' && sha256sum <"$root/package-lock.json"

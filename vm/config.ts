@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
+import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
 import { findHome, findShell } from "./processes/login.ts";
@@ -46,6 +47,7 @@ const schema = z.object({
   ASK_FILES: flag(),
   WORKTREE_SETUP: z.string().max(4_000, "must be at most 4,000 characters").optional(),
   ALLOW_BYPASS: flag(),
+  AGENT_SANDBOX: z.enum(SANDBOX_MODES, { error: `must be ${SANDBOX_MODES.join(", ")}` }).default("state"),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -80,6 +82,8 @@ export interface VmConfig {
   logRetentionHours: number;
   /** The agent's program and how long it waits, for every agent thread. */
   agent: LaunchOptions;
+  /** What agents' commands can't see. */
+  sandbox: SandboxMode;
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
   /** Whether a file beside an ask's may answer it. */
@@ -113,10 +117,7 @@ export function parseVmConfig(
   if (!isLoopback(host) && !env["VM_TOKEN"]) {
     problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
   }
-  for (const arg of args.filter((arg) => arg !== "--adopt" && arg !== "--discard"))
-    problems.push(`unknown argument: ${arg} (there are --adopt and --discard, for a lost database)`);
-  if (args.includes("--adopt") && args.includes("--discard"))
-    problems.push("--adopt and --discard exclude each other");
+  problems.push(...problemsOfArgs(args));
   let agentArgs: string[] = [];
   try {
     agentArgs = splitArgs(env["AGENT_ARGS"] ?? "");
@@ -159,6 +160,7 @@ export function parseVmConfig(
           : { askTimeoutSeconds: values.ASK_TIMEOUT_SECONDS }),
       },
     },
+    sandbox: values.AGENT_SANDBOX,
     ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
@@ -168,6 +170,15 @@ export function parseVmConfig(
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
+}
+
+function problemsOfArgs(args: readonly string[]): string[] {
+  const problems = args
+    .filter((arg) => arg !== "--adopt" && arg !== "--discard")
+    .map((arg) => `unknown argument: ${arg} (there are --adopt and --discard, for a lost database)`);
+  if (args.includes("--adopt") && args.includes("--discard"))
+    problems.push("--adopt and --discard exclude each other");
+  return problems;
 }
 
 export function isLoopback(host: string): boolean {

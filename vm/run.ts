@@ -66,7 +66,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     };
     const { log, canPunchLogs } = setting;
     const storage = openStorage(setting);
-    const machine = createMachine(setting, storage);
+    const machine = await createMachine(setting, storage);
     const common = createCommon(setting, storage, machine, createKinds(setting, storage, machine));
     const metrics = createMetrics(common);
     const operations = createOperations(common, (seconds) => metrics.outputSeconds.observe(seconds));

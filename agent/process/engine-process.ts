@@ -10,6 +10,7 @@ import {
   readSync,
   rmSync,
 } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import {
   engineErrorPath,
@@ -18,11 +19,11 @@ import {
   engineSentPath,
 } from "../../shared/agent/paths.ts";
 import { pause } from "../../shared/lifecycle.ts";
-import type { Env } from "../engine.ts";
 import { LineFile } from "../folder/line-file.ts";
 import { inDirectory } from "./directory.ts";
 import { EngineInput, isEngineAlive, openForEngine, takeFifo } from "./fifo.ts";
 import { killMarked, listMarked, signal } from "./orphans.ts";
+import { type Command, isWrapper } from "./sandbox.ts";
 
 /** A Write of 1 MB comes as one line, several times escaped; images too. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
@@ -31,13 +32,8 @@ const KEPT_OUTPUTS = 3;
 const END_TIMEOUT_MS = 3_000;
 const ERROR_BYTES = 2_000;
 
-export interface ProcessPlan {
-  program: string;
-  args: string[];
-  env: Env;
-  /** A real path: if it has become one with a link in it, nothing is started. */
-  cwd: string;
-}
+/** If its directory has become one with a link in it, nothing is started. */
+export type ProcessPlan = Command;
 
 export class EngineProcess {
   readonly generation: number;
@@ -70,7 +66,8 @@ export class EngineProcess {
       if (!input) throw new Error(`nobody reads ${fifo}`);
       const engine = new EngineProcess(folder, generation, input, true);
       const end = (code: number | null, name: string | null) => {
-        engine.#exit ??= { code, signal: name };
+        const isSignal = plan.isWrapped && code !== null && code > 128;
+        engine.#exit ??= isSignal ? { code: null, signal: nameOf(code - 128) } : { code, signal: name };
         onEnd();
       };
       child.on("error", () => end(null, null));
@@ -126,7 +123,7 @@ export class EngineProcess {
    * failure. It goes first, so that it does not write down the end of its children.
    */
   async kill(): Promise<void> {
-    this.#signal("SIGKILL");
+    for (const pid of this.#readers()) signal(pid, "SIGKILL");
     await killMarked(this.#folder);
     const deadline = Date.now() + END_TIMEOUT_MS;
     while (this.isAlive && Date.now() < deadline) await pause(5);
@@ -134,12 +131,14 @@ export class EngineProcess {
 
   /** Tells the engine alone to end, as a shutdown of the machine would. */
   terminate(): void {
-    this.#signal("SIGTERM");
+    const pids = this.#readers();
+    for (const pid of pids) if (!isWrapper(pid, pids)) signal(pid, "SIGTERM");
   }
 
-  #signal(name: "SIGKILL" | "SIGTERM"): void {
+  /** The engine, and what of a sandbox stands before it. */
+  #readers(): number[] {
     const fifo = engineInputPath(this.#folder, this.generation);
-    for (const pid of listMarked(this.#folder)) if (readsFrom(pid, fifo)) signal(pid, name);
+    return listMarked(this.#folder).filter((pid) => readsFrom(pid, fifo));
   }
 
   /** The end of what it wrote on its standard error. */
@@ -178,6 +177,10 @@ export function removeOldOutputs(folder: string, generation: number): void {
     const [, ended] = /^engine\.(\d+)\.(?:jsonl|err|sent)$/.exec(name) ?? [];
     if (ended !== undefined && Number(ended) <= generation - KEPT_OUTPUTS) rmSync(join(folder, name));
   }
+}
+
+function nameOf(number: number): string {
+  return Object.entries(constants.signals).find(([, value]) => value === number)?.[0] ?? `signal ${number}`;
 }
 
 /** Whether this is the engine itself, not something that it started. */

@@ -11,6 +11,7 @@ import { makeWorktree } from "../../shared/git/worktree.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Env } from "../engine.ts";
 import { killMarked } from "../process/orphans.ts";
+import type { Command } from "../process/sandbox.ts";
 
 const MADE = "setup-worktree";
 const COMMAND = "setup-command";
@@ -28,6 +29,8 @@ export interface WorkspaceOptions {
   config: ThreadConfig;
   /** Of the engine: what a command starts is found by its marker. */
   env: Env;
+  /** How a command is started: in the sandbox, if there is one. */
+  keep: (command: Command) => Command;
   append: (bodies: EventBody[]) => void;
   /** Whether a person wants it to go no further. Asked again and again while the command runs. */
   isStopped: () => boolean;
@@ -91,7 +94,7 @@ function describe({ path, tree, isMidTurn }: Worktree, commit: string): string {
 
 /** What is to be done there once a person trusts the directory. @returns whether something was done */
 export async function setUpWorkspace(
-  { folder, config, env, append, isStopped }: WorkspaceOptions,
+  { folder, config, env, keep, append, isStopped }: WorkspaceOptions,
   fold: ThreadFold,
 ): Promise<boolean> {
   const command = config.worktree?.setup;
@@ -100,7 +103,7 @@ export async function setUpWorkspace(
   await killMarked(folder);
   append([startOf(COMMAND, `Setting up: ${command.slice(0, 200)}`)]);
   const since = Date.now();
-  const { code, words } = await run(command, config.dir, env, isStopped);
+  const { code, words } = await run(keep({ ...bash(command, env), cwd: config.dir }), isStopped);
   if (code === null) await killMarked(folder); // what it had begun ends with it
   const status = code === 0 ? "completed" : "failed";
   const seconds = Math.round((Date.now() - since) / 1_000);
@@ -114,11 +117,15 @@ export async function setUpWorkspace(
   return true;
 }
 
-async function run(command: string, cwd: string, env: Env, isStopped: () => boolean): Promise<Ending> {
+function bash(command: string, env: Env): Omit<Command, "cwd"> {
+  return { program: "/bin/bash", args: ["-c", RUN_COMMAND], env: { ...env, [COMMAND_VARIABLE]: command } };
+}
+
+async function run({ program, args, env, cwd }: Command, isStopped: () => boolean): Promise<Ending> {
   if (!existsSync(cwd)) return { code: null, words: `${cwd} is not there` };
-  const child = spawn("/bin/bash", ["-c", RUN_COMMAND], {
+  const child = spawn(program, args, {
     cwd,
-    env: { ...env, [COMMAND_VARIABLE]: command },
+    env,
     stdio: ["ignore", "pipe", "pipe"],
     timeout: COMMAND_MS,
     killSignal: "SIGKILL",

@@ -52,6 +52,15 @@ export class Vm {
     return new VmThread(this.#client, threadId);
   }
 
+  /** Why agents run without the sandbox that they should have; undefined if they have it, or should have none. */
+  async findSandboxProblem(): Promise<string | undefined> {
+    const health = await this.#client.getHealth().catch((error: unknown) => {
+      if (error instanceof AppError) return undefined; // it is not well, and says that itself
+      throw error;
+    });
+    return health?.sandbox?.problem ?? undefined;
+  }
+
   async create(request: CreateRequest): Promise<VmThread> {
     await this.#client.createThread(request);
     return this.thread(request.threadId);

@@ -25,6 +25,8 @@ export const PLACES_READY = "THREADMUX_PLACES_READY";
 export const TRUST_FOLDER = "THREADMUX_TRUST";
 /** In the runner's environment alone: the sidecar's state folder, which no agent may look into. */
 export const STATE_FOLDER = "THREADMUX_STATE";
+/** In the runner's environment alone: how this machine keeps the engine's commands in; not set: they are not kept in. */
+export const SANDBOX = "THREADMUX_SANDBOX";
 /** In the runner's environment alone: `1` if agents may be let do everything without asking. */
 export const BYPASS_ALLOWED = "THREADMUX_ALLOW_BYPASS";
 /** In the environment of the engine and of all that it starts: the thread's id, */

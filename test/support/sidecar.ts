@@ -73,6 +73,8 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
     VM_PORT: "0",
     VM_TOKEN: TOKEN,
     LOG_LEVEL: "silent",
+    // Each start in a sandbox takes two or three more processes: tests of it turn it on.
+    AGENT_SANDBOX: "off",
     PATH: process.env["PATH"] ?? "",
     HOME: folders.home,
     SHELL: "/bin/bash",

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Command } from "../../agent/process/sandbox.ts";
 import { setUpWorkspace } from "../../agent/workspace/workspace.ts";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
@@ -105,6 +106,7 @@ test("what goes wrong while a setup runs reaches its runner, and ends the setup"
     folder,
     config: { dir: folder, worktree } as ThreadConfig,
     env: { PATH: "/bin:/usr/bin" },
+    keep: (command: Command) => command,
   };
   const run = setUpWorkspace({ ...options, append: () => undefined, isStopped }, emptyFold());
   await expect(run).rejects.toThrow("the disk is full");
@@ -123,6 +125,7 @@ test("a setup's command is in no list of processes, and no variable of what it s
       config: { dir: folder, worktree } as ThreadConfig,
       env: { PATH: "/bin:/usr/bin" },
       append: (more) => void bodies.push(...more),
+      keep: (command) => command,
       isStopped: () => false,
     },
     emptyFold(),

@@ -9,6 +9,7 @@ import {
   PLACES_MAX,
   PLACES_READY,
   RUNNER_MARKER,
+  SANDBOX,
   SPEND_CAP,
   SPEND_FOLDER,
   STATE_FOLDER,
@@ -16,6 +17,7 @@ import {
   TRUST_FOLDER,
 } from "../../shared/agent/markers.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
+import { type Sandbox, sandboxText } from "../../shared/sandbox/modes.ts";
 import { titleOf } from "../../shared/title.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { Store } from "../store/store.ts";
@@ -44,6 +46,8 @@ export interface RunnersOptions {
   /** Undefined: nobody limits it. */
   spendLimitUsdPerDay: number | undefined;
   allowBypass: boolean;
+  /** What keeps the agents' commands in; undefined: nothing does. */
+  sandbox: Sandbox | undefined;
 }
 
 /** The callers hold the thread's queue. */
@@ -130,7 +134,11 @@ export class Runners {
   }
 
   #rightsEnv(): Record<string, string> {
-    return this.#options.allowBypass ? { [BYPASS_ALLOWED]: "1" } : {};
+    const { allowBypass, sandbox } = this.#options;
+    return {
+      ...(allowBypass && { [BYPASS_ALLOWED]: "1" }),
+      ...(sandbox && { [SANDBOX]: sandboxText(sandbox) }),
+    };
   }
 
   #marker(threadId: string): Record<string, string> {

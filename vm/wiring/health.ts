@@ -1,5 +1,5 @@
 /** Whether the sidecar can do its work. */
-import type { HealthReply } from "../../shared/machine-api.ts";
+import type { HealthReply, SandboxHealth } from "../../shared/machine-api.ts";
 import { VERSION } from "../../shared/version.ts";
 import { LOW_BYTES } from "../streams/disk.ts";
 import type { TmuxServer } from "../tmux/server.ts";
@@ -8,10 +8,11 @@ export interface HealthSources {
   now: () => number;
   tmux: Pick<TmuxServer, "downForMs" | "version">;
   freeDiskBytes: () => number;
+  sandbox: SandboxHealth;
 }
 
 /** Its uptime counts from this call. */
-export function createHealth({ now, tmux, freeDiskBytes }: HealthSources): () => HealthReply {
+export function createHealth({ now, tmux, freeDiskBytes, sandbox }: HealthSources): () => HealthReply {
   const startedAt = now();
   return () => {
     const downMs = tmux.downForMs();
@@ -27,6 +28,7 @@ export function createHealth({ now, tmux, freeDiskBytes }: HealthSources): () =>
         downForSeconds: downMs === null ? null : Math.round(downMs / 1_000),
       },
       disk: { ok: hasRoom, freeBytes },
+      sandbox,
     };
   };
 }

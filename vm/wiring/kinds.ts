@@ -38,7 +38,8 @@ export interface WiredKinds {
   listenToMeasures: (listener: (measure: Measure) => void) => void;
 }
 
-export function createKinds(setting: Setting, storage: Storage, { tmux, programs }: Machine): WiredKinds {
+export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
+  const { tmux, programs } = machine;
   const { config, log, now, releasers, runner, demo } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
@@ -68,7 +69,8 @@ export function createKinds(setting: Setting, storage: Storage, { tmux, programs
   const { maxAgents, spendLimitUsdPerDay } = config;
   const allowBypass = config.agent.allowBypass ?? false;
   const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
-  const runners = new Runners({ ...parts, tmux, programs, runner, spendLimitUsdPerDay, allowBypass });
+  const rights = { allowBypass, sandbox: machine.found.sandbox };
+  const runners = new Runners({ ...parts, ...rights, tmux, programs, runner, spendLimitUsdPerDay });
   const endedThreads = new EndedThreads({ ...parts, runners });
   const starter = new Starter({
     ...parts,

@@ -1,4 +1,7 @@
 /** What runs programs: tmux, control groups. Nothing is started here. */
+import type { Log } from "../../shared/log.ts";
+import type { SandboxHealth } from "../../shared/machine-api.ts";
+import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
 import { Cgroups } from "../processes/cgroups.ts";
 import { Programs } from "../threads/programs.ts";
 import { TmuxServer } from "../tmux/server.ts";
@@ -9,12 +12,23 @@ export interface Machine {
   tmux: TmuxServer;
   cgroups: Cgroups | undefined;
   programs: Programs;
+  /** What keeps agents' commands in. */
+  found: FoundSandbox;
 }
 
-export function createMachine(setting: Setting, { stateDir, files }: Storage): Machine {
+export async function createMachine(setting: Setting, { stateDir, files }: Storage): Promise<Machine> {
   const { config, log, releasers, wrapper, canUseCgroups } = setting;
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
-  return { tmux, cgroups, programs: new Programs({ tmux, files, cgroups, wrapper }) };
+  const found = await findSandbox(config.sandbox, stateDir, config.threadEnv);
+  saySandbox(found.health, log);
+  return { tmux, cgroups, programs: new Programs({ tmux, files, cgroups, wrapper }), found };
+}
+
+/** A machine that can't make the sandbox is no reason not to start, but nobody shall believe in it. */
+function saySandbox({ mode, form, problem }: SandboxHealth, log: Log): void {
+  if (problem !== null)
+    log.warn({ mode, problem }, "this machine refuses the sandbox: agents run without one");
+  else if (form !== null) log.info({ mode, form }, "agents run in a sandbox");
 }

@@ -1,18 +1,24 @@
 import { MessageFlags, SlashCommandBuilder } from "discord.js";
 import { joinBlocks } from "../../content/lists/lines.ts";
 import { isListed, restLine, statusText } from "../../content/lists/threads.ts";
+import { inlineCode } from "../../texts.ts";
 import type { Vm } from "../../threads/vm.ts";
 import type { Command } from "./command.ts";
 
 const MAX_MESSAGES = 5;
+const MAX_PROBLEM = 400;
 
 export const status: Command = {
   definition: new SlashCommandBuilder().setName("status").setDescription("List the open threads").toJSON(),
   isPrivate: true,
   run: async (interaction, { vm, threads, listMinutes, now }) => {
     const open = await vm.listThreads();
+    const problem = await vm.findSandboxProblem();
+    const warnings = problem === undefined ? [] : [noSandbox(problem)];
     if (open.length === 0) {
-      await interaction.editReply("No thread is open. Start one with /terminal or /agent.");
+      await interaction.editReply(
+        [...warnings, "No thread is open. Start one with /terminal or /agent."].join("\n"),
+      );
       return;
     }
     const shown = open.filter((thread) => isListed(thread, { listMinutes, now: now() }));
@@ -22,11 +28,15 @@ export const status: Command = {
       const paused = threads.find(thread.threadId)?.paused;
       return statusText(thread, { branch: branches.get(thread.dir), paused, now: now() });
     });
-    const [first = "", ...others] = joinBlocks([...blocks, ...restLine(hidden)], MAX_MESSAGES);
+    const [first = "", ...others] = joinBlocks([...warnings, ...blocks, ...restLine(hidden)], MAX_MESSAGES);
     await interaction.editReply(first);
     for (const content of others) await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   },
 };
+
+function noSandbox(problem: string): string {
+  return `⚠️ Agents run without a sandbox: this machine refuses it (${inlineCode(problem, MAX_PROBLEM)}).`;
+}
 
 async function findBranches(vm: Vm, dirs: string[]): Promise<Map<string, string>> {
   const found = await Promise.all(

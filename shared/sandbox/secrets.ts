@@ -1,0 +1,45 @@
+/** Where people keep what a repository's commands have no need of. */
+import { realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const SECRET_PLACES = [
+  ".ssh",
+  ".aws",
+  ".azure",
+  ".gnupg",
+  ".kube",
+  ".docker",
+  ".oci",
+  ".password-store",
+  ".config/gcloud",
+  ".config/gh",
+  ".config/git/credentials",
+  ".config/hub",
+  ".config/op",
+  ".config/rclone",
+  ".local/share/keyrings",
+  ".netrc",
+  ".git-credentials",
+  ".npmrc",
+  ".pypirc",
+  ".pgpass",
+  ".vault-token",
+];
+
+export interface SecretPlace {
+  /** A real path. */
+  path: string;
+  isFolder: boolean;
+}
+
+/** Those of this home that are there. */
+export function findSecretPlaces(home: string): SecretPlace[] {
+  return SECRET_PLACES.flatMap((name) => {
+    try {
+      const path = realpathSync(join(home, name));
+      return [{ path, isFolder: statSync(path).isDirectory() }];
+    } catch {
+      return []; // not there, or closed to us and so to the engine
+    }
+  });
+}

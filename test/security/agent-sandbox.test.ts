@@ -1,0 +1,116 @@
+/** Agents whose commands are kept in: what they see of the state folder, and that all goes on as without a sandbox. */
+import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { seededRandom } from "../../shared/random.ts";
+import { findSandbox } from "../../vm/agents/sandbox.ts";
+import { folderOf, processesOf, SIEGE_ENV, Siege } from "../support/agent-siege.ts";
+import { bash } from "../support/agent-threads.ts";
+import { findFaults } from "../support/agent-truth.ts";
+import { BYPASS_CONFIG, openAgent, script, transcriptOf, untilStatus, wordsOf } from "../support/agents.ts";
+import { makeFolder } from "../support/folders.ts";
+import { makeSidecarFolders, spawnSidecar, startSidecar } from "../support/sidecar.ts";
+import { until } from "../support/wait.ts";
+
+const place = makeFolder();
+const found = await findSandbox("state", place.path, { PATH: process.env["PATH"] ?? "" });
+place.remove();
+const has = found.sandbox !== undefined;
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const rounds = (...commands: string[]) => commands.map((command) => ({ tools: [bash(command)] }));
+
+test("the sandbox that this machine makes for these tests", () => {
+  console.log(
+    has ? `sandbox: ${found.health.form}` : `NOT TESTED here, the machine refuses: ${found.health.problem}`,
+  );
+  if (process.env["CI"]) expect(found.health.problem).toBeNull();
+});
+
+describe.runIf(has)("in the sandbox", () => {
+  test("a clone's links, and words that no rule knows, lead to nothing of the state folder", async () => {
+    const folders = makeSidecarFolders();
+    const config = { ...BYPASS_CONFIG, token: undefined, sandbox: "state" as const };
+    const sidecar = await startSidecar(config, { folders });
+    closing.push(sidecar.close);
+    const token = readFileSync(join(folders.stateDir, "token"), "utf8").trim();
+    mkdirSync(join(folders.reposDir, "spy"));
+    symlinkSync(join("..", "..", "s"), join(folders.reposDir, "spy", "docs"));
+    const tries = rounds(
+      "cat docs/t*",
+      "grep -aRm1 -D skip . docs/ | head -c 5000",
+      "cat docs/*/*/*.json",
+      "cd docs; ls -A; cat to?en",
+      "echo here > made; pwd",
+    );
+    await openAgent(sidecar, "spy", script("look", ...tries, { text: "Done." }), {
+      agent: { permissionMode: "bypassPermissions" },
+    });
+    await untilStatus(sidecar, "spy", "idle");
+    const events = await transcriptOf(sidecar, "spy");
+    const calls = events.filter((event) => event.type === "tool_call");
+    expect(calls).toHaveLength(tries.length);
+    for (const secret of [token, "SQLite", "inbox", "thread.json"])
+      expect(JSON.stringify(events)).not.toContain(secret);
+    expect(readFileSync(join(folders.reposDir, "spy", "made"), "utf8")).toBe("here\n");
+    expect((await sidecar.client.getHealth()).sandbox).toEqual({
+      mode: "state",
+      form: found.health.form,
+      problem: null,
+    });
+  });
+
+  test("attachments are read, Stop, pause, a new runner and the next process work", async () => {
+    const folders = makeSidecarFolders();
+    const sidecar = await startSidecar({ ...BYPASS_CONFIG, sandbox: "state" }, { folders });
+    closing.push(sidecar.close);
+    await openAgent(sidecar, "a", script("hello", ...rounds("sleep 60"), { text: "woke" }), {
+      agent: { permissionMode: "bypassPermissions" },
+    });
+    const isRunning = async () => (await transcriptOf(sidecar, "a")).some(({ type }) => type === "tool_call");
+    await until("the command to run", isRunning);
+    await sidecar.client.controlAgent("a", { control: "interrupt", by: "api:test" });
+    await untilStatus(sidecar, "a", "idle");
+    const send = (text: string) => sidecar.client.sendInput("a", { text });
+    await send(script("again", { text: "Answered." }));
+    await until("an answer", async () => (await wordsOf(sidecar, "a")).includes("Answered."));
+    await sidecar.restart();
+    await send(script("more", { text: "After the restart." }));
+    await until("an answer", async () => (await wordsOf(sidecar, "a")).includes("After the restart."));
+    expect(processesOf(folderOf(sidecar, "a")).length).toBeGreaterThan(0);
+    await sidecar.client.killThread("a");
+    await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
+  });
+
+  test("runners, engines and the sidecar are killed: nothing is lost, nothing happens twice", {
+    timeout: 150_000,
+  }, async () => {
+    const sidecar = await spawnSidecar({ ...SIEGE_ENV, AGENT_SANDBOX: "state" });
+    closing.push(sidecar.close);
+    const options = { sidecar, threadIds: ["a"], victims: ["runner", "engine", "both", "sidecar"] as const };
+    const report = await new Siege({ ...options, kills: 4, random: seededRandom(7) }).run();
+    expect(report.twins).toEqual([]);
+    expect(findFaults(sidecar, "a", report)).toEqual([]);
+    await sidecar.client.killThread("a");
+    await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
+  });
+});
+
+test("a machine that refuses says so, and agents work without", async () => {
+  const folders = makeSidecarFolders();
+  const env = { HOME: folders.home, PATH: "/nowhere" };
+  expect((await findSandbox("state", folders.path, env)).health).toMatchObject({
+    form: null,
+    problem: expect.stringMatching(/bwrap: it is not installed$/),
+  });
+  expect((await findSandbox("off", folders.path, env)).health).toEqual({
+    mode: "off",
+    form: null,
+    problem: null,
+  });
+  await folders.close();
+});

@@ -1,0 +1,83 @@
+/** Which sandbox this machine can make for agents: it is tried once, by the very command that engines are started with. */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { findProgram } from "../../shared/find-program.ts";
+import type { SandboxHealth } from "../../shared/machine-api.ts";
+import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
+import { formsFor, type Sandbox, type SandboxForm, type SandboxMode } from "../../shared/sandbox/modes.ts";
+import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
+
+const PROBE_MS = 10_000;
+/** Of the state folder. */
+const PROBE = "sandbox-probe";
+const MAX_WORDS = 200;
+
+export interface FoundSandbox {
+  /** What runners are told; undefined if there is none, or none is wanted. */
+  sandbox: Sandbox | undefined;
+  health: SandboxHealth;
+}
+
+/** @param env of programs in threads */
+export async function findSandbox(
+  mode: SandboxMode,
+  stateDir: string,
+  env: Record<string, string>,
+): Promise<FoundSandbox> {
+  if (mode === "off") return { sandbox: undefined, health: { mode, form: null, problem: null } };
+  const problems: string[] = [];
+  for (const form of formsFor(process.getuid?.() ?? 0)) {
+    const problem = await tryForm({ mode, form }, realpathSync(stateDir), env);
+    if (problem === undefined) return { sandbox: { mode, form }, health: { mode, form, problem: null } };
+    problems.push(`${form}: ${problem}`);
+  }
+  return { sandbox: undefined, health: { mode, form: null, problem: problems.join("; ") } };
+}
+
+/** @returns why it can't be made so */
+async function tryForm(
+  { mode, form }: Sandbox,
+  stateDir: string,
+  env: Record<string, string>,
+): Promise<string | undefined> {
+  const program: SandboxForm = form;
+  if (findProgram(program, env["PATH"] ?? "") === undefined) return "it is not installed";
+  const place = join(stateDir, PROBE);
+  const [seen, unseen] = [join(place, "seen"), join(place, "unseen")];
+  try {
+    for (const path of [seen, unseen]) mkdirSync(path, { recursive: true, mode: 0o700 });
+    const box: Box = {
+      form,
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+      stateDir,
+      room: join(place, "box"),
+      shown: [{ path: seen, isFolder: true }],
+      hidden: mode === "secrets" ? findSecretPlaces(env["HOME"] ?? "/") : [],
+      dir: "/",
+    };
+    prepareBox(box);
+    // It must work, and it must hide.
+    const isSo = ["-c", '[ -d "$1" ] && [ ! -e "$2" ]', "sh", seen, unseen];
+    const command = boxCommand(box, "/bin/sh", isSo);
+    await promisify(execFile)(command.program, command.args, {
+      env,
+      cwd: "/",
+      timeout: PROBE_MS,
+      killSignal: "SIGKILL",
+    });
+    return undefined;
+  } catch (error) {
+    return problemOf(error);
+  } finally {
+    if (existsSync(place)) rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function problemOf(error: unknown): string {
+  const { stderr, message } = error as { stderr?: string; message: string };
+  const words = (stderr ?? "").trim().split("\n").at(-1) ?? "";
+  return (words === "" ? (message.split("\n")[0] ?? "") : words).slice(0, MAX_WORDS);
+}
