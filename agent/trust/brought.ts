@@ -13,7 +13,7 @@ export interface Brought {
 }
 
 export interface BroughtItem {
-  kind: "hook" | "server" | "setting" | "file";
+  kind: "hook" | "server" | "setting" | "file" | "link";
   /** One line; hidden characters are written out. */
   text: string;
 }
@@ -55,16 +55,28 @@ export function itemOfFolder(name: string, files: readonly string[]): BroughtIte
   );
 }
 
+/** @param leadsTo for people: a link tells nothing of what is there */
+export function itemOfLink(name: string, leadsTo: string): BroughtItem {
+  return item("link", `${name}: a link to ${leadsTo}`);
+}
+
 export function itemOfProblem(name: string, problem: string): BroughtItem {
   return item("file", `${name}: ${problem}`);
 }
 
 /** Such as "2 hooks, 1 MCP server, 3 settings". */
 export function countItems(items: readonly BroughtItem[]): string {
-  const words = { hook: "hook", server: "MCP server", setting: "setting", file: "more of .claude" } as const;
+  const words = {
+    hook: "hook",
+    server: "MCP server",
+    setting: "setting",
+    file: "more of .claude",
+    link: "link that leads out",
+  } as const;
   const counts = Object.entries(words).flatMap(([kind, word]) => {
     const count = items.filter((one) => one.kind === kind).length;
     if (count === 0) return [];
+    if (kind === "link" && count > 1) return [`${count} links that lead out`];
     return [kind === "file" || count === 1 ? `${count} ${word}` : `${count} ${word}s`];
   });
   return counts.join(", ");

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../../test/support/folders.ts";
@@ -154,4 +154,15 @@ test("one that can't be made leaves nothing behind, and no branch that was there
   git(root, "branch", "threadmux/1-a");
   await expect(make({ tree: "0".repeat(40) })).rejects.toThrow("read-tree");
   expect([existsSync(path), existsSync(kept), names()]).toEqual([false, false, ["main", "threadmux/1-a"]]);
+});
+
+test("whoever can't see it does not take it for gone: git forgets none of it", async () => {
+  await make();
+  renameSync(path, `${path}.hidden`);
+  git(root, "worktree", "prune", "--expire=now");
+  git(root, "gc", "-q", "--prune=now");
+  renameSync(`${path}.hidden`, path);
+  expect(git(path, "status", "--porcelain", "-b").trim()).toBe("## threadmux/1-a");
+  await remove();
+  expect(git(root, "worktree", "list").trim().split("\n")).toHaveLength(1);
 });

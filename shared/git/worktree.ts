@@ -78,6 +78,8 @@ async function writeWorktree(
   await writeFile(join(kept, "HEAD"), `ref: refs/heads/${branch}\n`);
   await writeFile(join(kept, "commondir"), "../..\n");
   await writeFile(join(kept, "gitdir"), `${join(path, ".git")}\n`);
+  // Agents that can't see this worktree would take it for gone: `git worktree prune`, and `git gc`, would forget it.
+  await writeFile(join(kept, "locked"), "threadmux\n");
   const index = join(kept, "index");
   await runGit(place, ["read-tree", commit], { indexFile: index });
   const files = tree === undefined ? index : join(place.dir, "index.tree");

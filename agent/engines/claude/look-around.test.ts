@@ -2,7 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
 import { makeFolder } from "../../../test/support/folders.ts";
+import { countItems } from "../../trust/brought.ts";
 import { lookAround } from "./look-around.ts";
 import { NESTED_MAX } from "./nested.ts";
 
@@ -200,6 +202,54 @@ describe("below the directory", () => {
       isWhole: false,
       items: [{ kind: "file" }],
     });
+  });
+});
+
+describe("links that leave the directory", () => {
+  test("for the state folder or a place of keys are told, and what is there is not", async () => {
+    const state = join(root.path, "state");
+    skill(join(state, "worktrees", "other"));
+    put(join(state, "token"), "kumquat");
+    put(join(env().HOME, ".ssh", "id_rsa"), "kumquat");
+    put(join(env().HOME, ".netrc"), "kumquat");
+    const see = () => lookAround(repo, { ...env(), [STATE_FOLDER]: state });
+    mkdirSync(join(repo, "deep"));
+    for (const [name, target] of [
+      ["docs", "../../../state"],
+      ["deep/file", join(state, "token")],
+      ["keys", join(env().HOME, ".ssh", "id_rsa")],
+      ["net", "../../../home/.netrc"],
+      ["up", "../../.."],
+      ["in", "deep"],
+      ["system", "/usr/bin/env"],
+    ] as const)
+      symlinkSync(target, join(repo, name));
+    const found = await see();
+    expect(found?.items.map(({ text }) => text)).toEqual([
+      "deep/file: a link to threadmux's state folder",
+      "docs: a link to threadmux's state folder",
+      "keys: a link to a place of keys",
+      "net: a link to a place of keys",
+      "up: a link to a folder that holds threadmux's state folder",
+    ]);
+    expect(found?.isWhole).toBe(true);
+    expect(countItems(found?.items ?? [])).toBe("5 links that lead out");
+    put(join(state, "token"), "another");
+    expect((await see())?.key).toBe(found?.key);
+    rmSync(join(repo, "net"));
+    expect((await see())?.key).not.toBe(found?.key);
+  });
+
+  test("within a worktree in the state folder lead nowhere else", async () => {
+    const state = join(root.path, "state");
+    const tree = join(state, "worktrees", "t");
+    put(join(tree, "a", "file"), "x");
+    symlinkSync("a", join(tree, "b"));
+    const see = () => lookAround(tree, { ...env(), [STATE_FOLDER]: state });
+    expect(await see()).toBeUndefined();
+    symlinkSync("../other", join(tree, "c"));
+    skill(join(state, "worktrees", "other"));
+    expect((await see())?.items.map(({ text }) => text)).toEqual(["c: a link to threadmux's state folder"]);
   });
 });
 

@@ -8,22 +8,27 @@
  * - in a linked work tree also those of the main one, wherever that is, or of the bare repository's folder;
  * - skills and their like of each folder below, as soon as a file beside them is read.
  *
+ * Links that leave the directory for what an agent is not to read are found with them: a command follows them unasked.
+ *
  * Where this finds more than that it asks too much, never too little.
  */
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
+import { findSecretPlaces } from "../../../shared/sandbox/secrets.ts";
 import type { Env } from "../../engine.ts";
 import {
   type Brought,
   type BroughtItem,
   itemOfFolder,
+  itemOfLink,
   itemOfProblem,
   itemsOfServers,
   itemsOfSettings,
 } from "../../trust/brought.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
-import { findNested, NESTED_MAX } from "./nested.ts";
+import { findNested, NESTED_MAX, type Nested, type Places } from "./nested.ts";
 import { listEach, readWhole, realPathOf } from "./read-whole.ts";
 import { Steps } from "./steps.ts";
 
@@ -66,10 +71,19 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
     if (hasSettings) for (const name of SETTINGS) await look.addFile(join(folder, name), itemsOfSettings);
     if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name));
   }
-  const nested = await findNested(real, own, steps, max);
+  const nested = await findNested(real, { own, guarded: guardedOf(env) }, steps, max);
   for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
+  for (const link of nested.outward) look.addLink(link);
   for (const { path, problem } of nested.problems) look.note(path, problem);
   return look.finish();
+}
+
+function guardedOf(env: Env): Places["guarded"] {
+  const state = env[STATE_FOLDER] === undefined ? undefined : realPathOf(env[STATE_FOLDER]);
+  return [
+    ...(typeof state === "string" ? [{ path: state, name: "threadmux's state folder" }] : []),
+    ...findSecretPlaces(env["HOME"] ?? "/").map(({ path }) => ({ path, name: "a place of keys" })),
+  ];
 }
 
 async function placesOf(
@@ -123,6 +137,12 @@ class Look {
     await this.#walk(path, files, 0);
     const names = files.map((file) => relative(path, file));
     if (files.length > 0) this.#items.push(itemOfFolder(this.#nameOf(path), names));
+  }
+
+  /** One that leads out; what it leads to is for nobody's eyes. */
+  addLink({ path, leadsTo, real }: Nested["outward"][number]): void {
+    this.#items.push(itemOfLink(this.#nameOf(path), leadsTo));
+    this.#hash.update(`${JSON.stringify([path, "link", real])}\n`);
   }
 
   /** Of what can't be looked at, or what the program may see otherwise than we do. */

@@ -1,16 +1,26 @@
 /** The `.claude` folders below a directory: claude loads what is in them once it reads a file beside them. */
 import { accessSync, constants, type Dirent, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { listEach, type Problem, realPathOf } from "./read-whole.ts";
 import type { Steps } from "./steps.ts";
 
 /** A large repository with all that it depends on has some ten thousand folders. */
-export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000, problems: 20 };
+export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000, problems: 20, outward: 100 };
 
 export interface Nested {
   paths: string[];
   /** What could not be looked at; empty if all was. */
   problems: (Problem & { path: string })[];
+  /** Links that leave the directory for what an agent is not to read. */
+  outward: { path: string; leadsTo: string; real: string }[];
+}
+
+/** Real paths of folders, and of files. */
+export interface Places {
+  /** The person's own settings: not looked at. */
+  own: readonly string[];
+  /** What an agent is not to read, as people are told of it. */
+  guarded: readonly { path: string; name: string }[];
 }
 
 interface Folder {
@@ -21,26 +31,28 @@ interface Folder {
 /**
  * Follows links to folders too, each once; below the directory first, so that the same tree is told in the same words.
  * @param dir a real path; its own `.claude` is left out
- * @param own real paths of folders that are the person's own
  */
 export async function findNested(
   dir: string,
-  own: readonly string[],
+  places: Places,
   steps: Steps,
   max = NESTED_MAX,
 ): Promise<Nested> {
-  const walk = new Walk(dir, own, steps, max);
+  const walk = new Walk(dir, places, steps, max);
   for (let trees: Folder[] = [{ path: dir, real: dir }]; trees.length > 0; trees = walk.takeLinks())
     for (const tree of trees) await walk.walk(tree);
-  return { paths: walk.paths.sort(), problems: walk.problems };
+  const { paths, problems, outward } = walk;
+  return { paths: paths.sort(), problems, outward: outward.sort((a, b) => (a.path < b.path ? -1 : 1)) };
 }
 
 class Walk {
   readonly paths: string[] = [];
   readonly problems: Nested["problems"] = [];
+  readonly outward: Nested["outward"] = [];
   readonly #dir: string;
   readonly #steps: Steps;
   readonly #max: typeof NESTED_MAX;
+  readonly #guarded: Places["guarded"];
   /** Real paths of folders. */
   readonly #seen: Set<string>;
   #links: Folder[] = [];
@@ -48,9 +60,10 @@ class Walk {
   #entryCount = 0;
   #isOver = false;
 
-  constructor(dir: string, own: readonly string[], steps: Steps, max: typeof NESTED_MAX) {
+  constructor(dir: string, { own, guarded }: Places, steps: Steps, max: typeof NESTED_MAX) {
     this.#dir = dir;
-    this.#seen = new Set(own);
+    this.#guarded = guarded;
+    this.#seen = new Set([...own, ...guarded.map(({ path }) => path).filter((path) => !isInside(path, dir))]);
     this.#steps = steps;
     this.#max = max;
   }
@@ -96,11 +109,24 @@ class Walk {
     const real = realPathOf(path);
     if (this.#linkCount > this.#max.links) this.#stop();
     else if (typeof real === "object") this.#note(path, real);
-    else if (real !== undefined && isFolder(real)) {
+    else if (real === undefined) return;
+    else if (this.#isOutward(path, real)) return;
+    else if (isFolder(real)) {
       // Another link may lead to the same folder: it is looked into once, but its name counts.
       if (isClaude) this.paths.push(path);
       if (!this.#seen.has(real)) this.#links.push({ path, real });
     }
+  }
+
+  /** @returns whether it leads where nobody looks */
+  #isOutward(path: string, real: string): boolean {
+    if (isInside(this.#dir, real)) return false;
+    const into = this.#guarded.find((place) => isInside(place.path, real));
+    const above = this.#guarded.find((place) => isInside(real, place.path));
+    if (this.outward.length > this.#max.outward) this.#stop();
+    else if (into) this.outward.push({ path, real, leadsTo: into.name });
+    else if (above) this.outward.push({ path, real, leadsTo: `a folder that holds ${above.name}` });
+    return into !== undefined;
   }
 
   #note(path: string, { problem }: Problem): void {
@@ -131,4 +157,8 @@ function isClosed(path: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EACCES";
   }
+}
+
+function isInside(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 }
