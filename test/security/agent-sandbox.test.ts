@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { TRUST_OPTION } from "../../shared/agent/trust.ts";
 import { seededRandom } from "../../shared/random.ts";
 import { findSandbox } from "../../vm/agents/sandbox.ts";
 import { folderOf, processesOf, SIEGE_ENV, Siege } from "../support/agent-siege.ts";
@@ -50,6 +51,11 @@ describe.runIf(has)("in the sandbox", () => {
     await openAgent(sidecar, "spy", script("look", ...tries, { text: "Done." }), {
       agent: { permissionMode: "bypassPermissions" },
     });
+    // The link is asked about: whoever trusts the directory all the same is kept in.
+    await until("the trust question", async () => (await sidecar.client.listAsks("spy")).length === 1);
+    const [ask] = await sidecar.client.listAsks("spy");
+    expect(JSON.stringify(ask)).toContain("docs: a link to threadmux's state folder");
+    await sidecar.client.answerAsk("spy", ask?.requestId ?? "", { optionId: TRUST_OPTION, by: "api:test" });
     await untilStatus(sidecar, "spy", "idle");
     const events = await transcriptOf(sidecar, "spy");
     const calls = events.filter((event) => event.type === "tool_call");

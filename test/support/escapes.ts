@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { TRUST_OPTION } from "../../shared/agent/trust.ts";
 import { type AgentThread, bash, says } from "./agent-threads.ts";
 import { until } from "./wait.ts";
 
@@ -91,22 +92,24 @@ function intoSecrets({ dir, home }: Place): Call[] {
   ];
 }
 
-/** One turn of these calls; a person says no to all that is asked. @returns how many were asked about */
+/** One turn of these calls; a person trusts the directory, and says no to all else. @returns how many were asked about */
 export async function tries(thread: AgentThread, calls: readonly Call[]): Promise<number> {
-  const [turns, asked] = [thread.of("turn_end").length, thread.of("permission_request").length];
+  const countAsked = () => thread.of("permission_request").filter(({ trust }) => !trust).length;
+  const [turns, asked] = [thread.of("turn_end").length, countAsked()];
   thread.write(says("try", ...calls.map((call) => ({ tools: [call] })), { text: "Done." }), {
     when: "next_turn",
   });
   if (!thread.runner) thread.start();
   const answered = new Set<string>();
   await until("the turn's end", () => {
-    for (const { requestId } of thread.fold().asks) {
-      if (!answered.has(requestId)) thread.answer(requestId, "no");
+    for (const { requestId, trust } of thread.fold().asks) {
+      if (!answered.has(requestId)) thread.answer(requestId, trust ? TRUST_OPTION : "no");
       answered.add(requestId);
     }
+    if (!thread.runner) thread.start(); // an answer to the trust question is read by the next one
     return thread.of("turn_end").length > turns;
   });
-  return thread.of("permission_request").length - asked;
+  return countAsked() - asked;
 }
 
 /** Each call is in the transcript, none has run, and nothing of what they were after is there. */
