@@ -1,6 +1,6 @@
 /** Files that agents send: `send_file` over the sidecar's MCP server, with the stand-in and with calls of our own. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
@@ -92,6 +92,7 @@ test("nothing outside of the workspace is sent, nothing that looks like a secret
   for (const [path, why] of tried) expect(await call(threadId, { path }, path), path).toContain(why);
   expect(await call(threadId, { path: 5 }, "x")).toContain("The input is wrong");
   expect(await sentOf(threadId)).toEqual([]);
+  rmSync(join(dir, "notes.txt")); // the next agent there would be asked about it
 });
 
 test("a thread's token opens its own tools, nothing else, and dies with the thread", async () => {
