@@ -48,9 +48,12 @@ test("text, steps, an ask, a question, a diff and a plan, each answered by a pre
       .map(({ content }) => content)
       .join("\n");
 
+  /** As the page shows them, without the signs of code. */
+  const words = () => shown().replaceAll("`", "");
+
   const press = async (name: string, what: string | RegExp) => {
     await until(`${what} to be shown`, () =>
-      typeof what === "string" ? shown().includes(what) : what.test(shown()),
+      typeof what === "string" ? words().includes(what) : what.test(words()),
     );
     // The page may be behind what Discord holds: the button is the one below that message.
     const message = page.locator("#messages > li", { hasText: what }).last();
@@ -68,8 +71,8 @@ test("text, steps, an ask, a question, a diff and a plan, each answered by a pre
   await press("Approve", "Remove it, so that nothing of the demo stays behind.");
   await press("Allow once", /May the agent do this\?.*rm threadmux-demo\.md/);
   await until("the end", () => shown().includes("That was the demo."));
-  expect(shown()).toContain("✓ Bash ls");
-  expect(shown()).toContain("✓ Edit threadmux-demo.md · +2 −1");
+  expect(shown()).toContain("✓ Bash `ls`");
+  expect(shown()).toContain("✓ Edit `threadmux-demo.md` · +2 −1");
   expect(shown()).toMatch(/```diff\n- Nothing yet\.\n\+ Put the kettle on\./);
   await page.getByText("That was the demo.").last().waitFor();
   expect(open.problems).toEqual([]);
