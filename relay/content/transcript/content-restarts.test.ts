@@ -166,6 +166,23 @@ test("restored from a mark anywhere, and however late, it lists what it listed b
         }
       },
     ),
-    { numRuns: 600 },
+    {
+      numRuns: 600,
+      // Words from before a turn stand in its first message, which is done when the turn's ask is asked again.
+      examples: [
+        [
+          [
+            { kind: "say", id: 1, text: "short" },
+            { kind: "call", id: 0 },
+            { kind: "ask", id: 0 },
+            { kind: "again", id: 0 },
+            { kind: "say", id: 0, text: "short" },
+          ],
+          [5],
+          [],
+          1,
+        ],
+      ],
+    },
   );
 });

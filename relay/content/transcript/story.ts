@@ -17,7 +17,8 @@ const MAX_NARRATION_CHARACTERS = 300;
 
 interface OpenTurn {
   id: string;
-  seq: number;
+  /** Where it began, or what stands in its first message, though it was said before. */
+  since: number;
   change: Change;
   changes?: EventOf<"turn_changes">;
 }
@@ -50,7 +51,7 @@ export class Story {
   /** The event from which everything that may still change, or is still to be told, can be told again. */
   get openSince(): number | undefined {
     const since = this.#entries.map((entry) => entry.since);
-    if (this.#turn) since.push(this.#turn.seq);
+    if (this.#turn) since.push(this.#turn.since);
     if (this.#sum.since !== undefined) since.push(this.#sum.since);
     if (this.#spoken) since.push(this.#spoken.seq);
     return since.length === 0 ? undefined : this.#askedAgain.reachBack(Math.min(...since));
@@ -73,8 +74,7 @@ export class Story {
     this.#sum.note(event);
     switch (event.type) {
       case "turn_start":
-        this.#turn = { id: event.turnId, seq: event.seq, change: NO_CHANGE };
-        this.#adoptActivity(event.turnId);
+        this.#turn = { id: event.turnId, since: this.#adoptBefore(event), change: NO_CHANGE };
         if (event.cause === "resume")
           this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
         if (event.cause === "task")
@@ -286,15 +286,18 @@ export class Story {
     }
   }
 
-  /** What the thread waited for before its turn stands in the same message. */
-  #adoptActivity(turnId: string): void {
+  /**
+   * What the agent said, and what the thread waited for, before its turn stands in the same message.
+   * @returns the event from which the turn's messages are told as they were
+   */
+  #adoptBefore({ turnId, seq }: EventOf<"turn_start">): number {
     const open = this.#openActivity();
     if (open?.turnId === "") open.turnId = turnId;
+    return Math.min(seq, open?.since ?? seq, this.#spoken?.seq ?? seq);
   }
 
   #push(entry: NewEntry): void {
-    // What was said before the turn may be told in it.
-    this.#entries.push({ ...entry, since: Math.min(this.#turn?.seq ?? entry.seq, entry.seq) });
+    this.#entries.push({ ...entry, since: Math.min(this.#turn?.since ?? entry.seq, entry.seq) });
   }
 
   /** What has no result when its turn ends gets none, also if one is told later: its message may be sealed by then. */
