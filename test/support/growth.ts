@@ -14,8 +14,8 @@ const COUNTS = [400, 6_400, 51_200, 102_400];
 const MAX_UNITS = 250_000;
 /** So much more than the text may the time grow. A quadratic step's grows 16 times as much. */
 const MAX_EXCESS = 3;
-/** To compile and to collect garbage takes so long at any size. */
-const NOISE_MS = 4;
+/** To compile and to collect garbage takes so long at any size. A quadratic step takes far longer at the last ones. */
+const NOISE_MS = 15;
 const TRIES = 5;
 
 /**
