@@ -5,6 +5,7 @@ import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
+import { trimEndOf } from "../shared/trim-end.ts";
 import { CHANNEL_MODES, type ChannelMode } from "./discord/channel-message.ts";
 
 const SNOWFLAKE = /^\d{17,20}$/;
@@ -84,7 +85,7 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
     vmUrl: values.VM_URL,
     vmToken,
     discordToken: values.DISCORD_TOKEN,
-    discordApiUrl: values.DISCORD_API_URL.replace(/(?<!\/)\/+$/, ""),
+    discordApiUrl: trimEndOf(values.DISCORD_API_URL, "/"),
     channelId: values.DISCORD_CHANNEL_ID,
     allowedUserIds: new Set(values.ALLOWED_USER_IDS),
     pollIntervalMs: values.POLL_INTERVAL_MS,

@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { lazy } from "./lazy.ts";
+import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
 
 export interface HttpCallOptions {
@@ -31,7 +32,7 @@ export class HttpCall {
   readonly #timeoutMs: number;
 
   constructor({ url, token, timeoutMs }: HttpCallOptions) {
-    this.#base = url.replace(/(?<!\/)\/+$/, "");
+    this.#base = trimEndOf(url, "/");
     this.#server = lazy(() => serverAt(this.#base));
     this.#token = token;
     this.#timeoutMs = timeoutMs;

@@ -10,6 +10,7 @@ import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { lazy } from "./lazy.ts";
 import { onAbort } from "./lifecycle.ts";
+import { trimEndOf } from "./trim-end.ts";
 
 /**
  * A connection that nobody uses for so long is closed, well before the sidecar would close it. A server that announces
@@ -56,7 +57,7 @@ export function serverAt(url: string): Server {
   const { protocol, hostname, port } = urlToHttpOptions(base);
   const isTls = protocol === "https:";
   return {
-    basePath: base.pathname.replace(/(?<!\/)\/+$/, ""),
+    basePath: trimEndOf(base.pathname, "/"),
     open: (options, onAnswer) =>
       isTls
         ? httpsRequest({ protocol, hostname, port, agent: tlsAgent(), ...options }, onAnswer)

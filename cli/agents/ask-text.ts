@@ -2,6 +2,7 @@
 import type { AskReply } from "../../shared/agent/api.ts";
 import { detailParts } from "../../shared/agent/detail.ts";
 import { writeOutHidden, writeOutLine } from "../../shared/clean-text.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 
 /** Of a command, a diff or a plan; the rest is counted. */
 export const MAX_DETAIL_LINES = 60;
@@ -89,7 +90,7 @@ function wholeSize(call: AskReply["call"]): string[] {
 }
 
 function toLines(text: string): string[] {
-  const lines = writeOutHidden(text.replaceAll("\r\n", "\n").replace(/(?<!\n)\n+$/, ""));
+  const lines = writeOutHidden(trimEndOf(text.replaceAll("\r\n", "\n"), "\n"));
   return lines === "" ? [] : lines.split("\n");
 }
 

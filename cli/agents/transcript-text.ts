@@ -3,6 +3,7 @@ import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { changeOf, failureOf } from "../../shared/agent/outcome.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 import { formatDuration } from "../table.ts";
 import { askLines, MAX_DETAIL_LINES } from "./ask-text.ts";
 
@@ -163,7 +164,7 @@ function endLines(
 }
 
 function toLines(text: string): string[] {
-  return cleanLines(text.replace(/(?<!\n)\n+$/, "")).split("\n");
+  return cleanLines(trimEndOf(text, "\n")).split("\n");
 }
 
 function quote(content: EventOf<"user_message">["content"]): string[] {

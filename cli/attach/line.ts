@@ -13,6 +13,7 @@ import {
 } from "../../shared/attach.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 import { endOfClose, endOfError, endOfFrame, type LineEnd } from "./line-end.ts";
 
 export interface LineTarget {
@@ -231,7 +232,7 @@ export class Line {
 function addressOf({ url, threadId, mode, isPlain }: LineTarget, { cols, rows }: Viewport): string {
   const query = new URLSearchParams({ mode, acks: "1", cols: String(cols), rows: String(rows) });
   if (isPlain) query.set("plain", "1");
-  const base = url.replace(/(?<!\/)\/+$/, "").replace(/^http/, "ws");
+  const base = trimEndOf(url, "/").replace(/^http/, "ws");
   return `${base}/thread/${encodeURIComponent(threadId)}/attach?${query}`;
 }
 

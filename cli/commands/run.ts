@@ -7,6 +7,7 @@ import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 import { AskDesk } from "../agents/ask-desk.ts";
 import { type AgentOptions, addAgentOptions, agentRequest, messagesRequest } from "../agents/config.ts";
 import { Leave } from "../agents/leave.ts";
@@ -207,7 +208,7 @@ async function print(
     return;
   }
   if (end?.result !== undefined) await out.json(end.result);
-  else if (answer !== "") await out.line(cleanLines(answer.replace(/(?<!\n)\n+$/, "")));
+  else if (answer !== "") await out.line(cleanLines(trimEndOf(answer, "\n")));
   if (code === EXIT.ok) return;
   const why = problem ?? end?.error ?? end?.stopReason.replaceAll("_", " ") ?? status;
   await err.line(`threadmux: ${cleanLine(why)}`);

@@ -1,5 +1,6 @@
 /** Discord's Markdown, the part that bots use: text → a tree. Pure; every character of foreign text stays text. */
 import { type InlineRule, scanInline } from "../../shared/inline-rules.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 
 export type Inline =
   | { kind: "text"; text: string }
@@ -35,7 +36,7 @@ export function parseMarkdown(text: string, depth = 0): Block[] {
     const [whole, language, code = ""] = match;
     if (code === "" && language === undefined) continue;
     parseLines(blocks, text.slice(from, match.index).replace(/\n$/, ""), depth);
-    const body = code.replace(/(?<!\n)\n+$/, "");
+    const body = trimEndOf(code, "\n");
     // Discord takes no word for a language if nothing stands below it.
     blocks.push(
       body === "" && language !== undefined

@@ -1,5 +1,6 @@
 /** Files of a thread, in its folder's `attachments/`: what they may be called, which of them a model can see. */
 import * as z from "zod";
+import { trimEndOf } from "../trim-end.ts";
 
 /** An upload above this is answered `too_large`. */
 export const MAX_ATTACHMENT_BYTES = 25 * 1024 * 1024;
@@ -63,16 +64,17 @@ export function isImageType(mimeType: string): boolean {
 /** A name that is one file of the folder, whatever somebody called it: never hidden, never an option, never a path. */
 export function safeFileName(name: string): string {
   const base = name.normalize("NFC").split(/[/\\]/).pop() ?? "";
-  const safe = base
+  const shown = base
     .replace(/[^\p{L}\p{N}._ +@()-]/gu, "_")
     .replace(/\s+/g, " ")
-    .replace(/^[. -]+|(?<![. ])[. ]+$/g, "");
+    .replace(/^[. -]+/, "");
+  const safe = trimEndOf(shown, ". ");
   if (safe === "") return "file";
   if (Buffer.byteLength(safe) <= MAX_NAME_BYTES) return safe;
   const [, stem = safe, extension = ""] = /^(.*?)(\.[^.]*)?$/.exec(safe) ?? [];
   const end = Buffer.byteLength(extension) <= MAX_EXTENSION_BYTES ? extension : "";
   const start = firstBytes(end === "" ? safe : stem, MAX_NAME_BYTES - Buffer.byteLength(end));
-  return (start + end).replace(/(?<![. ])[. ]+$/g, "");
+  return trimEndOf(start + end, ". ");
 }
 
 /** Another name for a file if that one is taken: `log-2.txt`. */

@@ -3,6 +3,7 @@
  * `blobs/<sha256>`. The line says in `blobs` which strings are cut, by JSON pointer, and how long they truly are.
  */
 import { createHash } from "node:crypto";
+import { trimEndOf } from "../trim-end.ts";
 import { MAX_LINE_BYTES } from "./jsonl.ts";
 
 /** Longest body that is kept of what a tool put out: head and tail of it, half each. */
@@ -108,10 +109,7 @@ function makeBlob(text: string, maxBytes: number): Blob & { trueBytes: number } 
 function headAndTail(whole: Buffer, maxBytes: number): Buffer {
   const half = Math.floor(maxBytes / 2) - 50;
   const note = `\n… ${whole.length - 2 * half} bytes left out …\n`;
-  const head = whole
-    .subarray(0, half)
-    .toString("utf8")
-    .replace(/(?<!\uFFFD)\uFFFD+$/, "");
+  const head = trimEndOf(whole.subarray(0, half).toString("utf8"), "\uFFFD");
   const tail = whole
     .subarray(-half)
     .toString("utf8")

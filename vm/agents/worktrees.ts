@@ -14,6 +14,7 @@ import {
   type WorktreeState,
 } from "../../shared/git/worktree.ts";
 import type { Log } from "../../shared/log.ts";
+import { trimEndOf } from "../../shared/trim-end.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { NewWorkspace } from "../threads/kinds/kind.ts";
@@ -219,11 +220,10 @@ function dirty(files: readonly string[], count: number): AppError {
 
 /** What git and people both take for a part of a branch's name. */
 function slugOf(title: string): string {
-  const slug = title
+  const letters = title
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+/, "")
-    .slice(0, MAX_SLUG)
-    .replace(/(?<!-)-+$/, "");
+    .replace(/^-+/, "");
+  const slug = trimEndOf(letters.slice(0, MAX_SLUG), "-");
   return slug === "" ? "agent" : slug;
 }
