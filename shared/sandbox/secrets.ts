@@ -2,7 +2,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const SECRET_PLACES = [
+/** Of a home directory. */
+export const SECRET_FOLDERS = [
   ".ssh",
   ".aws",
   ".azure",
@@ -13,11 +14,13 @@ const SECRET_PLACES = [
   ".password-store",
   ".config/gcloud",
   ".config/gh",
-  ".config/git/credentials",
   ".config/hub",
   ".config/op",
   ".config/rclone",
   ".local/share/keyrings",
+];
+const SECRET_FILES = [
+  ".config/git/credentials",
   ".netrc",
   ".git-credentials",
   ".npmrc",
@@ -34,7 +37,7 @@ export interface SecretPlace {
 
 /** Those of this home that are there. */
 export function findSecretPlaces(home: string): SecretPlace[] {
-  return SECRET_PLACES.flatMap((name) => {
+  return [...SECRET_FOLDERS, ...SECRET_FILES].flatMap((name) => {
     try {
       const path = realpathSync(join(home, name));
       return [{ path, isFolder: statSync(path).isDirectory() }];

@@ -2,6 +2,7 @@
  * What claude keeps from itself in every mode, by rules in our settings: the state folder is denied, also behind links
  * and in commands that name it, and files whose names look like secrets are asked about. Pure.
  */
+import { SECRET_FOLDERS } from "../../../shared/sandbox/secrets.ts";
 
 /** claude reads `[!x]` otherwise than git does, and letters without their case. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -34,7 +35,6 @@ const SECRET_FILES = [
   "id_ed25519*",
   "id_ecdsa*",
 ];
-const SECRET_FOLDERS = [".ssh", ".aws", ".gnupg", ".kube", ".docker", ".config/gh"];
 /** In commands: what is in a command's words, not what it does. `.key` is in every program that has keys. */
 const SECRET_WORDS = [
   ".env",
