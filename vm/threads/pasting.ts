@@ -6,7 +6,7 @@ import { type Foreground, findForeground, linksLineEditor } from "../processes/f
 import { findLineDiscipline } from "../processes/line-discipline.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
-import { PasteModes } from "../streams/paste-modes.ts";
+import { type Asked, PasteModes } from "../streams/paste-modes.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 
@@ -39,24 +39,30 @@ export class Pasting {
   /** @throws AppError `would_complete`, `unavailable` */
   async wayOf(thread: StoredThread, text: string, paste: Paste): Promise<Typed> {
     if (!isPasted(text, paste)) return { text, isFramed: false };
-    if ((await this.asks(thread)) !== false) return { text: insideFrame(text), isFramed: true };
+    if ((await this.#settledAsking(thread)) !== false) return { text: insideFrame(text), isFramed: true };
     const lines = { text: paste === true ? asLines(text) : text, isFramed: false };
     return text.includes("\t") ? this.#withTabs(thread, lines) : lines;
   }
 
-  /**
-   * Whether the program has asked for pastes in a frame; undefined if nobody can say. After Enter, a shell takes its
-   * asking back and starts a program; text that follows at once must not overtake that.
-   */
-  async asks({ threadId, firstOffset, logBase, panePid, tty }: StoredThread): Promise<boolean | undefined> {
-    const file = this.#files.logs.path(threadId);
+  /** Whether the program has asked for pastes in a frame, by what it has printed; undefined if nobody can say. */
+  async asks(thread: StoredThread): Promise<boolean | undefined> {
+    return (await this.#findAsked(thread)).asks;
+  }
+
+  /** After Enter, a shell takes its asking back and starts a program; text that follows at once must not overtake that. */
+  async #settledAsking(thread: StoredThread): Promise<boolean | undefined> {
+    const { threadId, panePid, tty } = thread;
     const entered = this.#entered.get(threadId);
     for (;;) {
-      const { asks, position } = await this.#modes.find(threadId, file, firstOffset - logBase);
+      const { asks, position } = await this.#findAsked(thread);
       const isSettled = !entered || position >= entered.logEnd || performance.now() >= entered.settledAt;
       if (!asks || isSettled || !isLineEditor(findForeground(panePid, tty))) return asks;
       await pause(LOOK_MS);
     }
+  }
+
+  #findAsked({ threadId, firstOffset, logBase }: StoredThread): Promise<Asked> {
+    return this.#modes.find(threadId, this.#files.logs.path(threadId), firstOffset - logBase);
   }
 
   /** To be called before Enter or a key like it is typed. */
