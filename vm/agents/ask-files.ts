@@ -56,8 +56,8 @@ export interface AskFilesOptions {
 
 export class AskFiles {
   readonly #options: AskFilesOptions;
-  /** The file's name by request, by thread: what lies there. */
-  readonly #written = new Map<string, Map<string, string>>();
+  /** By thread: the names of the files that lie there, without their ends. */
+  readonly #written = new Map<string, Set<string>>();
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -75,7 +75,7 @@ export class AskFiles {
       const left = names
         .filter((name) => name.endsWith(REQUEST))
         .map((name) => name.slice(0, -REQUEST.length));
-      if (left.length > 0) this.#written.set(threadId, new Map(left.map((name) => [`file ${name}`, name])));
+      if (left.length > 0) this.#written.set(threadId, new Set(left));
     }
     store.asks.listen(() => this.#want());
     this.#look();
@@ -118,33 +118,28 @@ export class AskFiles {
 
   #write(open: readonly AskReply[]): void {
     const { folders } = this.#options;
-    const asked = new Map<string, Map<string, AskReply>>();
-    for (const ask of open) {
-      const ofThread = asked.get(ask.threadId) ?? new Map<string, AskReply>();
-      asked.set(ask.threadId, ofThread.set(ask.requestId, ask));
-    }
-    for (const threadId of new Set([...this.#written.keys(), ...asked.keys()])) {
-      if (folders.exists(threadId)) this.#writeOf(threadId, asked.get(threadId) ?? new Map());
+    for (const threadId of new Set([...this.#written.keys(), ...open.map((ask) => ask.threadId)])) {
+      const asks = open.filter((ask) => ask.threadId === threadId);
+      if (folders.exists(threadId)) this.#writeOf(threadId, asks);
       else this.#written.delete(threadId);
     }
   }
 
-  #writeOf(threadId: string, asks: ReadonlyMap<string, AskReply>): void {
+  #writeOf(threadId: string, asks: readonly AskReply[]): void {
     const folder = this.#folderOf(threadId);
-    const written = this.#written.get(threadId) ?? new Map<string, string>();
+    const written = this.#written.get(threadId) ?? new Set<string>();
     this.#written.set(threadId, written);
-    const wanted = new Set([...asks.keys()].map(fileName));
-    for (const [requestId, ask] of asks) {
-      if (written.has(requestId)) continue;
+    const wanted = new Map(asks.map((ask) => [fileName(ask.requestId), ask]));
+    for (const [name, ask] of wanted) {
+      if (written.has(name)) continue;
       makeOwnFolder(folder);
-      writeWhole(join(folder, fileName(requestId) + REQUEST), this.#describe(ask));
-      written.set(requestId, fileName(requestId));
+      writeWhole(join(folder, name + REQUEST), this.#describe(ask));
+      written.add(name);
     }
-    for (const [requestId, name] of written) {
-      if (asks.has(requestId)) continue;
-      written.delete(requestId);
+    for (const name of written) {
       if (wanted.has(name)) continue;
       for (const end of [REQUEST, RESPONSE, REFUSED]) rmSync(join(folder, name + end), { force: true });
+      written.delete(name);
     }
     if (written.size > 0) return;
     this.#written.delete(threadId);
