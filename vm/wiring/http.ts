@@ -48,7 +48,8 @@ export async function openDoor({
 }: DoorOptions): Promise<string> {
   const { config, log, now, releasers, viewersLimits, eventsLimits, page } = setting;
   const { stateDir, reposDir, store, folders, logWatch, token } = storage;
-  const { tmux, found } = machine;
+  const { tmux } = machine;
+  const { health: sandbox } = machine.foundSandbox;
   const checkToken = createTokenCheck(token);
   const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
   const refusalLog = new RefusalLog(log);
@@ -98,7 +99,7 @@ export async function openDoor({
     wrongTokens,
     refusalLog,
     console,
-    getHealth: createHealth({ now, tmux, freeDiskBytes: storage.freeDiskBytes, sandbox: found.health }),
+    getHealth: createHealth({ now, tmux, freeDiskBytes: storage.freeDiskBytes, sandbox }),
     metrics,
     log,
   });

@@ -69,7 +69,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { maxAgents, spendLimitUsdPerDay } = config;
   const allowBypass = config.agent.allowBypass ?? false;
   const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
-  const rights = { allowBypass, sandbox: machine.found.sandbox };
+  const rights = { allowBypass, sandbox: machine.foundSandbox.sandbox };
   const runners = new Runners({ ...parts, ...rights, tmux, programs, runner, spendLimitUsdPerDay });
   const endedThreads = new EndedThreads({ ...parts, runners });
   const starter = new Starter({

@@ -1,4 +1,4 @@
-/** What runs programs: tmux, control groups. Nothing is started here. */
+/** What runs programs: tmux and control groups, which are not started here, and the sandbox, which is tried. */
 import type { Log } from "../../shared/log.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
@@ -13,7 +13,7 @@ export interface Machine {
   cgroups: Cgroups | undefined;
   programs: Programs;
   /** What keeps agents' commands in. */
-  found: FoundSandbox;
+  foundSandbox: FoundSandbox;
 }
 
 export async function createMachine(setting: Setting, { stateDir, files }: Storage): Promise<Machine> {
@@ -21,9 +21,9 @@ export async function createMachine(setting: Setting, { stateDir, files }: Stora
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
-  const found = await findSandbox(config.sandbox, stateDir, config.threadEnv);
-  saySandbox(found.health, log);
-  return { tmux, cgroups, programs: new Programs({ tmux, files, cgroups, wrapper }), found };
+  const foundSandbox = await findSandbox(config.sandbox, stateDir, config.threadEnv);
+  saySandbox(foundSandbox.health, log);
+  return { tmux, cgroups, programs: new Programs({ tmux, files, cgroups, wrapper }), foundSandbox };
 }
 
 /** A machine that can't make the sandbox is no reason not to start, but nobody shall believe in it. */

@@ -42,7 +42,7 @@ const NOT_THE_USER = "[MESSAGE FROM NON-USER SOURCE - NOT USER INPUT]";
 export function deliveryLine(
   deliveryId: string,
   parts: readonly ContentPart[],
-  { isPlain, isForeign, isMidTurn }: DeliveryMarks,
+  { isPlain, isForeign, isMidTurn }: Partial<DeliveryMarks> = {},
 ): string {
   const isAtRest = isForeign && !isMidTurn;
   const marked = isAtRest ? [{ type: "text" as const, text: NOT_THE_USER }, ...parts] : parts;
@@ -125,11 +125,7 @@ export function engineControlLine(control: EngineControl): string {
     case "ping":
       return controlLine(`${PING_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
-      return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.value) }], {
-        isPlain: false,
-        isForeign: false,
-        isMidTurn: false,
-      });
+      return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.value) }]);
     case "end":
       return controlLine("end", { subtype: "end_session" });
   }

@@ -1,6 +1,6 @@
 /**
- * What claude has built in that doubles ours, or goes round it. Each is off unless the person's own settings ask for it
- * back; a repository's settings can't.
+ * Switches off what claude has built in and threads have too, or what would go round a thread. The person's own settings
+ * bring some of it back; a repository's settings bring none.
  */
 import type { Settings } from "./settings.ts";
 

@@ -9,9 +9,9 @@ const MAX_GIT_FILE = 4_096;
 export interface GitTrees {
   /** Where the repository begins among the given directories; -1 if there is none. */
   root: number;
-  /** What may be its main tree: also the folder of a bare repository. */
+  /** Folders that claude may take for the main work tree; of a bare repository its own folder. */
   mains: string[];
-  /** What is not as git writes it. claude may read that otherwise than we do. */
+  /** Files that are not exactly as git writes them: claude may read them otherwise than we do. */
   problems: (Problem & { path: string })[];
 }
 

@@ -109,7 +109,7 @@ function ancestorsOf(dir: string): string[] {
   return parent === dir ? [dir] : [dir, ...ancestorsOf(parent)];
 }
 
-/** What was found, and its hash. What can't be looked at makes it incomplete, and is named. */
+/** Collects what a directory brings, and hashes it. What it can't look at is named, and makes the result incomplete. */
 class Look {
   readonly #dir: string;
   readonly #steps: Steps;
@@ -145,7 +145,7 @@ class Look {
     this.#hash.update(`${JSON.stringify([path, "link", real])}\n`);
   }
 
-  /** Of what can't be looked at, or what the program may see otherwise than we do. */
+  /** Names something that can't be looked at, or that the program may see otherwise than we do. */
   note(path: string, problem: string): void {
     const name = this.#nameOf(path);
     this.#isWhole = false;
