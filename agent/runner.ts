@@ -173,7 +173,9 @@ export class Runner {
     if (call?.side === "after") this.#others.afterCall(call);
     const news = isAfterCalls && !isSubagent ? this.#others.takeNews(requestId) : undefined;
     if (news) this.#thread.append(null, news.events);
-    if (isAfterCalls) this.#others.save();
+    // Before a call's result is in the transcript: a runner that comes after a kill must not take the call's own change
+    // for somebody else's.
+    if (call?.side === "after" || isAfterCalls) this.#others.save();
     seat.send(key, this.#options.engine.letHookGoOn(requestId, news?.text), Date.now());
   }
 
