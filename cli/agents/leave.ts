@@ -38,6 +38,8 @@ export class Leave {
   #wishes = 0;
   #wishedAtMs = Number.NEGATIVE_INFINITY;
   #exitCode: number | undefined;
+  /** Ends us, after a second signal or a fault: nobody else says or decides anything then. */
+  #end: Promise<never> | undefined;
 
   constructor(options: LeaveOptions) {
     this.#options = options;
@@ -56,7 +58,8 @@ export class Leave {
   }
 
   /**
-   * Ends the thread, and hears no signal any more. It waits for a sidecar that is away.
+   * Ends the thread, and hears no signal any more. It waits for a sidecar that is away. It never returns if a second
+   * signal or a fault ends us.
    * @returns whether the thread is over; if that is not known, it has been said
    */
   async endThread(): Promise<boolean> {
@@ -68,6 +71,8 @@ export class Leave {
       await this.#sayOpen(error.message);
       return false;
     } finally {
+      // The thread that they end may be seen to have ended before they know it.
+      if (this.#end) await this.#end;
       this.#over.abort();
       for (const [name, handler] of this.#handlers) process.off(name, handler);
       process.off("uncaughtException", this.#crash);
@@ -81,7 +86,7 @@ export class Leave {
     this.#wishes += 1;
     this.#wishedAtMs = nowMs;
     if (this.#wishes === 1) void this.#leave(code);
-    else if (this.#wishes === 2) void this.#leaveSoon(code);
+    else if (this.#wishes === 2) this.#end = this.#leaveSoon(code);
     else this.#leaveAtOnce(code);
   }
 
@@ -112,10 +117,10 @@ export class Leave {
   }
 
   /** A fault of ours ends us, as it would without this. */
-  readonly #crash = async (error: unknown): Promise<never> => {
+  readonly #crash = (error: unknown): void => {
     process.off("uncaughtException", this.#crash); // of one more, Node's own way
-    await this.#say(cleanLine(errorText(error)), "internal");
-    return this.#leaveSoon(EXIT.failure);
+    const said = this.#say(cleanLine(errorText(error)), "internal");
+    this.#end = said.then(() => this.#leaveSoon(EXIT.failure));
   };
 
   async #sayOpen(why: string): Promise<void> {
