@@ -1,77 +1,69 @@
 /** The typed client of the sidecar's HTTP API: the only place that calls it. */
-import * as z from "zod";
-import {
-  type AnswerRequest,
-  type AskReply,
-  answerReplySchema,
-  asksReplySchema,
-  blobReplySchema,
-  type ControlReply,
-  type ControlRequest,
-  controlReplySchema,
-  type DiffQuery,
-  type DiffReply,
-  diffReplySchema,
-  type InboxItem,
-  type InboxQuery,
-  inboxReplySchema,
-  rulesReplySchema,
-  type Step,
-  stepsReplySchema,
-  type TranscriptQuery,
-  type TranscriptReply,
-  transcriptReplySchema,
+
+import type * as z from "zod";
+import type {
+  AnswerRequest,
+  AskReply,
+  ControlReply,
+  ControlRequest,
+  DiffQuery,
+  DiffReply,
+  InboxItem,
+  InboxQuery,
+  Step,
+  TranscriptQuery,
+  TranscriptReply,
 } from "./agent/api.ts";
-import { type Attachment, attachmentSchema, attachmentsReplySchema } from "./agent/attachments.ts";
-import {
-  type CreateRequest,
-  createReplySchema,
-  type Delivery,
-  type InputReply,
-  type InputRequest,
-  inputReplySchema,
-  type KillReply,
-  killReplySchema,
-  type ListQuery,
-  type LogQuery,
-  listReplySchema,
-  type OutputQuery,
-  type OutputReply,
-  type OutputsReply,
-  type OutputsRequest,
-  outputReplySchema,
-  outputsReplySchema,
-  type ResizeRequest,
-  resizeReplySchema,
-  type ScreenQuery,
-  type ScreenReply,
-  screenReplySchema,
-  type Thread,
-  threadSchema,
+import type { Attachment } from "./agent/attachments.ts";
+import type {
+  CreateRequest,
+  Delivery,
+  InputReply,
+  InputRequest,
+  KillReply,
+  ListQuery,
+  LogQuery,
+  OutputQuery,
+  OutputReply,
+  OutputsReply,
+  OutputsRequest,
+  ResizeRequest,
+  ScreenQuery,
+  ScreenReply,
+  Thread,
 } from "./api.ts";
-import { type BranchReply, branchReplySchema, type branchRequestSchema } from "./branch-api.ts";
+import type { BranchReply, branchRequestSchema } from "./branch-api.ts";
 import { followEvents } from "./follow-events.ts";
 import type { HomeRequest } from "./home-api.ts";
-import { type CallOptions, HttpCall } from "./http-call.ts";
+import { HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
-import {
-  channelLedgerReplySchema,
-  type KeptMessage,
-  keptMessagesReplySchema,
-  type LedgerRow,
-  ledgersReplySchema,
-  type MessageRequest,
-} from "./ledger-api.ts";
-import { type HealthReply, healthReplySchema, type Repo, reposReplySchema } from "./machine-api.ts";
-import {
-  type RemoveWorktreeReply,
-  removeWorktreeReplySchema,
-  type WorktreeReply,
-  worktreeReplySchema,
-} from "./worktree-api.ts";
+import type { KeptMessage, LedgerRow, MessageRequest } from "./ledger-api.ts";
+import type { HealthReply, Repo } from "./machine-api.ts";
+import { agents } from "./protocol/agents.ts";
+import { asks } from "./protocol/asks.ts";
+import { attachments } from "./protocol/attachments.ts";
+import { controls } from "./protocol/controls.ts";
+import { inputs } from "./protocol/inputs.ts";
+import { ledger } from "./protocol/ledger.ts";
+import { output } from "./protocol/output.ts";
+import { type ParamsOf, pathOf, type ReadReply, type Route, type SentBody } from "./protocol/route.ts";
+import { sidecar } from "./protocol/sidecar.ts";
+import { threads } from "./protocol/threads.ts";
+import type { RemoveWorktreeReply, WorktreeReply } from "./worktree-api.ts";
 
 /** The sidecar itself waits no longer for a request to arrive. */
 const UPLOAD_TIMEOUT_MS = 30_000;
+
+/** What a call of a route is sent with, besides what stands in its path. */
+export interface Sent<R extends Route> {
+  body?: SentBody<R>;
+  /** Values as they are; `undefined` is left out. */
+  query?: Readonly<Record<string, unknown>>;
+  /** Sent as it is, instead of `body`. */
+  bytes?: Uint8Array<ArrayBuffer>;
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
 
 export interface ClientOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -95,31 +87,31 @@ export class SidecarClient {
   }
 
   async createThread(request: CreateRequest): Promise<{ tmuxSession: string }> {
-    return this.#call("POST", "/thread/create", createReplySchema, { body: request });
+    return this.call(threads.create, {}, { body: request });
   }
 
   /** Makes an agent that goes on from a point of another one's conversation. */
   async branchThread(parentId: string, request: z.input<typeof branchRequestSchema>): Promise<BranchReply> {
-    return this.#call("POST", `${threadPath(parentId)}/branch`, branchReplySchema, { body: request });
+    return this.call(threads.branch, { id: parentId }, { body: request });
   }
 
   /** What is in an agent's worktree, and would be lost with it. */
   async getWorktree(threadId: string): Promise<WorktreeReply> {
-    return this.#call("GET", `${threadPath(threadId)}/worktree`, worktreeReplySchema);
+    return this.call(agents.getWorktree, { id: threadId });
   }
 
   /** Removes an ended agent's worktree. */
   async removeWorktree(threadId: string, body: { force?: boolean } = {}): Promise<RemoveWorktreeReply> {
-    return this.#call("POST", `${threadPath(threadId)}/worktree/remove`, removeWorktreeReplySchema, { body });
+    return this.call(agents.removeWorktree, { id: threadId }, { body });
   }
 
   async sendInput(threadId: string, input: InputRequest): Promise<InputReply> {
-    return this.#call("POST", `${threadPath(threadId)}/input`, inputReplySchema, { body: input });
+    return this.call(inputs.send, { id: threadId }, { body: input });
   }
 
   async readOutput(threadId: string, query: OutputQuery = {}): Promise<OutputReply> {
     const timeoutMs = this.#timeoutMs + Number(query.waitMs ?? 0);
-    return this.#call("GET", `${threadPath(threadId)}/output`, outputReplySchema, { query, timeoutMs });
+    return this.call(output.read, { id: threadId }, { query, timeoutMs });
   }
 
   /**
@@ -133,13 +125,13 @@ export class SidecarClient {
   /** As {@link readOutput}, of an agent's transcript. */
   async readTranscript(threadId: string, query: TranscriptQuery = {}): Promise<TranscriptReply> {
     const options = { query, timeoutMs: this.#timeoutMs + (query.waitMs ?? 0) };
-    return this.#call("GET", `${threadPath(threadId)}/transcript`, transcriptReplySchema, options);
+    return this.call(agents.readTranscript, { id: threadId }, options);
   }
 
   /** As {@link readOutputs}, with agents' transcripts in the same request. */
   async readThreads(request: OutputsRequest, signal?: AbortSignal): Promise<OutputsReply> {
     const options = { body: request, timeoutMs: this.#timeoutMs + (request.waitMs ?? 0), signal };
-    return this.#call("POST", "/threads/output", outputsReplySchema, options);
+    return this.call(output.readMany, {}, options);
   }
 
   /**
@@ -147,18 +139,18 @@ export class SidecarClient {
    * @param signal ends the request.
    */
   async listInbox(query: Partial<InboxQuery> = {}, signal?: AbortSignal): Promise<InboxItem[]> {
-    return (await this.#call("GET", "/inbox", inboxReplySchema, { query, signal })).items;
+    return (await this.call(agents.listInbox, {}, { query, signal })).items;
   }
 
   /** What agents wait for people to decide, the oldest first; of one thread or of all. */
   async listAsks(threadId?: string): Promise<AskReply[]> {
-    const path = threadId === undefined ? "/asks" : `${threadPath(threadId)}/asks`;
-    return (await this.#call("GET", path, asksReplySchema)).asks;
+    const reply =
+      threadId === undefined ? this.call(asks.listAll, {}) : this.call(asks.list, { id: threadId });
+    return (await reply).asks;
   }
 
   async answerAsk(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
-    const path = `${threadPath(threadId)}/asks/${encodeURIComponent(requestId)}`;
-    await this.#call("POST", path, answerReplySchema, { body: answer });
+    await this.call(asks.answer, { id: threadId, requestId }, { body: answer });
   }
 
   /**
@@ -167,12 +159,11 @@ export class SidecarClient {
    */
   async attach(threadId: string, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<Attachment> {
     const options = { query: { name }, bytes, timeoutMs: UPLOAD_TIMEOUT_MS };
-    return this.#call("POST", `${threadPath(threadId)}/attachments`, attachmentSchema, options);
+    return this.call(attachments.add, { id: threadId }, options);
   }
 
   async listAttachments(threadId: string): Promise<Attachment[]> {
-    return (await this.#call("GET", `${threadPath(threadId)}/attachments`, attachmentsReplySchema))
-      .attachments;
+    return (await this.call(attachments.list, { id: threadId })).attachments;
   }
 
   /** A file's bytes as they come. */
@@ -181,23 +172,21 @@ export class SidecarClient {
     name: string,
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const path = `${threadPath(threadId)}/attachments/${encodeURIComponent(name)}`;
-    return this.#http.download(path, {}, signal);
+    return this.#http.download(pathOf(attachments.get, { id: threadId, name }), {}, signal);
   }
 
   /** What people allowed an agent for as long as its thread goes on. */
   async listRules(threadId: string): Promise<string[]> {
-    return (await this.#call("GET", `${threadPath(threadId)}/rules`, rulesReplySchema)).rules;
+    return (await this.call(asks.listRules, { id: threadId })).rules;
   }
 
   async controlAgent(threadId: string, { control, ...body }: ControlRequest): Promise<ControlReply> {
-    return this.#call("POST", `${threadPath(threadId)}/${control}`, controlReplySchema, { body });
+    return this.call(controls[control], { id: threadId }, { body });
   }
 
   /** Changes a message that was sent to an agent; null takes it back. The transcript says whether it came in time. */
   async amendInput(threadId: string, inputId: string, text: string | null): Promise<void> {
-    const path = `${threadPath(threadId)}/input/${encodeURIComponent(inputId)}`;
-    await this.#call("PUT", path, controlReplySchema, { body: { text } });
+    await this.call(inputs.amend, { id: threadId, inputId }, { body: { text } });
   }
 
   /**
@@ -205,11 +194,10 @@ export class SidecarClient {
    * @param maxBytes about so much of it, in whole characters
    */
   async readBlob(threadId: string, sha256: string, maxBytes: number): Promise<string> {
-    const path = `${threadPath(threadId)}/blobs/${sha256}`;
     let text = "";
     for (let since = 0; since < maxBytes; ) {
       const query = { since, limit: Math.min(maxBytes - since, 1024 * 1024) };
-      const reply = await this.#call("GET", path, blobReplySchema, { query });
+      const reply = await this.call(agents.readBlob, { id: threadId, sha256 }, { query });
       text += reply.text;
       if (reply.offset >= reply.end || reply.offset === since) break;
       since = reply.offset;
@@ -225,12 +213,12 @@ export class SidecarClient {
     threadId: string,
     query: { afterSeq?: number; beforeSeq?: number; limit?: number } = {},
   ): Promise<Step[]> {
-    return (await this.#call("GET", `${threadPath(threadId)}/steps`, stepsReplySchema, { query })).steps;
+    return (await this.call(agents.listSteps, { id: threadId }, { query })).steps;
   }
 
   /** What an agent's turn changed. */
   async getDiff(threadId: string, query: DiffQuery = {}): Promise<DiffReply> {
-    return this.#call("GET", `${threadPath(threadId)}/diff`, diffReplySchema, { query });
+    return this.call(agents.getDiff, { id: threadId }, { query: { ...query } });
   }
 
   /**
@@ -242,72 +230,68 @@ export class SidecarClient {
     query: LogQuery = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    return this.#http.download(`${threadPath(threadId)}/log`, query, signal);
+    return this.#http.download(pathOf(output.getLog, { id: threadId }), query, signal);
   }
 
   /** What the terminal shows now. */
   async getScreen(threadId: string, query: ScreenQuery = {}): Promise<ScreenReply> {
-    return this.#call("GET", `${threadPath(threadId)}/screen`, screenReplySchema, { query });
+    return this.call(threads.getScreen, { id: threadId }, { query });
   }
 
   async resizeThread(threadId: string, size: ResizeRequest): Promise<void> {
-    await this.#call("POST", `${threadPath(threadId)}/resize`, resizeReplySchema, { body: size });
+    await this.call(threads.resize, { id: threadId }, { body: size });
   }
 
   /** Notes that a Discord thread is about to be made for a thread, or which it is. */
   async putHome(threadId: string, request: HomeRequest): Promise<void> {
-    await this.#call("PUT", `${threadPath(threadId)}/home`, z.undefined(), { body: request });
+    await this.call(ledger.putHome, { id: threadId }, { body: request });
   }
 
   async setTitle(threadId: string, title: string): Promise<void> {
-    await this.#call("PUT", `${threadPath(threadId)}/title`, z.undefined(), { body: { title } });
+    await this.call(threads.setTitle, { id: threadId }, { body: { title } });
   }
 
   /** Keeps the relay's mark of a thread; it comes back as `delivery` of the thread. */
   async putDelivery(threadId: string, mark: Delivery): Promise<void> {
-    await this.#call("PUT", `${threadPath(threadId)}/delivery`, z.undefined(), { body: mark });
+    await this.call(ledger.putDelivery, { id: threadId }, { body: mark });
   }
 
   /** Notes in the ledger what is about to be sent to Discord, or what was sent. */
   async putMessage(threadId: string, key: string, note: MessageRequest): Promise<void> {
-    const path = `${threadPath(threadId)}/messages/${encodeURIComponent(key)}`;
-    await this.#call("PUT", path, z.undefined(), { body: note });
+    await this.call(ledger.putMessage, { id: threadId, key }, { body: note });
   }
 
   /** Which message is which, of those that were noted with `keep`; the oldest first. */
   async listKeptMessages(threadId: string): Promise<KeptMessage[]> {
-    const path = `${threadPath(threadId)}/messages`;
-    return (await this.#call("GET", path, keptMessagesReplySchema)).messages;
+    return (await this.call(ledger.listKept, { id: threadId })).messages;
   }
 
   /** As {@link putMessage}, for a Discord channel. */
   async putChannelMessage(channelId: string, key: string, note: MessageRequest): Promise<void> {
-    const path = `/channel/${encodeURIComponent(channelId)}/messages/${encodeURIComponent(key)}`;
-    await this.#call("PUT", path, z.undefined(), { body: note });
+    await this.call(ledger.putChannelMessage, { channelId, key }, { body: note });
   }
 
   /** The ledger of a Discord channel. @param signal ends the request. */
   async listChannelLedger(channelId: string, signal?: AbortSignal): Promise<LedgerRow[]> {
-    const path = `/channel/${encodeURIComponent(channelId)}/messages`;
-    return (await this.#call("GET", path, channelLedgerReplySchema, { signal })).messages;
+    return (await this.call(ledger.listChannel, { channelId }, { signal })).messages;
   }
 
   /** The ledgers of many threads; a thread without rows is missing. */
   async listLedgers(query: ListQuery = {}): Promise<Record<string, LedgerRow[]>> {
-    return (await this.#call("GET", "/threads/messages", ledgersReplySchema, { query })).threads;
+    return (await this.call(ledger.list, {}, { query })).threads;
   }
 
   /** Ends the thread and its whole process tree; TERM, then KILL after 2 s, so this can take some seconds. */
   async killThread(threadId: string): Promise<KillReply> {
-    return this.#call("POST", `${threadPath(threadId)}/kill`, killReplySchema, { timeoutMs: 30_000 });
+    return this.call(threads.kill, { id: threadId }, { timeoutMs: 30_000 });
   }
 
   async listThreads(query: ListQuery = {}): Promise<Thread[]> {
-    return (await this.#call("GET", "/threads", listReplySchema, { query })).threads;
+    return (await this.call(threads.list, {}, { query })).threads;
   }
 
   async getThread(threadId: string): Promise<Thread> {
-    return this.#call("GET", threadPath(threadId), threadSchema);
+    return this.call(threads.get, { id: threadId });
   }
 
   /**
@@ -317,28 +301,26 @@ export class SidecarClient {
    */
   followEvents(query: EventsQuery = {}, signal?: AbortSignal): AsyncGenerator<HubEvent | Reset> {
     const connect = (asked: EventsQuery, ended: AbortSignal) =>
-      this.#http.download("/events", { ...asked }, ended);
+      this.#http.download(pathOf(sidecar.followEvents, {}), { ...asked }, ended);
     return followEvents(connect, query, signal);
   }
 
   async listRepos(prefix = ""): Promise<Repo[]> {
-    return (await this.#call("GET", "/repos", reposReplySchema, { query: { prefix } })).repos;
+    return (await this.call(sidecar.listRepos, {}, { query: { prefix } })).repos;
   }
 
   async getHealth(): Promise<HealthReply> {
-    return this.#call("GET", "/healthz", healthReplySchema);
+    return this.call(sidecar.getHealth, {});
   }
 
-  #call<S extends z.ZodType>(
-    method: string,
-    path: string,
-    schema: S,
-    options: CallOptions = {},
-  ): Promise<z.infer<S>> {
-    return this.#http.json(method, path, schema, options);
+  /** Calls a route by its definition: every route that replies with JSON, or with nothing. */
+  async call<const R extends Route>(
+    route: R,
+    params: ParamsOf<R>,
+    { query, ...sent }: Sent<R> = {},
+  ): Promise<ReadReply<R>> {
+    const options = { ...sent, ...(query && { query: { ...query } }) };
+    const path = pathOf(route, params);
+    return (await this.#http.json(route.method.toUpperCase(), path, route.reply, options)) as ReadReply<R>;
   }
-}
-
-function threadPath(threadId: string): string {
-  return `/thread/${encodeURIComponent(threadId)}`;
 }

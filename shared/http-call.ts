@@ -1,10 +1,12 @@
 /** One request to the sidecar: its deadline, its token, and its answer, checked. */
-import type * as z from "zod";
+import * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { lazy } from "./lazy.ts";
 import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
+
+const NO_JSON = z.undefined();
 
 export interface HttpCallOptions {
   /** Base address, such as `http://127.0.0.1:3001`. */
@@ -38,13 +40,13 @@ export class HttpCall {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @returns the answer, as the schema reads it. */
-  async json<S extends z.ZodType>(
+  /** @returns the answer, as the schema reads it; without a JSON schema, nothing is expected */
+  async json(
     method: string,
     path: string,
-    schema: S,
+    schema: z.ZodType | string | undefined,
     options: CallOptions = {},
-  ): Promise<z.infer<S>> {
+  ): Promise<unknown> {
     const { timeoutMs = this.#timeoutMs, signal } = options;
     const asked = { method, path: withQuery(path, options.query), timeoutMs, signal, ...this.#sent(options) };
     let answer: WholeAnswer;
@@ -56,7 +58,7 @@ export class HttpCall {
     const { status } = answer;
     const isOk = status >= 200 && status < 300;
     const json = parseJson(answer.text);
-    const reply = schema.safeParse(json);
+    const reply = (typeof schema === "object" ? schema : NO_JSON).safeParse(json);
     // A health reply comes with 503 too.
     if (reply.success && (isOk || status === ERROR_STATUS.unavailable)) return reply.data;
     if (isOk) {

@@ -108,12 +108,17 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */
-export const controlBodySchemas: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+export type ControlBody = ControlRequest extends infer R
+  ? R extends ControlRequest
+    ? Omit<R, "control">
+    : never
+  : never;
+export const controlBodySchemas = Object.fromEntries(
   controlRequestSchema.options.map(({ shape: { control, ...shape } }) => [
     control.value,
     z.strictObject(shape as z.ZodRawShape),
   ]),
-);
+) as unknown as Readonly<Record<ControlRequest["control"], z.ZodType<ControlBody, ControlBody>>>;
 /** What people granted in a thread and have not withdrawn, as the engine writes it: `Bash(npm test *)`. */
 export const rulesReplySchema = z.object({ rules: z.array(str) });
 /** Other words for a message that was sent; null takes it back. */

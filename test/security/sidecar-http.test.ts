@@ -3,7 +3,7 @@ import { text as readText } from "node:stream/consumers";
 import request from "supertest";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
-import { ROUTES as API } from "../../shared/routes.ts";
+import { ROUTES as API } from "../../shared/protocol/routes.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, refusal, untilEnded, untilOutput } from "../support/threads.ts";
 

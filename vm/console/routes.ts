@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
-import express, { type Request, type Response, type Router } from "express";
+import express, { type Response, type Router } from "express";
 import { AppError } from "../../shared/errors.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import {
@@ -30,8 +30,13 @@ export interface Console {
   pages: Router;
   /** Signing in and out, to be mounted behind the check of the token. */
   account: Router;
-  /** Whether the session's secret does for this request instead of the token. */
-  mayPass: (request: Request) => boolean;
+  /** Whether a request comes from our page, with the secret of an open session. */
+  isSignedIn: (request: IncomingMessage) => boolean;
+  /**
+   * Puts the console's name into a body, whatever the page says: it can't write in another person's name, nor with the
+   * message that a resume may bring.
+   */
+  sign: (path: string, body: unknown) => void;
   /** Whether a request may become a socket, and for how long. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
 }
@@ -41,10 +46,6 @@ const ASSETS = new Map([
   ["console.css", "text/css; charset=utf-8"],
   ["icon.svg", "image/svg+xml"],
 ]);
-/** What the page asks for; a session opens nothing else. */
-const READABLE = /^\/(?:threads|thread\/[^/]+(?:\/transcript|\/asks|\/blobs\/[^/]+)?)$/;
-/** What a person does there with an agent's thread. */
-const WRITABLE = /^\/thread\/[^/]+\/(?:input|asks\/[^/]+|interrupt|resume)$/;
 /** Who wrote or decided what a session sends. */
 const CONSOLE_SOURCE = "api:console";
 
@@ -73,10 +74,6 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
   });
 
   const account = express.Router();
-  account.use((request, _response, next) => {
-    if (sessions.isOpen(findSecretInHeader(request.headers.authorization))) signBody(request);
-    next();
-  });
   account.post("/console/session", (request, response) => {
     if (!isOwnRequest(provenanceOf(request.headers))) throw foreignOrigin();
     const { secret, expiresAt } = sessions.open();
@@ -91,9 +88,17 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
   return {
     pages,
     account,
-    mayPass: (request) => {
-      if (!isOwnHost(request) || !isWanted(request)) return false;
-      return sessions.isOpen(findSecretInHeader(request.headers.authorization));
+    isSignedIn: (request) => {
+      const provenance = provenanceOf(request.headers);
+      const isOwn = request.method === "POST" ? isOwnWrite(provenance) : isOwnRequest(provenance);
+      return (
+        isOwn && isOwnHost(request) && sessions.isOpen(findSecretInHeader(request.headers.authorization))
+      );
+    },
+    sign: (path, body) => {
+      if (!isObject(body)) return;
+      Object.assign(body, { [path.endsWith("/input") ? "source" : "by"]: CONSOLE_SOURCE });
+      if ("input" in body && isObject(body.input)) Object.assign(body.input, { source: CONSOLE_SOURCE });
     },
     admit: (request) => {
       const { authorization, "sec-websocket-protocol": protocols } = request.headers;
@@ -107,22 +112,6 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
       return { isStillOpen: () => sessions.isOpen(secret) };
     },
   };
-}
-
-/** Whether a session opens this: reads and writes that the page makes, from where the page is. */
-function isWanted({ method, path, headers }: Request): boolean {
-  const provenance = provenanceOf(headers);
-  if (method === "GET") return READABLE.test(path) && isOwnRequest(provenance);
-  if (method === "POST") return WRITABLE.test(path) && isOwnWrite(provenance);
-  return method === "DELETE" && path === "/console/session" && isOwnRequest(provenance);
-}
-
-/** Whatever a page says: it can't write in another person's name, nor with the message that a resume may bring. */
-function signBody(request: Request): void {
-  const body: unknown = request.body;
-  if (request.method !== "POST" || !isObject(body)) return;
-  Object.assign(body, { [request.path.endsWith("/input") ? "source" : "by"]: CONSOLE_SOURCE });
-  if ("input" in body && isObject(body.input)) Object.assign(body.input, { source: CONSOLE_SOURCE });
 }
 
 function isObject(value: unknown): value is object {

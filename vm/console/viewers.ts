@@ -81,7 +81,7 @@ export class Viewers {
     try {
       const admission = this.#options.admit(request);
       if (!admission) return void this.#turnAway(request, socket);
-      markKnown(request.socket);
+      markKnown(request);
       const target = parseTarget(request.url ?? "");
       // Typed keys and what they draw are small and must not wait for one another.
       if ("setNoDelay" in socket && typeof socket.setNoDelay === "function") socket.setNoDelay(true);

@@ -17,7 +17,7 @@ afterEach(async () => {
 /** `/large` answers with 16 MiB at once, `/known` makes its connection a known one. */
 async function start(connections: Partial<ConnectionLimits>) {
   const app: RequestListener = (request, response) => {
-    if (request.url === "/known") markKnown(request.socket);
+    if (request.url === "/known") markKnown(request);
     response.end(request.url === "/large" ? Buffer.alloc(16 * MIB) : "here");
   };
   const server = createHttpServer({ app, onWebSocket: () => undefined, connections });

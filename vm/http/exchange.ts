@@ -1,22 +1,11 @@
 /** Reading what a caller sent, and answering. */
 import type { ServerResponse } from "node:http";
-import { type Request, type Response, Router } from "express";
+import type { Request } from "express";
 import type * as z from "zod";
-import { threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 
-/** A router on whose routes `:id` is a thread's id: any other value is refused before the route sees it. */
-export function threadRouter(): Router {
-  const router = Router();
-  router.param("id", (_req, _res, next, id) => {
-    parse(threadIdSchema, id, "threadId");
-    next();
-  });
-  return router;
-}
-
-/** The pattern of a request's route, such as `/thread/:id/output`; `unknown` before a route has taken it. */
-export function routeOf(req: Request): string {
+/** The pattern of an Express route, such as `/console/:asset`; `unknown` before one has taken the request. */
+export function expressRouteOf(req: Partial<Request>): string {
   const path: unknown = req.route?.path;
   return typeof path === "string" ? path : "unknown";
 }
@@ -53,12 +42,4 @@ export function answer(res: ServerResponse, value: object, status = 200): void {
   res.statusCode = status;
   res.setHeader("content-type", "application/json; charset=utf-8");
   res.end(JSON.stringify(value));
-}
-
-/** Fires when the caller has gone away or has its answer. */
-export function whileOpen(res: Response): AbortSignal {
-  const controller = new AbortController();
-  // With a reason of its own: the usual one is an error with a stack, made anew for every request.
-  res.on("close", () => controller.abort("the response is closed"));
-  return controller.signal;
 }

@@ -1,11 +1,10 @@
 /** What a caller is told if its request fails, and which failures are bugs. */
 import type { ServerResponse } from "node:http";
 import type { ErrorRequestHandler } from "express";
-import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { formatCount } from "../../shared/format-count.ts";
 import type { Log } from "../../shared/log.ts";
 import { diskFull } from "../streams/disk.ts";
+import { noJson, tooLarge } from "./body.ts";
 import { answer } from "./exchange.ts";
 
 export function answerError(log: Log): ErrorRequestHandler {
@@ -25,11 +24,6 @@ export function answerFailure(
   answer(response, { error: appError.message, code: appError.code }, appError.status);
 }
 
-/** What a body that can't be parsed is refused with. */
-export function noJson(): AppError {
-  return new AppError("invalid_request", "The body is not valid JSON.");
-}
-
 /** Express and body-parser throw errors with a status of their own; anything else that is not ours is a bug. */
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -37,9 +31,7 @@ function toAppError(error: unknown): AppError {
   if (code === "SQLITE_FULL" || code === "ENOSPC") {
     return diskFull(error);
   }
-  if (type === "entity.too.large") {
-    return new AppError("too_large", `The body may have at most ${formatCount(MAX_BODY_BYTES)} bytes.`);
-  }
+  if (type === "entity.too.large") return tooLarge();
   if (type === "entity.parse.failed") return noJson();
   if (status !== undefined && status >= 400 && status < 500) {
     return new AppError("invalid_request", `The request can't be read: ${(error as Error).message}.`);

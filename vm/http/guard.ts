@@ -1,15 +1,15 @@
 /** What stands before every route: who may come in, how often one may guess, and a log line for each request. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Request, RequestHandler } from "express";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import { markKnown } from "../callers/known.ts";
+import type { Route } from "../../shared/protocol/route.ts";
+import { isKnown, markKnown } from "../callers/known.ts";
 import type { TokenCheck } from "../callers/token.ts";
+import type { Console } from "../console/routes.ts";
 import { Addresses } from "./addresses.ts";
 import { afterwards } from "./afterwards.ts";
-import { routeOf } from "./exchange.ts";
 import type { RefusalLog } from "./refusal-log.ts";
 
 const GUESSES_PER_MINUTE = 20;
@@ -52,41 +52,56 @@ export class WrongTokens {
   }
 }
 
-/** In a response's `locals`: who sent the request has the token, or a session of the console. */
-const IS_KNOWN = "isKnown";
+/** Who sent a request. */
+export type Caller = "owner" | "console";
 
-export interface TokenGuardOptions {
+export interface GuardServices {
   checkToken: TokenCheck;
-  /** What needs no token: a signed-in console. */
-  mayPass: (request: Request) => boolean;
+  console: Pick<Console, "isSignedIn" | "sign">;
   wrongTokens: WrongTokens;
 }
 
-/** Lets in who has the token. */
-export function requireToken({ checkToken, mayPass, wrongTokens }: TokenGuardOptions): RequestHandler {
-  return async (req, res, next) => {
-    if (mayPass(req) || checkToken(req.headers.authorization)) {
-      res.locals[IS_KNOWN] = true;
-      markKnown(req.socket);
-      return next();
+/** Knows by its credential who sends a request. */
+export class Guard {
+  readonly #services: GuardServices;
+  /** Puts the console's name into what a signed-in browser sends. */
+  readonly sign: Console["sign"];
+
+  constructor(services: GuardServices) {
+    this.#services = services;
+    this.sign = services.console.sign;
+  }
+
+  /** Undefined: nobody who may call this route. The owner, if no route is given. */
+  find(request: IncomingMessage, route?: Pick<Route, "access">): Caller | undefined {
+    const { checkToken, console } = this.#services;
+    const isConsole = route?.access === "console" && console.isSignedIn(request);
+    if (!isConsole && !checkToken(request.headers.authorization)) return undefined;
+    markKnown(request);
+    return isConsole ? "console" : "owner";
+  }
+
+  /** @returns once the connection was cut @throws AppError `unauthorized`, in its time */
+  async refuse(request: IncomingMessage): Promise<"cut"> {
+    if (await this.#services.wrongTokens.mayAnswer(request.socket.remoteAddress)) {
+      throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
     }
-    if (!(await wrongTokens.mayAnswer(req.socket.remoteAddress))) return void req.socket.destroy();
-    throw new AppError("unauthorized", "A valid token is needed: Authorization: Bearer <VM_TOKEN>.");
-  };
+    request.socket.destroy();
+    return "cut";
+  }
 }
 
 /** What the log says of a request, known once it is over. */
 export interface LoggedRequest {
   route: string;
   threadId: unknown;
-  isRead: boolean;
-  /** Whoever sent it has the token, or a session of the console. */
-  isKnown: boolean;
+  /** It changes nothing, or nothing twice. */
+  isQuiet: boolean;
 }
 
 /**
- * One line a request with its id (also in the answer, as `x-request-id`); never a query, a body or a header. Reads
- * that went well are many and stay on level debug. What anybody may send has no line above debug: refusals are
+ * One line a request with its id (also in the answer, as `x-request-id`); never a query, a body or a header. What is
+ * quiet and went well is much and stays on level debug. What anybody may send has no line above debug: refusals are
  * counted.
  */
 export class RequestLog {
@@ -98,19 +113,6 @@ export class RequestLog {
     this.#refusals = refusals;
   }
 
-  /** As it stands before Express' routes. */
-  handler(): RequestHandler {
-    return (req, res, next) => {
-      this.add(req, res, () => ({
-        route: routeOf(req),
-        threadId: req.params?.["id"],
-        isRead: req.method === "GET" || req.path === "/threads/output" || req.method === "PUT",
-        isKnown: res.locals[IS_KNOWN] === true,
-      }));
-      next();
-    };
-  }
-
   add(request: IncomingMessage, response: ServerResponse, describe: () => LoggedRequest): void {
     const requestId = randomUUID();
     const startedAt = performance.now();
@@ -120,9 +122,10 @@ export class RequestLog {
       const ms = Math.round((performance.now() - startedAt) * 10) / 10;
       afterwards(() => {
         const { statusCode: status, writableFinished } = response;
-        const { route, threadId, isRead, isKnown } = describe();
-        if (!isKnown && (status >= 400 || !writableFinished)) return this.#refusals.note(remoteAddress);
-        const level = status >= 500 ? "warn" : !isKnown || (isRead && status < 400) ? "debug" : "info";
+        const { route, threadId, isQuiet } = describe();
+        const isFromKnown = isKnown(request);
+        if (!isFromKnown && (status >= 400 || !writableFinished)) return this.#refusals.note(remoteAddress);
+        const level = status >= 500 ? "warn" : !isFromKnown || (isQuiet && status < 400) ? "debug" : "info";
         this.#log[level](
           {
             requestId,

@@ -5,8 +5,9 @@ import { AppError } from "../../shared/errors.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { markKnown } from "../callers/known.ts";
 import type { McpServer } from "../mcp/server.ts";
-import { whileOpen } from "./exchange.ts";
+
 import type { WrongTokens } from "./guard.ts";
+import { whileOpen } from "./handlers/handler.ts";
 
 export interface McpRoutesOptions {
   mcp: McpServer;
@@ -23,7 +24,7 @@ export function mcpRoutes({ mcp, mcpFiles, wrongTokens }: McpRoutesOptions): Rou
       if (!(await wrongTokens.mayAnswer(req.socket.remoteAddress))) return void req.socket.destroy();
       throw new AppError("unauthorized", "A thread's own token is needed.");
     }
-    markKnown(req.socket);
+    markKnown(req);
     res.locals["mcpThread"] = threadId;
     next();
   });

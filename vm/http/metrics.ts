@@ -1,11 +1,9 @@
 /** What the sidecar counts, in Prometheus' text form. */
 import type { ServerResponse } from "node:http";
-import type { RequestHandler } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Thread, threadStatusSchema } from "../../shared/api.ts";
 import { afterwards } from "./afterwards.ts";
 import { agentMetrics } from "./agent-metrics.ts";
-import { routeOf } from "./exchange.ts";
 
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
@@ -101,15 +99,7 @@ export class Metrics {
     );
   }
 
-  /** Measures every request; the route is its pattern, never the path with its ids. */
-  measureRequests(): RequestHandler {
-    return (req, res, next) => {
-      this.measureAnswer(req.method, res, () => routeOf(req));
-      next();
-    };
-  }
-
-  /** Measures one request from now on. @param getRoute asked once it is over. */
+  /** Measures one request from now on. @param getRoute its pattern, never a path with ids; asked once it is over */
   measureAnswer(method: string, response: ServerResponse, getRoute: () => string): void {
     const startedAt = performance.now();
     response.on("close", () => {

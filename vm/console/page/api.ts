@@ -1,24 +1,13 @@
 /** The sidecar's HTTP API as the page uses it: with the session's secret, from the same origin. */
 import * as z from "zod";
-import {
-  type AnswerRequest,
-  type AskReply,
-  answerReplySchema,
-  asksReplySchema,
-  type BlobReply,
-  blobReplySchema,
-  controlReplySchema,
-  type TranscriptReply,
-  transcriptReplySchema,
-} from "../../../shared/agent/api.ts";
-import {
-  errorReplySchema,
-  type InputReply,
-  inputReplySchema,
-  listReplySchema,
-  type Thread,
-  threadSchema,
-} from "../../../shared/api.ts";
+import type { AnswerRequest, AskReply, BlobReply, TranscriptReply } from "../../../shared/agent/api.ts";
+import { errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
+import { agents } from "../../../shared/protocol/agents.ts";
+import { asks } from "../../../shared/protocol/asks.ts";
+import { controls } from "../../../shared/protocol/controls.ts";
+import { inputs } from "../../../shared/protocol/inputs.ts";
+import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
+import { threads } from "../../../shared/protocol/threads.ts";
 import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
 
 /** `status` 0: no sidecar answered. */
@@ -53,11 +42,11 @@ export async function signOut(): Promise<void> {
 }
 
 export async function listThreads(status: "open" | "ended"): Promise<Thread[]> {
-  return (await call("GET", `/threads?status=${status}`, listReplySchema)).threads;
+  return (await callRoute(threads.list, {}, { query: { status } })).threads;
 }
 
 export async function getThread(threadId: string): Promise<Thread> {
-  return call("GET", threadPath(threadId), threadSchema);
+  return callRoute(threads.get, { id: threadId });
 }
 
 export interface TranscriptQuery {
@@ -75,28 +64,25 @@ export async function readTranscript(
   { since, limit, waitMs = 0, status, live }: TranscriptQuery,
   signal?: AbortSignal,
 ): Promise<TranscriptReply> {
-  const query = new URLSearchParams({ since: String(since), limit: String(limit), waitMs: String(waitMs) });
-  if (status !== undefined) query.set("status", status);
-  if (live !== undefined) query.set("live", live);
-  const path = `${threadPath(threadId)}/transcript?${query}`;
-  return call("GET", path, transcriptReplySchema, { timeoutMs: TIMEOUT_MS + waitMs, signal });
+  const query = { since, limit, waitMs, status, live };
+  const timeoutMs = TIMEOUT_MS + waitMs;
+  return callRoute(agents.readTranscript, { id: threadId }, { query, timeoutMs, signal });
 }
 
 export async function listAsks(threadId: string): Promise<AskReply[]> {
-  return (await call("GET", `${threadPath(threadId)}/asks`, asksReplySchema)).asks;
+  return (await callRoute(asks.list, { id: threadId })).asks;
 }
 
 export async function readBlob(threadId: string, sha256: string, since: number): Promise<BlobReply> {
-  return call("GET", `${threadPath(threadId)}/blobs/${sha256}?since=${since}`, blobReplySchema);
+  return callRoute(agents.readBlob, { id: threadId, sha256 }, { query: { since } });
 }
 
 export async function answerAsk(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
-  const path = `${threadPath(threadId)}/asks/${encodeURIComponent(requestId)}`;
-  await call("POST", path, answerReplySchema, { body: answer });
+  await callRoute(asks.answer, { id: threadId, requestId }, { body: answer });
 }
 
 export async function sendMessage(threadId: string, text: string, inputId: string): Promise<InputReply> {
-  return call("POST", `${threadPath(threadId)}/input`, inputReplySchema, { body: { text, inputId } });
+  return callRoute(inputs.send, { id: threadId }, { body: { text, inputId } });
 }
 
 /** Whoever answers or controls from here is the console: the sidecar says so, whatever stands in a body. */
@@ -105,16 +91,12 @@ export const CONSOLE = "api:console";
 /** @param turnId of the turn that the person sees: another one is left alone. */
 export async function stopTurn(threadId: string, turnId: string | undefined): Promise<void> {
   const body = { by: CONSOLE, ...(turnId === undefined ? {} : { turnId }) };
-  await call("POST", `${threadPath(threadId)}/interrupt`, controlReplySchema, { body });
+  await callRoute(controls.interrupt, { id: threadId }, { body });
 }
 
 /** After a pause or a failure. */
 export async function goOn(threadId: string): Promise<void> {
-  await call("POST", `${threadPath(threadId)}/resume`, controlReplySchema, { body: { by: CONSOLE } });
-}
-
-function threadPath(threadId: string): string {
-  return `/thread/${encodeURIComponent(threadId)}`;
+  await callRoute(controls.resume, { id: threadId }, { body: { by: CONSOLE } });
 }
 
 const TIMEOUT_MS = 10_000;
@@ -125,6 +107,23 @@ interface CallOptions {
   body?: unknown;
   timeoutMs?: number;
   signal?: AbortSignal | undefined;
+}
+
+interface Query {
+  query?: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** Calls a route of the API by its definition. */
+async function callRoute<const R extends Route>(
+  route: R,
+  params: ParamsOf<R>,
+  { query = {}, ...options }: CallOptions & Query = {},
+): Promise<ReadReply<R>> {
+  const sent = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) sent.set(name, String(value));
+  const path = pathOf(route, params) + (sent.size > 0 ? `?${sent}` : "");
+  const schema = typeof route.reply === "object" ? route.reply : z.undefined();
+  return (await call(route.method.toUpperCase(), path, schema, options)) as ReadReply<R>;
 }
 
 async function call<S extends z.ZodType>(

@@ -1,13 +1,10 @@
 /** The API's description in OpenAPI 3.1, made from the zod schemas that the server parses with. */
 import * as z from "zod";
-import { errorReplySchema } from "./api.ts";
-import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
-import { EXAMPLES, type Example } from "./examples.ts";
-import type { Route } from "./route.ts";
+import { errorReplySchema } from "../api.ts";
+import { ERROR_STATUS } from "../errors.ts";
+import { VERSION } from "../version.ts";
+import { COMMON_ERRORS, type Example, type Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
-import { VERSION } from "./version.ts";
-
-const COMMON_ERRORS: readonly ErrorCode[] = ["invalid_request", "too_large", "unauthorized", "internal"];
 
 export function createOpenApi(): Record<string, unknown> {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -28,7 +25,8 @@ export function createOpenApi(): Record<string, unknown> {
 }
 
 function describeRoute(route: Route): Record<string, unknown> {
-  const example = EXAMPLES[`${route.method} ${route.path}`] ?? {};
+  const { example = {} } = route;
+  const isPublic = route.access === "anybody";
   const parameters = [
     ...[...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
       name,
@@ -39,11 +37,11 @@ function describeRoute(route: Route): Record<string, unknown> {
     })),
     ...describeQuery(route.query, example),
   ];
-  const codes = route.isPublic ? [] : [...route.errors, ...COMMON_ERRORS];
+  const codes = isPublic ? [] : [...route.errors, ...COMMON_ERRORS];
   const errors = codes.map((code) => [ERROR_STATUS[code], code] as const);
   return {
     summary: route.summary,
-    ...(route.isPublic ? { security: [] } : {}),
+    ...(isPublic ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body
       ? {

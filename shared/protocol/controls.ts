@@ -1,0 +1,45 @@
+/** Controls: what a person does with an agent's thread while it goes on. Each has a route of its name. */
+import { controlBodySchemas, controlReplySchema } from "../agent/api.ts";
+import { CONTROL_SUMMARIES, CONTROLS, type Control } from "../agent/controls.ts";
+import { BY, FIXER, HELPER, TESTER } from "./example-threads.ts";
+import { type Access, type Example, type Route, route } from "./route.ts";
+
+const EXAMPLES: Readonly<Record<Control, Example>> = {
+  interrupt: { path: HELPER, body: { by: BY } },
+  pause: { path: HELPER, body: { by: BY } },
+  resume: { path: HELPER, body: { by: BY, input: { text: "Go on.", inputId: "m2" } } },
+  compact: { path: HELPER, body: { by: BY, text: "Keep the file names." } },
+  mode: { path: HELPER, body: { by: BY, modeId: "plan" } },
+  model: { path: HELPER, body: { by: BY, model: "opus" } },
+  limit: { path: HELPER, body: { by: BY, limits: { turns: 40 } } },
+  undo: { path: FIXER, body: { by: BY } },
+  rules: { path: TESTER, body: { by: BY, withdraw: ["Bash(npm --version)"] } },
+};
+
+/** The console's page has buttons for these. */
+const OF_CONSOLE: readonly Control[] = ["interrupt", "resume"];
+
+const controlRoute = <C extends Control>(control: C) =>
+  route({
+    method: "post",
+    path: `/thread/:id/${control}` as `/thread/:id/${string}`,
+    summary: CONTROL_SUMMARIES[control],
+    body: controlBodySchemas[control],
+    status: 200,
+    reply: controlReplySchema,
+    errors: [
+      "not_found",
+      "unsupported",
+      ...(control === "undo" ? (["turn_running"] as const) : []),
+      "thread_ended",
+    ],
+    access: (OF_CONSOLE.includes(control) ? "console" : "owner") satisfies Access as Access,
+    isRepeatable: false,
+    example: EXAMPLES[control],
+  } satisfies Route);
+
+export type ControlRoute = ReturnType<typeof controlRoute>;
+
+export const controls = Object.fromEntries(
+  CONTROLS.map((control) => [control, controlRoute(control)]),
+) as Record<Control, ControlRoute>;

@@ -1,0 +1,40 @@
+/** Inputs: what is typed into terminals and said to agents. */
+import { amendRequestSchema, controlReplySchema } from "../agent/api.ts";
+import { inputReplySchema, inputRequestSchema } from "../api.ts";
+import { BY, HELPER } from "./example-threads.ts";
+import { route } from "./route.ts";
+
+export const inputs = {
+  send: route({
+    method: "post",
+    path: "/thread/:id/input",
+    summary: "Type text or press a key; give an agent its next message",
+    body: inputRequestSchema,
+    status: 200,
+    reply: inputReplySchema,
+    errors: [
+      "not_found",
+      "thread_paused",
+      "thread_locked",
+      "thread_single",
+      "thread_ended",
+      "rate_limited",
+      "unavailable",
+    ],
+    access: "console",
+    // With an `inputId` it is: the same id a second time does nothing.
+    isRepeatable: false,
+    example: { path: HELPER, body: { text: "And goodbye.", inputId: "m1", source: BY } },
+  }),
+  amend: route({
+    method: "put",
+    path: "/thread/:id/input/:inputId",
+    summary: "Change an agent's message, or take it back, as long as the agent has not read it",
+    body: amendRequestSchema,
+    status: 200,
+    reply: controlReplySchema,
+    errors: ["not_found", "thread_ended", "unavailable"],
+    isRepeatable: true,
+    example: { path: { ...HELPER, inputId: "m1" }, body: { text: null } },
+  }),
+};

@@ -1,0 +1,103 @@
+/**
+ * One definition a route. The server's handlers, the typed client, the console's rights, OpenAPI, `docs/api.md`, and the
+ * names in the log and in the metrics all come from it.
+ */
+import type * as z from "zod";
+import { blobNameSchema } from "../agent/api.ts";
+import { attachmentNameSchema } from "../agent/attachments.ts";
+import { threadIdSchema } from "../api.ts";
+import type { ErrorCode } from "../errors.ts";
+import { messageKeySchema, snowflakeSchema } from "../ledger-api.ts";
+
+/** What can stand in a path, each name for one thing everywhere. A text without a schema is looked up as it is. */
+export const PARAMS = {
+  /** A thread, by its own id or by its Discord thread's. */
+  id: { field: "threadId", schema: threadIdSchema },
+  channelId: { field: "channelId", schema: snowflakeSchema },
+  /** The relay's name for a message. */
+  key: { field: "key", schema: messageKeySchema },
+  /** Of an attachment. */
+  name: { field: "name", schema: attachmentNameSchema },
+  sha256: { field: "sha256", schema: blobNameSchema },
+  inputId: { field: "inputId" },
+  requestId: { field: "requestId" },
+} as const satisfies Record<string, { field: string; schema?: z.ZodType<string> }>;
+
+export type ParamName = keyof typeof PARAMS;
+
+/**
+ * Who may call a route. `anybody`: without a credential. `owner`: who has the sidecar's token. `console`: the owner, and
+ * a browser that is signed in to the console.
+ */
+export type Access = "anybody" | "owner" | "console";
+
+/** A request that can be sent as it is written; a test sends it. */
+export interface Example {
+  /** What stands in the path, by name. */
+  path?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, string | number>>;
+  /** A text if the route takes raw bytes. */
+  body?: unknown;
+}
+
+export interface Route {
+  method: "get" | "post" | "put" | "delete";
+  /** `:name` stands for one of {@link PARAMS}. It is the route's name in the log and in the metrics too. */
+  path: string;
+  summary: string;
+  query?: z.ZodType;
+  /** JSON; a content type if it is something else, which the handler reads itself. */
+  body?: z.ZodType | string;
+  status: number;
+  /** JSON; a content type if it is something else, which the handler writes itself; undefined if there is no body. */
+  reply?: z.ZodType | string;
+  /** Besides those that every route can answer: {@link COMMON_ERRORS}. */
+  errors: readonly ErrorCode[];
+  /** Without it, the owner. */
+  access?: Access;
+  /** The same request a second time changes nothing more, so whoever got no answer may send it again. */
+  isRepeatable: boolean;
+  /** Undefined if the path names what only an agent makes up: no example can name it before. */
+  example?: Example;
+}
+
+export const COMMON_ERRORS: readonly ErrorCode[] = [
+  "invalid_request",
+  "too_large",
+  "unauthorized",
+  "internal",
+];
+
+/** Keeps the definition's own type, from which the handler's and the client's follow. */
+export function route<const R extends Route>(definition: R): R {
+  return definition;
+}
+
+/** The names in a path: `id` and `key` of `/thread/:id/messages/:key`. */
+type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** What stands in a route's path, by name. */
+export type ParamsOf<R extends Route> = Readonly<Record<NamesIn<R["path"]>, string>>;
+
+/** A part of a definition as it is sent, and as it is once it was parsed. */
+type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
+type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+export type SentQuery<R extends Route> = Sent<R["query"]>;
+export type SentBody<R extends Route> = Sent<R["body"]>;
+export type ParsedQuery<R extends Route> = Parsed<R["query"]>;
+export type ParsedBody<R extends Route> = Parsed<R["body"]>;
+/** As the server makes it, if it is JSON. */
+export type MadeReply<R extends Route> = R["reply"] extends z.ZodType ? z.input<R["reply"]> : never;
+/** As the client reads it. */
+export type ReadReply<R extends Route> = R["reply"] extends z.ZodType ? z.output<R["reply"]> : undefined;
+
+/** A route's path with its names filled in, escaped. */
+export function pathOf<R extends Route>({ path }: R, params: ParamsOf<R>): string {
+  const values: Readonly<Record<string, string>> = params;
+  return path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
+}

@@ -1,0 +1,15 @@
+/** All routes of the sidecar's API, by noun. */
+import { agents } from "./agents.ts";
+import { asks } from "./asks.ts";
+import { attachments } from "./attachments.ts";
+import { controls } from "./controls.ts";
+import { inputs } from "./inputs.ts";
+import { ledger } from "./ledger.ts";
+import { output } from "./output.ts";
+import type { Route } from "./route.ts";
+import { sidecar } from "./sidecar.ts";
+import { threads } from "./threads.ts";
+
+export const API = { threads, inputs, output, agents, asks, controls, attachments, ledger, sidecar };
+
+export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

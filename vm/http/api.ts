@@ -1,0 +1,192 @@
+/** The HTTP API: finds a request's route, and does with it what every route needs. No decision is made here. */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { parse as parseQuery } from "node:querystring";
+import { AppError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import { PARAMS, type ParamName, type Route } from "../../shared/protocol/route.ts";
+import { API } from "../../shared/protocol/routes.ts";
+import type { Homes } from "../threads/homes.ts";
+import { isOfType, readJson } from "./body.ts";
+import { answer, parse } from "./exchange.ts";
+import { answerFailure } from "./failures.ts";
+import type { Guard } from "./guard.ts";
+import type { Call, Handlers } from "./handlers/handler.ts";
+
+export type ApiHandlers = { [Noun in keyof typeof API]: Handlers<(typeof API)[Noun]> };
+
+export interface ApiServices {
+  handlers: ApiHandlers;
+  guard: Guard;
+  homes: Pick<Homes, "resolve">;
+  log: Log;
+}
+
+/** Of a route whose types do not matter any more: its definition has checked them. */
+type AnyHandler = (call: Call<Route>) => unknown;
+
+interface Entry {
+  route: Route;
+  handler: AnyHandler;
+  segments: readonly string[];
+}
+
+/** A request's route, found by its method and path. */
+export interface Match {
+  route: Route;
+  handler: AnyHandler;
+  /** As they stand in the path, escaped. */
+  values: ReadonlyMap<ParamName, string>;
+  query: string;
+}
+
+export class Api {
+  readonly #entries = new Map<string, Entry[]>();
+  readonly #services: ApiServices;
+
+  constructor(services: ApiServices) {
+    this.#services = services;
+    for (const [noun, routes] of Object.entries(API)) {
+      const handlers = services.handlers[noun as keyof ApiHandlers] as Record<string, unknown>;
+      for (const [name, route] of Object.entries(routes as Record<string, Route>)) {
+        const segments = route.path.split("/");
+        const key = keyOf(route.method, segments);
+        const entries = this.#entries.get(key) ?? [];
+        entries.push({ route, segments, handler: handlers[name] as AnyHandler });
+        // What is written out goes before what any name fits.
+        entries.sort((one, other) => paramCount(one) - paramCount(other));
+        this.#entries.set(key, entries);
+      }
+    }
+  }
+
+  /** Undefined if the API has no such route. */
+  find({ method = "", url = "" }: IncomingMessage): Match | undefined {
+    const [path = "", query = ""] = split(url.replace(/^https?:\/\/[^/?]*/i, ""), "?");
+    const segments = path.split("/");
+    // An answer to HEAD is that to GET; Node leaves its body out.
+    const key = keyOf(method === "HEAD" ? "get" : method.toLowerCase(), segments);
+    for (const { route, handler, segments: wanted } of this.#entries.get(key) ?? []) {
+      const values = match(wanted, segments);
+      if (values) return { route, handler, values, query };
+    }
+    return undefined;
+  }
+
+  /**
+   * Does what the request asks for and answers.
+   * @param onThread told the thread's own id once it is known, for the log
+   */
+  async answer(
+    { route, handler, values, query }: Match,
+    request: IncomingMessage,
+    response: ServerResponse,
+    onThread: (threadId: string) => void,
+  ): Promise<void> {
+    const { guard, homes, log } = this.#services;
+    try {
+      const caller =
+        route.access === "anybody"
+          ? "anybody"
+          : (guard.find(request, route) ?? (await guard.refuse(request)));
+      if (caller === "cut") return;
+      const params: Record<string, string> = {};
+      for (const [name, escaped] of values) params[name] = readParam(name, escaped);
+      if (params["id"] !== undefined) {
+        params["id"] = homes.resolve(params["id"]);
+        onThread(params["id"]);
+      }
+      const call = {
+        params,
+        query: route.query ? parse(route.query, parseQuery(query)) : undefined,
+        body: await readBody(route, request, response, caller === "console" ? guard.sign : undefined),
+        request,
+        response,
+      } as Call<Route>;
+      response.statusCode = route.status;
+      const reply = await handler(call);
+      if (typeof route.reply === "string") return; // the handler wrote it
+      if (route.reply === undefined) response.end();
+      else answer(response, reply as object, response.statusCode);
+    } catch (error) {
+      answerFailure(log, error, { method: request.method ?? "", path: request.url ?? "" }, response);
+    }
+  }
+}
+
+/** Puts an API before what takes all other requests. */
+export function withApi(
+  api: Api,
+  measure: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    seen: { route?: Route; threadId?: string },
+  ) => void,
+  other: RequestListener,
+): RequestListener {
+  return (request, response) => {
+    const match = api.find(request);
+    const seen: { route?: Route; threadId?: string } = match ? { route: match.route } : {};
+    measure(request, response, seen);
+    if (!match) return other(request, response);
+    response.statusCode = 400; // for the log and the metrics, if the body breaks off
+    void api.answer(match, request, response, (threadId) => {
+      seen.threadId = threadId;
+    });
+  };
+}
+
+async function readBody(
+  { body, path, method }: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+  sign: Guard["sign"] | undefined,
+): Promise<unknown> {
+  if (typeof body === "string") {
+    // A page of another origin can't send this content type without being asked whether it may.
+    if (isOfType(request.headers, body)) return undefined;
+    throw new AppError("invalid_request", `The body must be the file's bytes, with content-type: ${body}.`);
+  }
+  if (method === "get") return undefined;
+  const sent = (await readJson(request, response)) ?? {};
+  sign?.(path, sent);
+  return body && parse(body, sent);
+}
+
+function keyOf(method: string, segments: readonly string[]): string {
+  return `${method} ${segments.length}`;
+}
+
+function paramCount({ segments }: Entry): number {
+  return segments.filter((segment) => segment.startsWith(":")).length;
+}
+
+function match(
+  wanted: readonly string[],
+  segments: readonly string[],
+): ReadonlyMap<ParamName, string> | undefined {
+  const values = new Map<ParamName, string>();
+  for (const [i, part] of wanted.entries()) {
+    const segment = segments[i] ?? "";
+    if (part.startsWith(":") && segment !== "") values.set(part.slice(1) as ParamName, segment);
+    else if (part !== segment) return undefined;
+  }
+  return values;
+}
+
+function readParam(name: ParamName, escaped: string): string {
+  const { field, ...param } = PARAMS[name];
+  let value: string;
+  try {
+    value = decodeURIComponent(escaped);
+  } catch (cause) {
+    throw new AppError("invalid_request", `${field}: can't be read: it has a % that begins no escape.`, {
+      cause,
+    });
+  }
+  return "schema" in param ? parse(param.schema, value, field) : value;
+}
+
+function split(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,59 @@
+/** What agents did, and what people do with them. */
+
+import type { ControlRequest } from "../../../shared/agent/api.ts";
+import { CONTROLS, type Control } from "../../../shared/agent/controls.ts";
+import type { agents as routes } from "../../../shared/protocol/agents.ts";
+import type { asks as askRoutes } from "../../../shared/protocol/asks.ts";
+import type { ControlRoute } from "../../../shared/protocol/controls.ts";
+import type { Agents } from "../../agents/agents.ts";
+import type { Outputs } from "../../threads/outputs.ts";
+import { type Handler, type Handlers, whileOpen } from "./handler.ts";
+
+export interface AgentServices {
+  agents: Agents;
+  outputs: Outputs;
+}
+
+export function agentHandlers({ agents, outputs }: AgentServices): Handlers<typeof routes> {
+  return {
+    listInbox: ({ query }) => ({ items: agents.listInbox(query) }),
+    readTranscript: ({ params, query, response }) =>
+      outputs.readTranscript(params.id, query, whileOpen(response)),
+    readBlob: ({ params, query }) => agents.readBlob(params.id, params.sha256, query),
+    listSteps: ({ params, query }) => ({ steps: agents.listSteps(params.id, query) }),
+    getDiff: ({ params, query }) => agents.readDiff(params.id, query),
+    getWorktree: ({ params }) => agents.getWorktree(params.id),
+    removeWorktree: async ({ params, body }) => ({
+      removed: true,
+      ...(await agents.removeWorktree(params.id, body.force)),
+    }),
+  };
+}
+
+export function askHandlers({ agents }: Pick<AgentServices, "agents">): Handlers<typeof askRoutes> {
+  return {
+    listAll: () => ({ asks: agents.listAsks() }),
+    list: ({ params }) => ({ asks: agents.listAsks(params.id) }),
+    answer: async ({ params, body }) => {
+      await agents.answer(params.id, params.requestId, body);
+      return { answered: true };
+    },
+    listRules: ({ params }) => ({ rules: [...agents.listRules(params.id)] }),
+  };
+}
+
+export function controlHandlers({
+  agents,
+}: Pick<AgentServices, "agents">): Record<Control, Handler<ControlRoute>> {
+  const handler =
+    (control: Control): Handler<ControlRoute> =>
+    async ({ params, body }) => {
+      // The body was parsed by the schema of this very control.
+      const outcome = await agents.control(params.id, { ...body, control } as ControlRequest);
+      return { accepted: true, ...(outcome !== undefined && { outcome }) };
+    };
+  return Object.fromEntries(CONTROLS.map((control) => [control, handler(control)])) as Record<
+    Control,
+    Handler<ControlRoute>
+  >;
+}

@@ -1,0 +1,37 @@
+/** A route's handler: it does what is asked, and knows nothing of paths, bodies and status codes. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type * as z from "zod";
+import type { MadeReply, ParamsOf, ParsedBody, ParsedQuery, Route } from "../../../shared/protocol/route.ts";
+
+/** A request, parsed as its route's definition says. */
+export interface Call<R extends Route> {
+  /** A thread's `id` is its own, also if it was asked for by its Discord thread's. */
+  params: ParamsOf<R>;
+  query: ParsedQuery<R>;
+  body: ParsedBody<R>;
+  /** Of a route whose body is no JSON: read it here. */
+  request: IncomingMessage;
+  /** Of a route whose reply is no JSON: write it here. Its status is already set. */
+  response: ServerResponse;
+}
+
+/** @throws AppError one of the route's errors */
+export type Handler<R extends Route> = R["reply"] extends z.ZodType
+  ? (call: Call<R>) => MadeReply<R> | Promise<MadeReply<R>>
+  : (call: Call<R>) => void | Promise<void>;
+
+/** One for each route of a noun. */
+export type Handlers<Noun> = { [Name in keyof Noun]: Noun[Name] extends Route ? Handler<Noun[Name]> : never };
+
+/** Fires when the caller has gone away or has its answer. */
+export function whileOpen(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  // With a reason of its own: the usual one is an error with a stack, made anew for every request.
+  response.on("close", () => controller.abort("the response is closed"));
+  return controller.signal;
+}
+
+export function setHeaders(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+}

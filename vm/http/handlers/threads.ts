@@ -1,0 +1,45 @@
+/** Threads as such: made, listed, described, named, seen, resized, ended. */
+import type { KillReply } from "../../../shared/api.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { KillRequest } from "../../../shared/kill-api.ts";
+import type { threads as routes } from "../../../shared/protocol/threads.ts";
+import type { Branches } from "../../agents/branches.ts";
+import type { Threads } from "../../threads/threads.ts";
+import type { Handlers } from "./handler.ts";
+
+export interface ThreadServices {
+  threads: Threads;
+  branches: Branches;
+  /** As `killThread`. */
+  kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
+}
+
+export function threadHandlers({ threads, branches, kill }: ThreadServices): Handlers<typeof routes> {
+  return {
+    create: async ({ body }) => {
+      const { tmuxSession } = await branches.createKnowing(refuseChild(body));
+      return { created: true, tmuxSession };
+    },
+    branch: ({ params, body }) => branches.branch(params.id, body),
+    list: ({ query }) => ({ threads: threads.list(query.status) }),
+    get: ({ params }) => threads.get(params.id),
+    setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),
+    getScreen: ({ params, query }) => threads.getScreen(params.id, query.format),
+    resize: async ({ params, body }) => {
+      await threads.resize(params.id, body);
+      return { resized: true };
+    },
+    kill: ({ params, body }) => kill(params.id, body),
+  };
+}
+
+/** Children are made by their parents' tools alone: those look after whose rights they have. */
+function refuseChild<T extends { agent?: { parentThreadId?: string | undefined } | undefined }>(
+  request: T,
+): T {
+  if (request.agent?.parentThreadId === undefined) return request;
+  throw new AppError(
+    "unsupported",
+    "agent.parentThreadId: an agent makes its children itself (spawn_thread).",
+  );
+}
