@@ -3,7 +3,7 @@ import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { asLines, insideFrame, isPasted, type Paste } from "../../shared/paste.ts";
 import { type Foreground, findForeground, linksLineEditor } from "../processes/foreground.ts";
-import { findLineDiscipline } from "../processes/line-discipline.ts";
+import type { LineDisciplines } from "../processes/line-discipline.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
 import { type Asked, PasteModes } from "../streams/paste-modes.ts";
@@ -23,17 +23,25 @@ const QUOTED_TAB = "\u0016\t";
 const SETTLE_MS = 500;
 const LOOK_MS = 10;
 
+export interface PastingServices {
+  files: ThreadFiles;
+  tmux: TmuxServer;
+  lineDisciplines: LineDisciplines;
+}
+
 /** The callers hold the thread's queue. */
 export class Pasting {
   readonly #files: ThreadFiles;
   readonly #tmux: TmuxServer;
+  readonly #lineDisciplines: LineDisciplines;
   readonly #modes = new PasteModes();
   /** By thread: the last Enter, and where the log ended before it. */
   readonly #entered = new Map<string, { logEnd: number; settledAt: number }>();
 
-  constructor({ files, tmux }: { files: ThreadFiles; tmux: TmuxServer }) {
+  constructor({ files, tmux, lineDisciplines }: PastingServices) {
     this.#files = files;
     this.#tmux = tmux;
+    this.#lineDisciplines = lineDisciplines;
   }
 
   /** @throws AppError `would_complete`, `unavailable` */
@@ -81,7 +89,7 @@ export class Pasting {
    * that draw the whole screen take a tab as text.
    */
   async #withTabs({ paneId, panePid, tty }: StoredThread, lines: Typed): Promise<Typed> {
-    if ((await findLineDiscipline(tty))?.isByLine) return lines;
+    if ((await this.#lineDisciplines.find(tty))?.isByLine) return lines;
     if (await this.#tmux.screens.isFull(paneId)) return lines;
     const program = findForeground(panePid, tty);
     if (isLineEditor(program) && program?.name !== "fish")

@@ -4,7 +4,7 @@ import { MAX_LINE_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 import type { Paste } from "../../shared/paste.ts";
-import { findLineDiscipline } from "../processes/line-discipline.ts";
+import type { LineDisciplines } from "../processes/line-discipline.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { TmuxServer } from "../tmux/server.ts";
@@ -25,18 +25,27 @@ export interface TextInput {
   inputId?: string | undefined;
 }
 
+export interface TypingServices {
+  store: Store;
+  tmux: TmuxServer;
+  pasting: Pasting;
+  lineDisciplines: LineDisciplines;
+}
+
 /** The callers hold the thread's queue, and have seen that its program runs. */
 export class Typing {
   readonly #store: Store;
   readonly #tmux: TmuxServer;
   readonly #pasting: Pasting;
+  readonly #lineDisciplines: LineDisciplines;
   /** By thread: what was typed since the last end of a line, in bytes. */
   readonly #unfinishedLines = new Map<string, number>();
 
-  constructor({ store, tmux, pasting }: { store: Store; tmux: TmuxServer; pasting: Pasting }) {
+  constructor({ store, tmux, pasting, lineDisciplines }: TypingServices) {
     this.#store = store;
     this.#tmux = tmux;
     this.#pasting = pasting;
+    this.#lineDisciplines = lineDisciplines;
   }
 
   /** @throws AppError `thread_ended`, `unavailable` */
@@ -54,7 +63,7 @@ export class Typing {
   async type(thread: StoredThread, input: TextInput): Promise<{ isHidden: boolean }> {
     const { threadId } = thread;
     // Only who can tell a person names the input. Afterwards, the program may have read it already.
-    const isHidden = input.inputId !== undefined && (await isHiding(thread.tty));
+    const isHidden = input.inputId !== undefined && (await this.#isHiding(thread));
     const { text, isFramed } = await this.#pasting.wayOf(thread, input.text, input.paste);
     const bytes = Buffer.from(text, "utf8");
     const enter = Buffer.from(input.enter ? ENTER : "");
@@ -114,22 +123,22 @@ export class Typing {
       longest = Math.max(longest, length);
     }
     if (longest <= MAX_LINE_BYTES) return length;
-    if (!(await isLineMode(tty))) return 0;
+    if (!(await this.#isLineMode(tty))) return 0;
     throw new AppError(
       "too_large",
       `text: makes a line of ${formatCount(longest)} bytes; the program reads line by line, where the kernel cuts lines over ${formatCount(MAX_LINE_BYTES)}.`,
     );
   }
-}
 
-/** As for a password: whole lines, which are not shown. What draws by itself, such as a shell, reads key by key. */
-async function isHiding(tty: string): Promise<boolean> {
-  const discipline = await findLineDiscipline(tty);
-  return discipline?.isByLine === true && !discipline.isEchoing;
-}
+  /** As for a password: whole lines, which are not shown. What draws by itself, such as a shell, reads key by key. */
+  async #isHiding({ tty }: StoredThread): Promise<boolean> {
+    const discipline = await this.#lineDisciplines.find(tty);
+    return discipline?.isByLine === true && !discipline.isEchoing;
+  }
 
-/** Rarely asked, so a process may be spawned for it. A terminal that is gone cuts nothing. */
-async function isLineMode(tty: string): Promise<boolean> {
-  const discipline = await findLineDiscipline(tty);
-  return discipline ? discipline.isByLine : existsSync(tty); // if it is gone, tmux will say so
+  /** A terminal that is gone cuts nothing. */
+  async #isLineMode(tty: string): Promise<boolean> {
+    const discipline = await this.#lineDisciplines.find(tty);
+    return discipline ? discipline.isByLine : existsSync(tty); // if it is gone, tmux will say so
+  }
 }

@@ -39,7 +39,7 @@ export interface WiredKinds {
 }
 
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
-  const { tmux, programs } = machine;
+  const { tmux, programs, lineDisciplines } = machine;
   const { config, log, now, releasers, runner, demo } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
@@ -93,8 +93,8 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     starter,
     launch: launchOf(config.agent, demo),
   });
-  const pasting = new Pasting({ files, tmux });
-  const typing = new Typing({ store, tmux, pasting });
+  const pasting = new Pasting({ files, tmux, lineDisciplines });
+  const typing = new Typing({ store, tmux, pasting, lineDisciplines });
   const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;

@@ -1,8 +1,9 @@
-/** What runs programs: tmux and control groups, which are not started here, and the sandbox, which is tried. */
+/** What runs programs and knows of their terminals: tmux and control groups, which are not started here, and the sandbox, which is tried. */
 import type { Log } from "../../shared/log.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
 import { Cgroups } from "../processes/cgroups.ts";
+import { LineDisciplines } from "../processes/line-discipline.ts";
 import { Programs } from "../threads/programs.ts";
 import { TmuxServer } from "../tmux/server.ts";
 import type { Setting } from "./setting.ts";
@@ -12,6 +13,7 @@ export interface Machine {
   tmux: TmuxServer;
   cgroups: Cgroups | undefined;
   programs: Programs;
+  lineDisciplines: LineDisciplines;
   /** What keeps agents' commands in. */
   foundSandbox: FoundSandbox;
 }
@@ -21,9 +23,12 @@ export async function createMachine(setting: Setting, { stateDir, files }: Stora
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
+  const lineDisciplines = new LineDisciplines();
+  releasers.add("the shell that asks about terminals", () => lineDisciplines.close());
   const foundSandbox = await findSandbox(config.sandbox, stateDir, config.threadEnv);
   saySandbox(foundSandbox.health, log);
-  return { tmux, cgroups, programs: new Programs({ tmux, files, cgroups, wrapper }), foundSandbox };
+  const programs = new Programs({ tmux, files, cgroups, wrapper });
+  return { tmux, cgroups, programs, lineDisciplines, foundSandbox };
 }
 
 /** A machine that can't make the sandbox is no reason not to start, but nobody shall believe in it. */
