@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { existsSync, statfsSync } from "node:fs";
 import type { Writable } from "node:stream";
 import type { ThreadConfig } from "../shared/agent/config.ts";
-import { isForeign } from "../shared/agent/fold-messages.ts";
+import { expandsNothing, isForeign } from "../shared/agent/fold-messages.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import { assertNever } from "../shared/errors.ts";
 import { contentOf } from "./content.ts";
@@ -195,7 +195,7 @@ export class Runner {
     if (!isMidTurn) await this.#turns.begin();
     this.#thread.sync();
     // What was said once is no wish of now: an @path in it gets no file into the conversation.
-    const isPlain = seed !== "" || messages.some(({ plain }) => plain);
+    const isPlain = seed !== "" || messages.some(expandsNothing);
     const marks = { isPlain, isForeign: messages.some(isForeign), isMidTurn };
     seat.send(key, engine.deliver(deliveryId, parts, marks), Date.now());
   }

@@ -94,6 +94,8 @@ export const createRequestSchema = z.strictObject({
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentRequestSchema.optional(),
+  /** Of agents: as `plain` of an input, of `command`. */
+  plain: z.boolean().optional(),
   /** Of agents: a conversation that was held elsewhere, which the agent knows. */
   initialMessages: initialMessagesSchema.optional(),
   /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */
@@ -119,6 +121,8 @@ export const inputRequestSchema = z.union([
     inputId: inputIdSchema.optional(),
     /** Of agents: who wrote it; whoever created the thread if it is left out. */
     source: sourceSchema.optional(),
+    /** Of agents: the text is not a person's typed words alone. No command and no @path in it is read. */
+    plain: z.boolean().optional(),
     /** Of agents: `next_turn` waits for the end of the running turn. */
     when: z.enum(["now", "next_turn"]).optional(),
     /** Of agents: files that were uploaded before; with any, `text` may be empty. */

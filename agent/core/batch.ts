@@ -1,13 +1,13 @@
 /** Which waiting messages go to the engine together. Pure. */
-import { isCommand, isForeign } from "../../shared/agent/fold-messages.ts";
+import { expandsNothing, isCommand } from "../../shared/agent/fold-messages.ts";
 import type { ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
 
 /** One message of the engine's holds so many of ours. */
 const MAX_BATCH = 50;
 
 /**
- * The next delivery's messages, in order; none if none may go in now. A command, a text that expands nothing, and a
- * text that no person wrote go alone: what they are holds for the whole of a delivery.
+ * The next delivery's messages, in order; none if none may go in now. A command, and a text that
+ * expands nothing, go alone: what they are holds for the whole of a delivery.
  */
 export function nextBatch(fold: ThreadFold): WaitingMessage[] {
   if (fold.deliveries.some(({ status }) => status === "noted")) return [];
@@ -21,5 +21,5 @@ export function nextBatch(fold: ThreadFold): WaitingMessage[] {
 }
 
 function isAlone(message: WaitingMessage): boolean {
-  return message.plain || isForeign(message) || isCommand(message);
+  return expandsNothing(message) || isCommand(message);
 }

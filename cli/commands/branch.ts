@@ -85,6 +85,7 @@ async function branch(
     files,
     ...(at === undefined ? {} : /^\d{1,15}$/.test(at) ? { seq: Number(at) } : { messageId: at }),
     ...(text === "" ? {} : { text }),
+    ...(isInput && text !== "" ? { plain: true } : {}),
     ...(title === undefined ? {} : { title }),
     agent: {
       ...(model === undefined ? {} : { model }),

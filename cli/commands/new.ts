@@ -84,6 +84,7 @@ async function create(context: Context, dir: string, words: string[], options: N
     type: options.agent ? "agent" : "terminal",
     dir,
     command: options.agent ? prompt : toCommandLine(words),
+    ...(isInput ? { plain: true } : {}),
     ...(agent ? { agent } : {}),
     ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),

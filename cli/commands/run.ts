@@ -74,6 +74,7 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     type: "agent",
     dir,
     command: prompt,
+    ...(isInput && { plain: true }),
     createdBy: userName(),
     // Nothing follows its turn: its engine ends with that.
     agent: { ...agent, mode: "single" },

@@ -90,7 +90,13 @@ async function send(
     const text = isInput ? await readMessage(stdin) : words.join(" ");
     const when = options.nextTurn ? { when: "next_turn" as const } : {};
     const attachments = await attachAll(client, threadId, options.attach);
-    await client.sendInput(threadId, { text, source: userSource(), ...when, attachments });
+    await client.sendInput(threadId, {
+      text,
+      source: userSource(),
+      ...(isInput && { plain: true }),
+      ...when,
+      attachments,
+    });
   } else if (isInput && (options.paste ?? (await isPasteAsked(client, threadId, stdin)))) {
     await client.sendInput(threadId, { text: await readPaste(stdin), enter, paste: true });
   } else if (isInput) {

@@ -26,6 +26,8 @@ export interface NewThread {
   type: ThreadType;
   dir: string;
   command: string;
+  /** The command is not a person's typed words alone. Of agents. */
+  isPlain?: boolean;
   userId: string;
   /** How an agent is to work. */
   agent?: NonNullable<CreateRequest["agent"]>;
@@ -39,6 +41,8 @@ export interface NewBranch {
   messageId?: string;
   /** The first message; without it, the branch waits for one. */
   text?: string;
+  /** It is not a person's typed words alone. */
+  isPlain?: boolean;
   /** A link to the message at which it leaves. */
   from?: string;
   /** In a worktree of its own, with the files from then. */
@@ -78,13 +82,14 @@ export class Beginnings {
    * @throws AppError as {@link create}
    */
   async branch(asked: NewBranch, onWait: (ms: number) => void): Promise<string> {
-    const { parent, userId, text, from, ...point } = asked;
+    const { parent, userId, text, isPlain, from, ...point } = asked;
     const title = clip(cleanLine(`↳ ${parent.title}`), MAX_TITLE_CHARACTERS);
     const request = {
       title,
       createdBy: userId,
       lockParent: false,
       ...(text !== undefined && { text }),
+      ...(isPlain && { plain: true }),
       ...point,
     };
     const make = (threadId: string) => this.#options.vm.branch(parent.threadId, { threadId, ...request });
@@ -97,7 +102,12 @@ export class Beginnings {
    */
   async goOnHere(
     ended: Thread,
-    { text, userId, messageId }: { text: string; userId: string; messageId: string },
+    {
+      text,
+      isPlain,
+      userId,
+      messageId,
+    }: { text: string; isPlain: boolean; userId: string; messageId: string },
   ): Promise<void> {
     const { vm, threads } = this.#options;
     const { threadId, type, dir, title } = ended;
@@ -105,7 +115,7 @@ export class Beginnings {
     try {
       await threads.drop(threadId);
       const agent = { originThreadId: threadId };
-      const first = { command: text, inputId: messageId };
+      const first = { command: text, ...(isPlain && { plain: true }), inputId: messageId };
       const handle = await vm.create({ threadId, type, dir, ...first, title, createdBy: userId, agent });
       const { delivery } = threads.add(await handle.get(), []);
       delivery.noteSeen(messageId, true);
@@ -220,7 +230,15 @@ export class Beginnings {
 
 function requestOf(
   title: string,
-  { type, dir, command, userId, agent }: NewThread,
+  { type, dir, command, isPlain, userId, agent }: NewThread,
 ): Omit<CreateRequest, "threadId"> {
-  return { type, dir, command, title, createdBy: userId, ...(agent && { agent }) };
+  return {
+    type,
+    dir,
+    command,
+    ...(isPlain && { plain: true }),
+    title,
+    createdBy: userId,
+    ...(agent && { agent }),
+  };
 }

@@ -294,9 +294,8 @@ export class ChannelMessages {
     const knows = over !== undefined && (await this.#routes.findThread(over))?.type === "agent";
     const userId = message.author.id;
     const agent = knows && { agent: { originThreadId: over } };
-    await beginnings.createFrom(message.id, { type: "agent", dir, command, userId, ...agent }, (ms) =>
-      this.#tellWait(message, ms),
-    );
+    const asked = { type: "agent" as const, dir, command, isPlain: forwarded.length > 0, userId, ...agent };
+    await beginnings.createFrom(message.id, asked, (ms) => this.#tellWait(message, ms));
     await channel.begin(message.id);
     const live = threads.find(message.id);
     if (live && attachments.length > 0) {

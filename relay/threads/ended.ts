@@ -76,10 +76,10 @@ export class EndedThreads {
   /** @throws AppError */
   goOnHere(pressed: Pressed): Promise<void> {
     return this.#queue.run(pressed.threadId, async () => {
-      const { thread, text } = await this.#find(pressed);
+      const { thread, ...words } = await this.#find(pressed);
       const { messageId, userId } = pressed;
       if (isOpen(thread.status)) throw new AppError("thread_exists", "It goes on already: write to it.");
-      await this.#options.beginnings.goOnHere(thread, { text, userId, messageId });
+      await this.#options.beginnings.goOnHere(thread, { ...words, userId, messageId });
     });
   }
 
@@ -102,11 +102,12 @@ export class EndedThreads {
 
   async #startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
     const { beginnings } = this.#options;
-    const { thread, text } = await this.#find(pressed);
+    const { thread, text, isPlain } = await this.#find(pressed);
     const { userId, threadId } = pressed;
-    if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text }, onWait);
+    if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text, isPlain }, onWait);
     const agent = { originThreadId: threadId };
-    return beginnings.create({ type: "agent", dir: thread.dir, command: text, userId, agent }, onWait);
+    const first = { command: text, isPlain };
+    return beginnings.create({ type: "agent", dir: thread.dir, ...first, userId, agent }, onWait);
   }
 
   async #isEnded(threadId: string): Promise<boolean> {
@@ -141,14 +142,14 @@ export class EndedThreads {
     await ledger.send(key, outgoing(question), shownBy(question));
   }
 
-  async #find({ threadId, messageId }: Pressed): Promise<{ thread: Thread; text: string }> {
+  async #find({ threadId, messageId }: Pressed): Promise<{ thread: Thread; text: string; isPlain: boolean }> {
     const { api, vm, files } = this.#options;
     const thread = await vm.thread(threadId).get();
     if (thread.type !== "agent") throw new AppError("unsupported", "This thread is a terminal.");
     const message = await api.findMessage(threadId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");
-    const { texts, rest } = await files.wordsOf(message, true);
-    if (texts.length > 0) return { thread, text: texts.join("\n\n") };
+    const { texts, isPlain, rest } = await files.wordsOf(message, true);
+    if (texts.length > 0) return { thread, text: texts.join("\n\n"), isPlain };
     throw new AppError(
       "invalid_request",
       leftOut(message, rest, false) ?? "There are no words in that message.",

@@ -268,7 +268,7 @@ export class Inputs {
     let isHidden = false;
     const { log, files } = this.#options;
     const isAgent = thread.type === "agent";
-    const { texts, rest } = await files.wordsOf(message, isAgent);
+    const { texts, isPlain, rest } = await files.wordsOf(message, isAgent);
     const attachments = isAgent
       ? await this.#patiently(thread.threadId, () => files.attach(rest, thread.vm))
       : [];
@@ -282,7 +282,7 @@ export class Inputs {
     thread.delivery.breakPage();
     const source: Person = `discord:${message.author.id}`;
     const inputs = isAgent
-      ? [{ text: texts.join("\n\n"), source, attachments }]
+      ? [{ text: texts.join("\n\n"), source, ...(isPlain && { plain: true }), attachments }]
       : texts.map((text, part) => toTerminal(text, part === 0 && isWritten(message)));
     for (const [part, input] of inputs.entries()) {
       const { hidden } = await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });

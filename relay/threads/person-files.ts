@@ -14,6 +14,8 @@ const MIB = 1024 * 1024;
 export interface Words {
   /** What was written, then the text files, each by itself. */
   texts: string[];
+  /** Some of them come from a file, or from who wrote what was forwarded. */
+  isPlain: boolean;
   /** Files that are no words. */
   rest: Attachment[];
 }
@@ -28,7 +30,8 @@ export class PersonFiles {
   /** @throws AppError `invalid_request` if a terminal is to be typed what is no UTF-8 text. */
   async wordsOf(message: DiscordMessage, isAgent: boolean): Promise<Words> {
     const { content } = message;
-    const texts = content === "" ? [] : [inputText(content)];
+    const typed = content === "" ? [] : [inputText(content)];
+    const texts = [...typed];
     // An agent is to know who did not write it; a program in a terminal is to get the very text.
     for (const text of forwardedTexts(message)) texts.push(isAgent ? asForwarded(text) : inputText(text));
     const rest: Attachment[] = [];
@@ -38,7 +41,7 @@ export class PersonFiles {
       if (text === undefined) rest.push(file);
       else texts.push(text);
     }
-    return { texts, rest };
+    return { texts, isPlain: texts.length > typed.length, rest };
   }
 
   /**

@@ -88,6 +88,8 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
         text: str,
         inputId: inputIdSchema.optional(),
         source: sourceSchema.optional(),
+        /** As of an input. */
+        plain: z.boolean().optional(),
         attachments: attachmentNamesSchema.optional(),
       })
       .optional(),

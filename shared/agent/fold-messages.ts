@@ -76,6 +76,18 @@ export function isForeign({ source }: Pick<WaitingMessage, "source">): boolean {
   return /^(webhook|cron|thread|task):?/.test(source);
 }
 
+/**
+ * Whether a message is not a person's typed words alone. Then the engine must read no command and no @path in it: an
+ * @path would bring a file of the machine into the model's context, without an ask.
+ */
+export function expandsNothing(message: Pick<WaitingMessage, "source" | "plain" | "content">): boolean {
+  // The engine is told a file's name and place as text.
+  const hasPathInName = message.content.some(
+    (block) => block.type !== "text" && JSON.stringify(block).includes("@"),
+  );
+  return message.plain || isForeign(message) || hasPathInName;
+}
+
 function foldUpdate(
   fold: ThreadFold,
   deliveryId: string,

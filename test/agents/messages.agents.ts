@@ -34,3 +34,25 @@ test("another agent's message is read once, says who wrote it, and neither comma
   ]);
   expect(thread.fold()).toMatchObject({ hops: 1, messages: [], deliveries: [] });
 });
+
+test("an @path is read in what a person typed, in no file's name and in nothing that came out of a file", async () => {
+  const thread = real.open({ agent: { permissionMode: "bypassPermissions" }, timeouts: { idleSeconds: 2 } });
+  for (const name of ["typed", "named", "inside", "hook"]) {
+    writeFileSync(join(thread.dir, `${name}.txt`), `the content of ${name}`);
+  }
+  const link = { type: "resource_link", name: "a @named.txt b", uri: "attachments/a @named.txt b" };
+  thread.write("Look at @typed.txt");
+  thread.start();
+  await thread.event("turn_end");
+  thread.write("NAMED", { content: [{ type: "text", text: "NAMED" }, link] });
+  await thread.event("turn_end", 2);
+  thread.write("INSIDE @inside.txt", { plain: true });
+  await thread.event("turn_end", 3);
+  thread.write("HOOK @hook.txt", { source: "webhook:ci" });
+  await thread.event("turn_end", 4);
+  await thread.ended();
+  const last = JSON.stringify(real.model.requests.at(-1));
+  for (const word of ["NAMED", "a @named.txt b", "INSIDE", "HOOK"]) expect(last).toContain(word);
+  expect(last).toContain("the content of typed");
+  for (const name of ["named", "inside", "hook"]) expect(last).not.toContain(`the content of ${name}`);
+});

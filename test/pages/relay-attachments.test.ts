@@ -28,12 +28,13 @@ afterAll(() => all?.close());
 
 const post = (content: string, files: PersonFile[]) =>
   all.discord.driver.post(all.you, threadId, content, { files });
-const contentOf = async (messageId: string) =>
+const messageOf = async (messageId: string) =>
   until("the message in the transcript", async () => {
     const events = await transcriptOf(all.sidecar, threadId);
     const found = events.find((event) => event.type === "user_message" && event.messageId === messageId);
-    return found?.type === "user_message" ? found.content : undefined;
+    return found?.type === "user_message" ? found : undefined;
   });
+const contentOf = async (messageId: string) => (await messageOf(messageId)).content;
 
 test("a picture alone is a message; short texts are words of it, other files lie in the folder", async () => {
   const { id } = post("", [{ name: "shot.png", data: PNG, type: "image/png" }]);
@@ -53,6 +54,17 @@ test("a picture alone is a message; short texts are words of it, other files lie
   ]);
   const folder = join(all.sidecar.stateDir, "threads", threadId, "attachments");
   expect(readFileSync(join(folder, "long.log"), "utf8")).toBe(long);
+});
+
+test("only words that the person typed may bring files in by an @path", async () => {
+  const text = "See @/etc/passwd and @notes";
+  const note = { name: "note.txt", data: text, type: "text/plain" };
+  const plainOf = async ({ id }: { id: string }) => (await messageOf(id)).plain;
+  expect(await plainOf(post(text, []))).toBeUndefined();
+  expect(await plainOf(post("", [note]))).toBe(true);
+  expect(await plainOf(post("Read it.", [note]))).toBe(true);
+  const forward = all.discord.driver.post(all.you, threadId, text, { extras: forwardOf(text) });
+  expect(await plainOf(forward)).toBe(true);
 });
 
 test("files come from Discord's own servers alone, and no more bytes than they said", async () => {

@@ -103,8 +103,8 @@ export class AgentKind implements Kind {
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
     if (thread.command === "") return; // a branch waits for its first message
-    const { inputId, hops, initialMessages = [] } = request;
-    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), hops };
+    const { inputId, hops, plain, initialMessages = [] } = request;
+    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), plain, hops };
     agents
       .get(thread.threadId)
       .append([...initialLines(initialMessages, now()), messageLine(thread.command, first, now())]);
@@ -175,9 +175,9 @@ export class AgentKind implements Kind {
         "This thread takes no second message: it was made with agent.mode single.",
       );
     }
-    const { inputId, source = sourceOf(createdBy), when } = input;
+    const { inputId, source = sourceOf(createdBy), plain, when } = input;
     const messageId = inputId ?? randomUUID();
-    const line = messageLine(input.text, { messageId, source, when, files }, now());
+    const line = messageLine(input.text, { messageId, source, plain, when, files }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
     await this.append(thread, [...before, line]);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");

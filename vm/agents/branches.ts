@@ -48,7 +48,7 @@ export class Branches {
    */
   async branch(parentId: string, request: BranchRequest): Promise<BranchReply> {
     const { store, threads, queue } = this.#options;
-    const { threadId, seq, messageId, text = "", createdBy, lockParent } = request;
+    const { threadId, seq, messageId, text = "", plain, createdBy, lockParent } = request;
     const parent = threads.getStored(parentId);
     this.#refuseTaken(threadId);
     const prepared = await queue.run(parentId, async () => {
@@ -67,6 +67,7 @@ export class Branches {
         type: "agent",
         dir: parent.dir,
         command: text,
+        plain,
         createdBy,
         cols: DEFAULT_COLS,
         rows: DEFAULT_ROWS,

@@ -91,6 +91,7 @@ export function messageLine(
     messageId: string;
     source: Source;
     when?: "now" | "next_turn" | undefined;
+    plain?: boolean | undefined;
     /** Attachments. */
     files?: readonly Block[];
     /** Of a child's first one. */
@@ -98,10 +99,15 @@ export function messageLine(
   },
   now: number,
 ): InboxLine {
-  const { messageId, source, when, files = [], hops } = more;
+  const { messageId, source, when, plain, files = [], hops } = more;
   const content = contentOf(text, files);
   const line = { ts: at(now), op: "message" as const, messageId, source, content };
-  return { ...line, ...(when !== undefined && { when }), ...(hops !== undefined && { hops }) };
+  return {
+    ...line,
+    ...(when !== undefined && { when }),
+    ...(plain && { plain }),
+    ...(hops !== undefined && { hops }),
+  };
 }
 
 /** @throws AppError `invalid_request` naming the field that does not fit the ask. */

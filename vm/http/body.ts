@@ -61,7 +61,7 @@ function readUnusual(request: IncomingMessage, response: ServerResponse): Promis
   return new Promise((resolve, reject) => {
     parser(sent, response as Response, (error?: unknown) => {
       if (error === undefined) resolve(sent.body);
-      else reject(error);
+      else if ((error as { type?: string }).type !== "request.aborted") reject(error);
     });
   });
 }

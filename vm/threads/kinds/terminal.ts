@@ -47,8 +47,9 @@ export class TerminalKind implements Kind {
    * Any command line can be tried: the shell says what is wrong with it.
    * @throws AppError `invalid_request`
    */
-  checkCreation({ agent, initialMessages }: CreateRequest): void {
+  checkCreation({ agent, plain, initialMessages }: CreateRequest): void {
     if (agent !== undefined) throw new AppError("invalid_request", "agent: is not for a terminal.");
+    if (plain !== undefined) throw new AppError("invalid_request", "plain: is not for a terminal.");
     if (initialMessages !== undefined)
       throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
   }
