@@ -49,7 +49,7 @@ enough as long as that fits one thread; open ones go before ended ones.
 Settings come from flags, the environment, then .env of the working directory:
   VM_URL      the sidecar (http://127.0.0.1:3001)
   VM_TOKEN    its token; without it, the one in STATE_DIR/token
-  STATE_DIR   the sidecar's state folder (/data/threadmux; where that is missing, ./.threadmux)
+  STATE_DIR   the sidecar's state folder (/data/threadmux; if that is missing, what ./.state-dir names)
   NO_COLOR    no colours`;
 
 /** @returns the exit code; everything that went wrong has been said on standard error. */

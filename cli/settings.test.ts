@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../test/support/folders.ts";
@@ -40,6 +40,13 @@ test("without VM_TOKEN the token is the one in STATE_DIR", () => {
   write("state/token", `${token("state")}\n`);
   expect(parseSettings({ stateDir: "state" }, {}, folder.path).getToken()).toBe(token("state"));
   expect(() => parseSettings({ stateDir: "none" }, {}, folder.path).getToken()).toThrow(/^VM_TOKEN: missing/);
+});
+
+test.skipIf(existsSync("/data/threadmux"))("in a checkout, .state-dir says where it is", () => {
+  mkdirSync(join(folder.path, "state"));
+  write("state/token", `${token("state")}\n`);
+  write(".state-dir", `${join(folder.path, "state")}\n`);
+  expect(parseSettings({}, {}, folder.path).getToken()).toBe(token("state"));
 });
 
 test("an .env that others may read is tightened before its token is used, and left alone otherwise", () => {

@@ -7,8 +7,8 @@ import { makePrivate, readPrivateFile } from "../shared/private-file.ts";
 
 const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
-/** Where `scripts/run` keeps its state, relative to the checkout. */
-const CHECKOUT_STATE_DIR = ".threadmux";
+/** In a checkout: where `scripts/run` keeps its state. */
+const STATE_DIR_FILE = ".state-dir";
 
 export interface Flags {
   url?: string;
@@ -62,8 +62,8 @@ function readDotEnv(file: string): Record<string, string | undefined> {
 }
 
 function defaultStateDir(workingDir: string): string {
-  const checkout = join(workingDir, CHECKOUT_STATE_DIR);
-  return !existsSync(STATE_DIR) && existsSync(checkout) ? checkout : STATE_DIR;
+  const file = join(workingDir, STATE_DIR_FILE);
+  return !existsSync(STATE_DIR) && existsSync(file) ? readFileSync(file, "utf8").trim() : STATE_DIR;
 }
 
 function checkUrl(name: string, url: string): void {

@@ -1,5 +1,6 @@
 // Child programs with a log each, waiting for them, and knowing whether another scripts/run is alive.
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   accessSync,
   chmodSync,
@@ -11,6 +12,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,7 +20,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { delimiter, isAbsolute, join } from "node:path";
+import { homedir } from "node:os";
+import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** Whether a program of that name can be run from PATH, by the sidecar's rule: absolute folders alone. */
@@ -175,9 +178,38 @@ function findStartTime(pid) {
  * @throws Problem
  */
 export function makeStateDir(path) {
+  refuseWorkTree(path);
   refuseForeignFolder(path);
   mkdirSync(path, { recursive: true, mode: 0o700 });
   if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o700);
+}
+
+/**
+ * In a git work tree, agents of that repository would keep copies of STATE_DIR.
+ * @throws Problem
+ */
+export function refuseWorkTree(path) {
+  for (let at = realOf(path); ; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) {
+      throw new Problem(
+        `STATE_DIR: ${path} is in the git work tree ${at}; choose a folder outside of every work tree`,
+      );
+    }
+    if (dirname(at) === at) return;
+  }
+}
+
+function realOf(path) {
+  if (existsSync(path)) return realpathSync(path);
+  return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
+}
+
+/** Where a checkout's state is kept if STATE_DIR does not say: outside of it, since it is a git work tree. */
+export function defaultStateDir(root) {
+  const states = process.env.XDG_STATE_HOME || join(process.env.HOME || homedir(), ".local", "state");
+  const real = realpathSync(root);
+  const mark = createHash("sha256").update(real).digest("hex").slice(0, 8);
+  return join(states, "threadmux", `${basename(real).slice(0, 20)}-${mark}`);
 }
 
 /** @throws Problem where STATE_DIR is there and for something else */

@@ -3,12 +3,13 @@
 //   start   runs until a signal or until one of the programs ends; --adopt or --discard are for the sidecar
 //   stop    ends the threads, their tmux server, and the scripts/run that is alive
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import {
+  defaultStateDir,
   findRunning,
   holdRun,
   isOnPath,
@@ -20,6 +21,7 @@ import {
   refuseForeignFolder,
   refuseSecond,
   refuseTakenPort,
+  refuseWorkTree,
 } from "./processes.mjs";
 import { makeWorkspace } from "./workspace.mjs";
 
@@ -29,7 +31,9 @@ loadDotEnv();
 
 const read = (name, otherwise) => process.env[name]?.trim() || otherwise;
 const isLocal = read("DISCORD_TOKEN") === undefined;
-const stateDir = resolve(read("STATE_DIR", ".threadmux"));
+const stateDir = resolve(read("STATE_DIR") ?? defaultStateDir(root));
+/** Says where the state is: the command line looks there, and a person who looks for the logs. */
+const stateDirFile = join(root, ".state-dir");
 const reposDir = resolve(read("REPOS_DIR", "workspace"));
 const vmHost = read("VM_HOST", "127.0.0.1");
 const runFile = join(stateDir, "run.json");
@@ -53,6 +57,7 @@ try {
 }
 
 async function check() {
+  refuseWorkTree(stateDir);
   refuseForeignFolder(stateDir);
   refuseSecond(runFile);
   for (const { host, port, variable } of wantedPorts()) {
@@ -80,6 +85,7 @@ function readPort(name, otherwise) {
 async function start() {
   makeStateDir(stateDir);
   refuseSecond(runFile);
+  writeFileSync(stateDirFile, `${stateDir}\n`);
   await check();
   const [vmPort, localPort] = await Promise.all(
     wantedPorts().map(async ({ host, port }) => port || (await listenOnce(host, 0))),

@@ -7,6 +7,7 @@ import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
 import { findHome, findShell } from "./processes/login.ts";
+import { REPOS_IN_STATE, STATE_IN_REPOS } from "./state-dir.ts";
 import { isInside } from "./threads/directory.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
@@ -111,8 +112,10 @@ export function parseVmConfig(
   if (Buffer.byteLength(stateDir) > MAX_STATE_DIR_BYTES) {
     problems.push(`STATE_DIR: must be at most ${MAX_STATE_DIR_BYTES} bytes long, tmux's socket is in it`);
   }
-  if (isInside(stateDir, resolve(env["REPOS_DIR"] || "/data/repos")))
-    problems.push("REPOS_DIR: must not be in STATE_DIR, where no agent may read or write");
+  const reposDir = resolve(env["REPOS_DIR"] || "/data/repos");
+  // The same is looked at through links once both are there.
+  if (isInside(stateDir, reposDir)) problems.push(`REPOS_DIR: ${REPOS_IN_STATE}`);
+  else if (isInside(reposDir, stateDir)) problems.push(`STATE_DIR: ${STATE_IN_REPOS}`);
   const host = env["VM_HOST"] || "127.0.0.1";
   if (!isLoopback(host) && !env["VM_TOKEN"]) {
     problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
@@ -136,7 +139,7 @@ export function parseVmConfig(
     problems.push("HOME: missing, and the user has none; set it to the directory where programs keep theirs");
   if (!values || home === undefined || problems.length > 0) throw new ConfigError(problems);
   return {
-    reposDir: resolve(values.REPOS_DIR),
+    reposDir,
     stateDir,
     host: values.VM_HOST,
     port: values.VM_PORT,

@@ -1,9 +1,18 @@
 /** The folders that the sidecar works in, and the token that lies in one of them. */
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { errorText } from "../shared/errors.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
+import { isInside } from "./threads/directory.ts";
 
 /** One of them is in every folder that was a STATE_DIR before. Nobody but the sidecar writes them. */
 const OURS = ["threadmux.db", "token"];
@@ -16,6 +25,12 @@ const STICKY = 0o1000;
  */
 export function makeStateDir(path: string): void {
   inWords("STATE_DIR", () => {
+    const repository = findRepository(realOf(path));
+    if (repository !== undefined) {
+      throw new Error(
+        `it is in the git work tree ${repository}, whose agents would keep copies of it; choose a folder outside of every work tree`,
+      );
+    }
     makeFolders(path, 0o700);
     const { mode, uid } = statSync(path);
     const others = "choose one of its own, such as";
@@ -33,9 +48,32 @@ export function makeStateDir(path: string): void {
   });
 }
 
-/** Makes REPOS_DIR. @throws Error in words for a person. */
-export function makeReposDir(path: string): void {
+/**
+ * Makes REPOS_DIR.
+ * @param stateDir which is there; neither may be in the other, whatever links lead where
+ * @returns it without a link @throws Error in words for a person
+ */
+export function makeReposDir(path: string, stateDir: string): string {
   inWords("REPOS_DIR", () => makeFolders(path));
+  const [repos, state] = [realpathSync(path), realpathSync(stateDir)];
+  if (isInside(state, repos)) throw new Error(`REPOS_DIR: ${REPOS_IN_STATE}`);
+  if (isInside(repos, state)) throw new Error(`STATE_DIR: ${STATE_IN_REPOS}`);
+  return repos;
+}
+
+export const REPOS_IN_STATE = "must not be in STATE_DIR, where no agent may read or write";
+export const STATE_IN_REPOS = "must not be in REPOS_DIR, where terminals and agents work";
+
+/** The work tree that a folder is in: git takes it for a part of the first one above it that has a `.git`. */
+function findRepository(path: string): string | undefined {
+  if (existsSync(join(path, ".git"))) return path;
+  return dirname(path) === path ? undefined : findRepository(dirname(path));
+}
+
+/** A path without a link, of which the end need not be there. */
+function realOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
 }
 
 /** @throws Error in words for a person. */

@@ -36,6 +36,35 @@ describe.each([
   });
 });
 
+test.each(["check", "start"])(
+  "one in a git work tree is refused, and nothing is made: %s",
+  async (action) => {
+    mkdirSync(join(folder.path, "shop", ".git"), { recursive: true });
+    const state = join(folder.path, "shop", "a", "state");
+    const own = { STATE_DIR: state, REPOS_DIR: join(folder.path, "repos"), DISCORD_TOKEN: "" };
+    const env = { ...process.env, ...own, VM_PORT: "0", LOCAL_DISCORD_PORT: "0" };
+    const run = promisify(execFile)(process.execPath, [SCRIPT, action], { env, timeout: 30_000 });
+    const words = `STATE_DIR: ${state} is in the git work tree ${join(folder.path, "shop")}`;
+    expect(await run.catch((error: unknown) => error)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(words),
+    });
+    expect(readdirSync(join(folder.path, "shop"))).toEqual([".git"]);
+  },
+);
+
+test("each checkout has a state folder of its own, outside of it", async () => {
+  const { defaultStateDir } = await import(new URL("../../scripts/processes.mjs", import.meta.url).href);
+  const [one, two] = ["one", "two"].map((name) => {
+    const checkout = join(folder.path, name, "threadmux");
+    mkdirSync(checkout, { recursive: true });
+    return defaultStateDir(checkout) as string;
+  });
+  expect(one).toMatch(/\/threadmux\/threadmux-[0-9a-f]{8}$/);
+  expect(one).not.toBe(two);
+  expect(one?.startsWith(folder.path)).toBe(false);
+});
+
 test("an empty one, and one that was used before, are closed to others", async () => {
   const { makeStateDir } = await import(new URL("../../scripts/processes.mjs", import.meta.url).href);
   for (const name of ["", "threadmux.db"]) {

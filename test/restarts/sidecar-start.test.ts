@@ -1,9 +1,11 @@
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -84,6 +86,12 @@ describe("a configuration that can't work", () => {
     const words = "REPOS_DIR: must not be in STATE_DIR";
     expect(() => parseVmConfig({ ...env, REPOS_DIR: `${stateDir}${below}` })).toThrow(words);
     expect(parseVmConfig({ ...env, REPOS_DIR: `${stateDir}-repos` }).reposDir).toBe(`${stateDir}-repos`);
+  });
+
+  test.each(["", "/state"])("STATE_DIR is not in REPOS_DIR: %j", (below) => {
+    const { env, reposDir } = makeFolders();
+    const words = /(STATE_DIR: must not be in REPOS_DIR|REPOS_DIR: must not be in STATE_DIR)/;
+    expect(() => parseVmConfig({ ...env, STATE_DIR: `${reposDir}${below}` })).toThrow(words);
   });
 
   test("a host that others can reach needs a token", async () => {
@@ -189,6 +197,44 @@ test("nobody else can read what is kept: folders 0700, files 0600", async () => 
   expect(open).toEqual([]);
   expect(await untilOutput(client, "one", "\r\n")).toMatch(/^0022\r\n/);
   await sidecar.stop();
+});
+
+describe("a STATE_DIR that terminals or agents would come into is refused, also through links:", () => {
+  test.each([
+    [
+      "below REPOS_DIR",
+      ({ reposDir, stateDir }: SidecarFolders) => symlinkSync(reposDir, stateDir),
+      "STATE_DIR: must not be in REPOS_DIR|REPOS_DIR: must not be in STATE_DIR",
+    ],
+    [
+      "REPOS_DIR below it",
+      ({ reposDir, stateDir }: SidecarFolders) => {
+        mkdirSync(join(stateDir, "inside"), { recursive: true, mode: 0o700 });
+        chmodSync(stateDir, 0o700);
+        rmSync(reposDir, { recursive: true, force: true });
+        symlinkSync(join(stateDir, "inside"), reposDir);
+      },
+      "REPOS_DIR: must not be in STATE_DIR",
+    ],
+    [
+      "in a git work tree",
+      ({ home, stateDir }: SidecarFolders) => {
+        mkdirSync(join(home, "shop", "deep"), { recursive: true });
+        writeFileSync(join(home, "shop", ".git"), "gitdir: elsewhere\n");
+        symlinkSync(join(home, "shop", "deep"), stateDir);
+      },
+      "STATE_DIR: .* git work tree .*/shop,",
+    ],
+  ])("%s", async (_name, make, words) => {
+    const folders = makeFolders();
+    mkdirSync(folders.reposDir, { recursive: true });
+    rmSync(folders.stateDir, { recursive: true, force: true });
+    make(folders);
+    const { exitCode, stderr } = await runToEnd(folders.env);
+    expect(stderr).toMatch(new RegExp(`^threadmux vm: (${words}).*\n$`));
+    expect(exitCode).toBe(1);
+    expect(existsSync(join(folders.stateDir, "token"))).toBe(false);
+  });
 });
 
 describe("a STATE_DIR that is not for the sidecar alone is refused and left as it is:", () => {

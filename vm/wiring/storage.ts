@@ -1,5 +1,4 @@
 /** The state folder: the lock on it, the token, the database, logs and agents' folders, and who is told of changes. */
-import { realpathSync } from "node:fs";
 import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
 import { Worktrees } from "../agents/worktrees.ts";
@@ -31,8 +30,7 @@ export interface Storage {
 export function openStorage({ config, log, now, releasers }: Setting): Storage {
   const { stateDir, threadEnv, worktreeSetup: setup } = config;
   makeStateDir(stateDir);
-  makeReposDir(config.reposDir);
-  const reposDir = realpathSync(config.reposDir);
+  const reposDir = makeReposDir(config.reposDir, stateDir);
   const paths = statePaths(stateDir);
   const lock = holdLock(paths.lock);
   releasers.add("lock", lock.release);
