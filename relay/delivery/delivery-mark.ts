@@ -6,9 +6,12 @@ import { transcriptMarkSchema } from "../content/transcript/content.ts";
 const delivery = {
   /** Up to here all messages are taken care of; what people wrote after it may still have to go in. */
   seen: z.string(),
+  /** The keys of messages that somebody deleted, and that stay away. */
+  gone: z.array(z.string()).optional(),
 };
 const logDeliverySchema = logMarkSchema.extend(delivery);
 const transcriptDeliverySchema = transcriptMarkSchema.extend(delivery);
+export type DeliveryPlace = Pick<LogDeliveryMark, "seen" | "gone">;
 export const deliveryMarkSchema = z.discriminatedUnion("kind", [logDeliverySchema, transcriptDeliverySchema]);
 export type DeliveryMark = z.infer<typeof deliveryMarkSchema>;
 export type LogDeliveryMark = z.infer<typeof logDeliverySchema>;

@@ -11,6 +11,8 @@ import { type SentMessage, shownBy } from "./plan.ts";
 export const POST = "post.";
 /** Of a thread, so many messages are edited sooner than they are looked at. */
 const MAX_UNKNOWN = 3;
+/** A mark has 4 KiB, a key at most 64 bytes. */
+const MAX_GONE = 20;
 
 export interface LedgerOptions {
   threadId: string;
@@ -28,6 +30,8 @@ export interface LedgerOptions {
   mayChange?: (key: string) => boolean;
   /** Whether a message is edited no more: a new one would take its place. */
   isTooOld?: (messageId: string) => boolean;
+  /** The keys of messages that an earlier process found deleted, and left away. */
+  gone?: readonly string[] | undefined;
   /** Messages of ours that no row knows stood there before the first of this ledger. */
   isReused?: boolean;
 }
@@ -65,7 +69,12 @@ export class Ledger {
     this.#newest = options.threadId;
     for (const { key, messageId, after, nonce } of options.rows) {
       if (messageId !== null)
-        this.#messages.set(key, { id: messageId, shows: undefined, isGone: false, isFromBefore: true });
+        this.#messages.set(key, {
+          id: messageId,
+          shows: undefined,
+          isGone: options.gone?.includes(key) ?? false,
+          isFromBefore: true,
+        });
       else if (after !== null && nonce !== null) this.#flight = { key, after, nonce };
       this.#noteNewest(messageId ?? after ?? "");
     }
@@ -80,12 +89,22 @@ export class Ledger {
     return this.#messages.get(key);
   }
 
-  /** What it shows is not known any more. @returns whether it is one of ours */
+  /** The keys of the newest messages that were deleted and stay away: few enough for the mark. */
+  get gone(): string[] {
+    const gone = [...this.#messages].filter(([, { isGone }]) => isGone).map(([key]) => key);
+    return gone.slice(-MAX_GONE);
+  }
+
+  /** Discord says that it was deleted: {@link noteGone} is to decide. @returns whether it is one of ours */
   noteDeleted(messageId: string): boolean {
-    const key = [...this.#messages].find(([, { id }]) => id === messageId)?.[0];
-    if (key !== undefined) this.noteEdit(key, undefined);
-    else if (this.#flight) this.#deletedInFlight.add(messageId);
-    return key !== undefined;
+    const found = [...this.#messages].find(([, { id }]) => id === messageId);
+    if (!found) {
+      if (this.#flight) this.#deletedInFlight.add(messageId);
+      return false;
+    }
+    const [key, message] = found;
+    this.#messages.set(key, { ...message, isDeleted: !message.isGone });
+    return true;
   }
 
   /** Whether the message that was sent last was deleted before Discord's answer to its sending was there. */
@@ -166,7 +185,7 @@ export class Ledger {
     const message = this.#messages.get(key);
     if (!message) return;
     if (isNewest) this.#messages.delete(key);
-    else this.#messages.set(key, { ...message, isGone: true });
+    else this.#messages.set(key, { ...message, isGone: true, isDeleted: false });
   }
 
   /** The row is not needed any more; the sidecar forgets it with the next write. */
@@ -208,7 +227,7 @@ export class Ledger {
     const { isShared, mayChange = () => true, isTooOld = () => false } = this.#options;
     if (this.#hasLooked) return;
     const unknown = [...this.#messages]
-      .filter(([key, { shows }]) => isPage(key) && mayChange(key) && shows === undefined)
+      .filter(([key, { shows, isGone }]) => isPage(key) && mayChange(key) && shows === undefined && !isGone)
       .map(([key, { id }]) => ({ key, id }))
       .sort((a, b) => compareIds(a.id, b.id));
     if (isShared) await this.#readAround(unknown);

@@ -8,6 +8,8 @@ export interface SentMessage {
   readonly shows: string | undefined;
   /** A person deleted it, and messages stand below its place: what it showed could only be repeated below them. */
   readonly isGone: boolean;
+  /** Discord says that it was deleted, and it is not decided yet whether it comes back. */
+  readonly isDeleted?: boolean;
   /** An earlier process sent it, and nothing has been done with it since. */
   readonly isFromBefore?: boolean;
 }

@@ -5,6 +5,7 @@ import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
 import { compareIds, type DiscordApi, type OutgoingFile, snowflakeTime } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import type { Refusal } from "../discord/refusals.ts";
+import type { DeliveryPlace } from "./delivery-mark.ts";
 import { Ledger, POST } from "./ledger.ts";
 import { MarkKeeper } from "./mark-keeper.ts";
 import { MessageWriter } from "./message-writer.ts";
@@ -41,9 +42,11 @@ export interface ThreadDeliveryOptions<Reply> {
   rows: readonly LedgerRow[];
   /** Up to this message all are taken care of. */
   seen: string;
+  /** As {@link Ledger.gone}. */
+  gone?: readonly string[] | undefined;
   /** Whose share of the request budget it takes. */
   owner: string;
-  putMark: (mark: ContentMark & { seen: string }) => Promise<void>;
+  putMark: (mark: ContentMark & DeliveryPlace) => Promise<void>;
   putMessage: (key: string, note: MessageRequest) => Promise<void>;
   api: DiscordApi;
   /** An attachment of the thread; undefined if it is gone. */
@@ -61,7 +64,7 @@ export interface ThreadDeliveryOptions<Reply> {
 
 /** A mark, and of how many events of the content it knows. */
 interface Kept {
-  readonly mark: ContentMark & { seen: string };
+  readonly mark: ContentMark & DeliveryPlace;
   readonly eventCount: number;
 }
 
@@ -111,7 +114,10 @@ export class ThreadDelivery<Reply> {
         if (hasStepped || this.#hasNews) this.#keeper.soon();
         this.#hasNews = false;
       },
-      onRefused: (refusal, error) => this.#onRefused(refusal, error),
+      onRefused: (refusal, error) => {
+        this.#posts.fail(error);
+        options.onRefused(refusal);
+      },
       comeBack: () => this.#comeBack(),
       budget,
       owner,
@@ -207,6 +213,9 @@ export class ThreadDelivery<Reply> {
     const pages = this.#pages();
     const { actions, delivered } = planPages({ pages, ...this.#view() });
     content.confirm(delivered);
+    const lost = pages.find(({ key }) => !delivered.includes(key) && this.#ledger.find(key)?.isDeleted);
+    // It is decided before anything is sent below its place.
+    if (lost) return { at: 0, run: () => this.#noteGone(lost.key) };
     const steps = actions.map((action) => ({ at: this.#timeOf(action), action }));
     const ready = steps.find(({ at }) => at <= now());
     const sooner = ready ? undefined : nextReceipt(this.#options);
@@ -286,6 +295,7 @@ export class ThreadDelivery<Reply> {
       const isBack = page?.isAside ? !page.isSealed : isNewest({ pages, ...this.#view() }, key);
       this.#ledger.noteGone(key, isBack);
     }
+    void this.#keeper.now();
   }
 
   #pages(): readonly Page[] {
@@ -317,7 +327,8 @@ export class ThreadDelivery<Reply> {
     const { content } = this.#options;
     const { eventCount } = content;
     const mark = content.mark();
-    return mark && { mark: { ...mark, seen: this.#seen }, eventCount };
+    const { gone } = this.#ledger;
+    return mark && { mark: { ...mark, seen: this.#seen, ...(gone.length > 0 && { gone }) }, eventCount };
   }
 
   #onKept({ mark, eventCount }: Kept): void {
@@ -326,11 +337,6 @@ export class ThreadDelivery<Reply> {
     const count = isShared ? KEPT_SHARED_POSTS : KEPT_POSTS;
     const posts = this.#ledger.keys.filter((key) => key.startsWith(POST)).slice(-count);
     this.#ledger.prune((key) => posts.includes(key) || content.isNeeded(key, mark));
-  }
-
-  #onRefused(refusal: Refusal, error: unknown): void {
-    this.#posts.fail(error);
-    this.#options.onRefused(refusal);
   }
 
   /** Discord archives what nobody writes to, and edits are no writing: such a thread comes back. */

@@ -7,7 +7,7 @@ import type { Content } from "../content/content.ts";
 import { LogContent } from "../content/log-content.ts";
 import type { LogMark } from "../content/log-mark.ts";
 import { TranscriptContent } from "../content/transcript/content.ts";
-import { findDeliveryMark } from "../delivery/delivery-mark.ts";
+import { type DeliveryPlace, findDeliveryMark } from "../delivery/delivery-mark.ts";
 import { findOlderMark, findOlderRows, toDeliveryMark } from "../delivery/older-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -88,7 +88,7 @@ function openTerminal(options: LiveThreadOptions): LiveThread {
   const older = findOlderMark(thread.delivery);
   const mark = older ? toDeliveryMark(older) : findDeliveryMark(thread.delivery);
   const content = openLog({ ...options, log }, vm, mark?.kind === "log" ? mark : undefined);
-  const delivery = openDelivery<OutputReply>({ ...options, log }, vm, content, mark?.seen);
+  const delivery = openDelivery<OutputReply>({ ...options, log }, vm, content, mark);
   return {
     ...basics(options, vm),
     delivery,
@@ -115,7 +115,7 @@ function openAgent(options: LiveThreadOptions): LiveThread {
     where: thread.dir,
     mark: mark?.kind === "transcript" ? mark : undefined,
   });
-  const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark?.seen, AGENT_EDIT_MS);
+  const delivery = openDelivery<TranscriptReply>({ ...options, log }, vm, content, mark, AGENT_EDIT_MS);
   return {
     ...basics(options, vm),
     delivery,
@@ -148,7 +148,7 @@ function openDelivery<Reply>(
   { thread, rows, api, budget, botId, channelId, log, now, waitScale, onRefused }: LiveThreadOptions,
   vm: VmThread,
   content: Content<Reply>,
-  seen: string | undefined,
+  mark: DeliveryPlace | undefined,
   editIntervalMs?: number,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
@@ -157,7 +157,8 @@ function openDelivery<Reply>(
     parentId: channelId,
     content,
     rows,
-    seen: seen ?? beginningOf(thread),
+    seen: mark?.seen ?? beginningOf(thread),
+    gone: mark?.gone,
     isReused: isHeir(thread),
     ...(editIntervalMs === undefined ? {} : { editIntervalMs }),
     owner: thread.createdBy,

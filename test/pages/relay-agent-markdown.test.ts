@@ -64,6 +64,8 @@ test("an activity that somebody deletes in mid-turn comes back with the next ste
   const worked = await untilMessage(threadId, "Worked.");
   const again = await untilMessage(threadId, /First\.\n✗ Read `none-1.*\n✗ Read `none-2/);
   expect(messages(threadId).map(({ id }) => id)).toEqual([again.id, worked.id]);
+  // The turn has ended: before that, its words are in mid-turn too, and come back.
+  await untilMessage(threadId, /Worked\.\n-# /);
   all.discord.driver.deleteMessage(all.you, threadId, worked.id);
   all.discord.driver.post(all.you, threadId, script("And?", { text: "That is all." }));
   await untilMessage(threadId, "That is all.");
