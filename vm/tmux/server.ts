@@ -8,6 +8,7 @@ import { PANE_FORMAT, type Pane, parsePane } from "./pane.ts";
 import { quoteCommand } from "./protocol.ts";
 import { Screens } from "./screens.ts";
 import { CTL_SESSION } from "./server-process.ts";
+import { sinkCommand } from "./sink.ts";
 import { Typist } from "./typist.ts";
 
 export type TmuxListeners = Omit<ConnectionListeners, "onConnected"> & { onConnected: () => Promise<void> };
@@ -207,11 +208,6 @@ function resizeCommand(name: string, { cols, rows }: { cols: number; rows: numbe
   return quoteCommand(["resize-window", "-t", `=${name}:`, "-x", String(cols), "-y", String(rows)]);
 }
 
-/** The sink: it appends to the log until its input ends. Both paths are expanded by tmux and then by a shell. */
 function pipeCommand(target: string, paths: { logPath: string; sinkPidPath: string }): string {
-  for (const path of [paths.logPath, paths.sinkPidPath]) {
-    if (!/^[A-Za-z0-9/_.-]+$/.test(path)) throw new Error(`unsafe path: ${path}`);
-  }
-  const sink = `umask 077; echo $$ > ${paths.sinkPidPath}; exec cat >> ${paths.logPath}`;
-  return quoteCommand(["pipe-pane", "-t", target, sink]);
+  return quoteCommand(["pipe-pane", "-t", target, sinkCommand(paths)]);
 }
