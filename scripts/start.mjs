@@ -286,7 +286,8 @@ async function stop() {
     process.kill(running.pid, "SIGTERM");
     await until(() => !findRunning(runFile), 30_000, `process ${running.pid} does not end`);
   }
-  const server = tmux("display-message", "-p", "#{pid}");
+  // A server that is just ending says nothing.
+  const server = tmux("display-message", "-p", "#{pid}") || undefined;
   if (server !== undefined) {
     tmux("kill-server");
     await until(
