@@ -162,6 +162,21 @@ test("a question is answered by its label", async () => {
   expect(JSON.stringify(thread.of("tool_call_update").at(-1)?.content)).toContain("Postgres");
 });
 
+test.each(["__proto__", "constructor", "toString"])("a question called %s is answered too", async (name) => {
+  const thread = open();
+  const [first] = questions;
+  thread.write(
+    says("ask me", { tools: [{ ...question, input: { questions: [{ ...first, question: name }] } }] }),
+  );
+  thread.start();
+  const { requestId, questions: asked } = await thread.event("elicitation_request");
+  expect(asked[0]?.question).toBe(`"${name}"`);
+  const content = { [`"${name}"`]: "Postgres" };
+  thread.append({ op: "elicitation", requestId, action: "accept", content, by: "discord:7" });
+  await thread.event("turn_end");
+  expect(thread.saved()).toContain(String.raw`\"${name}\"=\"Postgres\"`);
+});
+
 test("the engine dies before it has saved an answer: the next one is told it, and nobody is asked again", async () => {
   const thread = open();
   const go = join(thread.dir, "go");

@@ -128,9 +128,21 @@ function questionEvent(toolName: string, input: unknown, base: QuestionBase): Ev
   if (toolName !== "AskUserQuestion") return undefined;
   const parsed = questionsSchema().safeParse(input);
   if (!parsed.success) return undefined; // asked as any other call
-  const { questions } = parsed.data;
+  const questions = parsed.data.questions.map((one) => ({ ...one, question: nameOfQuestion(one.question) }));
   const message = questions.map(({ question }) => question).join("\n");
   return { type: "elicitation_request", ...base, message, questions };
+}
+
+/** Answers are kept by question, in objects: a name that every object has would be none, or always answered. */
+function nameOfQuestion(question: string): string {
+  return question in {} ? JSON.stringify(question) : question;
+}
+
+/** The answers by the engine's own questions. */
+function answersTo(input: object, content: Readonly<Record<string, string>>): Record<string, string> {
+  const { questions = [] } = questionsSchema().safeParse(input).data ?? {};
+  const own = new Map(questions.map(({ question }) => [nameOfQuestion(question), question]));
+  return Object.fromEntries(Object.entries(content).map(([name, answer]) => [own.get(name) ?? name, answer]));
 }
 
 type QuestionBase = Pick<
@@ -165,7 +177,10 @@ export function permissionResult(answer: RecordedAnswer | Refusal, { request }: 
     if (response.action === "decline") {
       return { behavior: "deny", message: "The person declined to answer the questions." };
     }
-    return { behavior: "allow", updatedInput: { ...input, answers: response.content ?? {} } };
+    return {
+      behavior: "allow",
+      updatedInput: { ...input, answers: answersTo(input, response.content ?? {}) },
+    };
   }
   switch (response.optionId) {
     case "once":
