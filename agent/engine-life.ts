@@ -162,9 +162,10 @@ export class EngineLife {
     // The old engine is gone before its file is read, and before anybody looks at what it could still change.
     await killMarked(folder);
     const leave = await this.#trust.look(this.#fold);
-    const said = eventsOfLeave(leave, this.#fold);
+    const said = eventsOfLeave(leave, this.#fold, config);
     if (leave.isTrusted === undefined) return void this.#thread.append(null, said);
-    if (await setUpWorkspace(this.#workspace, this.#fold)) return;
+    // The command is the person's own; what it runs, such as a package's scripts, is the repository's.
+    if (leave.isTrusted && (await setUpWorkspace(this.#workspace, this.#fold))) return;
     const fold = this.#fold;
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
     const conversation = await this.#lookAtConversation(sessionId);

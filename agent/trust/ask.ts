@@ -38,11 +38,12 @@ export function trustAsk(
 }
 
 /** Said when an engine starts without what its directory brings, for the first time in the thread. */
-export function withoutNotice({ items }: Brought): EventBody<"notice"> {
+/** @param isNotSetUp its worktree has a setup, which would run what the repository brings */
+export function withoutNotice({ items }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
   return {
     type: "notice",
     severity: "info",
     title: "The agent runs without what the directory brings",
-    description: `${countItems(items)}; its CLAUDE.md is left out too.`,
+    description: `${countItems(items)}; its CLAUDE.md is left out too.${isNotSetUp ? " Its worktree is not set up: WORKTREE_SETUP would run scripts of the repository." : ""}`,
   };
 }

@@ -49,10 +49,14 @@ export class TrustGate {
 }
 
 /** The question, if nobody has decided; else what people of the thread are to know. */
-export function eventsOfLeave({ brought, isTrusted }: Leave, fold: ThreadFold): EventBody[] {
+export function eventsOfLeave(
+  { brought, isTrusted }: Leave,
+  fold: ThreadFold,
+  { worktree }: Pick<ThreadConfig, "worktree">,
+): EventBody[] {
   if (!brought || isTrusted) return [];
   if (isTrusted === undefined) return [trustAsk(brought, `trust-${randomUUID()}`)];
-  return fold.engine === null || fold.trust ? [withoutNotice(brought)] : [];
+  return fold.engine === null || fold.trust ? [withoutNotice(brought, worktree?.setup !== undefined)] : [];
 }
 
 /** How the engine is started: without what was not trusted, only the person's own settings count. */

@@ -13,8 +13,9 @@ import { BYPASS_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { makeFolder } from "../support/folders.ts";
 import { isAlive } from "../support/processes.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { bringHooks } from "../support/trust.ts";
 import { until } from "../support/wait.ts";
-import { worktreesOf } from "../support/worktrees.ts";
+import { git, worktreesOf } from "../support/worktrees.ts";
 
 const openThread = openThreads();
 let sidecar: TestSidecar;
@@ -62,6 +63,31 @@ test("a runner that is killed in the setup: the next one runs it again, not besi
   await thread.event("turn_end");
   expect(readFileSync(pids, "utf8").trim().split("\n")).toHaveLength(2);
   expect(existsSync(both)).toBe(false);
+});
+
+test("after Run without them no setup runs, and the thread says so", async () => {
+  repository("foreign");
+  const thread = openThread({ agent: { permissionMode: "bypassPermissions" }, timeouts: { idleSeconds: 1 } });
+  bringHooks(at("foreign"));
+  git(at("foreign"), "add", ".");
+  git(at("foreign"), "commit", "-qm", "hooks");
+  const path = threadPath(thread.folder, "config");
+  const config = JSON.parse(readFileSync(path, "utf8"));
+  const ran = join(thread.folder, "ran");
+  const setup = `touch ${ran}`;
+  const worktree = { root: at("foreign"), path: thread.dir, branch: "threadmux/foreign", setup };
+  writeFileSync(path, JSON.stringify({ ...config, worktree }));
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  const { requestId } = await thread.event("permission_request");
+  await thread.ended(); // it waits without a process
+  thread.answer(requestId, "without");
+  thread.start();
+  await thread.event("turn_end");
+  expect(existsSync(ran)).toBe(false);
+  expect(thread.of("notice").find(({ title }) => /runs without/.test(title))?.description).toContain(
+    "Its worktree is not set up: WORKTREE_SETUP would run scripts of the repository.",
+  );
 });
 
 test("Stop ends a setup that runs, with all that it began; the next message goes on without it", async () => {
