@@ -70,11 +70,15 @@ test("of several at once each is done, and each is told what came of its own", a
   const turnId = lastChanges(stateDir, "both") ?? "";
   const undo = (id: string) => client.controlAgent("both", { control: "undo", turnId: id, by });
   // While the first is done, the others are stored.
-  const told = await Promise.all([undo("no-such-turn"), undo(turnId), undo("nor-this-one")]);
-  const nothing = "nothing was undone: what the files were before it is not kept any more";
-  const [, second] = told.map(({ outcome }) => outcome);
-  expect(second).toMatch(/^undone: 3 files as before, a, b, new/);
-  expect([told[0]?.outcome, told[2]?.outcome]).toEqual([nothing, nothing]);
+  const [refused, first, second] = await Promise.all([
+    refusal(undo("no-such-turn")),
+    undo(turnId),
+    undo(turnId),
+  ]);
+  const message = "turnId: this thread has no turn and no undo no-such-turn.";
+  expect(refused).toEqual({ code: "not_found", message });
+  expect(first.outcome).toMatch(/^undone: 3 files as before, a, b, new/);
+  expect(second.outcome).toMatch(/^nothing was undone/);
   expect(read("a")).toBe("1\n");
 });
 
@@ -121,8 +125,8 @@ test("a thread that goes on under a killed one's id gives its turns names of the
   const before = await namesOf("again");
   await begin({ originThreadId: "again" });
   const made = readFileSync(join(dir, "a"), "utf8");
-  await undo(old); // a button below the old one's turn
-  await until("its undo", async () => (await namesOf("again")).length === 2);
+  // A button below the old one's turn.
+  expect(await refusal(undo(old))).toMatchObject({ code: "not_found" });
   expect(readFileSync(join(dir, "a"), "utf8")).toBe(made);
   await undo();
   await until("the undo", () => !existsSync(join(dir, "a")));

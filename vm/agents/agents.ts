@@ -32,7 +32,7 @@ import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import type { Starter } from "./starter.ts";
 import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
-import { findLive, readBlob, readTranscript } from "./transcript.ts";
+import { findLive, hasTurn, readBlob, readTranscript } from "./transcript.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 export interface AgentsOptions {
@@ -324,7 +324,8 @@ export class Agents {
       if (agent) refuseControl(agent, request, this.#options.settings);
       const { fold } = agents.get(threadId);
       refuseUnknownRules(request, fold);
-      const line = controlLine(withTarget(request, fold), now());
+      const isKnown = (turnId: string) => hasTurn(folders.of(threadId), turnId);
+      const line = controlLine(await withTarget(request, fold, isKnown), now());
       if (request.control !== "resume") return kind.append(thread, [line]);
       const { input } = request;
       if (!input) await kind.append(thread, [line]);

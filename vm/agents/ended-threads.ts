@@ -16,7 +16,7 @@ import type { AgentFolders } from "./folders.ts";
 import { controlLine, killLine } from "./requests.ts";
 import type { Runners } from "./runners.ts";
 import { withTarget } from "./support.ts";
-import { findUndo, transcriptSize } from "./transcript.ts";
+import { findUndo, hasTurn, transcriptSize } from "./transcript.ts";
 
 /** A runner that puts very many files back. What it has not put back by then, the next *Undo* does. */
 const UNDO_TIMEOUT_MS = 120_000;
@@ -49,13 +49,15 @@ export class EndedThreads {
     request: Extract<ControlRequest, { control: "undo" }>,
     queue: KeyedQueue,
   ): Promise<string | undefined> {
-    const { agents, now, log } = this.#options;
+    const { agents, folders, now, log } = this.#options;
     const asked = await queue.run(threadId, async () => {
       this.#getKilled(threadId);
       const { isKilled, turn } = agents.get(threadId).fold;
       if (!isKilled || turn) await this.#close(threadId); // its end could not be written down before
       const thread = agents.get(threadId);
-      const inboxByte = thread.append([controlLine(withTarget(request, thread.fold), now())]);
+      const isKnown = (turnId: string) => hasTurn(folders.of(threadId), turnId);
+      const wanted = await withTarget(request, thread.fold, isKnown);
+      const inboxByte = thread.append([controlLine(wanted, now())]);
       return { since: thread.transcriptEnd, inboxByte };
     });
     const done = queue

@@ -108,15 +108,22 @@ export function refuseUnknownRules(request: ControlRequest, { grantedRules }: Th
 
 /**
  * The request with the turn that it is about: *Undo* without one means the newest that changed files.
+ * @param isKnown whether the thread has had that turn, or undo
  * @throws AppError `turn_running`, `not_found`
  */
-export function withTarget(request: ControlRequest, fold: ThreadFold): ControlRequest {
+export async function withTarget(
+  request: ControlRequest,
+  fold: ThreadFold,
+  isKnown: (turnId: string) => Promise<boolean>,
+): Promise<ControlRequest> {
   if (request.control !== "undo") return request;
   if (fold.turn !== null) {
     throw new AppError("turn_running", "The agent is at work: stop it, or wait until its turn has ended.");
   }
   const turnId = request.turnId ?? fold.lastChanges;
   if (turnId === undefined) throw nothingChanged();
+  if (turnId !== fold.lastChanges && !(await isKnown(turnId)))
+    throw new AppError("not_found", `turnId: this thread has no turn and no undo ${turnId}.`);
   return { ...request, turnId };
 }
 

@@ -1,5 +1,6 @@
 /** A thread's transcript as the sidecar reads it: only what the disk has for good is stored or shown. */
 import { readFileSync, statSync } from "node:fs";
+import { setImmediate } from "node:timers/promises";
 import { type EventOf, parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import { type Live, liveSchema } from "../../shared/agent/files.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
@@ -61,6 +62,20 @@ export function findUndo(folder: string, from: number, inboxByte: number): Event
     }
     position = read.end;
   }
+}
+
+/** Whether its transcript tells of the turn, or the undo. */
+export async function hasTurn(folder: string, turnId: string): Promise<boolean> {
+  for (const lines of readLines(threadPath(folder, "transcript"), 0, SLICE_BYTES)) {
+    for (const { text } of lines) {
+      if (!text.includes(turnId)) continue;
+      const event = findEvent(text);
+      if (event?.type === "turn_start" && event.turnId === turnId) return true;
+      if (event?.type === "undo" && event.undoId === turnId) return true;
+    }
+    await setImmediate(); // others are served meanwhile
+  }
+  return false;
 }
 
 /** These tool calls, as they stand in the transcript before `end`. */
