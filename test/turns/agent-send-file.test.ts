@@ -1,6 +1,7 @@
 /** Files that agents send: `send_file` over the sidecar's MCP server, with the stand-in and with calls of our own. */
+import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
@@ -93,6 +94,31 @@ test("nothing outside of the workspace is sent, nothing that looks like a secret
   expect(await call(threadId, { path: 5 }, "x")).toContain("The input is wrong");
   expect(await sentOf(threadId)).toEqual([]);
   rmSync(join(dir, "notes.txt")); // the next agent there would be asked about it
+});
+
+test("a directory that was swapped for a link sends nothing, and a FIFO's writer goes on waiting", async () => {
+  const swapped = join(all.sidecar.reposDir, "swapped");
+  mkdirSync(swapped);
+  const threadId = await talk.open(script("Hello", { text: "Hello." }), "swapped");
+  await talk.untilMessage(threadId, "Hello.");
+  execFileSync("mkfifo", [join(swapped, "pipe")]);
+  const writer = spawn("sh", ["-c", ": > began; echo x > pipe; : > went-on"], { cwd: swapped });
+  try {
+    await until("the writer to begin", () => existsSync(join(swapped, "began")));
+    expect(await call(threadId, { path: "pipe" }, "pipe")).toContain("it is no file");
+    expect(existsSync(join(swapped, "went-on"))).toBe(false);
+  } finally {
+    writer.kill("SIGKILL");
+  }
+  const elsewhere = join(all.sidecar.folders.home, "elsewhere");
+  mkdirSync(elsewhere);
+  writeFileSync(join(elsewhere, "notes"), "somebody else's");
+  rmSync(swapped, { recursive: true });
+  symlinkSync(elsewhere, swapped);
+  expect(await call(threadId, { path: "notes" }, "notes")).toContain(
+    "outside of this thread's working directory",
+  );
+  expect(await sentOf(threadId)).toEqual([]);
 });
 
 test("a thread's token opens its own tools, nothing else, and dies with the thread", async () => {

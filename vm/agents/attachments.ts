@@ -22,6 +22,7 @@ import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
+import { type NamedFile, nameFile } from "../../shared/named-file.ts";
 import type { Store } from "../store/store.ts";
 import { diskFull } from "../streams/disk.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
@@ -180,7 +181,7 @@ async function keepAs(folder: string, part: string, wanted: string, size: number
 async function isSame(path: string, part: string, size: number): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   if (!stats?.isFile() || stats.size !== size) return false;
-  const files = await Promise.all([path, part].map((file) => open(file, readOnly)));
+  const files = await Promise.all([path, part].map((file) => open(file, READ_ONLY)));
   try {
     for (let at = 0; at < size; at += COMPARED_BYTES) {
       const [one, other] = await Promise.all(
@@ -197,17 +198,29 @@ async function isSame(path: string, part: string, size: number): Promise<boolean
   }
 }
 
-/** A program of the thread could have put a link there, so none is followed. */
-const readOnly = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Of files that were looked at just before; a link that came since is not followed. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+/** A program of the thread could have put a link there, or a FIFO: neither is opened. */
 async function openFile(folder: string, name: string): Promise<{ handle: FileHandle; stats: Stats }> {
-  const handle = await open(join(folder, name), readOnly).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOENT" || error.code === "ELOOP" ? noFile(name) : error;
-  });
-  const stats = await handle.stat();
-  if (stats.isFile()) return { handle, stats };
-  await handle.close();
-  throw noFile(name);
+  const file = findFile(join(folder, name));
+  if (!file) throw noFile(name);
+  try {
+    if (!file.stats.isFile()) throw noFile(name);
+    const handle = await open(file.name, constants.O_RDONLY | constants.O_NONBLOCK);
+    return { handle, stats: await handle.stat() };
+  } finally {
+    file.letGo();
+  }
+}
+
+function findFile(path: string): NamedFile | undefined {
+  try {
+    return nameFile(path, false);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 async function describe(folder: string, name: string): Promise<Attachment> {

@@ -1,8 +1,8 @@
 /** A small file that a person or a script of theirs put into a folder of ours. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { nameFile } from "../../shared/named-file.ts";
 
-/** A link is not followed, and nothing waits for the other end of a FIFO. */
-const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const READ_ONLY = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
  * @returns undefined if there is no such file
@@ -11,16 +11,20 @@ const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 export function readOwnFile(path: string, maxBytes: number): { text: string; mtimeMs: number } | undefined {
   let fd: number;
   try {
-    fd = openSync(path, READ_ONLY);
+    const { name, stats, letGo } = nameFile(path, false);
+    try {
+      if (stats.isSymbolicLink()) throw new Error("it is a link");
+      if (!stats.isFile()) throw new Error("it is no file");
+      fd = openSync(name, READ_ONLY);
+    } finally {
+      letGo();
+    }
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return undefined;
-    throw code === "ELOOP" ? new Error("it is a link") : error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
   try {
-    const stats = fstatSync(fd);
-    const { size, uid, mtimeMs } = stats;
-    if (!stats.isFile()) throw new Error("it is no file");
+    const { size, uid, mtimeMs } = fstatSync(fd);
     if (uid !== process.getuid?.()) throw new Error("it is somebody else's");
     if (size > maxBytes) throw new Error(`it is longer than ${maxBytes} bytes`);
     const bytes = Buffer.alloc(size);

@@ -1,11 +1,12 @@
 /** `send_file`: a file of the workspace for the people of the thread. */
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
+import { type FileHandle, open, readlink } from "node:fs/promises";
 import { basename, relative, resolve, sep } from "node:path";
 import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
+import { nameFile } from "../../shared/named-file.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -61,16 +62,16 @@ async function sendFile(
  */
 async function openBelow(workspace: string, wanted: string): Promise<{ handle: FileHandle; path: string }> {
   const refuse = (why: string) => new AppError("invalid_request", `${wanted} was not sent: ${why}.`);
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-  const handle = await open(resolve(workspace, wanted), flags).catch((error: NodeJS.ErrnoException) => {
+  const handle = await openFile(resolve(workspace, wanted)).catch((error: NodeJS.ErrnoException) => {
     throw refuse(error.code === "ENOENT" ? "there is no such file" : `it can't be read (${error.code})`);
   });
+  if (!handle) throw refuse("it is no file");
   try {
     const stats = await handle.stat();
-    if (!stats.isFile()) throw refuse("it is no file");
-    const [path, root] = [await readlink(`/proc/self/fd/${handle.fd}`), await realpath(workspace)];
-    if (!path.startsWith(root + sep)) throw refuse("it lies outside of this thread's working directory");
-    if (looksSecret(relative(root, path)) || looksSecret(wanted))
+    // The directory had no link in it when its thread was made: one that has one now leads elsewhere.
+    const path = await readlink(`/proc/self/fd/${handle.fd}`);
+    if (!path.startsWith(workspace + sep)) throw refuse("it lies outside of this thread's working directory");
+    if (looksSecret(relative(workspace, path)) || looksSecret(wanted))
       throw refuse("its name looks like a secret's; ask a person to copy it under another name");
     if (stats.size > MAX_SENT_FILE_BYTES)
       throw refuse(`it has ${stats.size} bytes; at most 10 MiB (${MAX_SENT_FILE_BYTES}) can be sent`);
@@ -78,5 +79,16 @@ async function openBelow(workspace: string, wanted: string): Promise<{ handle: F
   } catch (error) {
     await handle.close();
     throw error;
+  }
+}
+
+/** @returns undefined if it is no file: a FIFO's writer is not let go */
+async function openFile(path: string): Promise<FileHandle | undefined> {
+  const { name, stats, letGo } = nameFile(path, true);
+  try {
+    if (!stats.isFile()) return undefined;
+    return await open(name, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } finally {
+    letGo();
   }
 }

@@ -9,6 +9,7 @@ import {
   readSync,
   realpathSync,
 } from "node:fs";
+import { nameFile } from "../../../shared/named-file.ts";
 import type { Steps } from "./steps.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -26,14 +27,19 @@ export async function readWhole(
 ): Promise<Buffer | Problem | undefined> {
   let fd: number;
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const { name, stats, letGo } = nameFile(path, true);
+    try {
+      if (stats.isDirectory()) return undefined;
+      if (!stats.isFile()) return { problem: "it is no file" };
+      fd = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
+    } finally {
+      letGo();
+    }
   } catch (error) {
     return isNothing(error, path) ? undefined : problemOf(error);
   }
   try {
     const stat = fstatSync(fd);
-    if (stat.isDirectory()) return undefined;
-    if (!stat.isFile()) return { problem: "it is no file" };
     if (stat.size > max) return { problem: "it is too long to be looked at" };
     const body = Buffer.alloc(stat.size);
     let length = 0;

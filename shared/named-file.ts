@@ -1,0 +1,29 @@
+/** A file of a folder in which others write: looked at before it is opened. */
+import { closeSync, constants, fstatSync, openSync, type Stats } from "node:fs";
+
+/** Only names the file: nothing is told of it. Node has no name for it. */
+const O_PATH = 0o10000000;
+
+export interface NamedFile {
+  /** Leads to this file alone, whatever its path leads to meanwhile; until it is let go. */
+  name: string;
+  stats: Stats;
+  letGo: () => void;
+}
+
+/**
+ * To open a FIFO lets go who waits to write into it, and to open a device may do anything. So whoever opens what
+ * another may have put there asks `stats` first, and opens `name`.
+ * @param isFollowed whether a link is followed; if not, `stats` are the link's
+ * @throws NodeJS.ErrnoException `ENOENT` and the like
+ */
+export function nameFile(path: string, isFollowed: boolean): NamedFile {
+  const fd = openSync(path, O_PATH | (isFollowed ? 0 : constants.O_NOFOLLOW));
+  const letGo = () => closeSync(fd);
+  try {
+    return { name: `/proc/self/fd/${fd}`, stats: fstatSync(fd), letGo };
+  } catch (error) {
+    letGo();
+    throw error;
+  }
+}
