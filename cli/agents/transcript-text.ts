@@ -2,6 +2,7 @@
 import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { changeOf, failureOf } from "../../shared/agent/outcome.ts";
+import { REST_TEXTS, restOf } from "../../shared/agent/turn-rest.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
 import { formatDuration } from "../table.ts";
@@ -74,6 +75,10 @@ export class TranscriptText {
       case "turn_end":
         this.#calls.clear();
         return endLines(event, this.#steps, this.#takeChanges());
+      case "engine_end": {
+        const rest = restOf(event, [...this.#asks.values()]);
+        return rest === undefined ? [] : [`· ${REST_TEXTS[rest].toLowerCase()}`];
+      }
       case "compaction_update":
         return event.status === "in_progress" ? [] : [`· compaction ${event.status}`];
       case "current_mode_update":

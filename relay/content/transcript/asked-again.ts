@@ -14,6 +14,10 @@ export function answerAsk(ask: Ask, response: Response): void {
   ask.mayComeBack = isRecorded(ask.request, response);
 }
 
+export function openRequests(entries: readonly Entry[]): Ask["request"][] {
+  return entries.flatMap((entry) => (entry.kind === "ask" && !entry.response ? [entry.request] : []));
+}
+
 /** A call has ended, or a turn: its asks are not asked again. */
 export function endAnswers(
   entries: readonly Entry[],

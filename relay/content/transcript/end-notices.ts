@@ -1,9 +1,7 @@
 /** What is told of an agent thread below all its pages, each once: that it was ended, or why it can't go on. */
 import type { TranscriptReply } from "../../../shared/agent/api.ts";
-import type { EventOf } from "../../../shared/agent/events.ts";
 import { DONE_BUTTON, GO_ON_BUTTON } from "../buttons.ts";
 import type { Notice } from "../content.ts";
-import type { Entry, TurnEnd } from "./entries.ts";
 import { clipMarkdown, inline } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
 
@@ -13,15 +11,6 @@ export const KILLED: Notice = {
   buttons: DONE_BUTTON,
   isSilent: true,
 };
-
-/** Why the engine ended in mid-turn, if nothing broke. */
-export function restOf({ reason }: EventOf<"engine_end">, entries: readonly Entry[]): TurnEnd["rest"] {
-  if (reason === "paused") return "paused";
-  if (reason !== "parked") return undefined;
-  const open = entries.flatMap((entry) => (entry.kind === "ask" && !entry.response ? [entry.request] : []));
-  const isAtLimit = open.some((request) => request.type === "permission_request" && request.limit);
-  return isAtLimit || open.length === 0 ? "limit" : "ask";
-}
 
 export class EndNotices {
   readonly #starter: string | undefined;

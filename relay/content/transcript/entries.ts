@@ -1,6 +1,7 @@
 /** What a transcript shows in its Discord thread, entry by entry, in the order in which people read them. */
 import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Change } from "../../../shared/agent/outcome.ts";
+import type { TurnRest } from "../../../shared/agent/turn-rest.ts";
 
 /** One line of an activity message. */
 export type ActivityLine =
@@ -50,7 +51,7 @@ export interface Words extends EntryBase {
 export interface TurnEnd {
   stopReason: EventOf<"turn_end">["stopReason"];
   /** Of `interrupted`: why, if nothing broke. */
-  rest?: "paused" | "limit" | "provider" | "ask" | undefined;
+  rest?: TurnRest | undefined;
   /** The next events may tell why. */
   isUnsure?: boolean;
   error: string | undefined;

@@ -2,6 +2,7 @@
 import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { type Change, linesText } from "../../../shared/agent/outcome.ts";
+import { REST_TEXTS, type TurnRest } from "../../../shared/agent/turn-rest.ts";
 import { formatDuration } from "../../texts.ts";
 import {
   type Button,
@@ -200,7 +201,7 @@ function endText(end: TurnEnd): string {
     end.stopReason === "end_turn" && end.error !== undefined
       ? "⚠️"
       : end.rest
-        ? RESTS[end.rest]
+        ? `${REST_MARKS[end.rest]} ${REST_TEXTS[end.rest]}.`
         : HOW[end.stopReason];
   const error = end.error === undefined || isQuiet(end) ? "" : ` ${inline(end.error, 500)}`;
   return `${how === "" ? "" : `${how}${error}\n`}-# ${figures === "" ? "done" : figures}`;
@@ -221,12 +222,7 @@ function countOf(files: number): string {
   return `${files} ${files === 1 ? "file" : "files"}`;
 }
 
-const RESTS: Record<NonNullable<TurnEnd["rest"]>, string> = {
-  paused: "⏸ Paused.",
-  limit: "⏳ Stopped at a limit.",
-  provider: "⏳ The provider takes no more calls for now.",
-  ask: "⏸ Goes on once the ask is answered.",
-};
+const REST_MARKS: Record<TurnRest, string> = { paused: "⏸", limit: "⏳", provider: "⏳", ask: "⏸" };
 
 const HOW: Record<TurnEnd["stopReason"], string> = {
   end_turn: "",

@@ -4,8 +4,8 @@
  */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
-import { AskedAgain, answerAsk, endAnswers } from "./asked-again.ts";
-import { restOf } from "./end-notices.ts";
+import { restOf } from "../../../shared/agent/turn-rest.ts";
+import { AskedAgain, answerAsk, endAnswers, openRequests } from "./asked-again.ts";
 import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
 import { splitMarkdown } from "./split.ts";
@@ -256,7 +256,7 @@ export class Story {
   #tellRest(event: ThreadEvent): void {
     const end = this.#cutOff;
     if (!end || event.type === "delivery_update") return;
-    if (event.type === "engine_end") end.rest = restOf(event, this.#entries);
+    if (event.type === "engine_end") end.rest = restOf(event, openRequests(this.#entries));
     end.isUnsure = false;
     this.#cutOff = undefined;
   }

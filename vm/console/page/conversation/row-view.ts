@@ -2,6 +2,7 @@
 import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
 import { describeSource } from "../../../../shared/agent/source-text.ts";
+import { REST_TEXTS, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
 import { make } from "../dom.ts";
@@ -52,7 +53,7 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
     case "plan":
       return drawTodo(event);
     case "turn_end":
-      return drawEnd(event);
+      return drawEnd(event, row.rest);
     case "failure":
       return [remark(`The agent can't go on. ${cleanLines(event.message)}`, "bad")];
     case "message_sent":
@@ -152,10 +153,13 @@ const HOW: Record<EventOf<"turn_end">["stopReason"], string> = {
   max_turn_requests: "The turn reached its limit of calls",
 };
 
-function drawEnd({ stopReason, error, durationMs, usage, cost }: EventOf<"turn_end">): HTMLElement[] {
+function drawEnd(
+  { stopReason, error, durationMs, usage, cost }: EventOf<"turn_end">,
+  rest: TurnRest | undefined,
+): HTMLElement[] {
   const isQuiet = stopReason === "cancelled" || stopReason === "interrupted";
   const hasNoResult = stopReason === "end_turn" && error !== undefined;
-  const how = hasNoResult ? [] : [HOW[stopReason]];
+  const how = hasNoResult ? [] : [rest ? REST_TEXTS[rest] : HOW[stopReason]];
   const parts = [
     [...how, ...(error === undefined || isQuiet ? [] : [cleanLines(error)])].join(": "),
     durationMs === undefined || durationMs < 1_000 ? "" : formatDuration(durationMs),

@@ -3,6 +3,7 @@
  * the result of a call belongs to its call's row, a decision to its ask's, if both are loaded. Pure but for its state.
  */
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
+import { restOf, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 
 export type Ending = EventOf<"tool_call_update" | "permission_response" | "elicitation_response">;
 
@@ -15,6 +16,8 @@ export interface Row {
   isHidden: boolean;
   /** Of a call or an ask without an ending: whether it may still get one. */
   isOpen: boolean;
+  /** Of a turn's end: why it was cut off, if nothing broke. */
+  rest: TurnRest | undefined;
   /** Counted up with every change. */
   version: number;
   /** As it was drawn last. */
@@ -27,6 +30,10 @@ export class Story {
   readonly #endings = new Map<string, Row>();
   /** Calls and asks without an ending. */
   readonly #unended = new Set<Row>();
+  /** The ends of turns that were cut off. */
+  readonly #cutOffs = new Set<Row>();
+  /** By seq, the events that may stand between such an end and the reason for it, and the reasons. */
+  readonly #behind = new Map<number, EventOf<"delivery_update" | "engine_end">>();
   /** From here on all is loaded, and no turn has ended since. */
   #openSince = Number.POSITIVE_INFINITY;
 
@@ -34,6 +41,7 @@ export class Story {
   add(events: readonly ThreadEvent[]): Row[] {
     const rows: Row[] = [];
     for (const event of events) {
+      if (event.type === "delivery_update" || event.type === "engine_end") this.#behind.set(event.seq, event);
       if (!isTold(event)) continue;
       const row: Row = {
         seq: event.seq,
@@ -41,12 +49,16 @@ export class Story {
         ending: undefined,
         isHidden: false,
         isOpen: false,
+        rest: event.type === "turn_end" && event.usageLimit ? "provider" : undefined,
         version: 0,
         heightPx: undefined,
       };
       this.#join(row);
       rows.push(row);
+      if (event.type === "turn_end" && event.stopReason === "interrupted" && !row.rest)
+        this.#cutOffs.add(row);
     }
+    for (const row of this.#cutOffs) this.#tellRest(row);
     return rows;
   }
 
@@ -66,6 +78,7 @@ export class Story {
         if (call) this.#setEnding(call, undefined);
       }
       this.#unended.delete(row);
+      this.#cutOffs.delete(row);
     }
   }
 
@@ -78,6 +91,21 @@ export class Story {
   /** Whether a call has a row that says that it runs. */
   showsRunning(toolCallId: string): boolean {
     return this.#heads.get(`call ${toolCallId}`)?.isOpen === true;
+  }
+
+  /** Why the engine ended stands behind the end of its turn. */
+  #tellRest(row: Row): void {
+    let seq = row.seq + 1;
+    while (this.#behind.get(seq)?.type === "delivery_update") seq += 1;
+    const end = this.#behind.get(seq);
+    if (end?.type !== "engine_end") return;
+    const open = [...this.#heads.values()].flatMap(({ event, ending }) => {
+      const isOpen = event.seq < seq && (ending === undefined || ending.seq > seq);
+      const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
+      return isOpen && isAsk ? [event] : [];
+    });
+    const rest = restOf(end, open);
+    if (rest !== row.rest) change(row, { rest });
   }
 
   #join(row: Row): void {
