@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Document, type PageView } from "./document.ts";
-import { joinPages, PAGE_UNITS } from "./pages.ts";
+import { joinPages, PAGE_UNITS, withAddresses } from "./pages.ts";
 import { Screen } from "./screen.ts";
 import { append, documentOf, numbered } from "./testing/documents.ts";
 import { cut, isRedrawn, output, places, RUNS, size, still } from "./testing/programs.ts";
@@ -65,7 +65,9 @@ describe("properties", () => {
     size: { cols: number; rows: number },
   ): { shown: string[]; lines: string[]; pages: PageView[] } {
     const screen = screenOf(text, size);
-    const lines = [...screen.takeSettled(), ...screen.live()].map((line) => cleanRow(line.text));
+    const lines = [...screen.takeSettled(), ...screen.live()].map((line) =>
+      cleanRow(withAddresses(line).text),
+    );
     const pages = documentOf(text, { ...size, maxBacklogPages: Infinity }).pages();
     const log = pages.filter((page) => page.kind === "log").map((page) => page.text);
     return { shown: joinPages(log).split("\n"), lines, pages };
@@ -199,7 +201,9 @@ describe("delivery", () => {
         expect(open.at(-1)?.index ?? document.pageCount - 1).toBe(document.pageCount - 1);
         const done = messages.slice(0, open[0]?.index ?? document.pageCount);
         gaps += [...done, ...open].filter((page) => page.kind === "gap").length;
-        const lines = [...screen.takeSettled(), ...screen.live()].map((line) => cleanRow(line.text));
+        const lines = [...screen.takeSettled(), ...screen.live()].map((line) =>
+          cleanRow(withAddresses(line).text),
+        );
         expectHonest([...done, ...open], lines);
       }),
       RUNS,

@@ -6,6 +6,7 @@
 import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless from "@xterm/headless";
 import { CostAccount } from "./cost-account.ts";
+import { Links, type Pen } from "./links.ts";
 import { type Attributes, type CellRow, giveUpRows, tameRows } from "./rows.ts";
 import { type InputHandler, tameSequences } from "./sequences.ts";
 
@@ -54,7 +55,7 @@ interface Core {
   };
   readonly unicodeService: { wcwidth(codePoint: number): number };
   readonly _inputHandler: InputHandler & {
-    readonly _curAttrData: Attributes;
+    readonly _curAttrData: Attributes & Pen;
     readonly _parser: {
       currentState: number;
       precedingJoinState: number;
@@ -88,6 +89,7 @@ export class Emulator {
   readonly core: Core;
   /** What the sequences so far have left to spend. */
   readonly account = new CostAccount();
+  readonly links = new Links();
   readonly #terminal: InstanceType<typeof Terminal>;
 
   constructor(cols: number, rows: number, listener: EmulatorListener) {
@@ -125,6 +127,10 @@ export class Emulator {
 
   get isAlternate(): boolean {
     return this.active !== this.normal;
+  }
+
+  get hasOpenLink(): boolean {
+    return this.core._inputHandler._curAttrData.extended.urlId !== 0;
   }
 
   /** False inside an escape sequence. */

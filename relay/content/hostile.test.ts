@@ -21,6 +21,12 @@ const PROGRAMS = [
   ...["\x1b[41m\x1b[2J\x1b[42m\x1b[2J", "\x1b[4h\rx\x1b[999b", "\x1b[3g\r\t", "a\u200d\u200c\u200d"].map(
     alone,
   ),
+  // Links: each cell another one, and many cells of one.
+  ...[
+    "\x1b]8;;http://a\x07x\x1b]8;;http://b\x07y",
+    "\x1b]8;;http://a\x07x\x1b[999b\x1b[H\n",
+    "\x1b]8;;file:///%\x07\n",
+  ].map(alone),
   // Pictures that are drawn again, and other ones each time.
   ...[
     "\x1b#8\x1b[H\x1b[J",

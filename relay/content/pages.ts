@@ -21,6 +21,8 @@ export const BODY_UNITS = PAGE_UNITS - OPEN_ANSI.length - CLOSE.length - 2;
 
 /** What a gap shows of a flood that goes on: so many rows and units at most. */
 const OPEN_GAP_ROWS = 12;
+/** So many addresses are told of one row. */
+const MAX_LINKS = 5;
 const OPEN_GAP_UNITS = 1_200;
 
 /** A message that shows an empty terminal: what a page becomes that has nothing to show any more. */
@@ -53,19 +55,31 @@ export function splitRows(rows: readonly string[]): string[] {
  * A line as rows of a page: harmless, and in pieces where it alone is longer than a page. All pieces but the last
  * end with an invisible mark, so that {@link joinPages} can put them together again.
  */
-export function toRows(line: Line, isAnsi = false): string[] {
+export function toRows(row: Line, isAnsi = false): string[] {
+  const line = withAddresses(row);
   if (isPlain(line.text) && line.text.length <= BODY_UNITS && (!isAnsi || line.runs === undefined))
     return [line.text];
   if (isAnsi && line.runs !== undefined) {
-    const row = paint(line);
-    if (row.length <= BODY_UNITS) return [row];
+    const painted = paint(line);
+    if (painted.length <= BODY_UNITS) return [painted];
   }
   const clean = cleanRow(line.text);
-  const row = breakBackticks(clean);
-  if (row.length <= BODY_UNITS) return [row];
+  const broken = breakBackticks(clean);
+  if (broken.length <= BODY_UNITS) return [broken];
   // Backticks can double in length when broken; the continuation mark needs one more.
   const pieces = splitText(clean, Math.floor(BODY_UNITS / 2) - 1).map(breakBackticks);
   return pieces.map((piece, index) => (index < pieces.length - 1 ? piece + CONTINUATION : piece));
+}
+
+/** With the addresses of its links behind the text, so that no column moves. */
+export function withAddresses(row: Line): Line {
+  const { text, runs, links, ...line } = row;
+  if (links === undefined) return row;
+  const more = links.length - MAX_LINKS;
+  const shown = links.slice(0, MAX_LINKS).map((address) => `(${address})`);
+  if (more > 0) shown.push(`(and ${formatCount(more)} more links)`);
+  const whole = { ...line, text: `${text} ${shown.join(" ")}` };
+  return runs === undefined ? whole : { ...whole, runs: [...runs, { start: text.length, sgr: "" }] };
 }
 
 /** The row with Discord's colours, ended by a reset. */

@@ -51,7 +51,7 @@ const CODE_POINT = 0x1fffff;
 const HAS_TEXT = 0x3fffff;
 const IS_COMBINED = 0x200000;
 const WIDTH_SHIFT = 22;
-/** Extended attributes (underline styles, links) show nowhere: a row that is filled has none. */
+/** A row that is filled has no extended attributes (underline styles, links). */
 const WITHOUT_EXTENDED = ~0x10000000;
 /** What no font can draw is not kept (tmux keeps 21 bytes a cell). */
 const MAX_CELL_UNITS = 32;

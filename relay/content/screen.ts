@@ -12,6 +12,8 @@ export interface Line {
   readonly wrapped: boolean;
   /** Where the colours change; only with `colours`, and only when the row has any. */
   readonly runs?: readonly ColourRun[];
+  /** Where its links lead, if neither their text nor a row right below tells it. */
+  readonly links?: readonly string[];
 }
 
 export interface ScreenOptions {
@@ -154,7 +156,7 @@ export class Screen {
    */
   cut(): void {
     const { isAlternate } = this.#emulator;
-    this.#emulator.parse("\x18");
+    this.#emulator.parse("\x18\x1b]8;;\x07");
     if (isAlternate) this.#emulator.parse("\x1b[?1047l");
     this.#emulator.parse("\x1b[2J");
     this.#emulator.normal.x = 0;
@@ -230,7 +232,7 @@ export class Screen {
     if (this.#colours || normal.y !== emulator.rows - 1 || emulator.isAlternate || !emulator.isGround)
       return false;
     if (normal.scrollTop !== 0 || normal.scrollBottom !== emulator.rows - 1) return false;
-    if (core._charsetService.charset !== undefined) return false;
+    if (core._charsetService.charset !== undefined || emulator.hasOpenLink) return false;
     return !core.coreService.modes.insertMode && core.coreService.decPrivateModes.wraparound;
   }
 
@@ -244,7 +246,7 @@ export class Screen {
 
   #settle(row: CellRow): void {
     if (this.#muted > 0) this.#muted--;
-    else this.#listener.onSettled(this.#toLine(row));
+    else this.#listener.onSettled(this.#toLine(row, this.#linksOf(row)));
   }
 
   /** An erased screen is told, down to its last row that holds anything, as tmux's scroll-on-clear does. */
@@ -257,7 +259,7 @@ export class Screen {
       const row = lines.get(index);
       if (row === undefined) continue;
       if (this.#muted > 0) this.#muted--;
-      else erased.push(this.#toLine(row));
+      else erased.push(this.#toLine(row, this.#linksOf(row)));
     }
     if (this.#listener.onErased) this.#listener.onErased(erased);
     else for (const line of erased) this.#listener.onSettled(line);
@@ -268,14 +270,32 @@ export class Screen {
     const lines: Line[] = [];
     for (let index = 0; index < this.rows; index++) {
       const row = buffer.lines.get(index);
-      lines.push(row === undefined ? { text: "", wrapped: false } : this.#toLine(row));
+      lines.push(
+        row === undefined ? { text: "", wrapped: false } : this.#toLine(row, this.#linksOf(row, buffer)),
+      );
     }
     while (lines.length > 0 && lines[lines.length - 1]?.text === "") lines.pop();
     return lines;
   }
 
-  #toLine(row: CellRow): Line {
-    const line = { text: readRow(row), wrapped: row.isWrapped };
+  /** A link over several rows, and one that is printed row after row, is told below its last one. */
+  #linksOf(row: CellRow, { lines }: ScreenBuffer = this.#emulator.normal): readonly string[] {
+    const { links } = this.#emulator;
+    const addresses = links.of(row);
+    if (addresses.length === 0) return addresses;
+    let index = 0;
+    while (index < lines.length && lines.get(index) !== row) index++;
+    const below = new Set<string>();
+    for (let next = index + 1; next <= index + ROWS_BELOW && next < lines.length; next++) {
+      const other = lines.get(next);
+      if (other !== undefined) for (const address of links.of(other)) below.add(address);
+    }
+    return addresses.filter((address) => !below.has(address));
+  }
+
+  #toLine(row: CellRow, links: readonly string[]): Line {
+    const text = readRow(row);
+    const line: Line = { text, wrapped: row.isWrapped, ...(links.length > 0 ? { links } : {}) };
     if (!this.#colours) return line;
     const runs = colourRuns(row, line.text.length);
     return runs.length === 0 ? line : { ...line, runs };
@@ -283,6 +303,8 @@ export class Screen {
 }
 
 const PARSE_UNITS = 4096;
+/** The address of a link is left out if one of so many rows below tells it. */
+const ROWS_BELOW = 3;
 
 function clampSize(size: number, max: number): number {
   return Math.max(2, Math.min(max, Math.trunc(size) || 2));

@@ -1,5 +1,6 @@
 /** How the emulator takes sequences that tmux takes otherwise, or that would cost out of proportion to their bytes. */
 import type { Cost, CostAccount } from "./cost-account.ts";
+import type { Links, Pen } from "./links.ts";
 import type { Attributes, Cell, CellRow } from "./rows.ts";
 
 export interface Params {
@@ -18,6 +19,7 @@ export interface Taming {
   readonly cols: number;
   readonly rows: number;
   readonly isAlternate: boolean;
+  readonly links: Links;
   readonly active: {
     readonly lines: { get(row: number): CellRow | undefined; set(row: number, value: CellRow): void };
     x: number;
@@ -37,12 +39,13 @@ export interface Taming {
 
 /** What xterm does with a character or a sequence, and where others can be put in its place. */
 export interface InputHandler {
+  readonly _curAttrData: Attributes & Pen;
   print(data: Uint32Array, start: number, end: number): void;
   _eraseAttrData(): Attributes;
   _restrictCursor(): void;
   registerCsiHandler(id: Identifier, handler: (params: Params) => boolean): void;
   registerEscHandler(id: Identifier, handler: () => boolean): void;
-  registerOscHandler(id: number, handler: () => boolean): void;
+  registerOscHandler(id: number, handler: (data: string) => boolean): void;
 }
 
 export interface ErasureListener {
@@ -81,14 +84,17 @@ export function tameSequences(screen: Taming, account: CostAccount, listener: Er
       return false;
     });
   }
-  // Columns that scroll, selective erase, protected cells and newline mode do not exist in tmux; hyperlinks would
-  // only use memory.
+  // Columns that scroll, selective erase, protected cells and newline mode do not exist in tmux. A link is ours to keep:
+  // the emulator would keep each as long as it lives.
   for (const final of "@A") onCsi({ intermediates: " ", final }, () => true);
   for (const final of "}~") onCsi({ intermediates: "'", final }, () => true);
   for (const final of "JK") onCsi({ prefix: "?", final }, () => true);
   onCsi({ intermediates: '"', final: "q" }, () => true);
   for (const final of "hl") onCsi({ final }, dropNewlineMode);
-  input.registerOscHandler(8, () => true);
+  input.registerOscHandler(8, (data) => {
+    screen.links.open(input._curAttrData, data);
+    return true;
+  });
 
   // REP stays inside the row, as in tmux.
   onCsi({ final: "b" }, (params) => {
@@ -237,6 +243,7 @@ function tamePrinting(screen: Taming, account: CostAccount): void {
   const input = screen.core._inputHandler;
   const print = input.print;
   input.print = (data, start, end) => {
+    if (input._curAttrData.extended.urlId !== 0) screen.links.print(input._curAttrData, data, start, end);
     const { modes, decPrivateModes } = screen.core.coreService;
     // Without wraparound, what becomes of a wide character at the right edge depends on where the text was cut.
     if (decPrivateModes.wraparound && !modes.insertMode) return print.call(input, data, start, end);

@@ -1,6 +1,7 @@
 /** A screen's whole state as plain JSON, and back: what the rest of a log can depend on and nothing else. */
 import type { AccountSnapshot } from "./cost-account.ts";
 import { Emulator, type ScreenBuffer } from "./emulator.ts";
+import type { LinksSnapshot } from "./links.ts";
 import { type Attributes, type CellRow, restoreMarks } from "./rows.ts";
 
 /** Everything a `Screen` needs to go on; made of strings, numbers and arrays only. */
@@ -25,6 +26,8 @@ interface EmulatorSnapshot {
   readonly join: number;
   /** Missing in marks of versions that had no account: it is full then. */
   readonly account?: AccountSnapshot;
+  /** Missing while the program has printed none. */
+  readonly links?: LinksSnapshot;
 }
 
 interface BufferSnapshot {
@@ -51,7 +54,7 @@ type OddCell = readonly [text: string, width: number];
 const EMPTY = "\u007f";
 const STUB = "\u0001";
 const ODD = "\u0002";
-/** Extended attributes (underline styles, links) are not kept, so neither is the flag that says they are there. */
+/** Extended attributes are not kept here (links are, apart), so neither is the flag that says they are there. */
 const WITHOUT_EXTENDED = ~0x10000000;
 
 /** Reads the emulator's state. Only while its parser is between sequences. */
@@ -59,11 +62,13 @@ export function takeSnapshot(emulator: Emulator, colours: boolean): EmulatorSnap
   const { core } = emulator;
   const { origin, reverseWraparound, wraparound } = core.coreService.decPrivateModes;
   const charsets = core._charsetService;
+  const { normal, alt } = core._bufferService.buffers;
+  const links = emulator.links.snapshot(core._inputHandler._curAttrData, [normal, alt]);
   return {
     cols: emulator.cols,
     rows: emulator.rows,
-    normal: takeBuffer(emulator, core._bufferService.buffers.normal, colours),
-    alternate: takeBuffer(emulator, core._bufferService.buffers.alt, colours),
+    normal: takeBuffer(emulator, normal, colours),
+    alternate: takeBuffer(emulator, alt, colours),
     isAlternate: emulator.isAlternate,
     modes: [core.coreService.modes.insertMode, origin, reverseWraparound, wraparound],
     charsets: [
@@ -74,6 +79,7 @@ export function takeSnapshot(emulator: Emulator, colours: boolean): EmulatorSnap
     pen: penOf(core._inputHandler._curAttrData, colours),
     join: core._inputHandler._parser.precedingJoinState,
     account: emulator.account.snapshot(),
+    ...(links === undefined ? {} : { links }),
   };
 }
 
@@ -96,6 +102,8 @@ export function restoreScreen(emulator: Emulator, snapshot: EmulatorSnapshot): v
   Object.assign(core._inputHandler._curAttrData, { fg, bg });
   core._inputHandler._parser.precedingJoinState = snapshot.join;
   if (snapshot.account !== undefined) emulator.account.restore(snapshot.account);
+  if (snapshot.links === undefined) return;
+  emulator.links.restore(core._inputHandler._curAttrData, [buffers.normal, buffers.alt], snapshot.links);
 }
 
 function takeBuffer(emulator: Emulator, buffer: ScreenBuffer, colours: boolean): BufferSnapshot {

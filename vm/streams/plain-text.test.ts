@@ -17,8 +17,32 @@ async function clean(text: string, chunkBytes = CHUNK_BYTES): Promise<string> {
   return cleaned;
 }
 
+const WRAPPED = "\x1b]8;;https://a.example\x07on";
+const REPEATED = "\x1b]8;;https://a.example\x07a\x1b]8;;\x07";
+
 test.each([
   ["colours and titles", "\x1b[1;31mred\x1b[0m \x1b]0;title\x07\x1b]8;;x\x1b\\link", "red link"],
+  [
+    "a link",
+    "\x1b]8;id=1;https://a.example/é;b\x1b\\\x1b[1mdocs\x1b[m\x1b]8;;\x1b\\!",
+    "docs (https://a.example/%C3%A9;b)!",
+  ],
+  ["an 8-bit link, never over", "\x9d8;;mailto:a@b.example\x9cme\r\n", "me\n (mailto:a@b.example)"],
+  [
+    "a link to what it says",
+    "\x1b]8;;http://a.example/\x07http://a.example\x1b]8;;\x07.",
+    "http://a.example.",
+  ],
+  ["a link to a file by its name", "\x1b]8;;file://host/a%20b\x07a b\x1b]8;;\x07", "a b"],
+  ["a link that goes on", `${WRAPPED}${WRAPPED.replace("on", "ly")}\x1b]8;;\x07`, "only (https://a.example)"],
+  ["a link that runs something", "\x1b]8;;javascript:x\x07a\x1b]8;;\x07", "a"],
+  ["an empty link", "\x1b]8;;https://a.example\x07\x1b]8;;\x07a", "a"],
+  [
+    "a link in another sequence",
+    "\x1b]0;a\x1b]8;;https://a.example\x07b\x1b]8;;\x07",
+    "\x1b]0;ab (https://a.example)",
+  ],
+  ["a link again and again", `${REPEATED.repeat(50)}.`, `a (https://a.example)${"a".repeat(49)}.`],
   ["8-bit forms", "\x9b31mred\x9d0;title\x9c", "red"],
   ["line ends", "a\r\nb\r\r\r\nc\nd", "a\nb\nc\nd"],
   ["a line that is written over", "10%\r\r20%\r", "10%\r\r20%\r"],
@@ -31,7 +55,8 @@ test.each([
 
 test("wherever it is cut, the text is the same", async () => {
   const parts = ["\r", "\r", "\n", "\x1b", "[", "]", "P", "k", "\\", "\x07", "\x9b", "\x9c", "\x9d", "\x18"];
-  const part = fc.constantFrom(...parts, "0;1", "?2026$p", "m", "R", " ", "x", "é", "漢");
+  const links = ["\x1b]8;;https://a.example\x07", "\x1b]8;;http://b\x07", "\x1b]8;;\x07"];
+  const part = fc.constantFrom(...parts, ...links, "0;1", "?2026$p", "m", "R", " ", "x", "é", "漢");
   const pieces = fc.array(part, { maxLength: 40 }).map((all) => all.join(""));
   await fc.assert(
     fc.asyncProperty(pieces, fc.integer({ min: 1, max: 9 }), async (text, chunkBytes) => {
@@ -51,6 +76,8 @@ const LONG: [string, string, string, string | undefined][] = [
   ["introducers of strings", "\x1b]", "\x07", undefined],
   ["8-bit introducers of strings", "\x9d", "x", undefined],
   ["strings that are never over", "\x1b]0;".padEnd(100_000, "x"), "", undefined],
+  ["links", "\x1b]8;;https://a.example\x07a", "", undefined],
+  ["links that are never over", "\x1b]8;;https://a", "", undefined],
   ["parameters", "\x1b[".padEnd(50_000, "0;"), "", undefined],
   ["spaces in an escape", "\x1b".padEnd(50_000, " "), "\n", undefined],
 ];

@@ -1,6 +1,7 @@
-/** A log without its escape sequences, as a stream. Nothing that a program prints makes it slow or large. */
+/** A log without its escape sequences and with the addresses of its links, as a stream. Nothing that a program prints makes it slow or large. */
 import { StringDecoder } from "node:string_decoder";
 import stripAnsi from "strip-ansi";
+import { LinkAddresses } from "./link-addresses.ts";
 
 /** Longer than any sensible escape sequence: what is still not over after so much is text. */
 const MAX_SEQUENCE_CHARACTERS = 8_192;
@@ -15,6 +16,7 @@ const RETURNS_AT_ONCE = 64 * 1024;
 /** Bytes of a terminal in, text out: no escape sequences, lines ended by `\n`, however the bytes were cut. */
 export async function* plainText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder("utf8");
+  const links = new LinkAddresses();
   let rest = "";
   /** Carriage returns that may belong to a line's end: only counted, since a log may hold nothing else. */
   let returns = 0;
@@ -38,9 +40,9 @@ export async function* plainText(chunks: AsyncIterable<Buffer>): AsyncGenerator<
     const unfinished = UNFINISHED.exec(text.slice(-MAX_SEQUENCE_CHARACTERS))?.[0] ?? "";
     const cut = text.length - (unfinished.length < MAX_SEQUENCE_CHARACTERS ? unfinished.length : 0);
     rest = text.slice(cut);
-    yield* clean(text.slice(0, cut));
+    yield* clean(links.push(text.slice(0, cut)));
   }
-  yield* clean(rest + decoder.end());
+  yield* clean(links.push(rest + decoder.end()) + links.end());
   yield* repeatReturns(returns);
 }
 
