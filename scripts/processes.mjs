@@ -212,6 +212,13 @@ export function defaultStateDir(root) {
   return join(states, "threadmux", `${basename(real).slice(0, 20)}-${mark}`);
 }
 
+/** A sentence about the state that was kept in the checkout before a work tree was refused, if it is still there. */
+export function oldStateOf(root, stateDir) {
+  const old = join(root, ".threadmux");
+  if (!existsSync(join(old, "threadmux.db")) || realOf(old) === realOf(stateDir)) return undefined;
+  return `${old} holds the state of an older version and is not used; its threads may still run. To take them up or end them, move it out of the checkout and set STATE_DIR to where it is, else remove it`;
+}
+
 /** @throws Problem where STATE_DIR is there and for something else */
 export function refuseForeignFolder(path) {
   if (!existsSync(path)) return;
@@ -288,6 +295,15 @@ export function loadDotEnv() {
     }
   }
   process.loadEnvFile(".env");
+}
+
+/** Whether a sidecar answers there. */
+export async function isHealthy(url) {
+  try {
+    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) })).ok;
+  } catch {
+    return false; // not listening yet
+  }
 }
 
 /** The port that was got; 0 asks for a free one. */

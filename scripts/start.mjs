@@ -12,10 +12,12 @@ import {
   defaultStateDir,
   findRunning,
   holdRun,
+  isHealthy,
   isOnPath,
   listenOnce,
   loadDotEnv,
   makeStateDir,
+  oldStateOf,
   Problem,
   Program,
   refuseForeignFolder,
@@ -32,7 +34,7 @@ loadDotEnv();
 const read = (name, otherwise) => process.env[name]?.trim() || otherwise;
 const isLocal = read("DISCORD_TOKEN") === undefined;
 const stateDir = resolve(read("STATE_DIR") ?? defaultStateDir(root));
-/** Says where the state is: the command line looks there, and a person who looks for the logs. */
+/** Says where the state is if STATE_DIR does not: the command line looks there, and who looks for the logs. */
 const stateDirFile = join(root, ".state-dir");
 const reposDir = resolve(read("REPOS_DIR", "workspace"));
 const vmHost = read("VM_HOST", "127.0.0.1");
@@ -85,7 +87,7 @@ function readPort(name, otherwise) {
 async function start() {
   makeStateDir(stateDir);
   refuseSecond(runFile);
-  writeFileSync(stateDirFile, `${stateDir}\n`);
+  if (read("STATE_DIR") === undefined) writeFileSync(stateDirFile, `${stateDir}\n`);
   await check();
   const [vmPort, localPort] = await Promise.all(
     wantedPorts().map(async ({ host, port }) => port || (await listenOnce(host, 0))),
@@ -224,14 +226,6 @@ function addressOf(port) {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function isHealthy(url) {
-  try {
-    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) })).ok;
-  } catch {
-    return false; // not listening yet
-  }
-}
-
 function announce(vmUrl, page) {
   say();
   say("threadmux is running.");
@@ -240,6 +234,7 @@ function announce(vmUrl, page) {
   say(`  logs               ${stateDir}/*.log`);
   say(`  /agent talks to    ${isDemo ? DEMO_WORDS : read("AGENT_PROGRAM", "claude")}`);
   say("Ctrl-C ends it; threads go on in tmux until scripts/run --stop.");
+  tellOldState();
   say();
   say(page ? `Open ${page}` : "Type /terminal in the Discord channel.");
 }
@@ -269,8 +264,14 @@ function tellWhatGoesOn() {
   );
 }
 
+function tellOldState() {
+  const words = oldStateOf(root, stateDir);
+  if (words) process.stderr.write(`threadmux: ${words}\n`);
+}
+
 async function stop() {
   refuseForeignFolder(stateDir); // what is there says where our token is sent
+  tellOldState();
   const running = findRunning(runFile);
   let ended = 0;
   try {

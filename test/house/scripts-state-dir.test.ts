@@ -1,6 +1,16 @@
 /** scripts/run writes to STATE_DIR before the sidecar does, so it looks first whether the folder is for that. */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -63,6 +73,35 @@ test("each checkout has a state folder of its own, outside of it", async () => {
   expect(one).toMatch(/\/threadmux\/threadmux-[0-9a-f]{8}$/);
   expect(one).not.toBe(two);
   expect(one?.startsWith(folder.path)).toBe(false);
+});
+
+test("one that is set for a run is not where the checkout's own state is", async () => {
+  const named = fileURLToPath(new URL("../../.state-dir", import.meta.url));
+  const read = () => (existsSync(named) ? readFileSync(named, "utf8") : undefined);
+  const before = read();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+  const { port } = taken.address() as AddressInfo;
+  const own = { STATE_DIR: dir, REPOS_DIR: join(folder.path, "repos"), DISCORD_TOKEN: "" };
+  const env = { ...process.env, ...own, VM_HOST: "127.0.0.1", VM_PORT: `${port}`, LOCAL_DISCORD_PORT: "0" };
+  const run = promisify(execFile)(process.execPath, [SCRIPT, "start"], { env, timeout: 30_000 });
+  expect(await run.catch((error: unknown) => error)).toMatchObject({
+    stderr: expect.stringContaining(`port ${port} is taken`),
+  });
+  taken.close();
+  expect(read()).toBe(before);
+});
+
+test("the state that a checkout held before is told about while it is there, if it is not in use", async () => {
+  const { oldStateOf } = await import(new URL("../../scripts/processes.mjs", import.meta.url).href);
+  expect(oldStateOf(folder.path, dir)).toBeUndefined();
+  const old = join(folder.path, ".threadmux");
+  mkdirSync(old);
+  expect(oldStateOf(folder.path, dir)).toBeUndefined(); // nothing in it
+  writeFileSync(join(old, "threadmux.db"), "");
+  expect(oldStateOf(folder.path, dir)).toMatch(new RegExp(`^${old} holds .* set STATE_DIR`));
+  symlinkSync(old, join(folder.path, "link"));
+  expect(oldStateOf(folder.path, join(folder.path, "link"))).toBeUndefined();
 });
 
 test("an empty one, and one that was used before, are closed to others", async () => {
