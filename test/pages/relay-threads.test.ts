@@ -12,7 +12,7 @@ import { until } from "../support/wait.ts";
 let all: Everything;
 
 beforeAll(async () => {
-  all = await startEverything({ vm: { maxThreads: 50 } });
+  all = await startEverything({ vm: { maxThreads: 50 }, isQuick: true });
 });
 afterAll(() => all?.close());
 
@@ -111,7 +111,7 @@ test("a thread whose end can't be told to whoever ended it is archived all the s
 });
 
 test("an end that is read of before the kill has answered is told once", async () => {
-  const other = await startEverything({ vm: STAND_IN_CONFIG, isWithoutRelay: true });
+  const other = await startEverything({ vm: STAND_IN_CONFIG, isWithoutRelay: true, isQuick: true });
   const line = await delayKills(other.sidecar.url, 1_500);
   try {
     other.relayConfig.vmUrl = line.url;
