@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Fault, FaultRequest } from "../../local-discord/faults.ts";
 import { inFull } from "../support/faults.ts";
-import { closeBucket } from "../support/limits.ts";
+import { shutBucket } from "../support/limits.ts";
 import { startProxy } from "../support/proxy.ts";
 import { type Everything, startForTest } from "../support/relay.ts";
 import { openTerminal } from "../support/threads.ts";
@@ -65,10 +65,17 @@ test.concurrent.for([
 
 test.concurrent("a limit of the commands' registration holds up no thread", async (context) => {
   const { all, driver, other } = await startArchived(context);
-  const bucket = closeBucket(driver, ({ path }) => path.endsWith("/commands"), CLOSED_MS);
-  const starting = all.startRelay();
-  await showsLine(all, other, "after");
-  expect(bucket.hits()).toBeGreaterThan(0);
+  const bucket = shutBucket(driver, ({ path }) => path.endsWith("/commands"), 1_000);
+  let isRegistered = false;
+  const starting = all.startRelay().then(() => {
+    isRegistered = true;
+  });
+  await Promise.all([
+    showsLine(all, other, "after"),
+    until("the commands to be refused", () => bucket.hits() > 0),
+  ]);
+  expect(isRegistered).toBe(false);
+  bucket.open();
   await starting;
 });
 

@@ -2,19 +2,23 @@
 import type { Fault, FaultRequest } from "../../local-discord/faults.ts";
 import type { LocalDiscord } from "../../local-discord/run.ts";
 
-/** Answers 429 to what `isMeant` picks for as long as the test lasts, each time with so long to wait. */
+/** Answers 429 to what `isMeant` picks until it is opened, or the test ends, each time with so long to wait. */
 export function shutBucket(
   driver: LocalDiscord["driver"],
   isMeant: (request: FaultRequest) => boolean,
   retryAfterMs: number,
-): { hits: () => number } {
+): { hits: () => number; open: () => void } {
   let hits = 0;
+  let isOpen = false;
   driver.faults.rest = (request): Fault | undefined => {
-    if (!isMeant(request)) return undefined;
+    if (isOpen || !isMeant(request)) return undefined;
     hits += 1;
     return { kind: "rate-limit", scope: "user", retryAfterMs };
   };
-  return { hits: () => hits };
+  const open = () => {
+    isOpen = true;
+  };
+  return { hits: () => hits, open };
 }
 
 /** Answers 429 to what `isMeant` picks until `closedMs` have passed since the first such request. */
