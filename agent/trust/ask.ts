@@ -4,22 +4,27 @@ import { TRUST_OPTION } from "../../shared/agent/trust.ts";
 import { type Brought, countItems } from "./brought.ts";
 import { visibleStart } from "./visible.ts";
 
-const MAX_ITEMS = 40;
+/** All that is shown: what does not fit can't be trusted. Less than a transcript keeps of a text. */
+const MAX_SHOWN_BYTES = 512 * 1024;
+const MAX_INPUT_ITEMS = 40;
+const MAX_INPUT_ITEM = 200;
 const MAX_PATH = 200;
 const MAX_INPUT = 2_000;
 
 const WITHOUT = '"Run without them" also leaves out the directory\'s CLAUDE.md.';
 
 export function trustAsk(
-  { dir, key, items, isWhole }: Brought,
+  { dir, key, items, isWhole: isLookedAt }: Brought,
   requestId: string,
 ): EventBody<"permission_request"> {
   const path = visibleStart(dir, MAX_PATH);
-  const lines = items.slice(0, MAX_ITEMS).map(({ text }) => `- ${text}`);
-  if (items.length > MAX_ITEMS) lines.push(`- … and ${items.length - MAX_ITEMS} more`);
+  const { lines, left } = shownOf(items);
+  const isWhole = isLookedAt && left === 0;
+  if (left > 0) lines.push(`- … and ${left} more, which are too long to be shown`);
   if (!isWhole) lines.push("It is too much to be looked at as a whole, so it can't be trusted here.");
   const trust = { optionId: TRUST_OPTION, name: "Trust", kind: "allow_always" as const };
-  const input = JSON.stringify({ dir: path, brings: items.slice(0, MAX_ITEMS).map(({ text }) => text) });
+  const brings = items.slice(0, MAX_INPUT_ITEMS).map(({ text }) => text.slice(0, MAX_INPUT_ITEM));
+  const input = JSON.stringify({ dir: path, brings });
   return {
     type: "permission_request",
     requestId,
@@ -35,6 +40,17 @@ export function trustAsk(
     description: [...lines, WITHOUT].join("\n"),
     trust: true,
   };
+}
+
+function shownOf(items: Brought["items"]): { lines: string[]; left: number } {
+  const lines: string[] = [];
+  let room = MAX_SHOWN_BYTES;
+  for (const { text } of items) {
+    room -= Buffer.byteLength(text) + 3;
+    if (room < 0) break;
+    lines.push(`- ${text}`);
+  }
+  return { lines, left: items.length - lines.length };
 }
 
 /** Said when an engine starts without what its directory brings, for the first time in the thread. */

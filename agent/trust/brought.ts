@@ -1,5 +1,5 @@
 /** What files of a directory make an agent run or obey, in words. Pure. */
-import { visibleStart } from "./visible.ts";
+import { visible } from "./visible.ts";
 
 /** What a directory brings that an engine would run or obey before anybody is asked. */
 export interface Brought {
@@ -14,16 +14,15 @@ export interface Brought {
 
 export interface BroughtItem {
   kind: "hook" | "server" | "setting" | "file" | "link";
-  /** One line; hidden characters are written out. */
+  /** Whole: hidden characters are written out, further lines are indented. */
   text: string;
 }
 
-const MAX_ITEM = 200;
-
-/** @param name of the file, for people */
-export function itemsOfSettings(name: string, text: string): BroughtItem[] {
+/** @param name of the file, for people; undefined if it can't be told what the engine reads in it */
+export function itemsOfSettings(name: string, text: string): BroughtItem[] | undefined {
+  if (text.trim() === "") return [];
   const settings = parse(text);
-  if (!settings) return [item("setting", `${name} (it is no JSON object)`)];
+  if (!settings) return undefined;
   const { hooks, ...others } = settings;
   return [
     ...hooksOf(name, hooks),
@@ -33,26 +32,42 @@ export function itemsOfSettings(name: string, text: string): BroughtItem[] {
   ];
 }
 
-/** @param name of the file, for people */
-export function itemsOfServers(name: string, text: string): BroughtItem[] {
+/** @param name of the file, for people; undefined if it can't be told what the engine reads in it */
+export function itemsOfServers(name: string, text: string): BroughtItem[] | undefined {
+  if (text.trim() === "") return [];
   const file = parse(text);
-  if (!file) return [item("server", `${name} (it is no JSON object)`)];
+  if (!file) return undefined;
   const servers = asRecord(file["mcpServers"]) ?? file;
-  return Object.entries(servers).map(([server, value]) => {
-    const { command, args, url } = asRecord(value) ?? {};
-    const how =
-      typeof command === "string" ? [command, ...asList(args)].map(textOf).join(" ") : textOf(url ?? value);
-    return item("server", `${name}: MCP server ${server}: ${how}`);
-  });
+  return Object.entries(servers).map(([server, value]) =>
+    item("server", `${name}: MCP server ${server}: ${textOfServer(value)}`),
+  );
 }
 
-/** Skills, commands, agents: what is in a folder. */
-export function itemOfFolder(name: string, files: readonly string[]): BroughtItem {
+function textOfServer(value: unknown): string {
+  const { command, args, url, ...others } = asRecord(value) ?? {};
+  if (typeof command === "string" && url === undefined)
+    return [command, ...asList(args).map(wordOf), ...rest(others)].join(" ");
+  if (typeof url === "string" && command === undefined && args === undefined)
+    return [url, ...rest(others)].join(" ");
+  return textOf(value);
+}
+
+/**
+ * Skills, commands, agents: what is in a folder.
+ * @param heads what files of it say of themselves and run, in the same order
+ */
+export function itemOfFolder(
+  name: string,
+  files: readonly string[],
+  heads: readonly { file: string; lines: readonly string[] }[] = [],
+): BroughtItem {
   const count = files.length === 1 ? "1 file" : `${files.length} files`;
-  return item(
-    "file",
-    `${count} in ${name}: ${files.slice(0, 10).join(", ")}${files.length > 10 ? ", …" : ""}`,
-  );
+  const { kind, text } = item("file", `${count} in ${name}: ${files.join(", ")}`);
+  const said = heads.flatMap(({ file, lines }) => [
+    `  ${visible(file)}:`,
+    ...lines.map((line) => `    ${visible(line)}`),
+  ]);
+  return { kind, text: [text, ...said].join("\n") };
 }
 
 /** @param leadsTo for people: a link tells nothing of what is there */
@@ -88,26 +103,44 @@ function hooksOf(name: string, hooks: unknown): BroughtItem[] {
   if (!events) return [item("hook", `${name}: hooks ${textOf(hooks)}`)];
   return Object.entries(events).flatMap(([event, groups]) =>
     asList(groups).flatMap((group) => {
-      const { hooks: list, matcher } = asRecord(group) ?? {};
-      const when = typeof matcher === "string" && matcher !== "" ? `${event} ${matcher}` : event;
+      const { hooks: list, matcher, ...others } = asRecord(group) ?? {};
+      const when = [event, ...(matcher === undefined || matcher === "" ? [] : [textOf(matcher)])].join(" ");
       const each = Array.isArray(list) ? list : [group];
-      return each.map((hook) => {
-        const { command } = asRecord(hook) ?? {};
-        return item("hook", `${name}: hook ${when}: ${textOf(typeof command === "string" ? command : hook)}`);
-      });
+      const more = Array.isArray(list) ? rest(others) : [];
+      return each.map((hook) =>
+        item("hook", `${name}: hook ${[when, ...more].join(" ")}: ${textOfHook(hook)}`),
+      );
     }),
   );
 }
 
+function textOfHook(hook: unknown): string {
+  const { type, command, ...others } = asRecord(hook) ?? {};
+  if (typeof command !== "string" || (type !== undefined && type !== "command")) return textOf(hook);
+  return [command, ...rest(others)].join(" ");
+}
+
+/** The fields that have no words of their own. */
+function rest(others: Record<string, unknown>): string[] {
+  return Object.keys(others).length === 0 ? [] : [JSON.stringify(others)];
+}
+
+/** An argument with its borders, if it would be told wrong without them. */
+function wordOf(value: unknown): string {
+  return typeof value === "string" && /^[^\s"'{}[\]]+$/.test(value) ? value : JSON.stringify(value);
+}
+
 function item(kind: BroughtItem["kind"], text: string): BroughtItem {
-  return { kind, text: visibleStart(text, MAX_ITEM) };
+  return { kind, text: visible(text) };
 }
 
 function parse(text: string): Record<string, unknown> | undefined {
   try {
-    return asRecord(JSON.parse(text));
+    const value: unknown = JSON.parse(text);
+    JSON.stringify(value); // nested too deeply, it can't be shown
+    return asRecord(value);
   } catch {
-    return undefined; // it is named as what it is: no JSON
+    return undefined; // it is named as what it is
   }
 }
 

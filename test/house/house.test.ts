@@ -50,7 +50,13 @@ const SIDES: Record<string, readonly Room[]> = {
   ],
   agent: [
     // The words that all others share.
-    ["agent/engine.ts", "agent/content.ts", "agent/trust/brought.ts", "agent/trust/visible.ts"],
+    [
+      "agent/engine.ts",
+      "agent/content.ts",
+      "agent/trust/brought.ts",
+      "agent/trust/head.ts",
+      "agent/trust/visible.ts",
+    ],
     ["agent/folder/"],
     ["agent/core/"],
     ["agent/process/"],

@@ -18,6 +18,7 @@ function put(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
+const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
 const setting = JSON.stringify({ model: "m" });
 const server = JSON.stringify({ mcpServers: { s: { command: "c" } } });
 
@@ -83,7 +84,7 @@ describe("what claude reads is found", () => {
     put(join(root.path, "elsewhere", "settings.json"), setting);
     symlinkSync(join(root.path, "elsewhere"), join(repo, ".claude"));
     symlinkSync(repo, join(root.path, "link"));
-    expect(await words()).toEqual([".claude/settings.json: model m"]);
+    expect(await words()).toEqual([`.claude/settings.json: a link to ${OUTSIDE}`]);
     expect((await look(join(root.path, "link")))?.key).toBe((await look())?.key);
   });
 });
@@ -250,6 +251,69 @@ describe("links that leave the directory", () => {
     symlinkSync("../other", join(tree, "c"));
     skill(join(state, "worktrees", "other"));
     expect((await see())?.items.map(({ text }) => text)).toEqual(["c: a link to threadmux's state folder"]);
+  });
+});
+
+describe("what is shown", () => {
+  test("through links that leave the directory nothing is, and each change asks again", async () => {
+    const secret = { private_key: "kumquat" };
+    const keys = join(root.path, "elsewhere", "kumquat.json");
+    put(keys, JSON.stringify(secret));
+    put(join(root.path, "elsewhere", "kumquat.md"), "---\nkey: kumquat\n---");
+    put(join(env().HOME, ".aws", "credentials"), JSON.stringify(secret));
+    mkdirSync(join(repo, ".claude", "agents"), { recursive: true });
+    symlinkSync(keys, join(repo, ".claude", "settings.json"));
+    symlinkSync("../../../../home/.aws/credentials", join(repo, ".claude", "settings.local.json"));
+    symlinkSync(keys, join(repo, ".mcp.json"));
+    symlinkSync(dirname(keys), join(repo, ".claude", "skills"));
+    symlinkSync(dirname(keys), join(repo, ".claude", "agents", "x"));
+    symlinkSync(join(dirname(keys), "kumquat.md"), join(repo, ".claude", "agents", "a.md"));
+    const found = await look();
+    expect(JSON.stringify(found)).not.toContain("kumquat");
+    expect(found?.items.filter(({ text }) => text.endsWith(OUTSIDE))).toHaveLength(6);
+    put(keys, JSON.stringify({ hooks: {} }));
+    expect((await look())?.key).not.toBe(found?.key);
+  });
+
+  test("a link to the repository's own is what it leads to", async () => {
+    put(join(repo, "conf", "claude.json"), setting);
+    mkdirSync(join(repo, ".claude"));
+    symlinkSync("../conf/claude.json", join(repo, ".claude", "settings.json"));
+    expect(await words()).toEqual([".claude/settings.json: model m"]);
+  });
+
+  test.each([
+    ["a byte order mark", Buffer.from(`\ufeff${setting}`), true],
+    ["UTF-16", Buffer.from(`\ufeff${setting}`, "utf16le"), true],
+    ["UTF-16 the other way round", Buffer.from(`\ufeff${setting}`, "utf16le").swap16(), false],
+    ["lines of another system", Buffer.from('{\r\n"model":"m"\r\n}'), true],
+    ["the same key twice", Buffer.from('{"model":"n","model":"m"}'), true],
+    ["comments", Buffer.from(`// x\n${setting}`), false],
+  ])("a file is read as claude does, or can't be trusted: %s", async (_name, bytes, isRead) => {
+    put(join(repo, ".claude", "settings.json"), "");
+    writeFileSync(join(repo, ".claude", "settings.json"), bytes);
+    expect((await look())?.isWhole).toBe(isRead);
+    expect(await words()).toEqual([`.claude/settings.json: ${isRead ? "model m" : "it is no JSON object"}`]);
+  });
+
+  test("heads of skills, and a plugin's hooks and servers in them", async () => {
+    const skills = join(repo, ".claude", "skills", "a");
+    put(join(skills, "SKILL.md"), "\ufeff---\nallowed-tools: Bash\n---\n!`evil`");
+    put(
+      join(skills, ".claude-plugin", "plugin.json"),
+      JSON.stringify({ hooks: { Stop: [{ command: "b" }] } }),
+    );
+    put(join(skills, ".mcp.json"), server);
+    put(join(repo, ".claude", "commands", "long.md"), "x".repeat(300_000));
+    expect(await words()).toEqual([
+      ".claude/commands/long.md: it is too long to be shown",
+      "1 file in .claude/commands: long.md",
+      ".claude/skills/a/.claude-plugin/plugin.json: hook Stop: b",
+      ".claude/skills/a/.mcp.json: MCP server s: c",
+      "3 files in .claude/skills: a/.claude-plugin/plugin.json, a/.mcp.json, a/SKILL.md\n" +
+        "  a/SKILL.md:\n    allowed-tools: Bash\n    runs !`evil`",
+    ]);
+    expect((await look())?.isWhole).toBe(false);
   });
 });
 

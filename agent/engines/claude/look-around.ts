@@ -14,7 +14,7 @@
  */
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
 import { findSecretPlaces } from "../../../shared/sandbox/secrets.ts";
 import type { Env } from "../../engine.ts";
@@ -27,13 +27,16 @@ import {
   itemsOfServers,
   itemsOfSettings,
 } from "../../trust/brought.ts";
+import { headLines } from "../../trust/head.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
-import { findNested, NESTED_MAX, type Nested, type Places } from "./nested.ts";
+import { findNested, isInside, NESTED_MAX, type Nested, type Places } from "./nested.ts";
 import { listEach, readWhole, realPathOf } from "./read-whole.ts";
 import { Steps } from "./steps.ts";
 
 const SETTINGS = ["settings.json", "settings.local.json"];
-const FOLDERS = ["agents", "commands", "hooks", "skills", "workflows"];
+const FOLDERS = ["agents", "commands", "hooks", "output-styles", "skills", "workflows"];
+/** Of a plugin, which may lie in a folder of skills. */
+const PLUGIN_FILES = /^(?:plugin|hooks|monitors|settings|\.lsp|\.mcp)\.json$/i;
 const MAX_FILES = 2_000;
 /** Folders in the folders of `.claude`. */
 const MAX_FOLDERS = 2_000;
@@ -41,6 +44,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** It is parsed in one step. */
 const MAX_JSON_BYTES = 64 * 1024;
 const MAX_DEPTH = 10;
+/** Of a text whose head is shown. */
+const MAX_TEXT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 /** A directory, and what of it counts. */
@@ -56,12 +61,14 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
   const real = realPathOf(dir);
   if (typeof real !== "string") return undefined;
   const steps = new Steps();
-  const look = new Look(real, steps);
   const own = [join(env["HOME"] ?? "/", ".claude"), env["CLAUDE_CONFIG_DIR"]].flatMap((path) => {
     const folder = path && realPathOf(path);
     return typeof folder === "string" && folder !== "" ? [folder] : [];
   });
   const { places, problems } = await placesOf(real, steps);
+  const guarded = guardedOf(env);
+  const roots = [real, ...places.filter(({ hasSettings }) => hasSettings).map(({ path }) => path)];
+  const look = new Look(real, { roots, guarded }, steps);
   for (const { path, problem } of problems) look.note(path, problem);
   for (const { path, hasServers, hasSettings, hasFolders } of places) {
     if (hasServers) await look.addFile(join(path, ".mcp.json"), itemsOfServers);
@@ -71,7 +78,7 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
     if (hasSettings) for (const name of SETTINGS) await look.addFile(join(folder, name), itemsOfSettings);
     if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name));
   }
-  const nested = await findNested(real, { own, guarded: guardedOf(env) }, steps, max);
+  const nested = await findNested(real, { own, guarded }, steps, max);
   for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
   for (const link of nested.outward) look.addLink(link);
   for (const { path, problem } of nested.problems) look.note(path, problem);
@@ -109,9 +116,24 @@ function ancestorsOf(dir: string): string[] {
   return parent === dir ? [dir] : [dir, ...ancestorsOf(parent)];
 }
 
+type ItemsOf = (name: string, text: string) => BroughtItem[] | undefined;
+
+/** Of those in `.claude`. */
+interface Folder {
+  path: string;
+  /** Their names in it. */
+  files: string[];
+  heads: { file: string; lines: string[] }[];
+  isShown: boolean;
+}
+
+/** Of what may be anybody's, such as keys, nothing is shown. */
+const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
+
 /** Collects what a directory brings, and hashes it. What it can't look at is named, and makes the result incomplete. */
 class Look {
   readonly #dir: string;
+  readonly #places: { roots: readonly string[]; guarded: Places["guarded"] };
   readonly #steps: Steps;
   readonly #hash = createHash("sha256");
   readonly #items: BroughtItem[] = [];
@@ -121,22 +143,27 @@ class Look {
   #isWhole = true;
   #isOver = false;
 
-  constructor(dir: string, steps: Steps) {
+  /** @param places `roots`: what is read in them may be shown */
+  constructor(dir: string, places: { roots: readonly string[]; guarded: Places["guarded"] }, steps: Steps) {
     this.#dir = dir;
+    this.#places = places;
     this.#steps = steps;
   }
 
-  async addFile(path: string, itemsOf: (name: string, text: string) => BroughtItem[]): Promise<void> {
+  async addFile(path: string, itemsOf: ItemsOf): Promise<void> {
     const body = await this.#take(path, MAX_JSON_BYTES);
-    if (body !== undefined) this.#items.push(...itemsOf(this.#nameOf(path), body.toString("utf8")));
+    if (body !== undefined && this.#isOutward(path))
+      this.#items.push(itemOfLink(this.#nameOf(path), OUTSIDE));
+    else if (body !== undefined) this.#addJson(path, body, itemsOf);
     await this.#steps.rest();
   }
 
   async addFolder(path: string): Promise<void> {
-    const files: string[] = [];
-    await this.#walk(path, files, 0);
-    const names = files.map((file) => relative(path, file));
-    if (files.length > 0) this.#items.push(itemOfFolder(this.#nameOf(path), names));
+    if (this.#isForeign(path)) this.#items.push(itemOfLink(this.#nameOf(path), OUTSIDE));
+    const folder: Folder = { path, files: [], heads: [], isShown: !this.#isForeign(path) };
+    await this.#walk(path, folder, 0);
+    if (folder.files.length === 0 || !folder.isShown) return;
+    this.#items.push(itemOfFolder(this.#nameOf(path), folder.files, folder.heads));
   }
 
   /** One that leads out; what it leads to is for nobody's eyes. */
@@ -165,8 +192,12 @@ class Look {
     return relative(this.#dir, path) || path;
   }
 
-  async #walk(folder: string, files: string[], depth: number): Promise<void> {
+  async #walk(folder: string, within: Folder, depth: number): Promise<void> {
     if (this.#isOver) return;
+    if (within.isShown && this.#isForeign(folder)) {
+      this.#items.push(itemOfLink(this.#nameOf(folder), OUTSIDE));
+      return this.#walk(folder, { ...within, files: [], isShown: false }, depth);
+    }
     const names: string[] = [];
     const problem = await listEach(folder, this.#steps, ({ name }) => {
       names.push(name);
@@ -178,14 +209,55 @@ class Look {
     if (this.#folders > MAX_FOLDERS || depth >= MAX_DEPTH) return this.#stop(folder);
     for (const name of names.sort()) {
       if (this.#files >= MAX_FILES) return this.#stop(folder);
-      await this.#lookAt(join(folder, name), files, depth);
+      await this.#lookAt(join(folder, name), within, depth);
       await this.#steps.rest();
     }
   }
 
-  async #lookAt(path: string, files: string[], depth: number): Promise<void> {
-    if (isFolder(path)) await this.#walk(path, files, depth + 1);
-    else if ((await this.#take(path, MAX_BYTES)) !== undefined) files.push(path);
+  async #lookAt(path: string, within: Folder, depth: number): Promise<void> {
+    if (isFolder(path)) await this.#walk(path, within, depth + 1);
+    else {
+      const body = await this.#take(path, MAX_BYTES);
+      if (body !== undefined) this.#addTo(within, path, body);
+    }
+  }
+
+  #addTo({ path: folder, files, heads, isShown }: Folder, path: string, body: Buffer): void {
+    if (!isShown) return;
+    const file = relative(folder, path);
+    files.push(file);
+    const isPlugin = PLUGIN_FILES.test(basename(path));
+    if (!isPlugin && !/\.md$/i.test(path)) return;
+    if (this.#isOutward(path)) this.#items.push(itemOfLink(this.#nameOf(path), OUTSIDE));
+    else if (body.length > MAX_TEXT_BYTES) this.note(path, "it is too long to be shown");
+    else if (isPlugin) this.#addJson(path, body, /mcp\.json$/i.test(path) ? itemsOfServers : itemsOfSettings);
+    else {
+      const lines = headLines(decode(body));
+      if (lines.length > 0) heads.push({ file, lines });
+    }
+  }
+
+  #addJson(path: string, body: Buffer, itemsOf: ItemsOf): void {
+    const items = itemsOf(this.#nameOf(path), decode(body));
+    if (items === undefined) this.note(path, "it is no JSON object");
+    else this.#items.push(...items);
+  }
+
+  /** Behind a link, and nothing of the repository's: its contents are for nobody's eyes. */
+  #isOutward(path: string): boolean {
+    const real = realPathOf(path);
+    if (typeof real !== "string" || real === path) return false;
+    const { roots, guarded } = this.#places;
+    return (
+      !roots.some((root) => isInside(root, real)) ||
+      guarded.some((place) => isInside(place.path, real) && !isInside(place.path, this.#dir))
+    );
+  }
+
+  /** A folder whose files' names are not for everybody's eyes either. */
+  #isForeign(path: string): boolean {
+    const real = realPathOf(path);
+    return this.#isOutward(path) && typeof real === "string" && !real.includes("/.claude/");
   }
 
   async #take(path: string, max: number): Promise<Buffer | undefined> {
@@ -211,6 +283,12 @@ class Look {
     if (!this.#isOver) this.note(path, "more is in it than can be looked at");
     this.#isOver = true;
   }
+}
+
+/** As claude does: also UTF-16 behind its byte order mark. */
+function decode(body: Buffer): string {
+  const text = body[0] === 0xff && body[1] === 0xfe ? body.toString("utf16le") : body.toString("utf8");
+  return text.replace(/^\ufeff/, "");
 }
 
 function isFolder(path: string): boolean {

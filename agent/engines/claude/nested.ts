@@ -160,6 +160,6 @@ function isClosed(path: string): boolean {
 }
 
 /** Both are real paths, so their texts tell: this is asked of each link for each place. */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 }
