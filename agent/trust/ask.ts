@@ -53,8 +53,10 @@ function shownOf(items: Brought["items"]): { lines: string[]; left: number } {
   return { lines, left: items.length - lines.length };
 }
 
-/** Said when an engine starts without what its directory brings, for the first time in the thread. */
-/** @param isNotSetUp its worktree has a setup, which would run what the repository brings */
+/**
+ * Said when an engine starts without what its directory brings, for the first time in the thread.
+ * @param isNotSetUp its worktree has a setup, which would run what the repository brings
+ */
 export function withoutNotice({ items }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
   return {
     type: "notice",
