@@ -110,13 +110,16 @@ test("metrics count threads, bytes, latencies, and wrong tokens", async () => {
   expect((await get("/metrics", {})).status).toBe(401);
 });
 
-test("a client that offers HTTP/2 is answered in HTTP/1.1, and is no wrong token", async () => {
+test("a client that offers HTTP/2, or sends a whole address, is answered in HTTP/1.1, and is no wrong token", async () => {
   const wrong = async () =>
     /^threadmux_wrong_tokens_total .*$/m.exec(await (await get("/metrics")).text())?.[0];
   const before = await wrong();
   const h2c =
     "host: localhost\r\nconnection: Upgrade, HTTP2-Settings, close\r\nupgrade: h2c\r\nhttp2-settings: AAMA";
   expect(await say(`GET /healthz HTTP/1.1\r\n${h2c}\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 OK\r\n.*"ok":true/s);
+  expect(
+    await say("GET http://localhost/healthz?x HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"),
+  ).toMatch(/^HTTP\/1.1 200 OK\r\n.*"ok":true/s);
   const token = `authorization: Bearer ${sidecar.token}`;
   expect(await say(`GET /threads HTTP/1.1\r\n${token}\r\n${h2c}\r\n\r\n`)).toMatch(
     /^HTTP\/1.1 200 .*"threads":/s,

@@ -1,5 +1,5 @@
 /** The HTTP API: finds a request's route, and does with it what every route needs. No decision is made here. */
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { parse as parseQuery } from "node:querystring";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
@@ -21,7 +21,7 @@ export interface ApiServices {
   log: Log;
 }
 
-/** Of a route whose types do not matter any more: its definition has checked them. */
+/** Any route's handler. {@link ApiHandlers} has checked that it fits its route. */
 type AnyHandler = (call: Call<Route>) => unknown;
 
 interface Entry {
@@ -34,7 +34,7 @@ interface Entry {
 export interface Match {
   route: Route;
   handler: AnyHandler;
-  /** As they stand in the path, escaped. */
+  /** Still escaped. */
   values: ReadonlyMap<ParamName, string>;
   query: string;
 }
@@ -52,7 +52,7 @@ export class Api {
         const key = keyOf(route.method, segments);
         const entries = this.#entries.get(key) ?? [];
         entries.push({ route, segments, handler: handlers[name] as AnyHandler });
-        // What is written out goes before what any name fits.
+        // `/threads/output` goes before a path with a name in that place.
         entries.sort((one, other) => paramCount(one) - paramCount(other));
         this.#entries.set(key, entries);
       }
@@ -111,28 +111,6 @@ export class Api {
       answerFailure(log, error, { method: request.method ?? "", path: request.url ?? "" }, response);
     }
   }
-}
-
-/** Puts an API before what takes all other requests. */
-export function withApi(
-  api: Api,
-  measure: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    seen: { route?: Route; threadId?: string },
-  ) => void,
-  other: RequestListener,
-): RequestListener {
-  return (request, response) => {
-    const match = api.find(request);
-    const seen: { route?: Route; threadId?: string } = match ? { route: match.route } : {};
-    measure(request, response, seen);
-    if (!match) return other(request, response);
-    response.statusCode = 400; // for the log and the metrics, if the body breaks off
-    void api.answer(match, request, response, (threadId) => {
-      seen.threadId = threadId;
-    });
-  };
 }
 
 async function readBody(

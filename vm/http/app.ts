@@ -1,4 +1,4 @@
-/** What the sidecar answers over HTTP, put together: the API, and the pages and tools beside it. */
+/** Puts together all that the sidecar answers over HTTP: the API, and the pages and tools beside it. */
 import type { RequestListener } from "node:http";
 import express, { type Request } from "express";
 import { AppError } from "../../shared/errors.ts";
@@ -6,7 +6,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
-import { Api, type ApiHandlers, withApi } from "./api.ts";
+import { Api, type ApiHandlers } from "./api.ts";
 import { expressRouteOf } from "./exchange.ts";
 import { answerError } from "./failures.ts";
 import { Guard, RequestLog, type WrongTokens } from "./guard.ts";
@@ -40,20 +40,24 @@ export function createApp(options: AppOptions): RequestListener {
   const guard = new Guard(options);
   const requestLog = new RequestLog(log, refusalLog);
   const api = new Api({ handlers: handlersOf(options), guard, homes, log });
-  return withApi(
-    api,
-    (request, response, seen) => {
-      const { method = "" } = request;
-      const routeName = () => seen.route?.path ?? expressRouteOf(request as Partial<Request>);
-      metrics.measureAnswer(method, response, routeName);
-      requestLog.add(request, response, () => ({
-        route: routeName(),
-        threadId: seen.threadId,
-        isQuiet: seen.route?.isRepeatable ?? method === "GET",
-      }));
-    },
-    beside(options, guard),
-  );
+  const others = beside(options, guard);
+  return (request, response) => {
+    const { method = "" } = request;
+    const match = api.find(request);
+    let threadId: string | undefined;
+    const routeName = () => match?.route.path ?? expressRouteOf(request as Partial<Request>);
+    metrics.measureAnswer(method, response, routeName);
+    requestLog.add(request, response, () => ({
+      route: routeName(),
+      threadId,
+      isQuiet: match?.route.isRepeatable ?? method === "GET",
+    }));
+    if (!match) return others(request, response);
+    response.statusCode = 400; // for the log and the metrics, if the body breaks off
+    void api.answer(match, request, response, (id) => {
+      threadId = id;
+    });
+  };
 }
 
 function handlersOf(services: Services): ApiHandlers {
@@ -70,7 +74,7 @@ function handlersOf(services: Services): ApiHandlers {
   };
 }
 
-/** What is no route of the API: the console's pages, its account, and agents' tools. */
+/** Takes every request that is for no route of the API: the console's pages, its account, and agents' tools. */
 function beside(options: AppOptions, guard: Guard): RequestListener {
   const { console, log } = options;
   const app = express();
