@@ -198,7 +198,7 @@ async function isSame(path: string, part: string, size: number): Promise<boolean
   }
 }
 
-/** Of files that were looked at just before; a link that came since is not followed. */
+/** For files that were looked at just before. A link that came since is not followed. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A program of the thread could have put a link there, or a FIFO: neither is opened. */
@@ -207,8 +207,10 @@ async function openFile(folder: string, name: string): Promise<{ handle: FileHan
   if (!file) throw noFile(name);
   try {
     if (!file.stats.isFile()) throw noFile(name);
-    const handle = await open(file.name, constants.O_RDONLY | constants.O_NONBLOCK);
-    return { handle, stats: await handle.stat() };
+    return {
+      handle: await open(file.name, constants.O_RDONLY | constants.O_NONBLOCK),
+      stats: file.stats,
+    };
   } finally {
     file.letGo();
   }

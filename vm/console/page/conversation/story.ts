@@ -16,7 +16,7 @@ export interface Row {
   isHidden: boolean;
   /** Of a call or an ask without an ending: whether it may still get one. */
   isOpen: boolean;
-  /** Of a turn's end: why it was cut off, if nothing broke. */
+  /** On the row of a turn's end: why the turn was cut off, if nothing broke. */
   rest: TurnRest | undefined;
   /** Counted up with every change. */
   version: number;
@@ -64,6 +64,8 @@ export class Story {
 
   /** These rows are not loaded any more. */
   forget(rows: readonly Row[]): void {
+    const [first, last] = [rows[0]?.seq ?? 0, rows.at(-1)?.seq ?? 0];
+    for (const seq of this.#behind.keys()) if (first < seq && seq < last) this.#behind.delete(seq);
     for (const row of rows) {
       const head = headKey(row.event);
       const end = endKey(row.event);
@@ -99,11 +101,14 @@ export class Story {
     while (this.#behind.get(seq)?.type === "delivery_update") seq += 1;
     const end = this.#behind.get(seq);
     if (end?.type !== "engine_end") return;
-    const open = [...this.#heads.values()].flatMap(({ event, ending }) => {
-      const isOpen = event.seq < seq && (ending === undefined || ending.seq > seq);
-      const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
-      return isOpen && isAsk ? [event] : [];
-    });
+    const open =
+      end.reason !== "parked"
+        ? []
+        : [...this.#heads.values()].flatMap(({ event, ending }) => {
+            const isOpen = event.seq < seq && (ending === undefined || ending.seq > seq);
+            const isAsk = event.type === "permission_request" || event.type === "elicitation_request";
+            return isOpen && isAsk ? [event] : [];
+          });
     const rest = restOf(end, open);
     if (rest !== row.rest) change(row, { rest });
   }
