@@ -192,7 +192,7 @@ export function refuseWorkTree(path) {
   for (let at = realOf(path); ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) {
       throw new Problem(
-        `STATE_DIR: ${path} is in the git work tree ${at}; choose a folder outside of every work tree`,
+        `STATE_DIR: ${path} is in the git work tree ${at}; choose a folder outside of every work tree, such as /var/lib/threadmux`,
       );
     }
     if (dirname(at) === at) return;

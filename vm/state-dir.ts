@@ -28,7 +28,7 @@ export function makeStateDir(path: string): void {
     const repository = findRepository(realOf(path));
     if (repository !== undefined) {
       throw new Error(
-        `it is in the git work tree ${repository}, whose agents would keep copies of it; choose a folder outside of every work tree`,
+        `it is in the git work tree ${repository}, whose agents would keep copies of it; choose a folder outside of every work tree, such as /var/lib/threadmux`,
       );
     }
     makeFolders(path, 0o700);
