@@ -94,7 +94,7 @@ export const createRequestSchema = z.strictObject({
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
   agent: agentRequestSchema.optional(),
-  /** Of agents: as `plain` of an input, of `command`. */
+  /** Agents only: the same as `plain` of an input, for `command`. */
   plain: z.boolean().optional(),
   /** Of agents: a conversation that was held elsewhere, which the agent knows. */
   initialMessages: initialMessagesSchema.optional(),
@@ -121,7 +121,7 @@ export const inputRequestSchema = z.union([
     inputId: inputIdSchema.optional(),
     /** Of agents: who wrote it; whoever created the thread if it is left out. */
     source: sourceSchema.optional(),
-    /** Of agents: the text is not a person's typed words alone. No command and no @path in it is read. */
+    /** Agents only: a person did not type all of the text, so the agent's program reads no command and no @path in it. */
     plain: z.boolean().optional(),
     /** Of agents: `next_turn` waits for the end of the running turn. */
     when: z.enum(["now", "next_turn"]).optional(),

@@ -17,7 +17,7 @@ export const branchRequestSchema = z
     messageId: z.string().min(1).max(200).optional(),
     /** The branch's first message; without it, the branch waits for one. */
     text: command.optional(),
-    /** As of an input. */
+    /** The same as `plain` of an input, for `text`. */
     plain: z.boolean().optional(),
     /** Without it, its first message's, or its parent's. */
     title,

@@ -54,7 +54,7 @@ import type { RemoveWorktreeReply, WorktreeReply } from "./worktree-api.ts";
 /** The sidecar itself waits no longer for a request to arrive. */
 const UPLOAD_TIMEOUT_MS = 30_000;
 
-/** What a call of a route is sent with, besides what stands in its path. */
+/** The parts of a request besides its path. */
 export interface Sent<R extends Route> {
   body?: SentBody<R>;
   /** Values as they are; `undefined` is left out. */

@@ -12,8 +12,8 @@ export interface NamedFile {
 }
 
 /**
- * To open a FIFO lets go who waits to write into it, and to open a device may do anything. So whoever opens what
- * another may have put there asks `stats` first, and opens `name`.
+ * Names a file without opening it. Opening a FIFO releases a writer that waits for a reader, and opening a device may do
+ * anything. A caller therefore checks `stats` first, and then opens `name`.
  * @param isFollowed whether a link is followed; if not, `stats` are the link's
  * @throws NodeJS.ErrnoException `ENOENT` and the like
  */

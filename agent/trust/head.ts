@@ -1,4 +1,4 @@
-/** What a skill, a command or an agent says of itself and runs by itself, as lines for people. Pure. */
+/** Finds in the text of a skill, a command or an agent the lines that a person must see before trusting it. Pure. */
 
 /** In the text's order: its front matter, then the shell commands that run when the text is used. */
 export function headLines(text: string): string[] {

@@ -2,7 +2,7 @@
 import { parseTerminalLink, tellsAddress } from "../../shared/terminal-link.ts";
 import type { CellRow } from "./rows.ts";
 
-/** What the emulator keeps of a link in its pen, and in each cell that it prints with it. */
+/** The emulator's extended attributes, of the pen and of each cell: `urlId` is the number of a link, 0 for none. */
 export interface Extended {
   urlId: number;
   clone(): Extended;
@@ -26,7 +26,7 @@ export interface LinksSnapshot {
 
 interface Link {
   readonly address: string;
-  /** As much of its text as could be the address. */
+  /** Its text, cut soon after it is longer than the address. */
   text: string;
   isTold: boolean | undefined;
 }
@@ -35,7 +35,7 @@ interface Rows {
   readonly lines: { readonly length: number; get(row: number): CellRow | undefined };
 }
 
-/** So many links are known: an older one's text stays, without the address. */
+/** A terminal keeps this many links. The text of an older one stays, without its address. */
 const MAX_LINKS = 2_000;
 const HAS_EXTENDED = 0x10000000;
 const CELL_NUMBERS = 3;

@@ -21,7 +21,7 @@ export const BODY_UNITS = PAGE_UNITS - OPEN_ANSI.length - CLOSE.length - 2;
 
 /** What a gap shows of a flood that goes on: so many rows and units at most. */
 const OPEN_GAP_ROWS = 12;
-/** So many addresses are told of one row. */
+/** A row shows this many addresses; the rest is counted. */
 const MAX_LINKS = 5;
 const OPEN_GAP_UNITS = 1_200;
 

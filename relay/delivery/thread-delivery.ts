@@ -42,7 +42,7 @@ export interface ThreadDeliveryOptions<Reply> {
   rows: readonly LedgerRow[];
   /** Up to this message all are taken care of. */
   seen: string;
-  /** As {@link Ledger.gone}. */
+  /** The keys of messages that an earlier process found deleted ({@link Ledger.gone}). */
   gone?: readonly string[] | undefined;
   /** Whose share of the request budget it takes. */
   owner: string;

@@ -88,7 +88,7 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
         text: str,
         inputId: inputIdSchema.optional(),
         source: sourceSchema.optional(),
-        /** As of an input. */
+        /** The same as `plain` of an input. */
         plain: z.boolean().optional(),
         attachments: attachmentNamesSchema.optional(),
       })

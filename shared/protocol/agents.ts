@@ -1,4 +1,4 @@
-/** What agents did: their transcripts, steps, changes and worktrees, and what needs people. */
+/** Reads of agents' work: their transcripts, steps, changes and worktrees, and what needs people. */
 import {
   blobQuerySchema,
   blobReplySchema,

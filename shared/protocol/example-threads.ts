@@ -8,5 +8,5 @@ export const HELPER = { id: "helper" };
 export const FIXER = { id: "fixer" };
 /** An agent that may run `npm --version` without asking. */
 export const TESTER = { id: "tester" };
-/** Who sends them. */
+/** The sender of the examples. */
 export const BY = "api:me";

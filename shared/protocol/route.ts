@@ -9,14 +9,14 @@ import { threadIdSchema } from "../api.ts";
 import type { ErrorCode } from "../errors.ts";
 import { messageKeySchema, snowflakeSchema } from "../ledger-api.ts";
 
-/** What can stand in a path, each name for one thing everywhere. A text without a schema is looked up as it is. */
+/** The names that a path may have. Each means one thing in all routes. A value without a schema is looked up as it is. */
 export const PARAMS = {
   /** A thread, by its own id or by its Discord thread's. */
   id: { field: "threadId", schema: threadIdSchema },
   channelId: { field: "channelId", schema: snowflakeSchema },
   /** The relay's name for a message. */
   key: { field: "key", schema: messageKeySchema },
-  /** Of an attachment. */
+  /** An attachment's name. */
   name: { field: "name", schema: attachmentNameSchema },
   sha256: { field: "sha256", schema: blobNameSchema },
   inputId: { field: "inputId" },
@@ -33,7 +33,7 @@ export type Access = "anybody" | "owner" | "console";
 
 /** A request that can be sent as it is written; a test sends it. */
 export interface Example {
-  /** What stands in the path, by name. */
+  /** The values of the names in the path. */
   path?: Readonly<Record<string, string>>;
   query?: Readonly<Record<string, string | number>>;
   /** A text if the route takes raw bytes. */
@@ -80,7 +80,7 @@ type NamesIn<Path extends string> = Path extends `${string}:${infer Name}/${infe
     ? Name
     : never;
 
-/** What stands in a route's path, by name. */
+/** The values of the names in a route's path. */
 export type ParamsOf<R extends Route> = Readonly<Record<NamesIn<R["path"]>, string>>;
 
 /** A part of a definition as it is sent, and as it is once it was parsed. */
@@ -91,9 +91,9 @@ export type SentQuery<R extends Route> = Sent<R["query"]>;
 export type SentBody<R extends Route> = Sent<R["body"]>;
 export type ParsedQuery<R extends Route> = Parsed<R["query"]>;
 export type ParsedBody<R extends Route> = Parsed<R["body"]>;
-/** As the server makes it, if it is JSON. */
+/** A JSON reply, as the handler returns it. */
 export type MadeReply<R extends Route> = R["reply"] extends z.ZodType ? z.input<R["reply"]> : never;
-/** As the client reads it. */
+/** A JSON reply, as the client gets it; undefined if there is none. */
 export type ReadReply<R extends Route> = R["reply"] extends z.ZodType ? z.output<R["reply"]> : undefined;
 
 /** A route's path with its names filled in, escaped. */

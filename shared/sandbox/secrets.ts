@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of a home directory. */
+/** Folders of a home directory that hold secrets. */
 export const SECRET_FOLDERS = [
   ".ssh",
   ".aws",

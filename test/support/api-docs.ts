@@ -31,7 +31,7 @@ export function apiDocs(): string {
     "",
     "JSON in and out, with `authorization: Bearer <VM_TOKEN>`. The README has a page of calls to paste. `GET /openapi.json` holds the whole schema of each body and reply.",
     "",
-    `An error is \`{ "error": "<sentence>", "code": "<word>" }\`. Every route can answer ${common}; each names what else it can.`,
+    `An error is \`{ "error": "<sentence>", "code": "<word>" }\`. Every route that needs a token can answer ${common}; each names what else it can.`,
     "",
     "A request marked *repeatable* changes nothing more if it is sent again, so it may be sent again if no answer came.",
   ];

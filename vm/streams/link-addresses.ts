@@ -35,7 +35,7 @@ export class LinkAddresses {
     return told + rest;
   }
 
-  /** What belongs behind the text of the link that is open. */
+  /** Ends the open link. @returns its address, to stand behind its text; empty if the text tells it */
   end(): string {
     if (this.#open === undefined) return "";
     const { address, raw } = this.#open;

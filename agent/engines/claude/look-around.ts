@@ -35,7 +35,7 @@ import { Steps } from "./steps.ts";
 
 const SETTINGS = ["settings.json", "settings.local.json"];
 const FOLDERS = ["agents", "commands", "hooks", "output-styles", "skills", "workflows"];
-/** Of a plugin, which may lie in a folder of skills. */
+/** A plugin has these files. It may lie in a folder of skills. */
 const PLUGIN_FILES = /^(?:plugin|hooks|monitors|settings|\.lsp|\.mcp)\.json$/i;
 const MAX_FILES = 2_000;
 /** Folders in the folders of `.claude`. */
@@ -44,7 +44,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** It is parsed in one step. */
 const MAX_JSON_BYTES = 64 * 1024;
 const MAX_DEPTH = 10;
-/** Of a text whose head is shown. */
+/** A text that is longer than this is named, and its head is not shown. */
 const MAX_TEXT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -118,16 +118,16 @@ function ancestorsOf(dir: string): string[] {
 
 type ItemsOf = (name: string, text: string) => BroughtItem[] | undefined;
 
-/** Of those in `.claude`. */
+/** A folder in `.claude`, such as `skills`, and what was found in it so far. */
 interface Folder {
   path: string;
-  /** Their names in it. */
+  /** Relative to `path`. */
   files: string[];
   heads: { file: string; lines: string[] }[];
   isShown: boolean;
 }
 
-/** Of what may be anybody's, such as keys, nothing is shown. */
+/** A link may lead to anybody's files, such as keys, so nothing of them is shown. */
 const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
 
 /** Collects what a directory brings, and hashes it. What it can't look at is named, and makes the result incomplete. */
@@ -285,7 +285,7 @@ class Look {
   }
 }
 
-/** As claude does: also UTF-16 behind its byte order mark. */
+/** claude reads UTF-16 if a byte order mark says so, and drops a byte order mark. So do we. */
 function decode(body: Buffer): string {
   const text = body[0] === 0xff && body[1] === 0xfe ? body.toString("utf16le") : body.toString("utf8");
   return text.replace(/^\ufeff/, "");

@@ -1,4 +1,4 @@
-/** What agents did, and what people do with them. */
+/** Agents' work, their asks, and the controls by which people steer them. */
 
 import type { ControlRequest } from "../../../shared/agent/api.ts";
 import { CONTROLS, type Control } from "../../../shared/agent/controls.ts";

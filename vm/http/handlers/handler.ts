@@ -10,9 +10,9 @@ export interface Call<R extends Route> {
   params: ParamsOf<R>;
   query: ParsedQuery<R>;
   body: ParsedBody<R>;
-  /** Of a route whose body is no JSON: read it here. */
+  /** If the route's body is no JSON, the handler reads it from here. */
   request: IncomingMessage;
-  /** Of a route whose reply is no JSON: write it here. Its status is already set. */
+  /** If the route's reply is no JSON, the handler writes it here. The status is already set. */
   response: ServerResponse;
 }
 
