@@ -43,6 +43,16 @@ test("one call has a file; the next one gets it when it is given back, in the or
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test("two that wait, each with a later time than it had at first, do not wait for each other", () => {
+  expect(take(claim("1"))).toBeUndefined();
+  expect(take(claim("2", { sinceMs: 1_200 }))).toMatchObject({ threadId: "1" });
+  expect(take(claim("3", { sinceMs: 1_201 }))).toMatchObject({ threadId: "1" });
+  locks.release(claim("1"));
+  // A runner knows its wait by the step that it wrote down after its first look.
+  expect(take(claim("3", { sinceMs: 1_204 }))).toMatchObject({ threadId: "2" });
+  expect(take(claim("2", { sinceMs: 1_203 }))).toBeUndefined();
+});
+
 test("a dead holder's lock is nobody's: an engine whose input nobody reads, a process of another start", () => {
   const fifo = join(root, "stdin.1");
   makeFifo(fifo);

@@ -55,7 +55,10 @@ export class LockFolder {
     const own = entries.filter((entry) => isSame(entry.claim, claim));
     if (own.some(({ isHeld }) => isHeld)) return undefined;
     const others = entries.filter((entry) => !own.includes(entry));
-    const before = others.find(({ isHeld }) => isHeld) ?? firstBefore(claim, others, nowMs);
+    // The others see this call as it stands in the folder. If it compared a later time, two calls could each take the
+    // other for the first, and both would wait until they give up.
+    const queued = own[0]?.claim ?? claim;
+    const before = others.find(({ isHeld }) => isHeld) ?? firstBefore(queued, others, nowMs);
     if (!before) {
       const name = this.#write(claim, "held");
       const rival = this.#living(claim.path).find((entry) => entry.isHeld && entry.name !== name);
