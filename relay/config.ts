@@ -13,15 +13,23 @@ const SNOWFLAKE = /^\d{17,20}$/;
 const url = (what: string) =>
   z.url({ protocol: /^https?$/, error: `must be ${what}, with http:// or https://` });
 
-const schema = z.object({
-  VM_URL: url("the sidecar's address").default("http://127.0.0.1:3001"),
+/** Each variable that the relay reads; what it shares with the sidecar is described there. */
+export const relaySettings = z.object({
+  VM_URL: url("the sidecar's address")
+    .default("http://127.0.0.1:3001")
+    .describe("The sidecar's address. `scripts/run` sets it to the sidecar that it starts."),
   VM_TOKEN: z.string().min(32, "must have at least 32 characters, and be the sidecar's").optional(),
   STATE_DIR: z.string().default("/data/threadmux"),
-  DISCORD_TOKEN: z.string("the bot's token is needed"),
-  DISCORD_API_URL: url("the base address of Discord's REST API").default("https://discord.com/api"),
+  DISCORD_TOKEN: z
+    .string("the bot's token is needed")
+    .describe("The bot's token. `scripts/run` without it starts a local stand-in for Discord instead."),
+  DISCORD_API_URL: url("the base address of Discord's REST API")
+    .default("https://discord.com/api")
+    .describe("The base address of Discord's REST API. The gateway's address comes from it."),
   DISCORD_CHANNEL_ID: z
     .string("the id of the channel where threads are made is needed")
-    .regex(SNOWFLAKE, "must be a channel's id: 17 to 20 digits"),
+    .regex(SNOWFLAKE, "must be a channel's id: 17 to 20 digits")
+    .describe("The channel where threads are made."),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")
     .transform((ids) =>
@@ -34,22 +42,42 @@ const schema = z.object({
     .refine(
       (ids) => ids.every((id) => SNOWFLAKE.test(id)),
       "must be user ids of 17 to 20 digits, separated by commas",
-    ),
+    )
+    .describe("Who may use the bot: user ids, separated by commas. Nobody else is served."),
   POLL_INTERVAL_MS: z.coerce
     .number("must be a whole number of milliseconds from 100 to 60000")
     .int()
     .min(100, "must be at least 100")
     .max(60_000, "must be at most 60000")
-    .default(1_000),
+    .default(1_000)
+    .describe("How often output is polled, in milliseconds; at least every 600 while an agent works."),
   THREAD_LIST_MINUTES: z.coerce
     .number("must be a whole number of minutes from 1 to 10080")
     .int()
     .min(1, "must be at least 1")
     .max(10_080, "must be at most 10080")
-    .default(10),
-  CHANNEL_MODE: z.enum(CHANNEL_MODES, `must be ${CHANNEL_MODES.join(", ")}`).default("off"),
-  CHANNEL_DIR: z.string().min(1).max(4_096).default("."),
-  OUTPUT_ANSI: z.enum(["0", "1"], "must be 0 or 1").default("0"),
+    .default(10)
+    .describe(
+      "How many minutes after its end, or after an agent fell idle, a thread leaves `/status` and `/thread list`. `all` shows it.",
+    ),
+  CHANNEL_MODE: z
+    .enum(CHANNEL_MODES, `must be ${CHANNEL_MODES.join(", ")}`)
+    .default("off")
+    .describe(
+      "What a message in the channel does. `off`: nothing. `mention`: it begins an agent's thread if it names the bot. `threads`: any message begins one. Answers go into the thread that they belong to.",
+    ),
+  CHANNEL_DIR: z
+    .string()
+    .min(1)
+    .max(4_096)
+    .default(".")
+    .describe(
+      "The directory, below the sidecar's `REPOS_DIR`, where the agents work that messages in the channel begin.",
+    ),
+  OUTPUT_ANSI: z
+    .enum(["0", "1"], "must be 0 or 1")
+    .default("0")
+    .describe("`1` shows the output in colour, in Discord's `ansi` blocks. Phones show junk."),
   LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
 });
 
@@ -75,7 +103,7 @@ export interface RelayConfig {
 /** @throws ConfigError with every problem at once. */
 export function parseRelayConfig(environment: Record<string, string | undefined>): RelayConfig {
   const env = withoutBlanks(environment);
-  const { values, problems } = tryEnv(schema, env);
+  const { values, problems } = tryEnv(relaySettings, env);
   const vmToken = env["VM_TOKEN"] || findToken(resolve(env["STATE_DIR"] || "/data/threadmux"));
   if (vmToken === undefined) {
     problems.push("VM_TOKEN: missing; the sidecar's token is needed (or STATE_DIR, where it keeps one)");

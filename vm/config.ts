@@ -23,45 +23,122 @@ const flag = () =>
 /** A Unix socket's path must fit in 108 bytes with its final NUL. */
 const MAX_STATE_DIR_BYTES = 107 - "/tmux.sock".length;
 
-const schema = z.object({
-  REPOS_DIR: z.string().default("/data/repos"),
-  STATE_DIR: z.string().default("/data/threadmux"),
-  VM_HOST: z.string().default("127.0.0.1"),
-  VM_PORT: whole(0, 65_535).default(3001),
+/** Each variable that the sidecar reads, and what it does: `docs/configuration.md` and `.env.example` are made of it. */
+export const vmSettings = z.object({
+  REPOS_DIR: z
+    .string()
+    .default("/data/repos")
+    .describe(
+      "Threads run in directories below this one, nowhere else. `scripts/run` sets it to `./workspace`. It may not be in `STATE_DIR`.",
+    ),
+  STATE_DIR: z
+    .string()
+    .default("/data/threadmux")
+    .describe(
+      "The state folder (mode 0700): tmux's socket, database, logs and token. The relay only reads the token there. It may not be in a git work tree, nor in `REPOS_DIR`. `scripts/run` sets it to a folder below `~/.local/state/threadmux`, which the file `.state-dir` names.",
+    ),
+  VM_HOST: z
+    .string()
+    .default("127.0.0.1")
+    .describe("The address where the sidecar listens. Any address but loopback demands `VM_TOKEN`."),
+  VM_PORT: whole(0, 65_535).default(3001).describe("The port where the sidecar listens."),
   VM_TOKEN: z
     .string()
     .min(32, "must have at least 32 characters (make one with: openssl rand -hex 32)")
     .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
-    .optional(),
-  MAX_THREADS: whole(1, 10_000).default(5),
-  MAX_AGENTS: whole(1, 1_000).default(5),
-  LOG_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(64 * 1024 * 1024),
-  STATE_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER).default(4 * 1024 * 1024 * 1024),
-  LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10).default(168),
-  AGENT_PROGRAM: z.string().default("claude"),
-  AGENT_ARGS: z.string().default(""),
-  AGENT_ENGINE: z.enum(["claude", "command"], { error: "must be claude or command" }).default("claude"),
-  AGENT_IDLE_SECONDS: whole(1, 86_400).default(120),
-  ASK_PARK_MINUTES: whole(1, 43_200).default(60),
-  LOCK_TIMEOUT_SECONDS: whole(1, 86_400).default(30),
-  ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400).optional(),
-  ASK_FILES: flag(),
-  WORKTREE_SETUP: z.string().max(4_000, "must be at most 4,000 characters").optional(),
-  ALLOW_BYPASS: flag(),
-  AGENT_SANDBOX: z.enum(SANDBOX_MODES, { error: `must be ${SANDBOX_MODES.join(", ")}` }).default("state"),
+    .optional()
+    .describe(
+      "The bearer token that the relay and `threadmux` show the sidecar: at least 32 characters (`openssl rand -hex 32`). If it is not set, the sidecar makes one and keeps it in `STATE_DIR/token`.",
+    ),
+  MAX_THREADS: whole(1, 10_000).default(5).describe("How many terminals may be open at once."),
+  MAX_AGENTS: whole(1, 1_000)
+    .default(5)
+    .describe("How many agents may have a turn at once. More wait in order; an idle agent takes no place."),
+  LOG_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER)
+    .default(64 * 1024 * 1024)
+    .describe("How many bytes of disk one thread's log may hold. Older output is given back, offsets stay."),
+  STATE_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER)
+    .default(4 * 1024 * 1024 * 1024)
+    .describe(
+      "How many bytes of disk all threads together may take, logs and agents' folders. Ended threads go first, the oldest before the others; then the largest log is halved.",
+    ),
+  LOG_RETENTION_HOURS: whole(1, 24 * 365 * 10)
+    .default(168)
+    .describe("How many hours the log and the row of an ended thread stay."),
+  AGENT_PROGRAM: z
+    .string()
+    .default("claude")
+    .describe(
+      "The program behind `/agent`: Claude Code, or `demo`, the scripted stand-in that comes with threadmux. `scripts/run` takes `demo` if there is no `claude` on `PATH`.",
+    ),
+  AGENT_ARGS: z.string().default("").describe("Arguments of your own for that program."),
+  AGENT_ENGINE: z
+    .enum(["claude", "command"], { error: "must be claude or command" })
+    .default("claude")
+    .describe(
+      "The protocol of `AGENT_PROGRAM`: `claude`, or `command` for any program that is run once a message, gets it on standard input, or in the place of `{prompt}` in `AGENT_ARGS` (put `--` before it), and prints its answer.",
+    ),
+  AGENT_IDLE_SECONDS: whole(1, 86_400)
+    .default(120)
+    .describe(
+      "After how many seconds without work an agent's processes end. The next message starts them again on the same conversation.",
+    ),
+  ASK_PARK_MINUTES: whole(1, 43_200)
+    .default(60)
+    .describe(
+      "After how many minutes an unanswered ask keeps no process waiting. It can be answered all the same.",
+    ),
+  LOCK_TIMEOUT_SECONDS: whole(1, 86_400)
+    .default(30)
+    .describe(
+      "How many seconds an agent waits for a file that another agent writes. Then its model is told who has it.",
+    ),
+  ASK_TIMEOUT_SECONDS: whole(1, 30 * 86_400)
+    .optional()
+    .describe("After how many seconds an unanswered ask is refused. If it is not set: never."),
+  ASK_FILES: flag().describe(
+    "`1`: a file answers an ask, see [agents.md](agents.md#answers-by-files). A program of the thread could write one too. `0`: only what comes in over the API answers.",
+  ),
+  WORKTREE_SETUP: z
+    .string()
+    .max(4_000, "must be at most 4,000 characters")
+    .optional()
+    .describe(
+      "A shell command that is run once in each new worktree before its agent begins, such as `npm ci`.",
+    ),
+  ALLOW_BYPASS: flag().describe(
+    "`1` allows the mode `bypassPermissions`, in which an agent asks for nothing. `0`: it is refused, wherever it is chosen.",
+  ),
+  AGENT_SANDBOX: z
+    .enum(SANDBOX_MODES, { error: `must be ${SANDBOX_MODES.join(", ")}` })
+    .default("state")
+    .describe(
+      "What agents' commands can't see. `state`: `STATE_DIR`. `secrets`: also `~/.ssh`, `~/.aws`, `~/.netrc` and the like. `off`: they see all that the sidecar's user sees. If the machine refuses the sandbox, `/status` says so.",
+    ),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
     .max(1_000_000, "must be at most 1000000")
-    .optional(),
+    .optional()
+    .describe(
+      "Dollars that all agents together may spend on one local day of the sidecar's machine. If it is not set: as much as they do.",
+    ),
   THREAD_ENV: z
     .string()
     .default("")
     .refine(
       (names) => splitNames(names).every((name) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)),
       "must be names of environment variables, separated by commas",
+    )
+    .describe(
+      "Names of variables, separated by commas, that the programs in threads get from the sidecar's environment, besides `PATH`, `HOME` and the like. For an agent's key: `THREAD_ENV=ANTHROPIC_API_KEY`, and `ANTHROPIC_API_KEY` itself below it.",
     ),
-  LOG_LEVEL: z.enum(LOG_LEVELS).default("info"),
+  LOG_LEVEL: z
+    .enum(LOG_LEVELS)
+    .default("info")
+    .describe(
+      "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. The log is JSON lines on standard error.",
+    ),
 });
 
 export interface VmConfig {
@@ -107,7 +184,7 @@ export function parseVmConfig(
   args: readonly string[] = [],
 ): VmConfig {
   const env = withoutBlanks(environment);
-  const { values, problems } = tryEnv(schema, env);
+  const { values, problems } = tryEnv(vmSettings, env);
   const stateDir = resolve(env["STATE_DIR"] || "/data/threadmux");
   if (Buffer.byteLength(stateDir) > MAX_STATE_DIR_BYTES) {
     problems.push(`STATE_DIR: must be at most ${MAX_STATE_DIR_BYTES} bytes long, tmux's socket is in it`);

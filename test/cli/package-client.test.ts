@@ -26,7 +26,7 @@ export const codeOf = (error: unknown) => (error instanceof AppError ? error.cod
 export const wrong: Thread["status"] = "asleep";
 `;
 
-test("the README's example runs, and the types are there", async () => {
+test("the example in docs/http.md runs, and the types are there", async () => {
   sidecar = await startSidecar(STAND_IN_CONFIG);
   const folder = join(sidecar.folders.path, "other");
   const modules = join(folder, "node_modules");
@@ -42,8 +42,8 @@ test("the README's example runs, and the types are there", async () => {
   );
   for (const name of ["zod", "@types"]) symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
 
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-  const [, example = ""] = /^```js\n(.*?)^```/ms.exec(readme) ?? [];
+  const guide = readFileSync(join(ROOT, "docs", "http.md"), "utf8");
+  const [, example = ""] = /^```js\n(.*?)^```/ms.exec(guide) ?? [];
   const words = JSON.stringify(script("Say hello.", { text: "Hello!" }));
   const fitted = example.replace("http://127.0.0.1:3001", sidecar.url).replace('"Say hello."', words);
   writeFileSync(join(folder, "example.mjs"), fitted);

@@ -27,8 +27,8 @@ function namedTests(cell: string): { file: string; name: string }[] {
   });
 }
 
-const promises = rowsOf("SECURITY.md", "| promise |");
-const troubles = rowsOf("CONTRIBUTING.md", "| what | tested in |");
+const promises = rowsOf("docs/security.md", "| promise |");
+const troubles = rowsOf("docs/testing.md", "| what | tested in |");
 
 test.each([...promises, ...troubles])("%s", (_promise, tested = "") => {
   const tests = namedTests(tested);
@@ -41,7 +41,7 @@ test.each([...promises, ...troubles])("%s", (_promise, tested = "") => {
 });
 
 test("every row of what can go wrong has its tests", () => {
-  const rows = rowsOf("README.md", "| what | what happens |").map(([what]) => what);
+  const rows = rowsOf("docs/reliability.md", "| what | what happens |").map(([what]) => what);
   expect(troubles.map(([what]) => what)).toEqual(rows);
 });
 
@@ -62,7 +62,7 @@ test.each(["README.md", "Dockerfile.vm", "fly.toml"])(
   },
 );
 
-test.each(rowsOf("CONTRIBUTING.md", "| word |"))(
+test.each(rowsOf("docs/glossary.md", "| word |"))(
   "the word %s is used in the file that it names",
   (word, _what, cell = "") => {
     const [, file = ""] = /^`(.+)`$/.exec(cell) ?? [];

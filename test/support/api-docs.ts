@@ -29,7 +29,7 @@ export function apiDocs(): string {
     "",
     "<!-- Made from shared/protocol by `npm run docs`: change it there. -->",
     "",
-    "JSON in and out, with `authorization: Bearer <VM_TOKEN>`. The README has a page of calls to paste. `GET /openapi.json` holds the whole schema of each body and reply.",
+    "JSON in and out, with `authorization: Bearer <VM_TOKEN>`. [http.md](http.md) has calls to paste. `GET /openapi.json` holds the whole schema of each body and reply.",
     "",
     `An error is \`{ "error": "<sentence>", "code": "<word>" }\`. Every route that needs a token can answer ${common}; each names what else it can.`,
     "",
