@@ -8,7 +8,6 @@ import { LogContent } from "../content/log-content.ts";
 import type { LogMark } from "../content/log-mark.ts";
 import { TranscriptContent } from "../content/transcript/content.ts";
 import { type DeliveryPlace, findDeliveryMark } from "../delivery/delivery-mark.ts";
-import { findOlderMark, findOlderRows, toDeliveryMark } from "../delivery/older-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { compareIds, isUserId, snowflakeNow } from "../discord/api.ts";
@@ -58,7 +57,7 @@ export interface LiveThread {
 
 export interface LiveThreadOptions {
   thread: Thread;
-  /** Its ledger, as {@link loadLedger} gives it. */
+  /** Its ledger. */
   rows: readonly LedgerRow[];
   vm: Vm;
   api: DiscordApi;
@@ -85,8 +84,7 @@ function openTerminal(options: LiveThreadOptions): LiveThread {
   const { threadId } = thread;
   const vm = options.vm.thread(threadId);
   const log = options.log.child({ threadId });
-  const older = findOlderMark(thread.delivery);
-  const mark = older ? toDeliveryMark(older) : findDeliveryMark(thread.delivery);
+  const mark = findDeliveryMark(thread.delivery);
   const content = openLog({ ...options, log }, vm, mark?.kind === "log" ? mark : undefined);
   const delivery = openDelivery<OutputReply>({ ...options, log }, vm, content, mark);
   return {
@@ -191,27 +189,6 @@ function beginningOf(thread: Thread): string {
   if (!isHeir(thread)) return threadId;
   const made = snowflakeNow(Date.parse(createdAt));
   return compareIds(made, threadId) > 0 ? made : threadId;
-}
-
-/**
- * The rows of a thread's ledger. The threads of a relay that had none get theirs here, once: that needs a look at
- * Discord only if there are messages that their mark does not know.
- */
-export async function loadLedger(
-  { vm, api, botId }: Pick<LiveThreadOptions, "vm" | "api" | "botId">,
-  thread: Thread,
-  rows: readonly LedgerRow[],
-  lastMessageId: string | undefined,
-): Promise<readonly LedgerRow[]> {
-  const { threadId, delivery } = thread;
-  const mark = findOlderMark(delivery);
-  if (!mark) return rows;
-  const older = await findOlderRows({ threadId, mark, lastMessageId, api, botId });
-  const missing = older.filter(({ key }) => !rows.some((row) => row.key === key));
-  for (const { key, messageId } of missing) {
-    if (messageId !== null) await vm.thread(threadId).putMessage(key, { messageId });
-  }
-  return [...rows, ...missing];
 }
 
 /** Goes on from the mark; from the log's start if there is none, or if it is of another version. */

@@ -11,7 +11,6 @@ import { isAsking } from "./ended.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
-import { loadLedger } from "./live-thread.ts";
 import { findPause, type Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 import type { Vm } from "./vm.ts";
@@ -108,7 +107,7 @@ async function recoverAbsent(
   if (channel !== "out of sight") return recoverThread(options, thread, channel, { rows, wasServed });
   log.warn({ threadId }, "Discord does not let the bot see a thread");
   // What is to be shown next is refused as well, and that is told.
-  if (!threads.has(threadId)) threads.add(thread, await loadLedger(options, thread, rows, undefined));
+  if (!threads.has(threadId)) threads.add(thread, rows);
 }
 
 async function serve(
@@ -120,8 +119,7 @@ async function serve(
   const { threads, homes, log } = options;
   const { threadId } = thread;
   if (!threads.has(threadId)) {
-    const ledger = await loadLedger(options, thread, rows, channel.lastMessageId);
-    if (!threads.has(threadId)) threads.add(thread, ledger, findPause(channel));
+    threads.add(thread, rows, findPause(channel));
     // Its Discord thread may have been noted a moment before the relay died. Discord may be slow to take the words.
     if (thread.home && thread.delivery === null) {
       homes.begin(thread).catch((error: unknown) => {
@@ -156,8 +154,7 @@ async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Prom
   const { lastMessageId } = channel;
   const rows = await vm.findLedger(threadId);
   if (!isOpen(thread.status) && isAsking(rows, lastMessageId)) return;
-  const older = isOpen(thread.status) ? rows : await loadLedger(options, thread, rows, lastMessageId);
-  if (!threads.has(threadId)) threads.add(thread, older);
+  if (!threads.has(threadId)) threads.add(thread, rows);
   if (thread.type === "agent") takeMissed(options, channel);
 }
 

@@ -1,9 +1,8 @@
-/** What a thread shows of output that is too much, that is gone, or that an older relay began to show. */
+/** What a thread shows of output that is too much, or gone. */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { joinPages } from "../../relay/content/pages.ts";
-import type { Delivery } from "../../shared/api.ts";
 import { inFull } from "../support/faults.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { bundleRelay, makeRelayProcess } from "../support/relay-process.ts";
@@ -152,55 +151,3 @@ test("a restart looks nothing up and keeps nothing for threads where nothing has
     await all.stopRelay();
   }
 }, 120_000);
-
-/** The mark as a relay without a ledger wrote it, of what the ledger says. */
-async function makeOlder(all: Everything, threadId: string, isKilled: boolean): Promise<void> {
-  const { client } = all.sidecar;
-  const rows = (await client.listLedgers())[threadId] ?? [];
-  const { delivery } = await client.getThread(threadId);
-  const { kind: _, alternates: __, ...mark } = delivery as Delivery;
-  const pages = rows.filter(({ key }) => key.startsWith("page."));
-  const ids = pages
-    .filter(({ key }) => Number(key.slice(5)) >= Number(mark["page"]))
-    .map(({ messageId }) => messageId ?? "");
-  // Killed right after Discord had made the last message: the mark does not know of it.
-  if (isKilled) ids.pop();
-  const before = pages.filter(({ messageId }) => !ids.includes(messageId ?? "")).at(isKilled ? -2 : -1);
-  const sent = ids.at(-1) ?? before?.messageId ?? threadId;
-  await client.putDelivery(threadId, { ...mark, after: before?.messageId ?? threadId, ids, sent });
-  await client.putMessage(threadId, "none", { messageId: "1", forget: rows.map(({ key }) => key) });
-  await client.putMessage(threadId, "other", { after: "1", nonce: "n", forget: ["none"] });
-  await client.putMessage(threadId, "none", { messageId: "1", forget: ["other"] });
-}
-
-test.each([
-  ["stopped", false],
-  ["killed", true],
-] as const)(
-  "threads of an older relay without a ledger, which was %s, go on as they are",
-  async (_how, isKilled) => {
-    const all = await startEverything();
-    try {
-      const { driver } = all.discord;
-      const threadId = await all.openTerminal("stty -echo; seq -f 'row %g' 300; exec cat");
-      await all.untilShown(threadId, "row 300");
-      driver.post(all.you, threadId, "typed");
-      await all.untilShown(threadId, "typed");
-      const isKept = async () =>
-        (await all.sidecar.client.getThread(threadId)).delivery?.offset ===
-        (await all.sidecar.client.getThread(threadId)).offset;
-      await until("the mark to be kept", isKept);
-      await all.stopRelay();
-      await makeOlder(all, threadId, isKilled);
-      const before = contents(all, threadId).length;
-      await all.sidecar.client.sendInput(threadId, { text: "meanwhile" });
-      await all.startRelay();
-      await all.untilShown(threadId, "meanwhile");
-      const rows = all.terminalText(threadId).trimEnd().split("\n");
-      expect(rows).toEqual([...Array.from({ length: 300 }, (_, i) => `row ${i + 1}`), "typed", "meanwhile"]);
-      expect(contents(all, threadId).length).toBe(before);
-    } finally {
-      await all.close();
-    }
-  },
-);

@@ -137,18 +137,19 @@ describe("a configuration that can't work", () => {
   });
 });
 
-test("a database of a newer threadmux is refused, and left as it is", async () => {
+test.each([
+  [999, /^threadmux vm: the database is of version 999, this threadmux knows \d+: run the newer one\n$/],
+  [12, /^threadmux vm: the database is of version 12, which was never released: move STATE_DIR away/],
+])("a database of version %i is refused, and left as it is", async (version, words) => {
   const folders = makeFolders();
   mkdirSync(folders.stateDir);
   const file = join(folders.stateDir, "threadmux.db");
   const db = new Database(file);
-  db.exec("CREATE TABLE future (x); PRAGMA user_version = 999");
+  db.exec(`CREATE TABLE unknown (x); PRAGMA user_version = ${version}`);
   db.close();
   const before = readFileSync(file);
   const { exitCode, stderr } = await runToEnd(folders.env);
-  expect(stderr).toMatch(
-    /^threadmux vm: the database is of version 999, this threadmux knows \d+: run the newer one\n$/,
-  );
+  expect(stderr).toMatch(words);
   expect(exitCode).toBe(1);
   expect(readFileSync(file).equals(before)).toBe(true);
 });

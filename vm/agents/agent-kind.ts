@@ -12,10 +12,10 @@ import { findProgram } from "../../shared/find-program.ts";
 import type { Log } from "../../shared/log.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
-import type { StoredThread } from "../store/threads.ts";
+import type { NewThread, StoredThread } from "../store/threads.ts";
 import type { Ending, RunEnd } from "../threads/ending.ts";
 import { whyOver } from "../threads/ending.ts";
-import type { CreateRequest, Input, Kind, KindDescription, ThreadToStore } from "../threads/kinds/kind.ts";
+import type { CreateRequest, Input, Kind, KindDescription } from "../threads/kinds/kind.ts";
 import { NO_AGENT } from "../threads/kinds/kind.ts";
 import type { ThreadFiles } from "../threads/thread-files.ts";
 import type { Pane } from "../tmux/pane.ts";
@@ -36,7 +36,6 @@ import {
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
 import { refuseInitialMessages, refuseUnsupported } from "./support.ts";
-import { findOldEnd, isOld, upgrade } from "./upgrade.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 /** So many runners in a row may end without a word; then a person has to say *Go on*. */
@@ -85,7 +84,7 @@ export class AgentKind implements Kind {
     );
   }
 
-  store(thread: ThreadToStore, request: CreateRequest): void {
+  store(thread: NewThread, request: CreateRequest): void {
     const { store, folders, worktrees, agents, launch, now } = this.#options;
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
@@ -97,7 +96,7 @@ export class AgentKind implements Kind {
     const mcpConfigFile = threadPath(folders.of(thread.threadId), "mcp");
     const made = threadConfig(thread, { number, agent, launch, origin: config, mcpConfigFile });
     folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
-    store.threads.insert({ ...thread, path, agentSession: null });
+    store.threads.insert({ ...thread, path });
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
@@ -196,23 +195,16 @@ export class AgentKind implements Kind {
     return whyOver(status);
   }
 
-  findEnd(thread: StoredThread): RunEnd | undefined {
+  findEnd({ threadId }: StoredThread): RunEnd | undefined {
     const { store, files } = this.#options;
-    const { threadId } = thread;
-    if (isOld(this.#options, thread)) return findOldEnd(this.#options, threadId);
     const agent = store.agents.find(threadId);
     return agent && files.findRunEnd(threadId, agent.run);
-  }
-
-  async settleStart(): Promise<boolean> {
-    return false; // a start that was cut off is made again: whatever it left is ended first
   }
 
   async takeEnd(thread: StoredThread, { exitCode }: Pick<Ending, "exitCode">): Promise<void> {
     const { store, agents, runners, starter, log } = this.#options;
     const { threadId } = thread;
     await runners.endSession(threadId);
-    if (isOld(this.#options, thread)) upgrade(this.#options, thread);
     await agents.unwatch(threadId);
     store.threads.update(threadId, { status: "idle" });
     const agent = store.agents.find(threadId);
@@ -232,7 +224,6 @@ export class AgentKind implements Kind {
 
   isOutOfStep(thread: StoredThread, hasSession: boolean): boolean {
     const { threadId, status } = thread;
-    if (isOld(this.#options, thread)) return status !== "running" || !hasSession;
     if (status === "running") return !hasSession || !this.#options.agents.isWatched(threadId);
     return this.#options.starter.needsRunner(threadId);
   }
@@ -240,16 +231,14 @@ export class AgentKind implements Kind {
   async reconcile(thread: StoredThread, pane: Pane | undefined): Promise<void> {
     const { store, agents } = this.#options;
     const { threadId, status } = thread;
-    if (status === "running" && pane && !isOld(this.#options, thread)) {
+    if (status === "running" && pane) {
       // A runner that an earlier sidecar started goes on. If that was killed as it began, nobody has noted its pane.
       const { paneId, pid: panePid, tty } = pane;
       store.threads.update(threadId, { paneId, panePid, tty });
       agents.watch(threadId);
       return;
     }
-    if (isOld(this.#options, thread)) {
-      upgrade(this.#options, thread);
-    } else if (status === "running") {
+    if (status === "running") {
       await agents.unwatch(threadId);
       store.threads.update(threadId, { status: "idle" });
     }

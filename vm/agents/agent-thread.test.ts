@@ -23,7 +23,6 @@ beforeEach(() => {
     type: "agent",
     createdBy: "1",
     createdAt: 5,
-    agentSession: null,
     ...command,
   });
   store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });

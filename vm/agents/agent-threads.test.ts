@@ -24,7 +24,7 @@ beforeEach(() => {
   store = openStore(":memory:");
   folders = new AgentFolders(root.path);
   const command = { dir: ".", path: "/r", command: "go", title: "t", cols: 80, rows: 24, marker: "M=1" };
-  const made = { createdBy: "1", createdAt: 5, agentSession: null };
+  const made = { createdBy: "1", createdAt: 5 };
   store.threads.insert({ threadId: "a", type: "agent", ...made, ...command });
   store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });
   mkdirSync(folders.of("a"));

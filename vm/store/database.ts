@@ -2,7 +2,7 @@
 import { closeSync, openSync } from "node:fs";
 import Sqlite from "better-sqlite3";
 import { AppError } from "../../shared/errors.ts";
-import { migrate, refuseNewer } from "./migrations.ts";
+import { migrate, refuseUnknown } from "./migrations.ts";
 
 const RESERVED_BYTES = 512 * 1024;
 /** How long a statement waits for another process that holds the database. Nothing else runs meanwhile. */
@@ -32,7 +32,7 @@ export class Database {
     this.#db = new Sqlite(file);
     try {
       this.#db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      refuseNewer(this.#db);
+      refuseUnknown(this.#db);
       this.#db.pragma("journal_mode = WAL");
       this.#db.pragma("foreign_keys = ON");
       const found = this.#db.pragma("quick_check(1)", { simple: true });

@@ -1,44 +1,34 @@
-/** The database's schema, one entry a version; entries are never changed once they have been released. */
+/** The database's schema, one entry a version; an entry is never changed once it has been released. */
 import type Database from "better-sqlite3";
+
+/** The version that the first entry makes. Those before it were never released. */
+const FIRST_VERSION = 13;
 
 const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE threads (
-    thread_id     TEXT PRIMARY KEY,
-    type          TEXT NOT NULL CHECK (type IN ('terminal', 'agent')),
-    dir           TEXT NOT NULL,
-    path          TEXT NOT NULL,
-    command       TEXT NOT NULL,
-    created_by    TEXT NOT NULL,
-    created_at    INTEGER NOT NULL,
-    status        TEXT NOT NULL CHECK (status IN ('running', 'idle', 'exited', 'killed', 'lost')),
-    is_made       INTEGER NOT NULL DEFAULT 0,
-    ended_at      INTEGER,
-    exit_code     INTEGER,
-    signal        TEXT,
-    cols          INTEGER NOT NULL,
-    rows          INTEGER NOT NULL,
-    marker        TEXT NOT NULL,
-    pane_id       TEXT NOT NULL DEFAULT '',
-    pane_pid      INTEGER NOT NULL DEFAULT 0,
-    tty           TEXT NOT NULL DEFAULT '',
-    agent_session TEXT
-  ) STRICT;
-
-  CREATE TABLE turns (
-    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
-    seq        INTEGER NOT NULL,
-    text       TEXT NOT NULL,
-    state      TEXT NOT NULL CHECK (state IN ('waiting', 'starting', 'running', 'done')),
-    exit_code  INTEGER,
-    created_at INTEGER NOT NULL,
-    PRIMARY KEY (thread_id, seq)
-  ) STRICT;
-  `,
-  `
-  CREATE TABLE deliveries (
-    thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
-    mark      TEXT NOT NULL
+    thread_id        TEXT PRIMARY KEY,
+    type             TEXT NOT NULL CHECK (type IN ('terminal', 'agent')),
+    dir              TEXT NOT NULL,
+    path             TEXT NOT NULL,
+    command          TEXT NOT NULL,
+    title            TEXT NOT NULL,
+    created_by       TEXT NOT NULL,
+    created_at       INTEGER NOT NULL,
+    status           TEXT NOT NULL CHECK (status IN ('running', 'idle', 'exited', 'killed', 'lost')),
+    is_made          INTEGER NOT NULL DEFAULT 0,
+    ended_at         INTEGER,
+    exit_code        INTEGER,
+    signal           TEXT,
+    cols             INTEGER NOT NULL,
+    rows             INTEGER NOT NULL,
+    marker           TEXT NOT NULL,
+    pane_id          TEXT NOT NULL DEFAULT '',
+    pane_pid         INTEGER NOT NULL DEFAULT 0,
+    tty              TEXT NOT NULL DEFAULT '',
+    log_base         INTEGER NOT NULL DEFAULT 0,
+    first_offset     INTEGER NOT NULL DEFAULT 0,
+    held_small_until INTEGER
   ) STRICT;
 
   CREATE TABLE inputs (
@@ -47,12 +37,18 @@ const MIGRATIONS: readonly string[] = [
     is_sent   INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (thread_id, input_id)
   ) STRICT;
-  `,
-  `
-  ALTER TABLE threads ADD COLUMN log_base INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE threads ADD COLUMN first_offset INTEGER NOT NULL DEFAULT 0;
-  `,
-  `
+
+  CREATE TABLE homes (
+    thread_id  TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    channel_id TEXT UNIQUE,
+    after      TEXT
+  ) STRICT;
+
+  CREATE TABLE deliveries (
+    thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    mark      TEXT NOT NULL
+  ) STRICT;
+
   CREATE TABLE messages (
     thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
     key        TEXT NOT NULL,
@@ -62,9 +58,24 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (thread_id, key),
     CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
   ) STRICT;
-  `,
-  `ALTER TABLE threads ADD COLUMN title TEXT NOT NULL DEFAULT ''`,
-  `
+
+  CREATE TABLE kept_messages (
+    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
+    message_id TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    PRIMARY KEY (thread_id, message_id)
+  ) STRICT;
+
+  CREATE TABLE channel_messages (
+    channel_id TEXT NOT NULL,
+    key        TEXT NOT NULL,
+    message_id TEXT,
+    after      TEXT,
+    nonce      TEXT,
+    PRIMARY KEY (channel_id, key),
+    CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
+  ) STRICT;
+
   CREATE TABLE agent_numbers (number INTEGER PRIMARY KEY AUTOINCREMENT) STRICT;
 
   CREATE TABLE agents (
@@ -78,7 +89,10 @@ const MIGRATIONS: readonly string[] = [
     run              INTEGER NOT NULL DEFAULT 0,
     started_at_bytes INTEGER NOT NULL DEFAULT 0,
     starts_in_vain   INTEGER NOT NULL DEFAULT 0,
-    problem          TEXT
+    problem          TEXT,
+    is_locked        INTEGER NOT NULL DEFAULT 0,
+    origin           TEXT,
+    is_ending        INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   CREATE TABLE steps (
@@ -104,35 +118,7 @@ const MIGRATIONS: readonly string[] = [
     state      TEXT NOT NULL CHECK (state IN ('open', 'answered', 'ended')),
     PRIMARY KEY (thread_id, request_id)
   ) STRICT;
-  `,
-  `
-  CREATE TABLE channel_messages (
-    channel_id TEXT NOT NULL,
-    key        TEXT NOT NULL,
-    message_id TEXT,
-    after      TEXT,
-    nonce      TEXT,
-    PRIMARY KEY (channel_id, key),
-    CHECK (message_id IS NOT NULL OR (after IS NOT NULL AND nonce IS NOT NULL))
-  ) STRICT;
-  `,
-  `
-  CREATE TABLE kept_messages (
-    thread_id  TEXT NOT NULL REFERENCES threads ON DELETE CASCADE,
-    message_id TEXT NOT NULL,
-    key        TEXT NOT NULL,
-    PRIMARY KEY (thread_id, message_id)
-  ) STRICT;
 
-  INSERT INTO kept_messages (thread_id, message_id, key)
-    SELECT thread_id, message_id, key FROM messages WHERE message_id IS NOT NULL;
-  `,
-  `ALTER TABLE threads ADD COLUMN held_small_until INTEGER;`,
-  `
-  ALTER TABLE agents ADD COLUMN is_locked INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE agents ADD COLUMN origin TEXT;
-  `,
-  `
   CREATE TABLE events (
     event_id  INTEGER PRIMARY KEY AUTOINCREMENT,
     thread_id TEXT NOT NULL,
@@ -148,33 +134,32 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE event_floor (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO event_floor (event_id) VALUES (0);
   `,
-  `
-  CREATE TABLE homes (
-    thread_id  TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
-    channel_id TEXT UNIQUE,
-    after      TEXT
-  ) STRICT;
-  `,
-  `ALTER TABLE agents ADD COLUMN is_ending INTEGER NOT NULL DEFAULT 0;`,
 ];
 
-/** @throws Error where the database was written by a newer threadmux. It is not changed. */
-export function refuseNewer(db: Database.Database): void {
+const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
+
+/** @throws Error if the database is of a version that this threadmux does not know. It is not changed. */
+export function refuseUnknown(db: Database.Database): void {
   const version = versionOf(db);
-  if (version <= MIGRATIONS.length) return;
-  throw new Error(
-    `the database is of version ${version}, this threadmux knows ${MIGRATIONS.length}: run the newer one`,
-  );
+  if (version === 0) return; // a new one
+  if (version > NEWEST_VERSION)
+    throw new Error(
+      `the database is of version ${version}, this threadmux knows ${NEWEST_VERSION}: run the newer one`,
+    );
+  if (version < FIRST_VERSION)
+    throw new Error(
+      `the database is of version ${version}, which was never released: move STATE_DIR away, and start anew`,
+    );
 }
 
-/** Brings the database up to date, each step in its own transaction; `user_version` counts them. */
+/** Brings the database up to date, each step in its own transaction; `user_version` says which were made. */
 export function migrate(db: Database.Database): void {
   const version = versionOf(db);
   for (const [i, sql] of MIGRATIONS.entries()) {
-    if (i < version) continue;
+    if (FIRST_VERSION + i <= version) continue;
     db.transaction(() => {
       db.exec(sql);
-      db.pragma(`user_version = ${i + 1}`);
+      db.pragma(`user_version = ${FIRST_VERSION + i}`);
     })();
   }
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../../test/support/folders.ts";
 import { openStore, type Store } from "./store.ts";
 import type { NewThread } from "./threads.ts";
@@ -23,7 +23,6 @@ const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => (
   cols: 80,
   rows: 24,
   marker: "M=1",
-  agentSession: null,
   ...more,
 });
 
@@ -60,46 +59,14 @@ test("open and ended ones are told apart, oldest first", () => {
 });
 
 test("the same id again replaces the thread and everything of it", () => {
-  store.threads.insert(thread("a", { type: "agent", agentSession: "s" }));
-  store.turns.add("a", "old", 6);
-  store.turns.add("a", "older", 6);
+  store.threads.insert(thread("a", { type: "agent" }));
   store.deliveries.set("a", { offset: 3 });
   store.inputs.set("a", "id", "sent");
   store.messages.setSent("a", "page.0", "1");
-  store.threads.insert(thread("a", { type: "agent", agentSession: "t", command: "new" }));
-  store.turns.add("a", "new", 7);
-  expect(store.turns.countWaiting("a")).toBe(1);
-  expect(store.turns.find("a", "waiting")).toEqual({ seq: 1, text: "new" });
+  store.threads.insert(thread("a", { type: "agent", command: "new" }));
   expect(store.deliveries.find("a")).toBeUndefined();
   expect(store.inputs.find("a", "id")).toBeUndefined();
   expect(store.messages.list()).toEqual([]);
-});
-
-describe("turns", () => {
-  test("are taken in order", () => {
-    store.threads.insert(thread("a", { type: "agent", agentSession: "s", command: "one" }));
-    for (const text of ["one", "two", "three"]) store.turns.add("a", text, 6);
-    const taken: string[] = [];
-    for (let turn = store.turns.find("a", "waiting"); turn; turn = store.turns.find("a", "waiting")) {
-      taken.push(turn.text);
-      store.turns.set("a", turn.seq, "done", 0);
-    }
-    expect(taken).toEqual(["one", "two", "three"]);
-  });
-
-  test.each([
-    ["done", 0, true],
-    ["done", 1, true],
-    ["done", null, true],
-    ["done", 127, false],
-    ["done", 126, false],
-    ["running", null, false],
-  ] as const)("one that is %s with %s: there is a conversation: %s", (state, exitCode, expected) => {
-    store.threads.insert(thread("a", { type: "agent", agentSession: "s" }));
-    store.turns.add("a", "text", 6);
-    store.turns.set("a", 1, state, exitCode);
-    expect(store.turns.hasRun("a")).toBe(expected);
-  });
 });
 
 test("a start that was cut off while it reserved room keeps nobody from the next one", () => {

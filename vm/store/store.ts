@@ -14,14 +14,12 @@ import { KeptMessageTable } from "./kept-messages.ts";
 import { MessageTable } from "./messages.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
-import { TurnTable } from "./turns.ts";
 
 /** In place of a thread's id: one wants a Discord thread. */
 export const HOMELESS = "";
 
 export interface Store {
   readonly threads: ThreadTable;
-  readonly turns: TurnTable;
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
   readonly messages: MessageTable;
@@ -40,7 +38,7 @@ export interface Store {
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
  * @param onChange is told each thread that has changed, before a surrounding transaction ends, and {@link HOMELESS}.
- * @throws Error if a newer threadmux has written it, or if it is damaged.
+ * @throws Error if it is of a version that this threadmux does not know, or damaged.
  */
 export function openStore(file: string, onChange: (threadId: string) => void = () => undefined): Store {
   const db = new Database(file);
@@ -49,7 +47,6 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
     return {
       events,
       threads: new ThreadTable(db, onChange, events),
-      turns: new TurnTable(db),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
       messages: new MessageTable(db, "threads"),

@@ -37,8 +37,6 @@ export interface StoredThread {
   readonly paneId: string;
   readonly panePid: number;
   readonly tty: string;
-  /** The agent's own conversation id. */
-  readonly agentSession: string | null;
   /** The offset of the log file's first byte; above 0 only if the file was written anew. */
   readonly logBase: number;
   /** The oldest offset that can still be read. */
@@ -58,7 +56,6 @@ export type NewThread = Pick<
   | "cols"
   | "rows"
   | "marker"
-  | "agentSession"
 >;
 
 export type ThreadPatch = Partial<
@@ -103,7 +100,6 @@ const rowSchema = z
     pane_id: z.string(),
     pane_pid: z.int(),
     tty: z.string(),
-    agent_session: z.string().nullable(),
     log_base: z.int(),
     first_offset: z.int(),
   })
@@ -129,7 +125,6 @@ const rowSchema = z
       paneId: row.pane_id,
       panePid: row.pane_pid,
       tty: row.tty,
-      agentSession: row.agent_session,
       logBase: row.log_base,
       firstOffset: row.first_offset,
     }),
@@ -137,9 +132,9 @@ const rowSchema = z
 
 const INSERT = `
   INSERT INTO threads
-    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker, agent_session)
+    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker)
   VALUES
-    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker, @agentSession)`;
+    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker)`;
 
 /** Everything that a {@link ThreadPatch} may change. */
 const UPDATE = `

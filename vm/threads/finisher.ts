@@ -41,8 +41,6 @@ export class Finisher {
     const thread = store.threads.find(threadId);
     if (thread?.status !== "running" || thread.panePid !== pane.pid) return "done";
     const kind = kinds[thread.type];
-    // A program that could not be started while tmux hung: the pane is dead because it does not run yet.
-    if (await kind.settleStart(thread, pane)) return "done";
     const end = kind.findEnd(thread);
     const isKnown = end !== undefined || pane.exitCode !== undefined || pane.signal !== undefined;
     if (!isKnown && !this.#isGivenUp(threadId)) {

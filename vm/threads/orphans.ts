@@ -92,7 +92,6 @@ export class Orphans {
         createdAt: now(),
         ...size,
         marker: findMarker(pid) ?? newMarker(),
-        agentSession: null,
       });
       // Only the head of a log is ever given back: what is missing on the disk is missing there.
       const firstOffset = Math.max(0, end - diskBytes);

@@ -13,7 +13,7 @@ import { ThreadFiles } from "./thread-files.ts";
 import { Threads, type ThreadsOptions } from "./threads.ts";
 
 const PLACE = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
-const MADE = { createdBy: "1", createdAt: 5, agentSession: null, ...PLACE };
+const MADE = { createdBy: "1", createdAt: 5, ...PLACE };
 
 function openFiles() {
   const folder = makeFolder();

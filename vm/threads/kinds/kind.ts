@@ -37,9 +37,6 @@ export interface Origin {
 }
 export type Input = z.output<typeof inputRequestSchema>;
 
-/** A thread as the request and the house know it; the kind adds what is its own. */
-export type ThreadToStore = Omit<NewThread, "agentSession">;
-
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<
   Thread,
@@ -72,7 +69,7 @@ export interface Kind {
   checkCreation(request: CreateRequest): void;
 
   /** Stores the thread and what the kind keeps of it from its first moment; runs within a transaction. */
-  store(thread: ThreadToStore, request: CreateRequest): void;
+  store(thread: NewThread, request: CreateRequest): void;
 
   /**
    * Makes the session with the first program in it, and stores that the thread is made.
@@ -95,13 +92,6 @@ export interface Kind {
 
   /** How the program that runs now, or ran last, ended; undefined while it goes on, or if its wrapper was killed. */
   findEnd(thread: StoredThread): RunEnd | undefined;
-
-  /**
-   * Finds out whether a program that was being started, when the sidecar died or tmux hung, did start; starts it now
-   * if it did not. It never runs twice.
-   * @returns false if none was being started.
-   */
-  settleStart(thread: StoredThread, pane: Pane): Promise<boolean>;
 
   /** The program in the pane has ended and all of its output is in the log. */
   takeEnd(thread: StoredThread, ending: Ending): Promise<void>;

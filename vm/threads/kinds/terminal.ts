@@ -4,20 +4,13 @@ import { AppError } from "../../../shared/errors.ts";
 import { Slots } from "../../../shared/lifecycle.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
-import type { StoredThread } from "../../store/threads.ts";
+import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import { type Ending, endingOf, type RunEnd, threadEnded, whyOver } from "../ending.ts";
 import type { Programs } from "../programs.ts";
 import type { ThreadFiles } from "../thread-files.ts";
 import type { Typing } from "../typing.ts";
-import {
-  type CreateRequest,
-  type Input,
-  type Kind,
-  type KindDescription,
-  NO_AGENT,
-  type ThreadToStore,
-} from "./kind.ts";
+import { type CreateRequest, type Input, type Kind, type KindDescription, NO_AGENT } from "./kind.ts";
 import { shellArgv } from "./shell-command.ts";
 
 export interface TerminalKindOptions {
@@ -54,8 +47,8 @@ export class TerminalKind implements Kind {
       throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
   }
 
-  store(thread: ThreadToStore): void {
-    this.#options.store.threads.insert({ ...thread, agentSession: null });
+  store(thread: NewThread): void {
+    this.#options.store.threads.insert(thread);
   }
 
   async open(thread: StoredThread): Promise<void> {
@@ -86,10 +79,6 @@ export class TerminalKind implements Kind {
 
   findEnd({ threadId }: StoredThread): RunEnd | undefined {
     return this.#options.files.findRunEnd(threadId, ONLY_RUN);
-  }
-
-  async settleStart(): Promise<boolean> {
-    return false; // a creation that did not end well leaves no thread
   }
 
   async takeEnd({ threadId }: StoredThread, ending: Ending): Promise<void> {
