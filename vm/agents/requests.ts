@@ -43,14 +43,12 @@ export function threadConfig(
     number,
     agent,
     launch,
-    sessionId,
     origin,
     mcpConfigFile,
   }: {
     number: number;
     agent: AgentConfig;
     launch: LaunchOptions;
-    sessionId?: string | undefined;
     origin?: ThreadConfig["origin"];
     /** Where the engine finds the thread's own tools. */
     mcpConfigFile?: string;
@@ -74,7 +72,6 @@ export function threadConfig(
       ...(hasTools && { mcpConfigFile }),
     },
     timeouts: launch.timeouts,
-    ...(sessionId === undefined ? {} : { sessionId }),
     ...(origin === undefined ? {} : { origin }),
   };
 }
