@@ -19,6 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
+// Promise: S9
 test("what a directory comes to bring between the look at it and the start: nothing of it runs", async () => {
   const root = realpathSync(place.path);
   const [folder, dir, home] = ["thread", "dir", "home"].map((name) => join(root, name)) as [

@@ -49,6 +49,7 @@ test.skipIf(existsSync("/data/threadmux"))("in a checkout, .state-dir says where
   expect(parseSettings({}, {}, folder.path).getToken()).toBe(token("state"));
 });
 
+// Promise: S18
 test("an .env that others may read is tightened before its token is used, and left alone otherwise", () => {
   const mode = () => (statSync(join(folder.path, ".env")).mode & 0o777).toString(8);
   write(".env", `VM_TOKEN=${token("dotenv")}\n`);

@@ -53,6 +53,7 @@ const post = (headers: Record<string, string>) =>
 const READ_PATHS = ["/page/events", `/page/messages?channel=1`];
 const OPEN_PATHS = ["/", "/page.js", "/page.css", "/icon.svg"];
 
+// Promise: S48
 describe("getting in", () => {
   it("takes the key in a header, and hands out no cookie; the key is where browsers send it to nobody", async () => {
     expect(key()).toMatch(/^[\w-]{43}$/); // 256 bits
@@ -87,6 +88,7 @@ describe("getting in", () => {
   );
 });
 
+// Promise: S48
 describe("once in", () => {
   it("takes writes from its own origin only", async () => {
     const authorization = withKey().authorization;

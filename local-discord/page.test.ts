@@ -69,6 +69,7 @@ describe("the page", () => {
     expect(page.url()).toBe(`${discord.origin}/`);
   });
 
+  // Promise: S48
   it("gives another port of the host nothing that opens it", async () => {
     await open();
     const heard: IncomingHttpHeaders[] = [];

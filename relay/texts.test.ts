@@ -129,6 +129,7 @@ const listsOf = (text: string): string[] => {
   ];
 };
 
+// Promise: S23
 describe("every text, with the longest of every field", () => {
   for (const text of LONGEST) {
     const thread = threadOf(text);

@@ -19,6 +19,7 @@ test("lines stay lines, and tabs tabs", () => {
 });
 
 describe("any text", () => {
+  // Promise: S23
   it("has nothing harmful left, and does not change again", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", size: "max", maxLength: 80 }), (text) => {

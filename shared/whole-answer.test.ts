@@ -91,6 +91,7 @@ test("connections of a sidecar that has ended do no harm to the calls to the nex
   for (let i = 0; i < 20; i++) expect(await client.listThreads()).toEqual([]);
 });
 
+// Promise: S43
 test("no redirect is followed: the token goes to the configured address alone", async () => {
   let asked = 0;
   const other = await serve((_req, res) => {

@@ -6,6 +6,7 @@ import { visible } from "./visible.ts";
 
 const texts = (items: BroughtItem[] | undefined) => (items ?? []).map(({ text }) => text);
 
+// Promise: S9
 test("settings are named one by one: each hook, each setting", () => {
   const settings = {
     $schema: "https://example.org",

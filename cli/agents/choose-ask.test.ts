@@ -122,6 +122,7 @@ test("a long command is clipped and counted, a part is never taken for the whole
   ).toContain("    ! command is cut here: it has 90000 bytes");
 });
 
+// Promise: S33
 test("all that a call is given is shown, and nothing in it hides", () => {
   const input = { command: "ls \u202e.", run_in_background: true, description: "List it" };
   const ask = permission("all", { input: JSON.stringify(input), title: "Bash ls", description: "List it" });

@@ -49,6 +49,7 @@ async function open(url: string, events: Partial<LineEvents> = {}, limits = {}):
   return line;
 }
 
+// Promise: S44
 test("what it asks for: the thread, its size, the token in a header and nowhere else", async () => {
   const seen: { url: string | undefined; authorization: string | undefined }[] = [];
   const server = createServer();
@@ -101,6 +102,7 @@ test("one that only pings is alive", async () => {
   }
 });
 
+// Promise: S44
 test.each<[string, RequestListener, string, RegExp]>([
   [
     "the sidecar's own refusal",

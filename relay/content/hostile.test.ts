@@ -55,6 +55,7 @@ async function leastOf(measure: () => Promise<Cost>): Promise<Cost> {
 }
 
 describe("whatever a program prints", () => {
+  // Promise: S20
   it("costs little a byte, and the event loop turns", { timeout: 120_000 }, async () => {
     for (const { cols, rows } of SIZES) {
       for (const program of PROGRAMS) {
@@ -100,6 +101,7 @@ describe("whatever a program prints", () => {
     expect(droppers).toBeGreaterThan(1);
   });
 
+  // Promise: S20
   it("takes its time among all documents together, one at a time", async () => {
     const text = printed(alone("\x1b#8\x1b[999S"), 20_000);
     const measure = async () => {

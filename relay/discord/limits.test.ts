@@ -66,6 +66,7 @@ function recording(): { rest: REST; sent: unknown[] } {
   return { rest, sent };
 }
 
+// Promise: S23
 it("holds for each request of a client, whoever makes it", async () => {
   const { rest, sent } = recording();
   await rest.post("/channels/1/messages", { body: { content: LONG } });
@@ -78,6 +79,7 @@ it("holds for each request of a client, whoever makes it", async () => {
 
 const SUPPRESS = MessageFlags.SuppressEmbeds;
 
+// Promise: S40
 it("lets Discord fetch no link of a message, reply, follow-up or edit", async () => {
   const { rest, sent } = recording();
   const content = "https://x.example/?secret";
@@ -124,6 +126,7 @@ it("adds no flag to what is no message, or takes none", async () => {
   expect(JSON.stringify(sent)).not.toMatch(/"flags":(?!64\b)/);
 });
 
+// Promise: S40
 it("is the one way to Discord: nobody makes a client that goes around it", () => {
   const folder = fileURLToPath(new URL("..", import.meta.url));
   const makers = readdirSync(folder, { recursive: true, encoding: "utf8" })

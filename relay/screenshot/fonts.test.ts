@@ -64,6 +64,7 @@ it("names a font for each character, and none for what no font has", () => {
   expect(fonts.findFamily(UNKNOWN)).toBeUndefined();
 });
 
+// Promise: S22
 it("is never left to search for what no font has: hundreds of such characters cost no more than letters", async () => {
   const screens = new Map(fullestScreens());
   const cpuMs = (grid: Grid) => {

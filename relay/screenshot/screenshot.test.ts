@@ -136,6 +136,7 @@ describe("the picture", () => {
     expect(png.readUInt32BE(16) * png.readUInt32BE(20)).toBeLessThan(20_000_000);
   });
 
+  // Promise: S22
   it("takes seconds for the fullest screen, whatever is in it, and stays small", async () => {
     for (const [name, screen] of fullestScreens()) {
       const startedMs = performance.now();
@@ -198,6 +199,7 @@ describe("the worker", () => {
     }
   });
 
+  // Promise: S22
   it("is given up at the deadline, whatever it does; those that wait get a new one", async () => {
     const hangs = `(screen) => { if (screen.title === "bad") for (;;); else (${REPLIES})(screen) }`;
     const { renderer, started } = rendererWith(hangs, { deadlineMs: 3_000 });
@@ -212,6 +214,7 @@ describe("the worker", () => {
     await renderer.close();
   });
 
+  // Promise: S22
   it("refuses what would wait too long, and what waits when it is closed", async () => {
     const { renderer } = rendererWith("() => {}", { maxWaiting: 1 });
     const first = refusal(renderer.render(screenOf("")));
@@ -221,6 +224,7 @@ describe("the worker", () => {
     expect([(await first).code, (await second).code]).toEqual(["unavailable", "unavailable"]);
   });
 
+  // Promise: S22
   it("is gone once the renderer is closed, also in the midst of a picture", async () => {
     const { renderer, started } = rendererWith("() => { for (;;); }");
     const picture = refusal(renderer.render(screenOf("")));

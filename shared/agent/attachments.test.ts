@@ -17,6 +17,7 @@ test.each([
   expect(safeFileName(name)).toBe(expected);
 });
 
+// Promise: S24
 test("whatever a file is called, its name is one safe file of the folder, and so is its other name", () => {
   fc.assert(
     fc.property(

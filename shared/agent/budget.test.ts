@@ -16,6 +16,7 @@ test("a child is given half of what is left unless it wants otherwise, and never
   expect(shareOf({}, {})).toEqual({ limits: {} });
 });
 
+// Promise: S29
 test("children that begin and end in any order, and use all that they have, stay within their parent's limit", () => {
   const step = fc.record({
     ends: fc.boolean(),

@@ -21,6 +21,7 @@ test("each draft in its own words, formats as remarks", () => {
   expect(() => compileSchema({ $schema: "https://127.0.0.1/mine" })).toThrow("$schema: must name draft");
 });
 
+// Promise: S49
 test("what would take for ever is ended, and said", () => {
   const late = /^can't be checked within 0\.1 seconds\.$/;
   const pattern = compileSchema({ pattern: "^(a+)+$" }, 100);

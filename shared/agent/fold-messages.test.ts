@@ -4,6 +4,7 @@ import type { Block } from "./values.ts";
 
 const file = (name: string): Block => ({ type: "resource_link", name, uri: `attachments/${name}` });
 
+// Promise: S25
 test.each([
   ["what a person typed", { source: "discord:7" }, false],
   ["with a file", { source: "api:me", files: [file("notes.txt")] }, false],

@@ -30,6 +30,7 @@ const modeAfter = (...bodies: EventBody[]) => {
 };
 const AT = "2026-11-22T10:00:00.000Z";
 
+// Promise: S32
 test.each<[string, EventBody[], string | null]>([
   ["it says that it may edit", [started("default"), told("acceptEdits")], null],
   ["it says that it may do all", [started("acceptEdits"), told("bypassPermissions")], null],

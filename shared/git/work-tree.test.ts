@@ -167,6 +167,7 @@ test("a folder that became a file, and a file that became a folder", async () =>
   expect([read("folder/a"), read("file")]).toEqual(["a", "f"]);
 });
 
+// Promise: S14
 test("nothing that the repository names is run, and no file is converted", async () => {
   const ran = join(folder, "ran");
   const attributes = "*.txt text eol=crlf filter=evil ident working-tree-encoding=UTF-16\n*.bin diff=evil\n";
@@ -226,6 +227,7 @@ test("a sub-folder's repository is left alone and named; so are very large files
   expect([read("inner/f"), read("kept/a"), read("away/b")]).toEqual(["2", "1", "2"]);
 });
 
+// Promise: S14
 test("no file is written through a folder that has become a link", async () => {
   write("sub/a", "1");
   const done = await turn(() => write("sub/a", "2"));
@@ -235,6 +237,7 @@ test("no file is written through a folder that has become a link", async () => {
   expect(readFileSync(join(folder, "elsewhere/a"), "utf8")).toBe("2");
 });
 
+// Promise: S14
 test("states are kept over a gc, under refs of their own; a ref that leads elsewhere is replaced", async () => {
   write("a", "1");
   git("add", "a");

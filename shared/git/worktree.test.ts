@@ -49,6 +49,7 @@ test("git takes it for its own: clean, on its branch; the repository stays as it
   expect(git(path, "status", "--porcelain")).toBe("");
 });
 
+// Promise: S15
 test("nothing of a hostile repository runs: hooks, filters, a monitor", async () => {
   const ran = join(folder.path, "ran");
   writeFileSync(join(root, ".gitattributes"), "* filter=evil\n");
@@ -92,6 +93,7 @@ test("what would be lost is counted; the branch goes only if nothing is lost wit
   expect(git(root, "branch", "--list", "threadmux/*").trim()).toBe("threadmux/1-a");
 });
 
+// Promise: S15
 test("what its .git names is removed only if git keeps it for this worktree", async () => {
   const gitFile = join(path, ".git");
   await make();
@@ -105,6 +107,7 @@ test("what its .git names is removed only if git keeps it for this worktree", as
   expect(git(root, "log", "--format=%s", "theirs").trim()).toBe("first");
 });
 
+// Promise: S15
 test("a branch that it was not made on stays; commits on no branch are told", async () => {
   git(root, "branch", "mine");
   await make();
@@ -133,6 +136,7 @@ test("the files of a kept state, and an undo's state in the worktree itself", as
   expect(await linked.changes(before.tree, (await linked.keep()).tree)).toHaveLength(1);
 });
 
+// Promise: S15
 test("a repository without a commit, and one that would have it written elsewhere, are refused", async () => {
   const elsewhere = join(folder.path, "e");
   mkdirSync(elsewhere);

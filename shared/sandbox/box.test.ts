@@ -100,6 +100,7 @@ test("the forms that this machine was asked for, and those that it refuses", () 
 
 for (const which of cases.filter((one) => !refused.includes(one))) {
   describe(`${which.form} as ${which.uid === 0 ? "root" : "somebody else"}`, () => {
+    // Promise: S17
     test("the state folder is out of sight, whatever leads there", () => {
       const tries = [
         'cat "$STATE/token"',
@@ -155,6 +156,7 @@ for (const which of cases.filter((one) => !refused.includes(one))) {
       expect([status, stdout]).toEqual([BOX_FAILED, ""]);
     });
 
+    // Promise: S17
     test("places of secrets are empty only if they are to be hidden", () => {
       const script = "cat keys/id_rsa ~/.aws/credentials netrc; cat netrc && grep -R walnut ~; ls keys";
       expect(run(which, script).stdout).toContain(KEY);
@@ -166,6 +168,7 @@ for (const which of cases.filter((one) => !refused.includes(one))) {
       });
     });
 
+    // Promise: S17
     test.runIf(which.uid === 0)("root can't reach other processes, nor write what the kernel obeys", () => {
       const script = `kill -0 ${process.pid} && echo REACHED; echo x > /proc/sys/kernel/core_pattern && echo WRITTEN
         find /sys/fs/cgroup -name release_agent -o -name cgroup.procs | while read f; do [ -w "$f" ] && echo "$f" && break; done`;

@@ -5,6 +5,7 @@ import { realThreads } from "./real-threads.ts";
 
 const real = realThreads();
 
+// Promise: S12
 test.each(["default", "acceptEdits", "bypassPermissions"])(
   "in mode %s the state folder is out of reach, and what looks like a secret is asked about",
   async (permissionMode) => {

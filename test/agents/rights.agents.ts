@@ -18,6 +18,7 @@ function open(options: ThreadOptions = {}, args: string[] = []): void {
 const isThere = (name: string) => existsSync(join(thread.dir, name));
 const init = (name: string) => bash(`git init -q ${name}`);
 
+// Promise: S10, S11
 test("a rule that is withdrawn in mid-turn is asked about from the next call on, and after a restart", async () => {
   open();
   thread.write(says("init", { tools: [init("one")] }, { text: "ok" }));

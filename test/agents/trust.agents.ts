@@ -30,6 +30,7 @@ async function turnOf(thread: AgentThread): Promise<void> {
   expect(thread.of("agent_message").map(({ text }) => text)).toEqual(["Hello."]);
 }
 
+// Promise: S9
 test("trusted: the hook and the server run", async () => {
   const thread = open();
   const { requestId, hasRun } = await askIn(thread);

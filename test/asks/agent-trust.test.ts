@@ -45,6 +45,7 @@ describe("a runner", () => {
     await thread.ended();
   };
 
+  // Promise: S9
   test("asks before anything is started, waits without a process, and goes on when it is trusted", async () => {
     thread.write(says("hi", { text: "Hello." }));
     const request = await ask();
@@ -90,6 +91,7 @@ describe("a runner", () => {
     ]);
   });
 
+  // Promise: S9
   test("asks again when a file has changed, also between the question and its answer", async () => {
     thread.write(says("hi", { text: "Hello." }));
     const first = await ask();
@@ -109,6 +111,7 @@ describe("a runner", () => {
     expect(starts().filter((start) => !start.endsWith("--version"))).toHaveLength(2);
   });
 
+  // Promise: S9
   test("tells nothing to an engine that has started on what changes while it looks", async () => {
     thread.write(says("hi", { text: "Hello." }));
     const { requestId } = await ask();

@@ -77,6 +77,7 @@ test("Deny, because…: the reason that was typed reaches the model and stands b
   expect(isMade("because")).toBe(false);
 });
 
+// Promise: S33
 test("what a command hides is made visible, and no rule is offered for it", async () => {
   const threadId = await open("Do it", bash("echo safe\u202e # x\u200b\u3164\u0007"), { text: "Fine." });
   const ask = await untilMessage(threadId, "May the agent do this?");

@@ -76,6 +76,7 @@ test(`spawn_thread and send_file do what they do once, over ${KILLS} kills of th
   expect(await childrenOf()).toHaveLength(KILLS);
 });
 
+// Promise: R2
 test("the sidecar is killed between a parent's kill and its children's: they end at the next start", async () => {
   await openParent();
   const spawn = (n: number) =>

@@ -9,6 +9,7 @@ import { type SpawnedSidecar, spawnSidecar } from "../support/sidecar.ts";
 let sidecar: SpawnedSidecar | undefined;
 afterEach(() => sidecar?.close());
 
+// Promise: R15
 test(
   "children are spawned once each and their results stay the same, whatever is killed",
   async () => {

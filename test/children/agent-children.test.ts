@@ -151,6 +151,7 @@ test("a call that was cut off while it waited is not made twice by the model tha
   expect(await childrenOf("again")).toHaveLength(2);
 });
 
+// Promise: S28
 test("a child has its parent's rights or fewer, and reaches nobody's threads but its own", async () => {
   const { client, reposDir } = sidecar;
   await openAgent(sidecar, "other", script("Hello", { text: "A secret of others." }));
@@ -194,6 +195,7 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   expect(await deeper(last)).toContain("3 deep at most");
 });
 
+// Promise: S30
 test("a parent that spawns and ends children in a loop is stopped, also after a restart", async () => {
   const many = await startSidecar(STAND_IN_CONFIG);
   try {

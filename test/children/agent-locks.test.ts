@@ -24,6 +24,7 @@ const TIMEOUT_MS = inFull(1_500_000, 120_000);
 
 const siege = { rounds: ROUNDS, writeMs: WRITE_MS, timeoutMs: TIMEOUT_MS };
 
+// Promise: R8
 test.each(inFull([2, 5], [3]))(
   "%i agents edit the same files, under kill -9: no edit is lost, no lock is left",
   {
@@ -40,6 +41,7 @@ test.each(inFull([2, 5], [3]))(
   },
 );
 
+// Promise: R8
 test("many processes that want one file, and find it left by the dead: never have two of them it", async () => {
   const program = join(shared.path, "hammer.mjs");
   const entry = fileURLToPath(new URL("../support/lock-hammer.ts", import.meta.url));
@@ -165,6 +167,7 @@ function findText(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
+// Promise: R8
 test("the engine that holds a file dies: the next one has it at once", async () => {
   const holder = await openHolder("a.txt");
   const waiter = open({ number: 2 });

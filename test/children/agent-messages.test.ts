@@ -86,6 +86,7 @@ test("a child writes to its parent: the parent's model reads it, and both Discor
   expect((await shows(childHome ?? "", `-# ✉ to #${parentNumber}`)).content).toContain("Half is *done*.");
 });
 
+// Promise: R16
 test("a call sends once, however often it comes and whatever the sidecar was killed in the middle of", async () => {
   const home = await parent("once");
   const child = await childOf(home);
@@ -107,6 +108,7 @@ test("a call sends once, however often it comes and whatever the sidecar was kil
   expect((await sent(home)).map(({ text }) => text)).toEqual(["Look here.", "Late."]);
 });
 
+// Promise: S31
 test("after eight messages without a person's the next waits for one, who lets it in or drops it", async () => {
   const home = await parent("ping");
   const child = await childOf(home);
@@ -134,6 +136,7 @@ test("after eight messages without a person's the next waits for one, who lets i
   expect(await send(child, home, "Thanks to a person.", "again")).toContain("Sent to");
 });
 
+// Promise: S31
 test("nobody writes to strangers; whoever may do less is let in by a person, and what they drop is never read", async () => {
   const home = await parent("wide");
   const other = await parent("stranger");
@@ -169,6 +172,7 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   expect(await send(below, plan, "Go on.", "narrow")).toContain("may do more than you");
 });
 
+// Promise: S31
 test("a rule that a person granted the reader alone: its agent is written to only with a person's leave", async () => {
   const home = await parent("granted");
   const text = script("make", { tools: [bash("mkdir -p made")] }, { text: "Made." });

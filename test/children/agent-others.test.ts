@@ -89,6 +89,7 @@ test("an agent is told what the others in its directory do: when it changed, and
   expect(onBoard().map(({ number }) => number)).toEqual([3]);
 });
 
+// Promise: S26
 test("the sidecar tells runners their threads' titles, whatever they hold", async () => {
   const sidecar = await startSidecar(BYPASS_CONFIG);
   try {

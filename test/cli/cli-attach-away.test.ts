@@ -57,6 +57,7 @@ test("a megabyte goes in as it is and in its order, also if the keys that leave 
   await untilOutput(client, "paste", sum);
 });
 
+// Promise: S44
 test("a sidecar that restarts is waited for; the screen comes back by itself", async () => {
   const { pty, shown, untilShown, end } = await sitDown("restart");
   await sidecar.stop();

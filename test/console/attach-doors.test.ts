@@ -16,6 +16,7 @@ const WRONG = { authorization: "Bearer wrong" };
 const knock = () => refusedWith(attach(sidecar, "door", { headers: WRONG }));
 const ask = async () => (await fetch(`${sidecar.url}/threads`, { headers: WRONG })).status;
 
+// Promise: S2
 test("guesses count together, on sockets and on routes; the right token never waits", async () => {
   await openTerminal(sidecar.client, "door", "echo up; sleep 60");
   const quick = await Promise.all(Array.from({ length: 10 }, () => [knock(), ask()]).flat());
@@ -37,6 +38,7 @@ test("guesses count together, on sockets and on routes; the right token never wa
   expect(metrics).toMatch(/^threadmux_\w*wrong_tokens\w* 22$/m);
 });
 
+// Promise: S2
 test("in parallel they do not come faster: the rest is cut off, and the sidecar stops in time all the same", async () => {
   await Promise.all(Array.from({ length: 20 }, knock));
   let cut = 0;

@@ -10,6 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar.close());
 
+// Promise: S39
 describe("who may attach", () => {
   let secret = "";
   const named = (value: string) => ({ "sec-websocket-protocol": protocolsOf(value).join(", ") });

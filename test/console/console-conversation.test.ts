@@ -165,6 +165,7 @@ describe("an ask", () => {
     });
   });
 
+  // Promise: S41
   test("shows all of what is asked, and nothing in it hides", async () => {
     const command = `echo ${"long ".repeat(400)}; echo a\u202eb\u200bc\u00a0d; rm -rf x`;
     await openAgent(sidecar, "hidden", script("Work", bash(command), { text: "Done." }));
@@ -191,6 +192,7 @@ test("Stop ends the turn, and a message written meanwhile goes in", async () => 
   expect(await page.inputValue("#message")).toBe("");
 });
 
+// Promise: S41
 test("hostile text stays text: no element, no picture, no script, no lying link", async () => {
   const text = [
     "<img src=x onerror=alert(1)> <script>alert(1)</script> </article><b>bold</b>",

@@ -94,6 +94,7 @@ describe("the page", () => {
   });
 });
 
+// Promise: S39
 describe("signing in", () => {
   test("takes the token, gives a secret, and sets no cookie", () => {
     expect(signed.status).toBe(200);
@@ -116,6 +117,7 @@ describe("signing in", () => {
   });
 });
 
+// Promise: S39
 describe("a session", () => {
   const withSecret = (secret: string) => ({ authorization: `Session ${secret}` });
   const own = () => ({
@@ -174,6 +176,7 @@ describe("a session", () => {
         JSON.stringify(body),
       );
 
+    // Promise: S39
     test("writes and decides in the console's name, whatever the page says", async () => {
       await openAgent(
         sidecar,

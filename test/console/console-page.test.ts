@@ -131,6 +131,7 @@ describe("the console in a browser", () => {
     await other.close();
   });
 
+  // Promise: S39
   test("what the browser sends to another port of the host opens nothing here", async () => {
     await openTerminal(sidecar.client, "door", SHELL);
     const heard: IncomingHttpHeaders[] = [];
@@ -235,6 +236,7 @@ describe("the console in a browser", () => {
     await other.close();
   });
 
+  // Promise: S39
   test("goes on by itself after the sidecar was restarted, and asks again if the token is another", async () => {
     const own = await startSidecar();
     const other = await newContext(1000, 700);

@@ -2,47 +2,27 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { MIN_VERSION } from "../../shared/agent/install.ts";
+import { heldIn, heldPromises, promiseDocs, promiseIds, rowsOf } from "../support/promise-docs.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-/** The cells of a table's rows, without its head. */
-function rowsOf(document: string, head: string): string[][] {
-  const lines = read(document).split("\n");
-  const start = lines.findIndex((line) => line.startsWith(head));
-  if (start < 0) throw new Error(`${document} has no table that begins with ${head}`);
-  const rest = lines.slice(start + 2);
-  const rows = rest.slice(
-    0,
-    rest.findIndex((line) => !line.startsWith("|")),
-  );
-  return rows.map((row) => row.split(" | ").map((cell) => cell.replace(/^\| | \|$/g, "").trim()));
-}
-
-/** `file` "name", "name", `file` "name" … */
-function namedTests(cell: string): { file: string; name: string }[] {
-  let file = "";
-  return [...cell.matchAll(/`([^`]+\.test\.ts)`|"([^"]+)"/g)].flatMap(([, path, name]) => {
-    if (path !== undefined) file = path;
-    return name === undefined ? [] : [{ file, name }];
-  });
-}
-
-const promises = rowsOf("docs/security.md", "| promise |");
-const troubles = rowsOf("docs/testing.md", "| what | tested in |");
-
-test.each([...promises, ...troubles])("%s", (_promise, tested = "") => {
-  const tests = namedTests(tested);
-  expect(tests.length).toBeGreaterThan(0);
-  for (const { file, name } of tests) {
-    expect(existsSync(new URL(`../../${file}`, import.meta.url)), file).toBe(true);
-    // The quoted names of tests: their own source, where some are put together.
-    expect(read(file), `a test in ${file}`).toContain(name);
-  }
+test("each promise has a test that names it, and no test names another", () => {
+  const ids = promiseIds();
+  expect(new Set(ids).size).toBe(ids.length);
+  expect([...new Set(heldPromises().map(({ id }) => id))].sort()).toEqual([...ids].sort());
 });
 
-test("every row of what can go wrong has its tests", () => {
-  const rows = rowsOf("docs/reliability.md", "| what | what happens |").map(([what]) => what);
-  expect(troubles.map(([what]) => what)).toEqual(rows);
+test("docs/promises.md is what the tests say; `npm run docs` writes it", async () => {
+  await expect(promiseDocs()).toMatchFileSnapshot("../../docs/promises.md");
+});
+
+test("a comment without a test below it is refused", () => {
+  const text = '// Promise: S1, R2\ntest("it holds", () => undefined);\n';
+  expect(heldIn("a.test.ts", text)).toEqual([
+    { id: "S1", file: "a.test.ts", test: "it holds" },
+    { id: "R2", file: "a.test.ts", test: "it holds" },
+  ]);
+  expect(() => heldIn("a.test.ts", `${text}// Promise: S3\nconst x = 1;\n`)).toThrow(/no test below/);
 });
 
 test("the index of test/support names each of its files, and no other", () => {

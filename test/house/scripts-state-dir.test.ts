@@ -34,6 +34,7 @@ describe.each([
   ["a sticky one", 0o1777, "is a shared folder"],
   ["an open one with other things in it", 0o755, "is open to others and holds other things"],
 ])("%s", (_name, before, words) => {
+  // Promise: S18
   test.each(["check", "start", "stop"])("is refused and left as it is: %s", async (action) => {
     writeFileSync(join(dir, "notes.txt"), "mine");
     chmodSync(dir, before);
@@ -46,6 +47,7 @@ describe.each([
   });
 });
 
+// Promise: S18
 test.each(["check", "start"])(
   "one in a git work tree is refused, and nothing is made: %s",
   async (action) => {

@@ -206,6 +206,7 @@ test("without the coding agent the tests that need it fail, in words", async () 
   expect(text()).not.toContain("installed\n");
 });
 
+// Promise: R5
 test("a lost database: the start says how to go on, and goes on with --adopt", async () => {
   const state = folder();
   const first = await startedRun(state);
@@ -273,6 +274,7 @@ test("when the sidecar dies it says so, ends the rest, and the thread goes on", 
   expect(await startRun(dir, "stop").code).toBe(0);
 });
 
+// Promise: S4
 test("a program's log is bounded however much it prints, and what it prints last is in it", async () => {
   const dir = folder();
   const log = join(dir, "program.log");

@@ -95,6 +95,7 @@ test("seconds of parent and children add up, once over a restart; what a child h
   expect(await spawn("slow", "3", { limits: { seconds: 900 } })).toContain("Started");
 });
 
+// Promise: S29
 test("children that begin at once share what is left, also over a restart; more than that is refused", async () => {
   await open("many", { tokens: 100_000, turns: 5 }, says({ text: "Hello." }));
   await untilStatus(sidecar, "many", "idle");

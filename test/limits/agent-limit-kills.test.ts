@@ -9,6 +9,7 @@ import { besiege } from "../support/limit-siege.ts";
 const THREADS = inFull(25, 1);
 const KILLS = inFull(3, 2);
 
+// Promise: R17
 test("killed again and again, no thread goes beyond a limit by more than one call", {
   timeout: inFull(900_000, 150_000),
 }, async () => {

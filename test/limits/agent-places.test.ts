@@ -131,6 +131,7 @@ test("who gave its place back waits for one, though its runner was killed and th
   await until("the asker to have made it", () => words(asker).length === 1);
 });
 
+// Promise: R14
 test("a killed runner keeps its thread's place while the engine works, a dead thread keeps none", async () => {
   const first = begin(make(1), "first");
   await inTurn(first);

@@ -73,6 +73,7 @@ test("without a told moment it can only be let go on; that is what resume does t
   expect(thread.of("agent_message")).toEqual([]);
 });
 
+// Promise: R18
 test("told to, it goes on by itself at that moment, though everything was ended and started meanwhile", async () => {
   sidecar = await startSidecar(BYPASS_CONFIG);
   const { client, reposDir } = sidecar;

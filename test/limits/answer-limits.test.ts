@@ -31,6 +31,7 @@ function expectAnswer(text: string): void {
   expect([...text].length).toBeLessThanOrEqual(2_000);
 }
 
+// Promise: S35
 test("what the bot says of threads, their beginnings and ends", () => {
   const facts = fc.record({
     dir: name,
@@ -110,6 +111,7 @@ test("an agent's steps, a page of them", () => {
   );
 });
 
+// Promise: S35
 test("what completes an option", () => {
   fc.assert(
     fc.property(name, name, fc.boolean(), (dir, branch, isDirty) => {

@@ -14,6 +14,7 @@ afterAll(() => all?.close());
 /** What a terminal has most work with, 20 MB of it. */
 const FLOOD = "yes $'\\ec\\e#8\\e[2J\\e[999T\\e[999L' | head -c 20000000; exec sleep 1000";
 
+// Promise: S20
 test("a flood of what costs most: other threads are shown, and /done ends it soon", async () => {
   const hostile = await all.openTerminal(FLOOD);
   await until("the flood", async () => (await all.sidecar.client.getThread(hostile)).offset > 1_000_000);
@@ -28,6 +29,7 @@ test("a flood of what costs most: other threads are shown, and /done ends it soo
   await all.discord.driver.command(all.you, quiet, "done").reply();
 });
 
+// Promise: R6, S21
 test("a terminal that keeps all others waiting is made smaller, and its thread says so", async () => {
   const { driver } = all.discord;
   const hostile = await all.openTerminal("read -r; while :; do printf '\\e#8%.0s' {1..9999}; done");
@@ -45,6 +47,7 @@ test("a terminal that keeps all others waiting is made smaller, and its thread s
 
 const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
+// Promise: S23
 test("names that are long or hide something: /status, completion and thread names show them, cut and clean", async () => {
   const { driver, channelId } = all.discord;
   const evil = "gnp\u202e\u200b\x1b]0;x\x07";
@@ -94,6 +97,7 @@ test("names that are long or hide something: /status, completion and thread name
   expect(HARM.exec(gone.content)?.[0]).toBe(undefined);
 });
 
+// Promise: S40
 test("Discord fetches no link, wherever it stands: output, its edits, public and private answers", async () => {
   const { driver, channelId } = all.discord;
   const link = "https://x.example/?secret";

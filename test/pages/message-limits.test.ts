@@ -217,6 +217,7 @@ function everyForm(message: MessageText): void {
   }
 }
 
+// Promise: R24, S35
 test("every message of a transcript, in every form", { timeout: 120_000 }, () => {
   fc.assert(
     fc.property(
@@ -255,6 +256,7 @@ test("every message of a transcript, in every form", { timeout: 120_000 }, () =>
   );
 });
 
+// Promise: S35
 test("questions that a person has half answered", () => {
   fc.assert(
     fc.property(
@@ -294,6 +296,7 @@ test("forms below what is asked", () => {
   );
 });
 
+// Promise: S35
 test("what stands in the channel", () => {
   const item = fc.record({
     kind: fc.constantFrom("permission", "end", "failure"),

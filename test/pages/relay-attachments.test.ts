@@ -56,6 +56,7 @@ test("a picture alone is a message; short texts are words of it, other files lie
   expect(readFileSync(join(folder, "long.log"), "utf8")).toBe(long);
 });
 
+// Promise: S25
 test("only words that the person typed may bring files in by an @path", async () => {
   const text = "See @/etc/passwd and @notes";
   const note = { name: "note.txt", data: text, type: "text/plain" };
@@ -67,6 +68,7 @@ test("only words that the person typed may bring files in by an @path", async ()
   expect(await plainOf(forward)).toBe(true);
 });
 
+// Promise: S24
 test("files come from Discord's own servers alone, and no more bytes than they said", async () => {
   const { signal } = new AbortController();
   const real = new Cdn("https://discord.com/api", signal);

@@ -178,6 +178,7 @@ test("/screenshot shows a picture, /export the whole output as a file", async ()
   await run("done", {}, threadId);
 });
 
+// Promise: S1
 test("nobody else is served", async () => {
   const { driver } = all.discord;
   const refused = await driver.command(all.stranger, all.discord.channelId, "status").reply();

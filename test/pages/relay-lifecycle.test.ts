@@ -84,6 +84,7 @@ test.concurrent("a thread that ends while the relay looks for its threads stays 
   expect(driver.messages(threadId).map(({ content }) => content)).toEqual([...said, "thanks"]);
 });
 
+// Promise: R22
 test.concurrent.each([
   ["archived", "the thread was archived by hand"],
   ["locked", "the thread is locked"],
@@ -137,6 +138,7 @@ test.concurrent("lost permissions are told once in the channel, and not tried fo
   expect(told()).toHaveLength(1);
 });
 
+// Promise: S34
 test.concurrent("a bell mentions who started it; output and the end of a short run mention nobody", async ({
   onTestFinished,
 }) => {

@@ -17,6 +17,7 @@ const PATHS = [
   "/channels/900000000000000001/messages",
 ] as const;
 
+// Promise: S36
 test.each([
   ["refuses", undefined],
   ["fails at", { kind: "status", status: 500 } as const],

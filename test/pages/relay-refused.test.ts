@@ -54,6 +54,7 @@ async function fileOf({ channelId, attachments }: SeenMessage): Promise<string> 
   return (await fetch(url ?? "")).text();
 }
 
+// Promise: R24, S35
 test("a terminal's page that is refused is a file, and the pages after it come", async () => {
   all.discord.driver.faults.rest = refuse(hasBadText);
   const threadId = await all.openTerminal(
@@ -81,6 +82,7 @@ test("a live page that is refused stands in its message's place, and comes back 
   await untilOne(threadId, "the page", isWhole);
 });
 
+// Promise: R24
 test("an agent's words that are refused keep their buttons and whom they notify; the next turn comes", async () => {
   all.discord.driver.faults.rest = refuse(hasBadText);
   const threadId = await talk.open(script("Look", { text: `See https://${BAD}/x for more.` }));

@@ -23,6 +23,7 @@ const says = (threadId: string, text: string | RegExp, timeoutMs = 10_000) =>
   );
 const statusOf = async (threadId: string) => (await all.sidecar.client.getThread(threadId)).status;
 
+// Promise: S1
 test("only an allowed person's plain messages go in, and only into our threads", async () => {
   const { driver, channelId } = all.discord;
   const threadId = await all.openTerminal("cat");
@@ -47,6 +48,7 @@ test("what is typed arrives as it is", async () => {
   }
 });
 
+// Promise: S34
 test("backticks, mentions and control characters in the output do no harm", async () => {
   const threadId = await all.openTerminal(
     "printf '```\\n**bold** @everyone <@%s> \\007\\033]0;title\\007\\033[31mred\\033[0m\\n````js\\nend of it\\n' 1",
@@ -80,12 +82,14 @@ test("the end of a process is told once, in a new message, with code and duratio
   expect(all.discord.driver.text(threadId).match(/The process ended/g)).toHaveLength(1);
 });
 
+// Promise: R21
 test("a Discord thread that is deleted by hand: its process is killed, the row ends", async () => {
   const threadId = await all.openTerminal("cat");
   all.discord.driver.deleteThread(all.you, threadId);
   await until("the session to be killed", async () => (await statusOf(threadId)) === "killed");
 });
 
+// Promise: R21
 test("a Discord thread that is deleted while the sidecar is away: its process is killed once that is back", async () => {
   const threadId = await all.openTerminal("cat");
   await whileAway(all.sidecar, () => {
@@ -245,6 +249,7 @@ test("Discord threads of ours that the sidecar no longer has are told and archiv
   }
 });
 
+// Promise: R4
 test("the tmux server dies: the thread is told, and archived", async () => {
   const threadId = await all.openTerminal("echo up; cat");
   await all.untilShown(threadId, "up");

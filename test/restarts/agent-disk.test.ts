@@ -12,6 +12,7 @@ import { until } from "../support/wait.ts";
 
 const MIB = 1024 * 1024;
 
+// Promise: R13
 test.runIf(canMount)(
   "a full disk: agents end and say why, nothing is lost, and Go on works once there is room",
   { timeout: 120_000 },

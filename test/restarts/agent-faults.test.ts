@@ -47,6 +47,7 @@ const victims: Record<string, readonly Victim[]> = {
   "of any of them": ["runner", "engine", "both", "sidecar", "tmux"],
 };
 
+// Promise: R7
 describe("kill -9 at random moments, over bursts, asks, tools and Stop", () => {
   test.each(Object.entries(victims))("%s", { timeout: inFull(300_000, 150_000) }, async (_name, chosen) => {
     const sidecar = await spawn();

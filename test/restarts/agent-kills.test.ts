@@ -270,6 +270,7 @@ test("a turn that is cut off again and again is taken up three times, then fails
   await until("the thread to be idle", () => statusOf(thread.fold()) === "idle");
 });
 
+// Promise: R7
 test("Stop holds though the engine dies before it hears of it", async () => {
   const thread = open();
   const go = join(thread.dir, "go");

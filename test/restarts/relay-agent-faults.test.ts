@@ -66,6 +66,7 @@ test("the relay is killed while asks are open: each is asked in one message, and
   await expectRight(storm, wanted);
 });
 
+// Promise: R7
 test("relay, sidecar and engine are killed while asks and questions are open: buttons show what was done", {
   timeout: inFull(1_800_000, 240_000),
 }, async (context) => {

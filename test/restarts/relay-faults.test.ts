@@ -128,6 +128,7 @@ async function expectAllToBeRight(
   expect(all.discord.driver.stats.maxPerSecond()).toBeLessThanOrEqual(45);
 }
 
+// Promise: R1
 test.concurrent(
   "the relay is killed at random moments",
   async (context) => {
@@ -167,6 +168,7 @@ test.concurrent(
   TIMEOUT_MS,
 );
 
+// Promise: R23
 test.concurrent(
   "Discord fails one request in twenty, the gateway drops, both sides are away for a while",
   async (context) => {
@@ -197,6 +199,7 @@ test.concurrent(
   TIMEOUT_MS,
 );
 
+// Promise: R1
 test.concurrent(
   "typed while nobody listened: what is fresh goes in, what is older than ten minutes is asked about",
   async (context) => {

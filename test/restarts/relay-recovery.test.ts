@@ -41,6 +41,7 @@ const refused = (status: number, code: number, message: string): Fault => ({
 const isLookUp = ({ method, path }: FaultRequest, threadId: string) =>
   method === "GET" && (path.endsWith(`/channels/${threadId}`) || path.endsWith("/archived/public"));
 
+// Promise: R23
 test.concurrent.for([
   ["can't be looked up", "GET", { kind: "status", status: 503 }],
   ["is out of sight", "GET", refused(403, 50001, "Missing Access")],

@@ -60,6 +60,7 @@ async function loseThreads(): Promise<void> {
   writeFileSync(waitFor, ""); // its runner ends by itself, and nobody is there to take its session
 }
 
+// Promise: R5, S47
 test("a lost database: nothing is ended, the start is refused and says how to go on", async () => {
   await loseThreads();
   for (let i = 0; i < 2; i++) {
@@ -113,6 +114,7 @@ test("the flags are the program's", async () => {
   });
 });
 
+// Promise: R5, S47
 test.each([
   [
     "is no database",
@@ -132,6 +134,7 @@ test.each([
   expect(await sessions()).toContain("thread-shell");
 });
 
+// Promise: R5
 test("held by another process: 503 at once, nobody else waits, and all goes on afterwards", async () => {
   const { client, stop } = await start();
   await openTerminal(client, "shell", "echo ready; while read -r x; do echo got $x; done");

@@ -7,6 +7,7 @@ import { canMount, mountDisk } from "../support/small-disk.ts";
 import { openTerminal, readAll, refusal, untilEnded, untilOutput } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
 
+// Promise: R13
 test.runIf(canMount)(
   "a full disk: no program and no other thread stops, a kill works, and the gap is said",
   async ({ onTestFinished }) => {

@@ -23,6 +23,7 @@ const KILLS = inFull(10, 2);
 /** Between two kills, of each thread; each is some ten events. */
 const ROUNDS = inFull(20, 3);
 
+// Promise: R3
 test(`${READERS} readers that come and go, ${THREADS} threads that write, ${KILLS} kills of the sidecar`, {
   timeout: inFull(900_000, 120_000),
 }, async () => {

@@ -21,6 +21,7 @@ function numbersIn(output: string): number[] {
   return [...output.matchAll(/^line (\d+)\r$/gm)].map(([, n]) => Number(n));
 }
 
+// Promise: R2
 test(
   `kill -9 of the sidecar ${KILLS} times over running threads, creations and inputs`,
   async () => {

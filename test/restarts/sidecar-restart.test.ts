@@ -16,6 +16,7 @@ const start = async (env: Record<string, string> = {}) => {
   return sidecar;
 };
 
+// Promise: R2
 test("killed and started again: the same threads, offsets and processes", async () => {
   const { client, kill9, start: startAgain } = await start();
   await openTerminal(client, "shell", "PS1='> ' bash --norc -i");

@@ -24,6 +24,7 @@ function keepBlob(folder: string, bytes: number): void {
   writeFileSync(join(threadPath(folder, "blobs"), "0".repeat(64)), Buffer.alloc(bytes, "x"));
 }
 
+// Promise: R25
 test("agents' folders count: ended threads go until all is within bounds, the oldest first", async () => {
   sidecar = await startSidecar({ ...STAND_IN_CONFIG, stateMaxBytes: 5 * MIB });
   const side = sidecar;

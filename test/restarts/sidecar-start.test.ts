@@ -72,6 +72,7 @@ describe("a configuration that can't work", () => {
     expect(exitCode).toBe(2);
   });
 
+  // Promise: S10
   test.each(["--permission-mode bypassPermissions", "--dangerously-skip-permissions"])(
     "AGENT_ARGS=%s needs ALLOW_BYPASS=1",
     (args) => {
@@ -94,6 +95,7 @@ describe("a configuration that can't work", () => {
     expect(() => parseVmConfig({ ...env, STATE_DIR: `${reposDir}${below}` })).toThrow(words);
   });
 
+  // Promise: S5
   test("a host that others can reach needs a token", async () => {
     const { env } = makeFolders();
     const { exitCode, stderr } = await runToEnd({ ...env, VM_HOST: "0.0.0.0", VM_TOKEN: "   " });
@@ -175,6 +177,7 @@ test.each([
   expect(everything.filter((name) => name.endsWith("pwned"))).toEqual([]);
 });
 
+// Promise: S18
 test("nobody else can read what is kept: folders 0700, files 0600", async () => {
   const folders = makeFolders();
   const { VM_TOKEN: _, ...env } = folders.env;
@@ -200,6 +203,7 @@ test("nobody else can read what is kept: folders 0700, files 0600", async () => 
   await sidecar.stop();
 });
 
+// Promise: S18
 describe("a STATE_DIR that terminals or agents would come into is refused, also through links:", () => {
   test.each([
     [
@@ -238,6 +242,7 @@ describe("a STATE_DIR that terminals or agents would come into is refused, also 
   });
 });
 
+// Promise: S18
 describe("a STATE_DIR that is not for the sidecar alone is refused and left as it is:", () => {
   const modeOf = (path: string) => statSync(path).mode & 0o7777;
 
@@ -287,6 +292,7 @@ describe("a STATE_DIR that is not for the sidecar alone is refused and left as i
   });
 });
 
+// Promise: S18
 test("an .env or a token that others may read is tightened before it is used", async () => {
   const folders = makeFolders();
   const { VM_TOKEN: _, ...env } = folders.env;
@@ -339,6 +345,7 @@ test("a REPOS_DIR that is a link is followed", async () => {
   }
 });
 
+// Promise: R25
 test("old ended threads are removed with their logs after LOG_RETENTION_HOURS; open ones never", async () => {
   let clock = Date.now();
   const folders = makeFolders();

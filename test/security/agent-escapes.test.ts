@@ -9,6 +9,7 @@ import { makeSidecarFolders, startSidecar } from "../support/sidecar.ts";
 
 const open = openThreads();
 
+// Promise: S12
 test.each(["default", "acceptEdits", "bypassPermissions"])(
   "in mode %s the state folder is refused, and what looks like a secret is asked about",
   async (permissionMode) => {
@@ -17,6 +18,7 @@ test.each(["default", "acceptEdits", "bypassPermissions"])(
   },
 );
 
+// Promise: S12
 test("a sidecar's own state folder is refused to its agents, also where STATE_DIR is a link", async () => {
   const folders = makeSidecarFolders();
   const real = join(folders.path, "real");

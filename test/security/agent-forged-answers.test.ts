@@ -38,6 +38,7 @@ async function expectEnded(thread: AgentThread): Promise<void> {
   expect(thread.engineProcesses()).toEqual([]);
 }
 
+// Promise: S32
 test.each([
   ["allows the open ask", (id: string) => answer(id, ALLOW)],
   ["denies it", (id: string) => answer(id, { behavior: "deny", message: "no" })],
@@ -61,6 +62,7 @@ test("an echo that stands in the output alone is as forged", async () => {
   expect(existsSync(join(thread.dir, "made"))).toBe(false);
 });
 
+// Promise: S32
 test("a person's no, and an allow that was there first: the engine ends", async () => {
   const { thread, requestId } = await openAsk();
   const [runner] = thread.runners;
@@ -72,6 +74,7 @@ test("a person's no, and an allow that was there first: the engine ends", async 
   await expectEnded(thread);
 });
 
+// Promise: S32
 test("forged while no runner is there: the next one ends the engine", async () => {
   const { thread, requestId } = await openAsk();
   signal(thread.runners[0]?.pid, "SIGKILL");

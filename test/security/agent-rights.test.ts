@@ -28,6 +28,7 @@ async function grant(thread: AgentThread): Promise<void> {
   await thread.event("turn_end");
 }
 
+// Promise: S11
 test("a withdrawn rule is asked about again, by the engine that runs and by the next; granted anew, it holds", async () => {
   const thread = open({ timeouts: { idleSeconds: 3 } });
   await grant(thread);
@@ -57,6 +58,7 @@ test("a withdrawn rule is asked about again, by the engine that runs and by the 
   expect(isMade(thread, "granted")).toBe(true);
 });
 
+// Promise: S11
 test("withdrawn in mid-turn, while the runner is dead: the next call of the same turn is asked about", async () => {
   const thread = open();
   await grant(thread);
@@ -78,6 +80,7 @@ test("withdrawn in mid-turn, while the runner is dead: the next call of the same
   expect(thread.of("engine_start")).toHaveLength(1);
 });
 
+// Promise: S11
 test("withdrawn before the engine has the answer that grants it: the call runs once, and nothing is granted", async () => {
   const thread = open();
   thread.write(says("make", { tools: [bash("mkdir made")] }, { text: "made it" }));
@@ -96,6 +99,7 @@ test("withdrawn before the engine has the answer that grants it: the call runs o
   expect(thread.fold().grantedRules).toEqual([]);
 });
 
+// Promise: S10
 test("a thread that was made to ask for nothing asks, if that is not allowed when its engine starts", async () => {
   const thread = open({ agent: { permissionMode: "bypassPermissions" }, env: FORBIDDEN });
   make(thread, "asked");
@@ -111,6 +115,7 @@ test("a thread that was made to ask for nothing asks, if that is not allowed whe
   expect(isMade(thread, "asked")).toBe(false);
 });
 
+// Promise: S10
 test("neither the person's own arguments nor their settings lead to it", async () => {
   const settings = JSON.stringify({ permissions: { defaultMode: "bypassPermissions", ask: ["Bash(ls)"] } });
   const thread = open({ env: FORBIDDEN });

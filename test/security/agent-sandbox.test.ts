@@ -33,6 +33,7 @@ test("the sandbox that this machine makes for these tests", () => {
 });
 
 describe.runIf(has)("in the sandbox", () => {
+  // Promise: S17
   test("a clone's links, and words that no rule knows, lead to nothing of the state folder", async () => {
     const folders = makeSidecarFolders();
     const config = { ...BYPASS_CONFIG, token: undefined, sandbox: "state" as const };
@@ -106,6 +107,7 @@ describe.runIf(has)("in the sandbox", () => {
   });
 });
 
+// Promise: S17
 test("a machine that refuses says so, and agents work without", async () => {
   const folders = makeSidecarFolders();
   const env = { HOME: folders.home, PATH: "/nowhere" };

@@ -49,6 +49,7 @@ async function results(threadId: string): Promise<EventOf<"tool_call_update">[]>
 const refused = async (threadId: string) =>
   (await results(threadId)).map(({ status }) => status === "failed");
 
+// Promise: S28
 test("a parent and its children try each tool for more: refused, or a person is asked, and nothing has come of it", async () => {
   const { client, reposDir } = sidecar;
   await openAgent(sidecar, "stranger", script("Hello", { text: "The plan is secret." }));

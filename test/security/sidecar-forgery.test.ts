@@ -61,6 +61,7 @@ const LINES: Record<string, (later: number, seconds: number) => string> = {
   },
 };
 
+// Promise: S19
 test.each(Object.entries(LINES))("a program that prints %s ends nobody's screen", async (_what, line) => {
   const { client, folders } = sidecar;
   const tty = await findTty("thread-forger");
@@ -89,6 +90,7 @@ test.each(Object.entries(LINES))("a program that prints %s ends nobody's screen"
   expect(clients.trim().split("\n")).toHaveLength(2); // ours and the spy
 });
 
+// Promise: S19
 test("the last lines that a kill tells are a program's own", async () => {
   const { client } = sidecar;
   const tty = await findTty("thread-forger");

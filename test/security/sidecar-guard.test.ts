@@ -127,6 +127,7 @@ test("a client that offers HTTP/2, or sends a whole address, is answered in HTTP
   expect(await wrong()).toBe(before);
 });
 
+// Promise: S36
 test("logs have request and thread ids, and never a secret or a line of the terminal", async () => {
   const { client, token } = sidecar;
   await openTerminal(client, "logged", "echo sec''ret-output; cat");
@@ -152,6 +153,7 @@ test("logs have request and thread ids, and never a secret or a line of the term
   });
 });
 
+// Promise: S2
 test("20 wrong tokens within a minute slow their address down; the right one never waits", async () => {
   const wrong = () => get("/threads", { authorization: "Bearer wrong" });
   const quick = await Promise.all(Array.from({ length: 18 }, wrong));
@@ -188,6 +190,7 @@ describe("refusals", () => {
   const refusals = () =>
     lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith("requests refused"));
 
+  // Promise: S2
   test("in parallel do not come faster: an address gets one answer in 2 s, the rest is cut off", async () => {
     await Promise.all(Array.from({ length: 20 }, wrong));
     const startedAt = performance.now();
@@ -214,6 +217,7 @@ describe("refusals", () => {
     expect(answers.length).toBeLessThan(20);
   });
 
+  // Promise: S3
   test("are counted: the log has one line a minute for an address, whatever was refused", async () => {
     const ask = (path: string, init: RequestInit = {}) =>
       fetch(`${own.url}${path}`, init).catch(() => undefined);
@@ -237,6 +241,7 @@ describe("refusals", () => {
   });
 });
 
+// Promise: S37
 test("input that comes faster than anybody types is refused with a clear answer", async () => {
   const { client } = sidecar;
   await openTerminal(client, "fast", "stty raw -echo; echo ready; cat > /dev/null");
@@ -260,6 +265,7 @@ test("input that comes faster than anybody types is refused with a clear answer"
   expect(replies.filter((reply) => !["sent", "rate_limited", "unavailable"].includes(reply))).toEqual([]);
 });
 
+// Promise: S37
 test(`${REQUESTS} random requests at every route: no 500, no hang`, async () => {
   const { token, url, client } = sidecar;
   await openTerminal(client, "fuzzed", "cat");

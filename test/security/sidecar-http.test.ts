@@ -49,6 +49,7 @@ const ROUTES: [Method, string][] = [
   ["get", "/nothing"],
 ];
 
+// Promise: S2
 describe("without the token", () => {
   let sidecar: TestSidecar;
   let skippedMs = 0;
@@ -121,6 +122,7 @@ describe("without the token", () => {
   });
 });
 
+// Promise: S37
 describe("what can't be understood is answered in JSON", () => {
   const call = (method: Method, path: string) =>
     request(sidecar.url)[method](path).set("authorization", `Bearer ${sidecar.token}`);

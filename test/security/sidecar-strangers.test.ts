@@ -27,6 +27,7 @@ const NAP = `1000.7${process.pid}`;
 const isNapping = (which: number) =>
   listProcesses().some(({ command }) => command === `sleep ${NAP}${which}`);
 
+// Promise: S46
 describe.each([
   ["", () => sidecar],
   [", where there are no control groups,", () => withoutGroups],

@@ -17,6 +17,7 @@ test("how an agent is to work is nothing for a terminal", async () => {
   expect(refused).toMatchObject({ code: "invalid_request", message: expect.stringMatching(/^agent: /) });
 });
 
+// Promise: S6
 describe.concurrent("the directory", () => {
   beforeAll(() => {
     const { reposDir, folders } = sidecar;
@@ -90,6 +91,7 @@ describe.concurrent("the directory", () => {
     expect((await client.getThread("absolute")).dir).toBe("app");
   });
 
+  // Promise: S8
   test("a name that a shell or tmux would expand is only a name", async () => {
     const { client, reposDir } = sidecar;
     const dir = "#(touch pwned) %H 'a' \"b\"; $(id)";
@@ -230,6 +232,7 @@ test("one thread over MAX_THREADS is refused with the number; ended ones make ro
   }
 });
 
+// Promise: S13
 test("a program sees a login's environment: no tmux, no token, nothing else of the sidecar's", async () => {
   const spawned = await spawnSidecar({ MY_SECRET: "s3cret", AWS_KEY: "s3cret", TMUX: "/tmp/x,1,2" });
   try {

@@ -119,6 +119,7 @@ const CASES: [string, Sent, number][] = [
   ["another method", { body: json({ text: "x" }), method: "PUT" }, 404],
 ];
 
+// Promise: S37
 test.each(CASES)(
   "%s: the same answer and the same line in the log from both readers",
   async (_name, sent, status) => {
@@ -150,6 +151,7 @@ test("without the right token too, and it is counted", async () => {
   expect(await wrong()).toBe(before + 8);
 });
 
+// Promise: S37
 test("any body has the same answer from both readers", async () => {
   const field = fc.constantFrom(
     "text",

@@ -61,6 +61,7 @@ const TEXTS: Record<string, string> = {
   "3,900 bytes": "0123456789".repeat(390),
 };
 
+// Promise: S8
 describe("what is typed arrives byte for byte", () => {
   test("texts", async () => {
     const { type } = await openRecorder();

@@ -92,6 +92,7 @@ async function killAll({ client, folders }: TestSidecar, id: number, command: st
   expect(await client.getThread(threadId)).toMatchObject({ status: "killed", processRunning: false });
 }
 
+// Promise: S45, S46
 describe.concurrent("the whole tree is gone when kill answers:", () => {
   const trees = Object.entries(TREES).map(([name, tree], id) => [name, id, ...tree] as const);
   test.each(trees)("%s", (_name, id, ...tree) => killAll(sidecar, id, ...tree));
@@ -99,6 +100,7 @@ describe.concurrent("the whole tree is gone when kill answers:", () => {
     killAll(withoutGroups, 100 + id, ...tree),
   );
 
+  // Promise: S45
   test.each(ORPHANS)("an orphan that has left everything%s", (_with, id, command) =>
     killAll(withoutGroups, id, command, 2),
   );
@@ -108,6 +110,7 @@ describe.concurrent("the whole tree is gone when kill answers:", () => {
     (_with, id, command) => killAll(sidecar, id + 1, command, 2),
   );
 
+  // Promise: S45
   test.runIf(hasGroups)("an orphan that has left its control group too", async () => {
     const group = dirname(groups?.pathOf("=x") ?? "");
     const flee = `setsid env -i sh -c 'echo 0 >${dirname(group)}/cgroup.procs; sleep NAP & sleep NAP' <&- >/dev/null 2>&1`;

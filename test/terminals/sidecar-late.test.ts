@@ -77,6 +77,7 @@ test("a resize that was refused never happens", async () => {
   expect(await folders.tmux("display-message", "-p", "-t", "=thread-size:", "#{pane_width}")).toBe("80\n");
 });
 
+// Promise: R10
 test("a program whose creation was refused never runs", async () => {
   const folders = makeSidecarFolders();
   const bin = join(folders.path, "bin");

@@ -25,6 +25,7 @@ const MIB = 1024 * 1024;
 const sinkPid = (threadId: string) =>
   Number(readFileSync(join(sidecar?.stateDir ?? "", "runs", `${threadId}.sink`), "utf8"));
 
+// Promise: R11
 test("a log's writer that is killed is replaced within a second, and the gap is written into the log", async () => {
   sidecar = await startSidecar();
   const { client } = sidecar;
@@ -172,6 +173,7 @@ test("a directory in a log's place: the log is unavailable by name, what runs ge
 
 const DELETED = "[threadmux: the log was deleted and has been written back;";
 
+// Promise: R12
 test("a log that is deleted is written back within seconds, also what was printed meanwhile; offsets stay", async () => {
   sidecar = await startSidecar({ logMaxBytes: 2 * MIB });
   const { client, stateDir } = sidecar;
@@ -202,6 +204,7 @@ test("a log that is deleted is written back within seconds, also what was printe
   );
 });
 
+// Promise: R12
 test.each([
   ["deleted together with its writer", true],
   ["emptied", false],
@@ -253,6 +256,7 @@ test("a log that is written anew under a flood loses nothing behind its first of
   expect(numbers.every((n, i) => n === firstOffset / 11 + i)).toBe(true);
 });
 
+// Promise: R25
 test("all logs together are bounded: ended threads go first", async () => {
   sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 5 * MIB });
   const { client } = sidecar;

@@ -37,6 +37,7 @@ describe("a directory that is swapped for a link", () => {
   };
   const words = (dir: string) => `threadmux: ${dir} leads elsewhere now; nothing was started.\r\n`;
 
+  // Promise: S6
   test.each(["", "src"])(
     "after it was looked at and before it is entered: nothing runs there (%j)",
     async (below) => {
@@ -58,6 +59,7 @@ describe("a directory that is swapped for a link", () => {
     },
   );
 
+  // Promise: S6
   test("between an agent's turns: no runner starts there, and the thread says that it can't go on", async () => {
     const { client } = swapped;
     await openAgent(swapped, "agent", script("hello", { text: "Hi." }));
@@ -128,6 +130,7 @@ test("with a login that is refused, no home and no git, a command runs by bash, 
   }
 });
 
+// Promise: S7
 test("neither a command nor a prompt is in the list of processes", async () => {
   const secret = `secret-${process.pid}`;
   const hidden = await startSidecar({ ...STAND_IN_CONFIG, agent: standIn({ idleSeconds: 1 }) });

@@ -261,6 +261,7 @@ describe("nothing of a repository's runs", () => {
     for (const name of readdirSync(ran)) rmSync(join(ran, name));
   });
 
+  // Promise: S16
   test("no filter, monitor, hook, pager, alias, included setting, remote or submodule's", async () => {
     const changed = ["filters", "included", "hooked", "linked"].map((name) => `hostile/${name}`);
     // On a busy machine git may take longer than a completion waits for it: then it is asked again.
@@ -272,6 +273,7 @@ describe("nothing of a repository's runs", () => {
     });
   });
 
+  // Promise: S16
   test("a git that takes too long is ended with all that it is, and so it is with its request", async () => {
     folder("endless");
     git("endless", "init", "-q", "-b", "main");

@@ -27,6 +27,7 @@ function controlClient(): number {
   return client?.pid ?? 0;
 }
 
+// Promise: R4
 test("its server killed: 503 while it is away, back by itself, threads are lost", async () => {
   const { client, folders } = sidecar;
   await openTerminal(client, "one", "trap '' HUP; echo one; while :; do sleep 0.1; done");
@@ -77,6 +78,7 @@ test("its server killed five times in a row: it comes back each time, with one c
   });
 });
 
+// Promise: R10
 test("its server hung: 503 within 3 s, then all goes on, nothing typed twice or half made", async () => {
   const { client, folders, reposDir } = sidecar;
   await openTerminal(client, "cat", "stty -echo; echo ready; cat");

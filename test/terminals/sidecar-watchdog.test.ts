@@ -22,6 +22,7 @@ afterAll(() => sidecar.close());
 
 const FILL = "echo ready; read -r; while :; do cat fill; done";
 
+// Promise: R6, S21
 test("a program that does nothing but fill a large screen gets a small one, for ten minutes", {
   timeout: 120_000,
 }, async () => {
@@ -83,6 +84,7 @@ test("a sidecar that starts beside a program that fills a large screen is connec
   await until("it to be small", isSmall, { timeoutMs: 30_000 });
 });
 
+// Promise: S21
 test("what prints much on a large screen keeps it, however busy tmux is", {
   timeout: 120_000,
 }, async () => {

@@ -102,6 +102,7 @@ test("a message may be a picture alone; other words for it keep the picture", as
   expect(picture?.content).toMatchObject([{ type: "image", uri: "attachments/a.png" }]);
 });
 
+// Promise: S24
 test("an upload is whole or not at all, bounded, and only for open agents", async () => {
   const { client, url, token } = sidecar;
   const big = new Uint8Array(randomBytes(MAX_ATTACHMENT_BYTES + 1));
@@ -127,6 +128,7 @@ test("an upload is whole or not at all, bounded, and only for open agents", asyn
   expect((await json.send({})).body.error).toContain("application/octet-stream");
 });
 
+// Promise: S24
 test("files are read and removed by their names alone; links of a program's making are not followed", async () => {
   const { client } = sidecar;
   await client.attach("files", "kept.txt", bytesOf("kept"));

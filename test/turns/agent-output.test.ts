@@ -42,6 +42,7 @@ async function say(threadId: string, count: number, round: Round): Promise<Event
   return await untilEnd(threadId, count);
 }
 
+// Promise: S49
 test("each turn's result is held to the schema; what does not fit is said and kept, and the thread goes on", async () => {
   await openAgent(sidecar, "list", script("go", { text: "Here.", output: { line: 7 } }), {
     agent: { outputSchema },

@@ -68,6 +68,7 @@ test("what earlier engines printed is removed, but for the last two", async () =
   expect(outputs.sort()).toEqual(["engine.2.jsonl", "engine.3.jsonl", "engine.4.jsonl"]);
 });
 
+// Promise: S6
 test("a directory that is swapped for a link while a runner lives: its next engine does not start there", async () => {
   const thread = open({ agent: { permissionMode: "bypassPermissions" } });
   thread.write(says("hi", { text: "Hello." }));

@@ -73,6 +73,7 @@ test("one that is too large by the time the relay comes is left out, and holds u
   expect(shown.map(({ attachments }) => attachments)).toEqual([[]]);
 });
 
+// Promise: S27
 test("nothing outside of the workspace is sent, nothing that looks like a secret, nothing too large", async () => {
   const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");
   await talk.untilMessage(threadId, "Hello.");
@@ -96,6 +97,7 @@ test("nothing outside of the workspace is sent, nothing that looks like a secret
   rmSync(join(dir, "notes.txt")); // the next agent there would be asked about it
 });
 
+// Promise: S27
 test("a directory that was swapped for a link sends nothing, and a FIFO's writer goes on waiting", async () => {
   const swapped = join(all.sidecar.reposDir, "swapped");
   mkdirSync(swapped);
@@ -121,6 +123,7 @@ test("a directory that was swapped for a link sends nothing, and a FIFO's writer
   expect(await sentOf(threadId)).toEqual([]);
 });
 
+// Promise: S27
 test("a thread's token opens its own tools, nothing else, and dies with the thread", async () => {
   const { url, token, client } = all.sidecar;
   const threadId = await talk.open(script("Hello", { text: "Hello." }), "app");

@@ -203,6 +203,7 @@ test("a folder that is removed under a thread is said, and a new thread of that 
   await until("an answer", async () => (await wordsOf(sidecar, "gone")).join() === "Anew.");
 });
 
+// Promise: S8
 test.each([
   ["shell words", "$HOME $(touch pwned) `touch pwned`; touch pwned & | > x < y * ? {a,b} ~ !!"],
   ["tmux words", "#{pane_id} #(touch pwned) %H #S ##;"],
@@ -233,6 +234,7 @@ function sessionsIn(home: string): string[] {
   return files.map((name) => readFileSync(join(root, name), "utf8"));
 }
 
+// Promise: S13
 test("an agent and what it starts see neither the token nor the sidecar's variables", async () => {
   const command = "env > env.txt; cat /proc/$PPID/environ | tr '\\0' '\\n' >> env.txt";
   await openAgent(sidecar, "secrets", script("Look", bash(command), { text: "Seen." }));

@@ -76,6 +76,7 @@ async function goOn(threadId: string, why: string | RegExp): Promise<void> {
   talk.press(failure, "Go on");
 }
 
+// Promise: R19
 test("no agent, or one that is too old: the sentence holds the command that mends it, and Go on works", async () => {
   rmSync(program);
   const { content } = await talk.ask(script("Hi", { text: "Hello." })).reply();
@@ -97,6 +98,7 @@ test("no agent, or one that is too old: the sentence holds the command that mend
   await talk.untilMessage(threadId, "New again.");
 });
 
+// Promise: R19
 test("an agent that ends as soon as it is started: it is told in its own words, once", async () => {
   writeFileSync(option, "--nonsense");
   const threadId = await talk.open(script("Hi", { text: "Hello." }));
@@ -107,6 +109,7 @@ test("an agent that ends as soon as it is started: it is told in its own words, 
   expect(talk.find(threadId, "can't go on")).toHaveLength(1);
 });
 
+// Promise: R19
 test.each([
   [401, "Invalid API key · Please run /login"],
   [400, "Your credit balance is too low to access the API"],
@@ -122,6 +125,7 @@ test.each([
   },
 );
 
+// Promise: R19
 test("an overloaded model: the third retry is told, and the turn goes on", async () => {
   const error = { status: 529, message: "Overloaded", times: 3 };
   const threadId = await talk.open(script("Hi", { text: "At last.", error }));
@@ -157,6 +161,7 @@ test("an answer to an ask that has ended, to another thread's, and a stranger's 
   expect(existsSync(effects)).toBe(false);
 });
 
+// Promise: R20
 test("torn and foreign lines in the engine's file, the inbox and the transcript: told, and the thread goes on", async () => {
   const go = join(box.path, "go");
   const threadId = await talk.open(script("Hi", { text: "Never lost.", waitFor: go }));
@@ -189,6 +194,7 @@ test("torn and foreign lines in the engine's file, the inbox and the transcript:
     expect(talk.find(threadId, text), text).toHaveLength(1);
 });
 
+// Promise: R20
 test("a folder that is removed under a living thread: the thread says so, and what is written is refused", async () => {
   const threadId = await openRested();
   rmSync(folderOf(all.sidecar, threadId), { recursive: true });

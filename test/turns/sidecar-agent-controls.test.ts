@@ -82,6 +82,7 @@ test("a message that is refused resumes nothing", async () => {
   expect(inboxOf("quiet").at(-1)).toMatchObject({ control: "pause" });
 });
 
+// Promise: S10
 test("modes that nobody knows, or that this thread can't have, are refused with the reason", async () => {
   const { client } = sidecar;
   await openAgent(sidecar, "modes", script("Hi", { text: "Hi." }));
@@ -135,6 +136,7 @@ test("steps are read from either end, and a thread says what it does now", async
   expect((await client.getThread("steps")).doing).toBeNull();
 });
 
+// Promise: S11
 test("rules that were granted are listed and withdrawn, over restarts; what was not granted is refused", async () => {
   const { client } = sidecar;
   const make = (name: string) => script(`Make ${name}`, bash(`mkdir made ${name}`), { text: "Made." });
@@ -160,6 +162,7 @@ test("rules that were granted are listed and withdrawn, over restarts; what was 
   await client.killThread("ruled");
 });
 
+// Promise: S10
 test("an agent that may do everything unasked asks again once the sidecar does not allow that any more", async () => {
   const { client, reposDir } = sidecar;
   await sidecar.restart(BYPASS_CONFIG);

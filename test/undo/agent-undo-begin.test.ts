@@ -11,6 +11,7 @@ import { until } from "../support/wait.ts";
 
 const newThread = openThreads();
 
+// Promise: R9
 test("a message does not wait for the state before its turn, the first call does; a git outlives no runner unknown", async () => {
   const { path: folder, remove } = makeFolder();
   const gate = join(folder, "gate");

@@ -190,6 +190,7 @@ test("in the middle of a rebase, and after the folder is gone, an undo is refuse
   expect(read(thread, "a")).toBe("2\n");
 });
 
+// Promise: R9
 test("an undo whose runner is killed in the middle is finished by the next one", async () => {
   const count = 400;
   const names = Array.from({ length: count }, (_, i) => `f${i}`);

@@ -82,6 +82,7 @@ test("of several at once each is done, and each is told what came of its own", a
   expect(read("a")).toBe("1\n");
 });
 
+// Promise: R9
 test("an undo that the sidecar had stored when it died is done at its next start; without the folder it is refused", async () => {
   const { client, stateDir } = sidecar;
   const { read } = await killInTurn("stored");

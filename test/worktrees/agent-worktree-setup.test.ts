@@ -140,6 +140,7 @@ test("what goes wrong while a setup runs reaches its runner, and ends the setup"
   remove();
 });
 
+// Promise: S7
 test("a setup's command is in no list of processes, and no variable of what it starts", async () => {
   const { path: folder, remove } = makeFolder();
   const setup = "tr '\\0' ' ' < /proc/$$/cmdline > shown; env > variables; echo \"$0 $#\" > named # kumquat";

@@ -59,6 +59,7 @@ test("too large, too deep, or to be fetched from elsewhere", () => {
   }
 });
 
+// Promise: S49
 test.each<[Record<string, unknown>, RegExp]>([
   [{ type: "strnig" }, /type must be equal to one of the allowed values/],
   [{ properties: { line: { $ref: "#/$defs/none" } } }, /can't resolve reference/],

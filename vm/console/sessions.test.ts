@@ -16,6 +16,7 @@ function start(token = "a", file = join(folder, "sessions.json")): Sessions {
   return new Sessions({ file, token, now: () => nowMs, onTrouble: (error) => problems.push(error) });
 }
 
+// Promise: S39
 test("a restart signs nobody out, and the disk has no secret", () => {
   const { secret } = start().open();
   const other = start().open();

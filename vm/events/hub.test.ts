@@ -132,6 +132,7 @@ test("an id that is too old, or was never given, is told; all that is kept follo
   }
 });
 
+// Promise: R3, S42
 test("who is full gets no more until it has taken that, and is cut off if it takes too long", async () => {
   for (let i = 0; i < 1_000; i++) write("a", "plan", "x".repeat(1_000));
   let isFull = true;
@@ -182,6 +183,7 @@ test("who hears nothing gets a sign of life, with how far it came", async () => 
   expect(reader.got.events).toEqual([]);
 });
 
+// Promise: R3, S42
 test("no more readers than there may be", () => {
   hub.close();
   hub = makeHub({ maxReaders: 2 });
@@ -192,6 +194,7 @@ test("no more readers than there may be", () => {
   expect(() => read()).not.toThrow();
 });
 
+// Promise: S42
 test("a transcript that was removed, or written to by somebody else, breaks nothing", async () => {
   write("gone", "plan");
   write("torn", "plan", "xxxx");

@@ -17,6 +17,7 @@ test.each([
   expect(networkOf(address)).toBe(network);
 });
 
+// Promise: S2
 test("remembers so many addresses, and forgets the one that was quiet for longest", () => {
   const forgotten: number[] = [];
   let made = 0;

@@ -49,6 +49,7 @@ async function start(connections: Partial<ConnectionLimits>) {
   return { open, ask, count };
 }
 
+// Promise: S38
 test("who takes nothing of an answer for too long is cut off; who reads on is not, however slowly", async () => {
   const { ask, count } = await start({ stallTimeoutMs: 1_000, lookIntervalMs: 50 });
   const stalled = ask("/large");
@@ -65,6 +66,7 @@ test("who takes nothing of an answer for too long is cut off; who reads on is no
   expect(count.closed).toBe(1);
 });
 
+// Promise: S38
 test("what waits to be taken is bounded over all connections: those that hold most end", async () => {
   const { ask, count } = await start({ maxUnreadBytes: 40 * MIB, lookIntervalMs: 50 });
   for (let i = 0; i < 8; i++) ask("/large").pause();
@@ -73,6 +75,7 @@ test("what waits to be taken is bounded over all connections: those that hold mo
   expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 200 OK/);
 });
 
+// Promise: S38
 test("half requests do not keep others out: the oldest that nobody knows ends, a known one never", async () => {
   const { open, ask, count } = await start({ maxConnections: 20 });
   const friend = ask("/known");
@@ -86,6 +89,7 @@ test("half requests do not keep others out: the oldest that nobody knows ends, a
   expect(String((await once(friend, "data"))[0])).toMatch(/^HTTP\/1.1 200 OK/);
 });
 
+// Promise: S38
 test.each([
   ["20", 10],
   ["200", 100],

@@ -22,6 +22,7 @@ function start(intervalMs?: number) {
   return { refusalLog, lines };
 }
 
+// Promise: S3
 test("one line for many of one address, when the interval is over, and none for a quiet one", async () => {
   const { refusalLog, lines } = start(200);
   for (let i = 0; i < 10_000; i++) refusalLog.note("10.0.0.1");
@@ -35,6 +36,7 @@ test("one line for many of one address, when the interval is over, and none for 
   expect(lines).toHaveLength(2);
 });
 
+// Promise: S3
 test("of very many addresses the most busy have a line each, the rest has one; no refusal is left out", () => {
   const { refusalLog, lines } = start();
   for (let i = 0; i < 5_000; i++) refusalLog.note(`10.0.${i >> 8}.${i & 255}`);

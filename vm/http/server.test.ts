@@ -68,6 +68,7 @@ test("an upgrade that is none to a WebSocket is ignored, body and all", async ()
   );
 });
 
+// Promise: S37
 test("an ignored upgrade keeps its body to itself, however many headers stand before the body's length", async () => {
   const { ask } = await start();
   const hidden = `GET /hidden HTTP/1.1\r\n${HOST}${LAST}\r\n`;
@@ -135,6 +136,7 @@ test("HTTP/1.0 needs no Host", async () => {
   expect(await ask("GET /old HTTP/1.0\r\n\r\n")).toMatch(/GET \/old undefined ;$/);
 });
 
+// Promise: S38
 test("of many requests at once each is begun when those before it are answered, and taken", async () => {
   let begun = 0;
   const app: RequestListener = (_request, response) => {
@@ -153,6 +155,7 @@ test("of many requests at once each is begun when those before it are answered, 
   expect((await readText(stalled)).match(/HTTP\/1.1 200 OK/g)).toHaveLength(100);
 });
 
+// Promise: S38
 test("a connection with too many requests that wait is cut off", async () => {
   const { open, waiting } = await start();
   const socket = open();

@@ -17,6 +17,7 @@ test("a parent spawns 50 children a day, ended ones included", () => {
   expect(() => refuseTooMany(made, "other", NOW)).not.toThrow();
 });
 
+// Promise: S30
 test("a family spawns 100 a day, whoever of it spawns them", () => {
   const made = ["a", "b", "c", "d"].flatMap((parentId) => children(25, parentId));
   expect(() => refuseTooMany(made.slice(1), "e", NOW)).not.toThrow();

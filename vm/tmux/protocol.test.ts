@@ -102,6 +102,7 @@ describe("a sealed reply", () => {
     return events;
   };
 
+  // Promise: S19
   test("ends nowhere but before its seal, whatever is in it, wherever it is split", () => {
     const number = fc.integer({ min: 6, max: 9 });
     const guard = fc

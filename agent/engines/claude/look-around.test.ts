@@ -36,6 +36,7 @@ test("a directory without any is not asked about, nor is one that is not there",
   expect(await look(join(repo, "none"))).toBeUndefined();
 });
 
+// Promise: S9
 describe("what claude reads is found", () => {
   test("above a repository: MCP servers alone", async () => {
     mkdirSync(join(repo, ".git"));
@@ -254,6 +255,7 @@ describe("links that leave the directory", () => {
   });
 });
 
+// Promise: S9
 describe("what is shown", () => {
   test("through links that leave the directory nothing is, and each change asks again", async () => {
     const secret = { private_key: "kumquat" };
@@ -317,6 +319,7 @@ describe("what is shown", () => {
   });
 });
 
+// Promise: S9
 describe("what can't be looked at", () => {
   test("a FIFO is not waited for, and can't be trusted", async () => {
     execFileSync("mkfifo", [join(repo, ".mcp.json")]);
