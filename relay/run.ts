@@ -13,6 +13,7 @@ import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
+import { Vm } from "./sidecar/vm.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channel } from "./threads/channel.ts";
@@ -26,7 +27,6 @@ import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
 import { Threads } from "./threads/threads.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
-import { Vm } from "./threads/vm.ts";
 
 const NO_CHANNEL =
   "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.";

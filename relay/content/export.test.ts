@@ -6,7 +6,7 @@ import { SidecarClient } from "../../shared/client.ts";
 import { startSidecar } from "../../test/support/sidecar.ts";
 import { openTerminal, refusal, untilEnded } from "../../test/support/threads.ts";
 import { until } from "../../test/support/wait.ts";
-import { Vm } from "../threads/vm.ts";
+import { Vm } from "../sidecar/vm.ts";
 import { exportLog } from "./export.ts";
 
 const MiB = 1024 * 1024;

@@ -6,8 +6,8 @@ import {
 } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
 import { nextSeq, parseKey } from "../content/transcript/details.ts";
-import { readFrom } from "../threads/transcript-reader.ts";
-import type { VmThread } from "../threads/vm.ts";
+import { readFrom } from "../sidecar/transcript-reader.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import { findAgent } from "./agent-details.ts";
 import { type CommandContext, tellWait } from "./commands/command.ts";
 

@@ -8,7 +8,7 @@ import {
 import { AppError } from "../../shared/errors.ts";
 import { answersOf, type Choices, parseState, questionControls } from "../content/transcript/ask-controls.ts";
 import { inline } from "../content/transcript/inline.ts";
-import type { VmThread } from "../threads/vm.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import { turnDiff } from "./agent-details.ts";
 import { answerForm, findAsk, questionsOf, reasonForm } from "./agent-forms.ts";
 import { findWholeAsk, MAX_DIFF_BYTES, wholeAsk, wholeDiff } from "./agent-whole.ts";

@@ -20,8 +20,8 @@ import {
   stepSections,
   textSection,
 } from "../content/transcript/details.ts";
-import { readFrom, type TranscriptPart } from "../threads/transcript-reader.ts";
-import type { Vm, VmThread } from "../threads/vm.ts";
+import { readFrom, type TranscriptPart } from "../sidecar/transcript-reader.ts";
+import type { Vm, VmThread } from "../sidecar/vm.ts";
 
 /** Enough for what a person reads; more would cost memory for nothing. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;

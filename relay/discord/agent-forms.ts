@@ -11,7 +11,7 @@ import type { AskReply } from "../../shared/agent/api.ts";
 import { writeOutLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import { clipEnd } from "../content/transcript/inline.ts";
-import type { VmThread } from "../threads/vm.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import { parseButton } from "./buttons.ts";
 
 /** Discord's limits of a form. */

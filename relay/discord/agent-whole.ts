@@ -5,7 +5,7 @@ import { detailParts } from "../../shared/agent/detail.ts";
 import { writeOutHidden } from "../../shared/clean-text.ts";
 import { plainParts, renderParts } from "../content/transcript/ask-detail.ts";
 import { inline } from "../content/transcript/inline.ts";
-import type { VmThread } from "../threads/vm.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import { findAsk } from "./agent-forms.ts";
 
 const MAX_UNITS = 1_800;

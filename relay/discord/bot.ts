@@ -13,10 +13,10 @@ import {
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import type { ChannelMessages } from "../threads/channel-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
-import type { VmThread } from "../threads/vm.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
 import {
   type ComponentInteraction,

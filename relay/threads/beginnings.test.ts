@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog } from "../../shared/log.ts";
 import { until } from "../../test/support/wait.ts";
+import { Vm } from "../sidecar/vm.ts";
 import { Beginnings, type BeginningsOptions } from "./beginnings.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
-import { Vm } from "./vm.ts";
 
 test("a thread that did not begin is removed from Discord, and its own error told, also if the VM fails then", async () => {
   const asked: string[] = [];

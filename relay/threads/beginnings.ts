@@ -8,10 +8,10 @@ import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
+import type { Vm, VmThread } from "../sidecar/vm.ts";
 import { branchText, clip, errorSentence, openingText, threadName } from "../texts.ts";
 import type { Endings } from "./endings.ts";
 import type { Threads } from "./threads.ts";
-import type { Vm, VmThread } from "./vm.ts";
 
 export interface BeginningsOptions {
   vm: Vm;

@@ -12,6 +12,7 @@ import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Channel } from "./channel.ts";
@@ -22,7 +23,6 @@ import type { LiveThread } from "./live-thread.ts";
 import { asForwarded, leftOut } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
-import type { Vm } from "./vm.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;

@@ -4,9 +4,9 @@ import { AppError } from "../../shared/errors.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { answered, createdThread } from "../discord/channel-message.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import type { Channel } from "./channel.ts";
 import type { Threads } from "./threads.ts";
-import type { Vm } from "./vm.ts";
 
 /** So many answers to answers are followed to the thread that they are about. */
 const MAX_HOPS = 10;

@@ -4,7 +4,7 @@
  */
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { compareIds } from "../discord/api.ts";
-import type { Vm } from "./vm.ts";
+import type { Vm } from "../sidecar/vm.ts";
 
 const SEEN = "seen";
 const BEGAN = "began.";

@@ -9,8 +9,8 @@ import { until } from "../../test/support/wait.ts";
 import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
+import { Vm } from "../sidecar/vm.ts";
 import { Channel } from "./channel.ts";
-import { Vm } from "./vm.ts";
 
 /** A sidecar that takes every request, and answers those to paths that do not end so. */
 async function startSidecar(unanswered: string): Promise<{ url: string; asked: string[] }> {

@@ -12,10 +12,10 @@ import type { Post } from "../delivery/outgoing.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import { ChannelRows } from "./channel-rows.ts";
 import { listTurnEnds } from "./turn-ends.ts";
 import { untilItWorks } from "./until-it-works.ts";
-import type { Vm } from "./vm.ts";
 
 /** So often at most it is looked at anew, so no message is edited more often. */
 const MIN_INTERVAL_MS = 3_000;

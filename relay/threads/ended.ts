@@ -11,10 +11,10 @@ import { shownBy } from "../delivery/plan.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Endings } from "./endings.ts";
 import { leftOut, type PersonFiles } from "./person-files.ts";
-import type { Vm } from "./vm.ts";
 
 export const ENDED_QUESTION =
   "⏹ This agent was ended, so nobody reads this. It can go on here, or another one can start that knows this conversation.";

@@ -6,11 +6,11 @@ import type { Log } from "../../shared/log.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import { killedText } from "../texts.ts";
 import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
-import type { Vm } from "./vm.ts";
 
 /** How long `/done` waits for output that is still on its way: after a flood some pages are left to send. */
 const FLUSH_MS = 12_000;

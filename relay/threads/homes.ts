@@ -8,9 +8,9 @@ import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi, isUserId } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import { homeText, linkText, threadTitle } from "../texts.ts";
 import type { Threads } from "./threads.ts";
-import type { Vm } from "./vm.ts";
 
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;

@@ -15,13 +15,13 @@ import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { codeBlockOf, isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
 import type { EndedThreads } from "./ended.ts";
 import type { LiveThread } from "./live-thread.ts";
 import { leftOut, nothingIn, type PersonFiles } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
-import type { VmThread } from "./vm.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
 export const MAX_AGE_MS = 10 * 60_000;

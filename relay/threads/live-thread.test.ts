@@ -6,8 +6,8 @@ import { createLog } from "../../shared/log.ts";
 import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
+import { Vm } from "../sidecar/vm.ts";
 import { openThread } from "./live-thread.ts";
-import { Vm } from "./vm.ts";
 
 const threadId = "100000000000000009";
 

@@ -13,7 +13,7 @@ import type { DiscordApi } from "../discord/api.ts";
 import { compareIds, isUserId, snowflakeNow } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
 import type { Refusal } from "../discord/refusals.ts";
-import type { Source, Vm, VmThread } from "./vm.ts";
+import type { Source, Vm, VmThread } from "../sidecar/vm.ts";
 
 /** What others do with a delivery, whatever it delivers. */
 export type Delivery = Omit<ThreadDelivery<never>, "accept">;

@@ -5,7 +5,7 @@ import type { Cdn } from "../discord/cdn.ts";
 import { filesOf, forwardedTexts, nameOfFile, othersIn } from "../discord/message-parts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { type Attachment, inputText, isTextFile } from "../discord/person-message.ts";
-import type { VmThread } from "./vm.ts";
+import type { VmThread } from "../sidecar/vm.ts";
 
 /** A longer text is a file for an agent: it reads what it needs of it, and its context stays short. */
 const MAX_AGENT_TEXT_BYTES = 64 * 1024;

@@ -2,12 +2,12 @@
 import { isOpen, type OutputsReply } from "../../shared/api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Source, Vm } from "../sidecar/vm.ts";
 import type { Channel } from "./channel.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
 import { AGENT_EDIT_MS, type LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
-import type { Source, Vm } from "./vm.ts";
 
 export interface PollerOptions {
   vm: Pick<Vm, "readThreads">;

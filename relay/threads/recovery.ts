@@ -5,6 +5,7 @@ import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { Vm } from "../sidecar/vm.ts";
 import type { Absent, AbsentThreads } from "./absent-threads.ts";
 import type { ChannelMessages } from "./channel-messages.ts";
 import { isAsking } from "./ended.ts";
@@ -13,7 +14,6 @@ import type { Homes } from "./homes.ts";
 import type { Inputs } from "./inputs.ts";
 import { findPause, type Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
-import type { Vm } from "./vm.ts";
 
 export interface RecoveryOptions {
   api: DiscordApi;

@@ -1,7 +1,7 @@
 /** How an agent's turns ended, and with which words: read from its transcript's end. */
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
-import type { TranscriptSource } from "./transcript-reader.ts";
+import type { TranscriptSource } from "../sidecar/transcript-reader.ts";
 
 /** Of a turn: whoever wants more of it looks into the thread. */
 export interface TurnEnd {

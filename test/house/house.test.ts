@@ -32,6 +32,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/"], // main, run and its wiring, config
   ],
   relay: [
+    ["relay/sidecar/"], // the sidecar, as the relay sees it
     ["relay/content/", "relay/texts.ts"],
     ["relay/screenshot/"],
     ["relay/discord/"], // what is sent to Discord, and at which pace

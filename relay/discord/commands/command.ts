@@ -6,12 +6,12 @@ import type {
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
 import type { Screenshots } from "../../screenshot/screenshot.ts";
+import type { Vm, VmThread } from "../../sidecar/vm.ts";
 import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Endings } from "../../threads/endings.ts";
 import type { LiveThread } from "../../threads/live-thread.ts";
 import type { Threads } from "../../threads/threads.ts";
-import type { Vm, VmThread } from "../../threads/vm.ts";
 
 /** What one option of a command takes; Discord's own limit. */
 export const MAX_OPTION_CHARACTERS = 6_000;

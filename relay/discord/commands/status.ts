@@ -1,8 +1,8 @@
 import { MessageFlags, SlashCommandBuilder } from "discord.js";
 import { joinBlocks } from "../../content/lists/lines.ts";
 import { isListed, restLine, statusText } from "../../content/lists/threads.ts";
+import type { Vm } from "../../sidecar/vm.ts";
 import { inlineCode } from "../../texts.ts";
-import type { Vm } from "../../threads/vm.ts";
 import type { Command } from "./command.ts";
 
 const MAX_MESSAGES = 5;

@@ -1,7 +1,7 @@
 import type { Thread } from "../../../../shared/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { HISTORY_PAGE, historyButtons, historyFile, historyText } from "../../../content/lists/history.ts";
-import type { Vm, VmThread } from "../../../threads/vm.ts";
+import type { Vm, VmThread } from "../../../sidecar/vm.ts";
 import { toComponents } from "../../buttons.ts";
 import { getMeant, type Part, threadOption } from "./part.ts";
 

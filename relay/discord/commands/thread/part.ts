@@ -8,7 +8,7 @@ import type { ControlRequest } from "../../../../shared/agent/api.ts";
 import type { Thread } from "../../../../shared/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { isMeant } from "../../../content/lists/threads.ts";
-import type { Vm } from "../../../threads/vm.ts";
+import type { Vm } from "../../../sidecar/vm.ts";
 import type { CommandContext } from "../command.ts";
 
 export interface Part {
