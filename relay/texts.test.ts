@@ -158,7 +158,7 @@ describe("every text, with the longest of every field", () => {
           1e15,
         ).map((notice) => notice.text),
         gapNotice({ lines: 9e15, bytes: 9e15, gone: 9e15 }),
-        ...(["exited", "killed", "lost", "idle"] as const).map((status) => {
+        ...(["exited", "killed", "lost"] as const).map((status) => {
           const content = describeEnd({ ...threadOf(text, status), type: "agent" })?.text ?? "";
           expect(content).not.toBe("");
           return content;

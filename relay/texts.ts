@@ -2,6 +2,7 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
+import { KINDS } from "../shared/kinds.ts";
 import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 
@@ -18,17 +19,15 @@ const MAX_STARTER = 64;
 const MAX_SIGNAL = 20;
 const MAX_ERROR = 1_500;
 
-const ICONS: Record<ThreadType, string> = { terminal: "🖥", agent: "🤖" };
-
 /** What stands before a thread's name. */
 export function threadIcon(type: ThreadType): string {
-  return ICONS[type];
+  return KINDS[type].icon;
 }
 
 /** `🖥 dir — command`, on one line and within Discord's limit. */
 export function threadName(type: ThreadType, dir: string, command: string): string {
   const where = clip(cleanLine(dir), MAX_NAMED_DIR);
-  return clip(cleanLine(`${ICONS[type]} ${where} — ${clipRaw(command)}`), MAX_NAME_CHARACTERS);
+  return clip(cleanLine(`${KINDS[type].icon} ${where} — ${clipRaw(command)}`), MAX_NAME_CHARACTERS);
 }
 
 /** A directory in the list of those that a person may choose. */
@@ -41,8 +40,7 @@ export function directoryChoice(dir: string, branch: string | undefined, isDirty
 
 /** The first message of a thread: what was asked for, whole where the name had to be cut. */
 export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
-  const verb = type === "terminal" ? "runs" : "was asked";
-  return `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${verb}, started by <@${userId}>:\n${fenceWithin(command, clip)}`;
+  return `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${KINDS[type].begins}, started by <@${userId}>:\n${fenceWithin(command, clip)}`;
 }
 
 /** The first message of a branch. */
@@ -72,7 +70,7 @@ export function threadTitle({ type, title, dir, command }: Thread): string {
 export function homeText({ type, dir, command, createdBy }: Thread, from: string | undefined): string {
   const by = /^\d{17,20}$/.test(createdBy) ? `<@${createdBy}>` : inlineCode(createdBy, MAX_STARTER);
   const where = from === undefined ? "" : ` from <#${from}>`;
-  const head = `${ICONS[type]} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
+  const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
   return command.trim() === "" ? `${head}.` : `${head}:\n${fenceWithin(command, clip, head)}`;
 }
 
@@ -94,11 +92,10 @@ export function describeExit({ exitCode, signal }: Pick<Thread, "exitCode" | "si
 }
 
 /**
- * The exit code of an agent's runner says nothing of the agent.
  * @param worktree that the ended agent leaves behind
  */
 export function killedText(reply: KillReply, type: ThreadType, worktree?: WorktreeReply): string {
-  const hasCode = type === "terminal" && reply.exitCode !== null;
+  const hasCode = KINDS[type].hasExitCode && reply.exitCode !== null;
   const lines = [`⏹ Ended${hasCode ? ` with exit code ${reply.exitCode}` : ""}.`];
   if (reply.survivors > 0) {
     lines.push(`⚠️ ${reply.survivors} of its processes could not be ended and still run on the VM.`);

@@ -17,6 +17,7 @@ import { ERROR_CODES } from "./errors.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
+import { KINDS, type ThreadType } from "./kinds.ts";
 import { cleanTitle } from "./title.ts";
 import { MAX_WAIT_MS } from "./wait.ts";
 
@@ -42,8 +43,8 @@ export const threadIdSchema = z
   // Ids are keys of JSON objects, here and at the callers.
   .refine((id) => !(id in {}), "must not be a name that every object has");
 
-export const threadTypeSchema = z.enum(["terminal", "agent"]);
-export type ThreadType = z.infer<typeof threadTypeSchema>;
+export const threadTypeSchema = z.enum(Object.keys(KINDS) as [ThreadType, ...ThreadType[]]);
+export type { ThreadType };
 
 /**
  * `running`: a process (an agent: a turn) runs. `exited`: a terminal's process ended, the thread is still open.

@@ -72,8 +72,7 @@ export function describeEnd(thread: Thread): Notice | undefined {
   if (text === undefined || thread.endedAt === null) return undefined;
   const endedAt = Date.parse(thread.endedAt);
   const seconds = (endedAt - Date.parse(thread.createdAt)) / 1_000;
-  const isWorthIt = thread.type === "agent" || seconds > MENTION_AFTER_SECONDS;
-  const said = isWorthIt ? withMention(text, thread.createdBy) : { text };
+  const said = seconds > MENTION_AFTER_SECONDS ? withMention(text, thread.createdBy) : { text };
   return { key: `end.${endedAt}`, ...said, buttons: DONE_BUTTON };
 }
 
@@ -90,14 +89,13 @@ function endSentence(thread: Thread): string | undefined {
   const how = describeExit(thread);
   switch (thread.status) {
     case "running":
+    case "idle":
     case "waiting":
     case "queued":
     case "paused":
     case "failed":
     case "locked":
       return undefined;
-    case "idle":
-      return `✅ The agent's turn is over: ${how}. Write here for the next one, or use /done to end the thread.`;
     case "exited":
       return `⏹ The process ended with ${how} ${ran}. /done ends this thread.`;
     case "killed":

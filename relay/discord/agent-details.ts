@@ -6,6 +6,7 @@ import {
 } from "discord.js";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KINDS } from "../../shared/kinds.ts";
 import {
   askSections,
   type DetailSection,
@@ -77,8 +78,11 @@ export async function findAgent(vm: Vm, channelId: string, command: string): Pro
     if (!(error instanceof AppError && ["not_found", "invalid_request"].includes(error.code))) throw error;
     throw new AppError("invalid_request", refusal, { cause: error });
   });
-  if (type === "agent") return thread;
-  throw new AppError("unsupported", `${refusal} This is a terminal's: /export gives its whole output.`);
+  if (KINDS[type].hasTurns) return thread;
+  throw new AppError(
+    "unsupported",
+    `${refusal} This is ${KINDS[type].name}'s: /export gives its whole output.`,
+  );
 }
 
 async function detailsOf(thread: VmThread, key: MessageKey, until: number): Promise<DetailsReply> {

@@ -3,6 +3,7 @@
  * belongs to. A thread has the id of the message that began it, so the same message never begins two.
  */
 import { AppError } from "../../shared/errors.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { type Button, sendButton } from "../content/buttons.ts";
@@ -12,6 +13,8 @@ import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { isFromPerson } from "../discord/person-message.ts";
 import { findRefusal, isTransient } from "../discord/refusals.ts";
+import { agent, asForwarded } from "../kinds/agent.ts";
+import type { LiveThread } from "../kinds/kind.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";
 import type { Beginnings } from "./beginnings.ts";
@@ -19,8 +22,7 @@ import type { Channel } from "./channel.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
-import type { LiveThread } from "./live-thread.ts";
-import { asForwarded, leftOut } from "./person-files.ts";
+import { leftOut } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
@@ -288,13 +290,17 @@ export class ChannelMessages {
     const words = [wordsFor(message, rules), ...forwarded].filter((text) => text !== "").join("\n\n");
     const attachments = filesOf(message);
     if (words === "" && attachments.length === 0) {
-      throw new AppError("invalid_request", leftOut(message, [], true) ?? "Say what the agent is to do.");
+      throw new AppError(
+        "invalid_request",
+        leftOut(message, [], agent.reading) ?? "Say what the agent is to do.",
+      );
     }
     const command = words === "" ? "Look at the attached files." : words;
-    const knows = over !== undefined && (await this.#routes.findThread(over))?.type === "agent";
+    const known = over === undefined ? undefined : await this.#routes.findThread(over);
+    const knows = known !== undefined && kindOf(known).hasTurns;
     const userId = message.author.id;
-    const agent = knows && { agent: { originThreadId: over } };
-    const asked = { type: "agent" as const, dir, command, isPlain: forwarded.length > 0, userId, ...agent };
+    const origin = knows && { agent: { originThreadId: over } };
+    const asked = { type: agent.type, dir, command, isPlain: forwarded.length > 0, userId, ...origin };
     await beginnings.createFrom(message.id, asked, (ms) => this.#tellWait(message, ms));
     await channel.begin(message.id);
     const live = threads.find(message.id);

@@ -1,6 +1,7 @@
 /** Agents that have ended, or are locked: whoever writes to one is asked what is to become of the message. */
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { KINDS, kindOf } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -11,6 +12,7 @@ import { shownBy } from "../delivery/plan.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import { agent } from "../kinds/agent.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Endings } from "./endings.ts";
@@ -105,15 +107,15 @@ export class EndedThreads {
     const { thread, text, isPlain } = await this.#find(pressed);
     const { userId, threadId } = pressed;
     if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text, isPlain }, onWait);
-    const agent = { originThreadId: threadId };
+    const known = { originThreadId: threadId };
     const first = { command: text, isPlain };
-    return beginnings.create({ type: "agent", dir: thread.dir, ...first, userId, agent }, onWait);
+    return beginnings.create({ type: agent.type, dir: thread.dir, ...first, userId, agent: known }, onWait);
   }
 
   async #isEnded(threadId: string): Promise<boolean> {
     try {
       const { type, status } = await this.#options.vm.thread(threadId).get();
-      return type === "agent" && !isOpen(status);
+      return KINDS[type].hasTurns && !isOpen(status);
     } catch (error) {
       if (error instanceof AppError && ["not_found", "invalid_request"].includes(error.code)) return false;
       throw error;
@@ -145,14 +147,14 @@ export class EndedThreads {
   async #find({ threadId, messageId }: Pressed): Promise<{ thread: Thread; text: string; isPlain: boolean }> {
     const { api, vm, files } = this.#options;
     const thread = await vm.thread(threadId).get();
-    if (thread.type !== "agent") throw new AppError("unsupported", "This thread is a terminal.");
+    if (!kindOf(thread).hasTurns) throw new AppError("unsupported", `This thread is ${kindOf(thread).name}.`);
     const message = await api.findMessage(threadId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");
-    const { texts, isPlain, rest } = await files.wordsOf(message, true);
+    const { texts, isPlain, rest } = await files.wordsOf(message, agent.reading);
     if (texts.length > 0) return { thread, text: texts.join("\n\n"), isPlain };
     throw new AppError(
       "invalid_request",
-      leftOut(message, rest, false) ?? "There are no words in that message.",
+      leftOut(message, rest, agent.reading) ?? "There are no words in that message.",
     );
   }
 }

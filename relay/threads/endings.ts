@@ -1,14 +1,15 @@
 /** How threads end: killed by a person, gone with their Discord thread, or ended without us. */
 import type { KillReply } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { LiveThread } from "../kinds/kind.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { killedText } from "../texts.ts";
-import type { LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
@@ -63,7 +64,7 @@ export class Endings {
         });
       if (thread) await this.#finish(thread);
       try {
-        await tell(killedText(reply, thread?.type ?? "terminal", await this.#findWorktree(thread)));
+        await tell(killedText(reply, thread?.kind.type ?? "terminal", await this.#findWorktree(thread)));
       } finally {
         await this.#dropAndArchive(threadId);
       }
@@ -75,7 +76,7 @@ export class Endings {
 
   /** What an ended agent leaves behind; undefined if that can't be said now. */
   async #findWorktree(thread: LiveThread | undefined): Promise<WorktreeReply | undefined> {
-    if (thread?.type !== "agent") return undefined;
+    if (!thread || !kindOf(thread.kind).hasTurns) return undefined;
     const { vm, log } = this.#options;
     try {
       return await vm.thread(thread.threadId).getWorktree();

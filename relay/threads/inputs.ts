@@ -1,6 +1,7 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
 import { type InputRequest, isOpen } from "../../shared/api.ts";
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
@@ -13,14 +14,14 @@ import {
 } from "../content/buttons.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
-import { codeBlockOf, isFromPerson } from "../discord/person-message.ts";
+import { type Attachment, isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import type { LiveThread, RelayKind } from "../kinds/kind.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import { errorSentence, formatDuration } from "../texts.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
 import type { EndedThreads } from "./ended.ts";
-import type { LiveThread } from "./live-thread.ts";
-import { leftOut, nothingIn, type PersonFiles } from "./person-files.ts";
+import { leftOut, type PersonFiles } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
@@ -127,8 +128,8 @@ export class Inputs {
   async change(message: DiscordMessage, threadId = message.channel_id): Promise<void> {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
     const { files } = this.#options;
-    await this.#amend(threadId, message.id, async () => {
-      const { texts } = await files.wordsOf(message, true);
+    await this.#amend(threadId, message.id, async ({ reading }) => {
+      const { texts } = await files.wordsOf(message, reading);
       return texts.join("\n\n");
     });
   }
@@ -139,15 +140,19 @@ export class Inputs {
   }
 
   /** @param text null takes it back */
-  async #amend(threadId: string, messageId: string, text: () => Promise<string | null>): Promise<void> {
+  async #amend(
+    threadId: string,
+    messageId: string,
+    text: (kind: RelayKind) => Promise<string | null>,
+  ): Promise<void> {
     const { threads, log } = this.#options;
     await this.#whenOpen(threadId);
     // In the order in which people write: the message itself may still be on its way.
     await this.#queue.run(threadId, async () => {
       const thread = threads.find(threadId);
-      if (thread?.type !== "agent") return;
+      if (!thread || !kindOf(thread.kind).hasTurns) return;
       try {
-        const words = await text();
+        const words = await text(thread.kind);
         if (words !== "") await thread.vm.amend(messageId, words);
       } catch (error) {
         // What never went in can't be changed; a thread that is over reads nothing more.
@@ -251,8 +256,8 @@ export class Inputs {
       if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
       const code = error instanceof AppError ? error.code : "internal";
       // It has ended this moment, and is still served.
-      if (code === "thread_ended" && thread.type === "agent" && (await this.#options.ended.ask(message)))
-        return;
+      const mayGoOn = code === "thread_ended" && kindOf(thread.kind).hasTurns;
+      if (mayGoOn && (await this.#options.ended.ask(message))) return;
       const hint = code === "thread_ended" ? " Use /done to end this thread." : "";
       const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
       const buttons = BUTTONS[code]?.(message.id) ?? [];
@@ -267,29 +272,29 @@ export class Inputs {
   ): Promise<void> {
     let isHidden = false;
     const { log, files } = this.#options;
-    const isAgent = thread.type === "agent";
-    const { texts, isPlain, rest } = await files.wordsOf(message, isAgent);
-    const attachments = isAgent
-      ? await this.#patiently(thread.threadId, () => files.attach(rest, thread.vm))
-      : [];
-    if (texts.length === 0 && attachments.length === 0) {
-      const why = leftOut(message, rest, isAgent);
-      if (why === undefined)
+    const { kind, threadId } = thread;
+    const words = await files.wordsOf(message, kind.reading);
+    const attach = (rest: readonly Attachment[]) =>
+      this.#patiently(threadId, () => files.attach(rest, thread.vm));
+    const inputs = await kind.inputsOf(message, words, attach);
+    const missing = leftOut(message, words.rest, kind.reading);
+    if (inputs.length === 0) {
+      if (missing === undefined)
         log.warn("a message came without its content: is the Message Content intent on?");
-      throw new AppError("invalid_request", why ?? nothingIn(isAgent));
+      throw new AppError("invalid_request", missing ?? kind.reading.nothing);
     }
     // What it causes belongs below it.
     thread.delivery.breakPage();
     const source: Person = `discord:${message.author.id}`;
-    const inputs = isAgent
-      ? [{ text: texts.join("\n\n"), source, ...(isPlain && { plain: true }), attachments }]
-      : texts.map((text, part) => toTerminal(text, part === 0 && isWritten(message)));
     for (const [part, input] of inputs.entries()) {
-      const { hidden } = await send({ ...input, inputId: part === 0 ? message.id : `${message.id}.${part}` });
+      const { hidden } = await send({
+        ...input,
+        source,
+        inputId: part === 0 ? message.id : `${message.id}.${part}`,
+      });
       isHidden ||= hidden === true;
     }
     if (isHidden) await this.#reply(message, thread, { name: `hidden.${message.id}`, text: HIDDEN });
-    const missing = leftOut(message, rest, isAgent);
     if (missing !== undefined) throw new AppError("invalid_request", missing);
   }
 
@@ -335,12 +340,3 @@ export class Inputs {
     }
   }
 }
-
-/** @param isWritten whether it is a line or lines that a person wrote, no code block or file */
-function toTerminal(text: string, isWritten: boolean): Omit<TextInput, "inputId"> {
-  const whole = text.replace(/\n$/, "");
-  // A tab is no key that Discord's message box has: it was pasted there.
-  return { text: whole, ...((!isWritten || /[\n\t]/.test(whole)) && { paste: true }) };
-}
-
-const isWritten = ({ content }: DiscordMessage) => content !== "" && codeBlockOf(content) === undefined;

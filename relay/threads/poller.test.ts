@@ -2,11 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { OutputsReply, OutputsRequest } from "../../shared/api.ts";
 import { createLog } from "../../shared/log.ts";
-import type { LiveThread } from "./live-thread.ts";
+import type { LiveThread } from "../kinds/kind.ts";
+import { RELAY_KINDS } from "../kinds/kinds.ts";
 import { Poller, readInterval } from "./poller.ts";
 
-const agent = { type: "agent", status: "running", paused: undefined } as const;
-const terminal = { ...agent, type: "terminal" } as const;
+const agent = { kind: RELAY_KINDS.agent, status: "running", paused: undefined } as const;
+const terminal = { ...agent, kind: RELAY_KINDS.terminal } as const;
 
 test("threads are read more often while an agent is at work, and never less often than asked for", () => {
   expect(readInterval(1_000, [terminal])).toBe(1_000);
@@ -31,7 +32,13 @@ function busyThreads(takeMs: readonly number[]) {
       return true;
     };
     const find = ({ threads }: OutputsReply) => threads[threadId];
-    const fields = { threadId, type: "terminal", source: "since", status: "running", paused: undefined };
+    const fields = {
+      threadId,
+      kind: RELAY_KINDS.terminal,
+      source: "since",
+      status: "running",
+      paused: undefined,
+    };
     return { ...fields, hasMore: false, delivery, find, accept } as unknown as LiveThread;
   });
   const requests: { waitMs: number; isGivenUp: boolean }[] = [];

@@ -1,12 +1,13 @@
 /** Reads what the threads print, all of them in one request that waits for news. */
 import { isOpen, type OutputsReply } from "../../shared/api.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { LiveThread } from "../kinds/kind.ts";
 import type { Source, Vm } from "../sidecar/vm.ts";
 import type { Channel } from "./channel.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
-import { AGENT_EDIT_MS, type LiveThread } from "./live-thread.ts";
 import type { Threads } from "./threads.ts";
 
 export interface PollerOptions {
@@ -28,8 +29,6 @@ const READ_ALL_BYTES = 1024 * 1024;
 const LUMP_UNITS = 4_096;
 const LUMP_WAIT_MS = 100;
 const MIN_READ_BYTES = 16 * 1024;
-/** A third of the time between two edits of an agent's message: what an edit shows is no older than that. */
-const AGENT_POLL_MS = AGENT_EDIT_MS / 3;
 
 export class Poller {
   readonly #options: PollerOptions;
@@ -134,7 +133,7 @@ export class Poller {
     }
     if (!(await thread.accept(replies, offset))) return;
     const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
-    if (isNews && thread.type === "agent") this.#options.channel.poke();
+    if (isNews && kindOf(thread.kind).hasTurns) this.#options.channel.poke();
     thread.status = news.status;
     // Not a round later: a flood that is not looked at seems to be over.
     if (news.more || this.#leftOut.has(thread)) this.#askAnew();
@@ -148,15 +147,13 @@ export class Poller {
   }
 }
 
-/** How long from one read to the next, in milliseconds. */
+/** How long from one read to the next, in milliseconds: a kind may want its threads read more often while they work. */
 export function readInterval(
   pollIntervalMs: number,
-  threads: readonly Pick<LiveThread, "type" | "status" | "paused">[],
+  threads: readonly Pick<LiveThread, "kind" | "status" | "paused">[],
 ): number {
-  const isAgentAtWork = threads.some(
-    ({ type, status, paused }) => type === "agent" && status === "running" && paused === undefined,
-  );
-  return isAgentAtWork ? Math.min(pollIntervalMs, AGENT_POLL_MS) : pollIntervalMs;
+  const atWork = threads.filter(({ status, paused }) => status === "running" && paused === undefined);
+  return Math.min(pollIntervalMs, ...atWork.map(({ kind }) => kind.readMs));
 }
 
 function offsetsOf(threads: readonly LiveThread[], source: Source): Record<string, number> {

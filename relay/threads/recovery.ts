@@ -1,6 +1,7 @@
 /** Brings Discord and the sidecar together at start and after every new connection to the gateway. */
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
@@ -155,7 +156,7 @@ async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Prom
   const rows = await vm.findLedger(threadId);
   if (!isOpen(thread.status) && isAsking(rows, lastMessageId)) return;
   if (!threads.has(threadId)) threads.add(thread, rows);
-  if (thread.type === "agent") takeMissed(options, channel);
+  if (kindOf(thread).hasTurns) takeMissed(options, channel);
 }
 
 /** In the background: Discord may take its time, or refuse, for this one thread. */

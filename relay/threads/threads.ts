@@ -4,8 +4,9 @@ import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
+import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
+import { openThread } from "../kinds/kinds.ts";
 import type { Channel } from "./channel.ts";
-import { type LiveThread, type LiveThreadOptions, openThread } from "./live-thread.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */

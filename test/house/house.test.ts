@@ -37,6 +37,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["relay/screenshot/"],
     ["relay/discord/"], // what is sent to Discord, and at which pace
     ["relay/delivery/"],
+    ["relay/kinds/"], // what a terminal is to the relay, and what an agent
     ["relay/threads/"],
     [
       // What people ask of the bot.

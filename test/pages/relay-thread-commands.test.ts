@@ -62,7 +62,7 @@ test("a thread is chosen by number or title; what is unknown, ambiguous or no ag
     "⚠️ thread: 2 threads are called so; take a number.",
   );
   expect(await say("thread pause", { thread: terminal })).toContain("only agents can be paused");
-  expect(await say("thread history", { thread: terminal })).toContain("a terminal has no steps");
+  expect(await say("thread history", { thread: terminal })).toContain("is a terminal: it has no steps");
   expect(await say("thread pause")).toContain("thread: is needed here");
   const stranger = all.discord.driver.command(all.stranger, all.discord.channelId, "thread list");
   expect((await stranger.reply()).content).toContain("ALLOWED_USER_IDS");

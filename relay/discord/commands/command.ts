@@ -5,12 +5,12 @@ import type {
   SlashCommandStringOption,
 } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
+import type { LiveThread } from "../../kinds/kind.ts";
 import type { Screenshots } from "../../screenshot/screenshot.ts";
 import type { Vm, VmThread } from "../../sidecar/vm.ts";
 import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Endings } from "../../threads/endings.ts";
-import type { LiveThread } from "../../threads/live-thread.ts";
 import type { Threads } from "../../threads/threads.ts";
 
 /** What one option of a command takes; Discord's own limit. */

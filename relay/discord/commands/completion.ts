@@ -2,6 +2,7 @@
 import type { AutocompleteInteraction } from "discord.js";
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import { kindOf } from "../../../shared/kinds.ts";
 import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import { directoryChoice } from "../../texts.ts";
@@ -82,15 +83,17 @@ async function completeThread({ vm, listMinutes, now }: CommandContext, part: st
     .map(threadChoice);
 }
 
-function isFor(part: string, { type, status }: Thread): boolean {
+function isFor(part: string, thread: Thread): boolean {
+  const { hasTurns } = kindOf(thread);
+  const { status } = thread;
   switch (part) {
     case "kill":
       return isOpen(status);
     case "pause":
-      return type === "agent" && status !== "paused";
+      return hasTurns && status !== "paused";
     case "resume":
-      return type === "agent" && (status === "paused" || status === "failed");
+      return hasTurns && (status === "paused" || status === "failed");
     default:
-      return type === "agent";
+      return hasTurns;
   }
 }

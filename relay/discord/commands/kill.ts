@@ -1,6 +1,7 @@
 import { SlashCommandBuilder } from "discord.js";
 import { isOpen } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
+import { kindOf } from "../../../shared/kinds.ts";
 import type { Command } from "./command.ts";
 import { done } from "./done.ts";
 import { findThread, nameOf } from "./thread/part.ts";
@@ -24,8 +25,7 @@ export const kill: Command = {
     const reply = threads.has(threadId)
       ? await endings.killAndTell(threadId)
       : await vm.thread(threadId).kill();
-    // The code of an agent's runner says nothing of the agent.
-    const isTold = thread.type === "terminal" && reply.exitCode !== null;
+    const isTold = kindOf(thread).hasExitCode && reply.exitCode !== null;
     const code = isTold ? ` Exit code ${reply.exitCode}.` : "";
     await interaction.editReply(`⏹ Ended ${nameOf(thread)}.${code}`);
   },

@@ -1,5 +1,6 @@
 import { SlashCommandBuilder } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
+import { kindOf } from "../../../shared/kinds.ts";
 import { codeBlock } from "../../content/transcript/inline.ts";
 import { type Command, MAX_OPTION_CHARACTERS } from "./command.ts";
 
@@ -20,7 +21,7 @@ export const queue: Command = {
   isPrivate: false,
   run: async (interaction, { threads }) => {
     const thread = threads.find(interaction.channelId);
-    if (thread?.type !== "agent")
+    if (!thread || !kindOf(thread.kind).hasTurns)
       throw new AppError("invalid_request", "/queue belongs into an agent's thread; /status lists them.");
     const text = interaction.options.getString("text", true);
     const source = `discord:${interaction.user.id}`;

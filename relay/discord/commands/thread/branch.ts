@@ -1,6 +1,5 @@
-import { AppError } from "../../../../shared/errors.ts";
 import { MAX_OPTION_CHARACTERS, tellWait } from "../command.ts";
-import { getMeant, nameOf, type Part, threadOption } from "./part.ts";
+import { getMeant, nameOf, type Part, refuseWithoutTurns, threadOption } from "./part.ts";
 
 export const branch: Part = {
   define: (part) =>
@@ -25,8 +24,7 @@ export const branch: Part = {
   isPrivate: false,
   run: async (interaction, context) => {
     const parent = await getMeant(interaction, context);
-    if (parent.type !== "agent")
-      throw new AppError("unsupported", "This thread is a terminal: only agents can be branched.");
+    refuseWithoutTurns(parent, "only agents can be branched");
     const text = interaction.options.getString("message") ?? undefined;
     const model = interaction.options.getString("model") ?? undefined;
     const files = interaction.options.getBoolean("files") ?? false;

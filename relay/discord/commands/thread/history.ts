@@ -1,9 +1,8 @@
 import type { Thread } from "../../../../shared/api.ts";
-import { AppError } from "../../../../shared/errors.ts";
 import { HISTORY_PAGE, historyButtons, historyFile, historyText } from "../../../content/lists/history.ts";
 import type { Vm, VmThread } from "../../../sidecar/vm.ts";
 import { toComponents } from "../../buttons.ts";
-import { getMeant, type Part, threadOption } from "./part.ts";
+import { getMeant, type Part, refuseWithoutTurns, threadOption } from "./part.ts";
 
 /** The sidecar gives so many at once. */
 const READ_STEPS = 1_000;
@@ -40,7 +39,7 @@ export async function makePage(
   now: number,
 ) {
   const { threadId, number, type } = await thread.get();
-  refuseTerminal(type);
+  refuseWithoutTurns({ type }, "it has no steps; /export gives its whole output");
   const isBackwards = "beforeSeq" in from;
   // One more than is shown tells whether there are more.
   const found = await thread.listSteps({ ...from, limit: HISTORY_PAGE + 1 });
@@ -54,7 +53,7 @@ export async function makePage(
 
 /** @throws AppError */
 export async function makeFile(vm: Vm, { threadId, number, type }: Thread, now: number) {
-  refuseTerminal(type);
+  refuseWithoutTurns({ type }, "it has no steps; /export gives its whole output");
   const steps = [];
   for (let beforeSeq = END; steps.length < MAX_FILE_STEPS; ) {
     const found = await vm.thread(threadId).listSteps({ beforeSeq, limit: READ_STEPS });
@@ -64,9 +63,4 @@ export async function makeFile(vm: Vm, { threadId, number, type }: Thread, now: 
   }
   const name = `steps-${number ?? threadId}.tsv`;
   return { files: [{ attachment: Buffer.from(historyFile(steps, now)), name }] };
-}
-
-function refuseTerminal(type: Thread["type"]): void {
-  if (type === "agent") return;
-  throw new AppError("unsupported", "thread: a terminal has no steps; /export gives its whole output.");
 }

@@ -7,7 +7,7 @@ import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
 import { Vm } from "../sidecar/vm.ts";
-import { openThread } from "./live-thread.ts";
+import { openThread } from "./kinds.ts";
 
 const threadId = "100000000000000009";
 
