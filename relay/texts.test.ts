@@ -125,7 +125,7 @@ const listsOf = (text: string): string[] => {
       inboxHead(threadId),
       Array.from({ length: 100 }, () => inboxLine({ ...inboxItem, kind: "failure", text })),
     ),
-    historyText({ threadId, number, steps, hasNewer: true, hasOlder: true, now: 1e15 }),
+    historyText({ threadId, number, steps, now: 1e15 }),
   ];
 };
 

@@ -2,7 +2,7 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
-import { KINDS } from "../shared/kinds.ts";
+import { KINDS, kindOf } from "../shared/kinds.ts";
 import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 
@@ -189,4 +189,15 @@ function fenceWithin(text: string, cut: (text: string, max: number) => string, h
 
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\*_~`|<>#[\]()]/g, "\\$&");
+}
+
+/** How a thread is called in an answer that may be read elsewhere. */
+export function nameOf({ threadId, number }: Thread): string {
+  return `${number === null ? "" : `**#${number}** `}<#${threadId}>`;
+}
+
+/** @throws AppError `unsupported` if the thread does not work in turns. @param why the second half of a sentence */
+export function refuseWithoutTurns(thread: Pick<Thread, "type">, why: string): void {
+  const { hasTurns, name } = kindOf(thread);
+  if (!hasTurns) throw new AppError("unsupported", `This thread is ${name}: ${why}.`);
 }

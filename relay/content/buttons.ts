@@ -1,96 +1,77 @@
-/**
- * What a person can press or choose from below messages. All that it means is in its id, so that it works after any
- * restart.
- */
-
-/** What a person can press. discord/ gives it Discord's shape. */
-export interface Button {
-  /** 1 to 100 characters; comes back when somebody presses it. */
-  readonly id: string;
-  /** At most 80 characters. */
-  readonly label: string;
-  readonly style: "primary" | "secondary" | "success" | "danger";
-}
-
-/** A list to choose from, in a row of its own. */
-export interface Select {
-  /** As a button's. */
-  readonly id: string;
-  /** What stands there while nothing is chosen; at most 150 characters. */
-  readonly label: string;
-  /** 1 to 25. What comes back is the index, as text. */
-  readonly options: readonly SelectOption[];
-  /** How many may be chosen: 1 to this. */
-  readonly max: number;
-}
-
-export interface SelectOption {
-  /** 1 to 100 characters. */
-  readonly label: string;
-  /** At most 100 characters; may be empty. */
-  readonly hint: string;
-  readonly isChosen: boolean;
-}
+/** Which buttons stand together below messages; what each of them does is in `relay/actions/`. */
+import { changes } from "../actions/changes.ts";
+import { diff } from "../actions/diff.ts";
+import { done } from "../actions/done.ts";
+import { endedHere } from "../actions/ended-here.ts";
+import { endedNew } from "../actions/ended-new.ts";
+import type { Button } from "../actions/frame/controls.ts";
+import { goOn } from "../actions/go-on.ts";
+import { history } from "../actions/history.ts";
+import { key } from "../actions/key.ts";
+import { resumeSend } from "../actions/resume-send.ts";
+import { send } from "../actions/send.ts";
+import { typeAnyway } from "../actions/type-anyway.ts";
+import { undo } from "../actions/undo.ts";
 
 export const KEY_BUTTONS: readonly Button[] = [
-  { id: "key:C-c", label: "Ctrl-C", style: "secondary" },
-  { id: "key:Up,Enter", label: "↑⏎", style: "secondary" },
-  { id: "done", label: "Done", style: "danger" },
+  ...key.buttons({ keys: ["C-c"] }, "Ctrl-C", "secondary"),
+  ...key.buttons({ keys: ["Up", "Enter"] }, "↑⏎", "secondary"),
+  ...done.buttons({}, "Done", "danger"),
 ];
 
 /** Below the message that tells a thread's end: all that is left to do. */
-export const DONE_BUTTON: readonly Button[] = [{ id: "done", label: "Done", style: "secondary" }];
+export const DONE_BUTTON: readonly Button[] = done.buttons({}, "Done", "secondary");
 
 /** Below the message that an agent can't go on by itself. */
-export const GO_ON_BUTTON: readonly Button[] = [{ id: "go-on", label: "Go on", style: "primary" }];
+export const GO_ON_BUTTON: readonly Button[] = goOn.buttons({}, "Go on", "primary");
 
 /** Below the newest message of an agent's thread. */
 export const THREAD_BUTTONS: readonly Button[] = [
-  { id: "history", label: "Steps", style: "secondary" },
-  { id: "done", label: "Done", style: "secondary" },
+  ...history.buttons({}, "Steps", "secondary"),
+  ...done.buttons({}, "Done", "secondary"),
 ];
 
 /** Shows what a turn changed. @param seq the event with which it began */
 export function diffButton(seq: number): readonly Button[] {
-  return [{ id: `diff:${seq}`, label: "Diff", style: "secondary" }];
+  return diff.buttons({ seq }, "Diff", "secondary");
 }
 
 /**
  * Below the end of a turn whose changes git keeps, and below what was undone.
  * @param turnId of the turn, or of the undo
  */
-export function changesButtons(turnId: string, undo = "Undo"): readonly Button[] {
+export function changesButtons(turnId: string, label = "Undo"): readonly Button[] {
   return [
-    { id: `changes:${turnId}`, label: "Diff", style: "secondary" },
-    { id: `undo:${turnId}`, label: undo, style: "secondary" },
+    ...changes.buttons({ turnId }, "Diff", "secondary"),
+    ...undo.buttons({ turnId }, label, "secondary"),
   ];
 }
 
 /** Lets a paused agent go on, with what a person wrote to it. */
 export function resumeButton(messageId: string): readonly Button[] {
-  return [{ id: `resume-send:${messageId}`, label: "Resume and send", style: "primary" }];
+  return resumeSend.buttons({ messageId }, "Resume and send", "primary");
 }
 
 /** What a message to an agent that has ended can become. */
 export function endedButtons(messageId: string): readonly Button[] {
-  return [{ id: `ended-here:${messageId}`, label: "Go on here", style: "primary" }, newButton(messageId)];
+  return [...endedHere.buttons({ messageId }, "Go on here", "primary"), ...newButton(messageId)];
 }
 
 /** What a message to an agent that is locked can become. */
 export function lockedButtons(messageId: string): readonly Button[] {
-  return [{ id: `resume-send:${messageId}`, label: "Go on here", style: "primary" }, newButton(messageId)];
+  return [...resumeSend.buttons({ messageId }, "Go on here", "primary"), ...newButton(messageId)];
 }
 
-function newButton(messageId: string): Button {
-  return { id: `ended-new:${messageId}`, label: "Start a new one that knows this", style: "secondary" };
+function newButton(messageId: string): Button[] {
+  return endedNew.buttons({ messageId }, "Start a new one that knows this", "secondary");
 }
 
 /** Sends what a person wrote while the relay was away. */
 export function sendButton(messageId: string): readonly Button[] {
-  return [{ id: `send:${messageId}`, label: "Send it now", style: "primary" }];
+  return send.buttons({ messageId }, "Send it now", "primary");
 }
 
 /** Types a text with tabs, although the program may take them for a key. */
 export function typeAnywayButton(messageId: string): readonly Button[] {
-  return [{ id: `type-anyway:${messageId}`, label: "Type it anyway", style: "secondary" }];
+  return typeAnyway.buttons({ messageId }, "Type it anyway", "secondary");
 }

@@ -1,5 +1,5 @@
 /** What a thread shows, as messages: the one interface between what a thread is about and its delivery. */
-import type { Button, Select } from "./buttons.ts";
+import type { Button, Select } from "../actions/frame/controls.ts";
 
 /** One message as its sender sees it. */
 export interface MessageText {

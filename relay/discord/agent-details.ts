@@ -7,25 +7,21 @@ import {
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KINDS } from "../../shared/kinds.ts";
+import type { Reply } from "../actions/frame/controls.ts";
+import { isTurnEnd, sectionsReply } from "../actions/frame/sections.ts";
 import {
   askSections,
-  type DetailSection,
-  diffSections,
   isTurnsEnd,
   type MessageKey,
-  modelLine,
   nextSeq,
   parseKey,
-  plainSections,
-  renderSections,
   stepSections,
   textSection,
 } from "../content/transcript/details.ts";
 import { readFrom, type TranscriptPart } from "../sidecar/transcript-reader.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
+import { toMessage } from "./buttons.ts";
 
-/** Enough for what a person reads; more would cost memory for nothing. */
-const MAX_FILE_BYTES = 4 * 1024 * 1024;
 /** The sidecar gives so many steps at once. */
 const READ_STEPS = 1_000;
 
@@ -35,11 +31,6 @@ export const detailsDefinition = new ContextMenuCommandBuilder()
   .setName(DETAILS)
   .setType(ApplicationCommandType.Message)
   .toJSON();
-
-export interface DetailsReply {
-  content: string;
-  files: { attachment: Buffer; name: string }[];
-}
 
 /** The command was used; a private answer has been begun. @throws AppError */
 export async function showDetails(
@@ -67,7 +58,7 @@ export async function showDetails(
     meant.seq,
     kept.map(({ key }) => key),
   );
-  await interaction.editReply(await detailsOf(thread, meant, until));
+  await interaction.editReply(toMessage(await detailsOf(thread, meant, until)));
 }
 
 /** @param command what was used there, for its refusal @throws AppError */
@@ -85,36 +76,28 @@ export async function findAgent(vm: Vm, channelId: string, command: string): Pro
   );
 }
 
-async function detailsOf(thread: VmThread, key: MessageKey, until: number): Promise<DetailsReply> {
+async function detailsOf(thread: VmThread, key: MessageKey, until: number): Promise<Reply> {
   const { seq, kind } = key;
-  const part = await readFrom(thread, seq, isEnd);
+  const part = await readFrom(thread, seq, isTurnEnd);
   if (kind === "a")
-    return reply(thread, "What was asked", await askPart(thread, part, seq), (events) =>
+    return sectionsReply(thread, "What was asked", await askPart(thread, part, seq), (events) =>
       askSections(events, seq),
     );
   if (kind === "e" || (kind === "w" && isTurnsEnd(part.events))) {
-    const turn = await readFrom(thread, await findTurn(thread, seq), isEnd);
-    return reply(thread, "What this turn did", turn, (events) =>
+    const turn = await readFrom(thread, await findTurn(thread, seq), isTurnEnd);
+    return sectionsReply(thread, "What this turn did", turn, (events) =>
       stepSections(events, 0, Number.POSITIVE_INFINITY),
     );
   }
   const isInitial = ({ type }: ThreadEvent) => type === "initial_message";
   const own = { ...part, events: kind === "b" ? part.events.filter(isInitial) : part.events.slice(0, 1) };
   if (kind === "t")
-    return reply(thread, "The steps of this message", part, (events) => stepSections(events, seq, until));
-  return reply(thread, "The message whole", own, (events) =>
+    return sectionsReply(thread, "The steps of this message", part, (events) =>
+      stepSections(events, seq, until),
+    );
+  return sectionsReply(thread, "The message whole", own, (events) =>
     events.flatMap((event) => textSection(event) ?? []),
   );
-}
-
-/** What a turn changed, file by file. @param seq the event with which it began @throws AppError */
-export async function turnDiff(thread: VmThread, seq: number): Promise<DetailsReply> {
-  const turn = await readFrom(thread, seq, isEnd);
-  return reply(thread, "What this turn changed", turn, diffSections, "turn.diff");
-}
-
-function isEnd({ type }: ThreadEvent): boolean {
-  return type === "turn_end";
 }
 
 /** With the call that is asked about, which began before it. */
@@ -123,7 +106,7 @@ async function askPart(thread: VmThread, part: TranscriptPart, seq: number): Pro
   const toolCallId = request && "toolCallId" in request ? request.toolCallId : undefined;
   const steps = await thread.listSteps({ beforeSeq: seq, limit: READ_STEPS });
   const call = steps.find(({ kind, stepId }) => kind === "tool" && stepId === toolCallId);
-  return call ? readFrom(thread, call.seq, isEnd) : part;
+  return call ? readFrom(thread, call.seq, isTurnEnd) : part;
 }
 
 /** With which event the turn began in which that event lies. */
@@ -136,38 +119,4 @@ async function findTurn(thread: VmThread, seq: number): Promise<number> {
     if (!first || steps.length < READ_STEPS) return first?.seq ?? seq;
     beforeSeq = first.seq;
   }
-}
-
-async function reply(
-  thread: VmThread,
-  what: string,
-  { events, isCut }: TranscriptPart,
-  toSections: (events: readonly ThreadEvent[]) => DetailSection[],
-  fileName = "details.txt",
-): Promise<DetailsReply> {
-  const sections = toSections(await wholeEvents(thread, events));
-  const notes = [modelLine(events), isCut ? "-# It is very long: the first 8 MiB of it are here." : ""];
-  const below = notes.filter((note) => note !== "").join("\n");
-  const head = `🔎 **${what}**`;
-  if (sections.length === 0)
-    return { content: [head, "No step was taken.", below].join("\n").trim(), files: [] };
-  const { text, isClipped } = renderSections(head, sections, below);
-  if (!isClipped) return { content: text, files: [] };
-  const file = Buffer.from(plainSections(sections, MAX_FILE_BYTES));
-  return {
-    content: text,
-    files: [{ attachment: file.subarray(0, 2 * MAX_FILE_BYTES), name: fileName }],
-  };
-}
-
-/** With their cut strings whole again, as far as a file can hold them. */
-async function wholeEvents(thread: VmThread, events: readonly ThreadEvent[]): Promise<ThreadEvent[]> {
-  let room = MAX_FILE_BYTES;
-  const whole: ThreadEvent[] = [];
-  for (const event of events) {
-    const bytes = Object.values(event.blobs ?? {}).reduce((sum, blob) => sum + blob.bytes, 0);
-    room -= bytes;
-    whole.push(bytes > 0 && room > 0 ? await thread.whole(event, room + bytes) : event);
-  }
-  return whole;
 }

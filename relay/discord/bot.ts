@@ -7,34 +7,25 @@ import {
   type Interaction,
   type MessageContextMenuCommandInteraction,
   MessageFlags,
-  type ModalSubmitInteraction,
+  type RepliableInteraction,
   Routes,
 } from "discord.js";
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { VmThread } from "../sidecar/vm.ts";
+import type { ActionContext } from "../actions/frame/action.ts";
 import type { ChannelMessages } from "../threads/channel-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
-import {
-  type ComponentInteraction,
-  firstAnswer,
-  isAgentButton,
-  pressAgentButton,
-  refuse,
-} from "./agent-buttons.ts";
 import { detailsDefinition, showDetails } from "./agent-details.ts";
-import { submitForm } from "./agent-forms.ts";
 import { parseChannel } from "./api.ts";
-import { parseButton } from "./buttons.ts";
-import { parseCommandButton, pressCommandButton } from "./command-buttons.ts";
-import { type CommandContext, tellWait } from "./commands/command.ts";
+import type { CommandContext } from "./commands/command.ts";
 import { completions } from "./commands/completion.ts";
 import { COMMANDS } from "./commands.ts";
 import { keepWithinLimits } from "./limits.ts";
 import { messageSchema } from "./message-schema.ts";
+import { type ComponentInteraction, mayPress, press, submit } from "./press.ts";
 import { sentenceOf } from "./refusals.ts";
 import type { ThreadMaker } from "./thread-maker.ts";
 
@@ -152,14 +143,26 @@ async function handleInteraction(interaction: Interaction, options: BotOptions):
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
+  } else if (isComponent(interaction) || interaction.isModalSubmit()) {
+    const context = actionContext(options);
+    if (!mayPress(interaction, context)) await refuseStranger(interaction);
+    else if (interaction.isModalSubmit()) await submit(interaction, context);
+    else await press(interaction, context);
   } else if (interaction.isRepliable()) {
-    if (!isAllowed) await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
-    else if (isComponent(interaction)) await pressButton(interaction, options);
-    else if (interaction.isModalSubmit())
-      await acknowledged(interaction, options, () => submitForm(interaction, threadOf(interaction, options)));
+    if (!isAllowed) await refuseStranger(interaction);
     else if (interaction.isMessageContextMenuCommand()) await runMessageCommand(interaction, options);
     else if (interaction.isChatInputCommand()) await runCommand(interaction, options);
   }
+}
+
+async function refuseStranger(interaction: RepliableInteraction): Promise<void> {
+  await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
+}
+
+function actionContext(options: BotOptions): ActionContext {
+  const { context, inputs, ended, channelId, channelMessages, log } = options;
+  const takeAfterAll = (messageId: string) => channelMessages.takeAfterAll(messageId);
+  return { ...context, inputs, ended, channel: { id: channelId, takeAfterAll }, log };
 }
 
 function isComponent(interaction: Interaction): interaction is ComponentInteraction {
@@ -202,98 +205,4 @@ async function answering(
       log.error({ err: error, command: interaction.commandName }, "a command failed");
     await interaction.editReply(`⚠️ ${sentenceOf(error)}`);
   }
-}
-
-async function pressButton(
-  interaction: ComponentInteraction,
-  { context, inputs, ended, channelId, channelMessages, log }: BotOptions,
-): Promise<void> {
-  const ofCommand = parseCommandButton(interaction.customId);
-  if (ofCommand) {
-    const press = () => pressCommandButton(interaction, ofCommand, context, log);
-    return acknowledged(interaction, { log }, press);
-  }
-  const pressed = parseButton(interaction.customId);
-  const threadId = interaction.channelId;
-  const first = pressed ? firstAnswer(pressed) : "update";
-  if (first === "reply") await interaction.deferReply();
-  else if (first === "private reply") await interaction.deferReply({ flags: MessageFlags.Ephemeral });
-  else if (first === "update") await interaction.deferUpdate();
-  try {
-    if (!pressed) throw new AppError("invalid_request", "This button is of another version of threadmux.");
-    if (isAgentButton(pressed)) {
-      await pressAgentButton(interaction, pressed, threadOf(interaction, { context }));
-      return;
-    }
-    switch (pressed.kind) {
-      case "key":
-        for (const key of pressed.keys) {
-          const thread = context.threads.find(threadId);
-          await (thread ? thread.pressKey(key) : context.vm.thread(threadId).send({ key }));
-        }
-        return;
-      case "done": {
-        if (!context.threads.has(threadId))
-          throw new AppError("thread_ended", "This thread is over already.");
-        await context.endings.kill(threadId, (text) => interaction.editReply(text));
-        return;
-      }
-      case "send":
-        if (threadId === channelId) await channelMessages.takeAfterAll(pressed.messageId);
-        else await inputs.sendAfterAll(threadId, pressed.messageId);
-        await interaction.editReply({ content: "✅ Sent.", components: [] });
-        return;
-      case "type-anyway":
-        await inputs.typeAnyway(threadId, pressed.messageId);
-        await interaction.editReply({ content: "✅ Typed.", components: [] });
-        return;
-      case "resume-send":
-        await inputs.resumeAndSend(threadId, pressed.messageId, `discord:${interaction.user.id}`);
-        await interaction.editReply({ content: "✅ It goes on, with your message.", components: [] });
-        return;
-      case "ended-here":
-        await ended.goOnHere({ threadId, messageId: pressed.messageId, userId: interaction.user.id });
-        await interaction.editReply({ content: "▶ It goes on here.", components: [] });
-        return;
-      case "ended-new": {
-        const { messageId } = pressed;
-        const wait = tellWait(interaction, context.now);
-        const made = await ended.startNew({ threadId, messageId, userId: interaction.user.id }, wait);
-        await interaction.editReply({ content: `↳ It goes on in <#${made}>.`, components: [] });
-        return;
-      }
-      default:
-        pressed satisfies never;
-    }
-  } catch (error) {
-    if (!(error instanceof AppError))
-      log.error({ err: error, button: interaction.customId }, "a button failed");
-    const content = `⚠️ ${sentenceOf(error)}`;
-    if (first === "reply") await interaction.editReply(content);
-    else await refuse(interaction, content);
-  }
-}
-
-/** Tells Discord that a press or a form has come, does what it means, and tells the person alone what went wrong. */
-async function acknowledged(
-  interaction: ComponentInteraction | ModalSubmitInteraction,
-  { log }: Pick<BotOptions, "log">,
-  work: () => Promise<void>,
-): Promise<void> {
-  await interaction.deferUpdate();
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof AppError))
-      log.error({ err: error, pressed: interaction.customId }, "a button or form failed");
-    await interaction.followUp({ content: `⚠️ ${sentenceOf(error)}`, flags: MessageFlags.Ephemeral });
-  }
-}
-
-/** The thread in whose Discord thread something was pressed. */
-function threadOf(
-  { channelId }: { channelId: string | null },
-  { context }: Pick<BotOptions, "context">,
-): VmThread {
-  return context.vm.thread(channelId ?? "");
 }

@@ -5,13 +5,8 @@ import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
-import {
-  type Button,
-  lockedButtons,
-  resumeButton,
-  sendButton,
-  typeAnywayButton,
-} from "../content/buttons.ts";
+import type { Button } from "../actions/frame/controls.ts";
+import { lockedButtons, resumeButton, sendButton, typeAnywayButton } from "../content/buttons.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { type Attachment, isFromPerson } from "../discord/person-message.ts";

@@ -33,7 +33,7 @@ const SIDES: Record<string, readonly Room[]> = {
   ],
   relay: [
     ["relay/sidecar/"], // the sidecar, as the relay sees it
-    ["relay/content/", "relay/texts.ts"],
+    ["relay/content/", "relay/actions/", "relay/actions.ts", "relay/texts.ts"],
     ["relay/screenshot/"],
     ["relay/discord/"], // what is sent to Discord, and at which pace
     ["relay/delivery/"],
@@ -43,10 +43,10 @@ const SIDES: Record<string, readonly Room[]> = {
       // What people ask of the bot.
       "relay/discord/agent-",
       "relay/discord/bot.ts",
-      "relay/discord/command-buttons.ts",
       "relay/discord/commands",
       "relay/discord/connection.ts",
       "relay/discord/keys.ts",
+      "relay/discord/press.ts",
     ],
     ["relay/"],
   ],

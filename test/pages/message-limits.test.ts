@@ -2,15 +2,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { messageCreateSchema, parseBody } from "../../local-discord/validate.ts";
+import { reasonForm } from "../../relay/actions/because.ts";
+import { answerForm } from "../../relay/actions/form.ts";
+import { questionControls } from "../../relay/actions/pick.ts";
 import type { MessageText } from "../../relay/content/content.ts";
 import { channelStatus, channelWords } from "../../relay/content/lists/channel.ts";
 import { inboxHead, inboxLine } from "../../relay/content/lists/inbox.ts";
 import { fitLines } from "../../relay/content/lists/lines.ts";
-import { questionControls } from "../../relay/content/transcript/ask-controls.ts";
 import { TranscriptContent } from "../../relay/content/transcript/content.ts";
 import { formsOf, inForm } from "../../relay/delivery/message-forms.ts";
 import { outgoing } from "../../relay/delivery/outgoing.ts";
-import { answerForm, reasonForm } from "../../relay/discord/agent-forms.ts";
+import { toModal } from "../../relay/discord/form.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { toEvent } from "../../shared/agent/events.ts";
 import type { Thread } from "../../shared/api.ts";
@@ -286,7 +288,7 @@ test("forms below what is asked", () => {
           request: { type: "elicitation_request", questions },
         };
         for (const form of [answerForm(ask as never), reasonForm(ask as never, "no")]) {
-          for (const { label, description } of JSON.parse(JSON.stringify(form)).components) {
+          for (const { label, description } of JSON.parse(JSON.stringify(toModal(form))).components) {
             expect([label.trim(), description.trim()]).not.toContain("");
           }
         }

@@ -4,7 +4,6 @@ import type { Step } from "../../../shared/agent/api.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatCount } from "../../../shared/format-count.ts";
 import { formatDuration } from "../../texts.ts";
-import type { Button } from "../buttons.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 /** So many steps stand on a page. */
@@ -20,9 +19,6 @@ export interface HistoryPage {
   number: number | null;
   /** In the order in which they began. */
   steps: readonly Step[];
-  /** Whether steps lie before or behind these. */
-  hasOlder: boolean;
-  hasNewer: boolean;
   now: number;
 }
 
@@ -30,21 +26,6 @@ export function historyText({ threadId, number, steps, now }: HistoryPage): stri
   const head = `🕘 Steps of **#${number ?? "?"}** <#${threadId}>`;
   if (steps.length === 0) return `${head}\nNothing has happened yet.`;
   return [head, ...steps.map((step) => historyLine(step, now))].join("\n");
-}
-
-export function historyButtons({ threadId, steps, hasOlder, hasNewer }: HistoryPage): Button[] {
-  const [first, last] = [steps[0], steps.at(-1)];
-  return [
-    ...(hasOlder && first
-      ? [{ id: `steps:${threadId}:b${first.seq}`, label: "◀ Older", style: "secondary" } as const]
-      : []),
-    ...(hasNewer && last
-      ? [{ id: `steps:${threadId}:a${last.seq}`, label: "Newer ▶", style: "secondary" } as const]
-      : []),
-    ...(steps.length === 0
-      ? []
-      : [{ id: `steps-file:${threadId}`, label: "As a file", style: "secondary" } as const]),
-  ];
 }
 
 function historyLine(step: Step, now: number): string {

@@ -1,6 +1,7 @@
 /** Messages that are done but for the thread's buttons below them: these go when a newer message takes them over. */
 import * as z from "zod";
-import { type Button, changesButtons, diffButton, GO_ON_BUTTON } from "../buttons.ts";
+import type { Button } from "../../actions/frame/controls.ts";
+import { changesButtons, diffButton, GO_ON_BUTTON } from "../buttons.ts";
 import type { Page } from "../content.ts";
 
 /**

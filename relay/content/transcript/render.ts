@@ -3,15 +3,10 @@ import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Live } from "../../../shared/agent/files.ts";
 import { type Change, linesText } from "../../../shared/agent/outcome.ts";
 import { REST_TEXTS, type TurnRest } from "../../../shared/agent/turn-rest.ts";
+import type { Button, Select } from "../../actions/frame/controls.ts";
+import { stop } from "../../actions/stop.ts";
 import { formatDuration } from "../../texts.ts";
-import {
-  type Button,
-  changesButtons,
-  diffButton,
-  GO_ON_BUTTON,
-  type Select,
-  THREAD_BUTTONS,
-} from "../buttons.ts";
+import { changesButtons, diffButton, GO_ON_BUTTON, THREAD_BUTTONS } from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
@@ -72,9 +67,9 @@ export function keptTurn(entry: Entry): string | undefined {
 
 function buttonsBelow(entry: Entry, { carrier, turnId }: RenderOptions): readonly Button[] {
   if (entry !== carrier) return ownButtons(entry);
-  const isOn = entry.kind === "activity" && entry.turnId === turnId;
-  const stop = isOn ? [{ id: `stop:${turnId}`, label: "Stop", style: "danger" } as const] : [];
-  return [...ownButtons(entry), ...stop, ...THREAD_BUTTONS];
+  const isOn = turnId !== undefined && entry.kind === "activity" && entry.turnId === turnId;
+  const stopIt = isOn ? stop.buttons({ turnId }, "Stop", "danger") : [];
+  return [...ownButtons(entry), ...stopIt, ...THREAD_BUTTONS];
 }
 
 type TurnChanges = NonNullable<TurnEnd["changes"]>;

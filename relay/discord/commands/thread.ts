@@ -5,7 +5,7 @@ import { branch } from "./thread/branch.ts";
 import { compact } from "./thread/compact.ts";
 import { history } from "./thread/history.ts";
 import { kill } from "./thread/kill.ts";
-import { killAll } from "./thread/kill-all.ts";
+import { killAllPart } from "./thread/kill-all.ts";
 import { limit } from "./thread/limit.ts";
 import { list } from "./thread/list.ts";
 import { mode } from "./thread/mode.ts";
@@ -29,7 +29,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   rules,
   worktree,
   kill,
-  "kill-all": killAll,
+  "kill-all": killAllPart,
 };
 
 function getPart(name: string): Part {

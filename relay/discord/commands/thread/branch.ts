@@ -1,5 +1,6 @@
+import { nameOf, refuseWithoutTurns } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS, tellWait } from "../command.ts";
-import { getMeant, nameOf, type Part, refuseWithoutTurns, threadOption } from "./part.ts";
+import { getMeant, type Part, threadOption } from "./part.ts";
 
 export const branch: Part = {
   define: (part) =>

@@ -1,8 +1,9 @@
 import { LIMIT_NAMES, type LimitChanges } from "../../../../shared/agent/limit-schema.ts";
 import { describeLimit } from "../../../../shared/agent/limits.ts";
 import { AppError } from "../../../../shared/errors.ts";
+import { nameOf } from "../../../texts.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "../limit-options.ts";
-import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+import { byOf, control, type Part, threadOption } from "./part.ts";
 
 export const limit: Part = {
   define: (part) => {

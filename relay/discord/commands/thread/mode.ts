@@ -1,5 +1,6 @@
 import { PERMISSION_MODES } from "../../../../shared/agent/controls.ts";
-import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+import { nameOf } from "../../../texts.ts";
+import { byOf, control, type Part, threadOption } from "./part.ts";
 
 export const mode: Part = {
   define: (part) =>

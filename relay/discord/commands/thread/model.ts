@@ -1,5 +1,6 @@
 import { inline } from "../../../content/transcript/inline.ts";
-import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+import { nameOf } from "../../../texts.ts";
+import { byOf, control, type Part, threadOption } from "./part.ts";
 
 /** Of a model's name, as the sidecar takes it. */
 const MAX_NAME = 200;

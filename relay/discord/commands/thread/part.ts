@@ -7,9 +7,9 @@ import type {
 import type { ControlRequest } from "../../../../shared/agent/api.ts";
 import type { Thread } from "../../../../shared/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
-import { kindOf } from "../../../../shared/kinds.ts";
 import { isMeant } from "../../../content/lists/threads.ts";
 import type { Vm } from "../../../sidecar/vm.ts";
+import { refuseWithoutTurns } from "../../../texts.ts";
 import type { CommandContext } from "../command.ts";
 
 export interface Part {
@@ -70,17 +70,6 @@ export async function control(
   refuseWithoutTurns(thread, "only agents can be paused or changed");
   await context.vm.thread(thread.threadId).control(request);
   return thread;
-}
-
-/** @throws AppError `unsupported` if the thread does not work in turns. @param why the second half of a sentence */
-export function refuseWithoutTurns(thread: Pick<Thread, "type">, why: string): void {
-  const { hasTurns, name } = kindOf(thread);
-  if (!hasTurns) throw new AppError("unsupported", `This thread is ${name}: ${why}.`);
-}
-
-/** How a thread is called in an answer that may be read elsewhere. */
-export function nameOf({ threadId, number }: Thread): string {
-  return `${number === null ? "" : `**#${number}** `}<#${threadId}>`;
 }
 
 export function byOf(interaction: ChatInputCommandInteraction): `discord:${string}` {

@@ -1,4 +1,5 @@
-import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+import { nameOf } from "../../../texts.ts";
+import { byOf, control, type Part, threadOption } from "./part.ts";
 
 export const pause: Part = {
   define: (part) =>

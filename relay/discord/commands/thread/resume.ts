@@ -1,6 +1,7 @@
 import { codeBlock } from "../../../content/transcript/inline.ts";
+import { nameOf } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS } from "../command.ts";
-import { byOf, control, nameOf, type Part, threadOption } from "./part.ts";
+import { byOf, control, type Part, threadOption } from "./part.ts";
 
 const MAX_SHOWN = 1_500;
 

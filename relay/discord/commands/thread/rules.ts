@@ -1,7 +1,7 @@
 import { AppError } from "../../../../shared/errors.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
-import { inlineCode } from "../../../texts.ts";
-import { byOf, control, getMeant, nameOf, type Part, threadOption } from "./part.ts";
+import { inlineCode, nameOf } from "../../../texts.ts";
+import { byOf, control, getMeant, type Part, threadOption } from "./part.ts";
 
 const ALL = "all";
 /** A rule's text, as its button showed it. */

@@ -1,0 +1,13 @@
+/** Refuses to answer an agent's questions. */
+import { action, people } from "./frame/action.ts";
+import { someId } from "./frame/parts.ts";
+
+export const decline = action({
+  name: "decline",
+  parts: { requestId: someId },
+  mayPress: people,
+  first: "update",
+  isOfSession: true,
+  run: ({ requestId }, { threadId, by }, { vm }) =>
+    vm.thread(threadId).answerAsk(requestId, { action: "decline", by }),
+});

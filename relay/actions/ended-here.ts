@@ -1,0 +1,14 @@
+/** An agent that has ended goes on in its own thread, with the message that a person wrote there. */
+import { action, people } from "./frame/action.ts";
+import { messageId } from "./frame/parts.ts";
+
+export const endedHere = action({
+  name: "ended-here",
+  parts: { messageId },
+  mayPress: people,
+  first: "update",
+  run: async ({ messageId }, press, { ended }) => {
+    await ended.goOnHere({ threadId: press.threadId, messageId, userId: press.userId });
+    await press.show({ content: "▶ It goes on here.", buttons: [] });
+  },
+});

@@ -1,0 +1,11 @@
+/** Lets an agent go on after a failure. */
+import { action, people } from "./frame/action.ts";
+
+export const goOn = action({
+  name: "go-on",
+  parts: {},
+  mayPress: people,
+  first: "update",
+  isOfSession: true,
+  run: (_, { threadId, by }, { vm }) => vm.thread(threadId).control({ control: "resume", by }),
+});

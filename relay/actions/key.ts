@@ -1,0 +1,16 @@
+/** Presses keys in the terminal, such as Ctrl-C. */
+import { action, people } from "./frame/action.ts";
+import { keyNames } from "./frame/parts.ts";
+
+export const key = action({
+  name: "key",
+  parts: { keys: keyNames },
+  mayPress: people,
+  first: "update",
+  run: async ({ keys }, { threadId }, { threads, vm }) => {
+    for (const name of keys) {
+      const thread = threads.find(threadId);
+      await (thread ? thread.pressKey(name) : vm.thread(threadId).send({ key: name }));
+    }
+  },
+});

@@ -1,0 +1,56 @@
+/** Ends the threads of a kind that the person saw on the list; `/thread kill-all` asks. */
+import { isOpen, type Thread, type ThreadType } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { fitLines } from "../content/lists/lines.ts";
+import { errorSentence } from "../texts.ts";
+import { action, people } from "./frame/action.ts";
+import { oneOf, whole } from "./frame/parts.ts";
+
+/** Which threads are meant, as the button says it again. */
+export const KINDS = ["agents", "terminals", "both"] as const;
+export type Kinds = (typeof KINDS)[number];
+
+const TYPES: Record<Kinds, readonly ThreadType[]> = {
+  agents: ["agent"],
+  terminals: ["terminal"],
+  both: ["agent", "terminal"],
+};
+
+/** `before`: nobody has seen what began later on the list, so it is left alone. In milliseconds since 1970. */
+export const killAll = action({
+  name: "kill-all",
+  parts: { which: oneOf(KINDS), before: whole },
+  mayPress: people,
+  first: "update",
+  run: async ({ which, before }, press, { vm, threads, endings, log }) => {
+    const found = killable(await vm.listThreads(), which, before);
+    await press.show({ content: `⏳ Ending ${counted(found.length)}…`, buttons: [] });
+    const results = await Promise.allSettled(
+      found.map(({ threadId }) =>
+        threads.has(threadId) ? endings.killAndTell(threadId) : vm.thread(threadId).kill(),
+      ),
+    );
+    const failed = results.flatMap((result, i) => {
+      if (result.status === "fulfilled" || isEndedAlready(result.reason)) return [];
+      const threadId = found[i]?.threadId;
+      log.error({ threadId, err: result.reason }, "could not end a thread");
+      return [`<#${threadId}> could not be ended: ${errorSentence(result.reason)}`];
+    });
+    await press.show({ content: fitLines(`⏹ Ended ${counted(found.length - failed.length)}.`, failed) });
+  },
+});
+
+export function killable(threads: readonly Thread[], kinds: Kinds, before: number): Thread[] {
+  return threads.filter(
+    ({ type, status, createdAt }) =>
+      TYPES[kinds].includes(type) && isOpen(status) && Date.parse(createdAt) <= before,
+  );
+}
+
+function counted(count: number): string {
+  return count === 1 ? "one thread" : `${count} threads`;
+}
+
+function isEndedAlready(error: unknown): boolean {
+  return error instanceof AppError && error.code === "thread_ended";
+}

@@ -1,0 +1,13 @@
+/** Decides on what an agent asks to do. */
+import { action, people } from "./frame/action.ts";
+import { optionId, someId } from "./frame/parts.ts";
+
+export const permission = action({
+  name: "ask",
+  parts: { requestId: someId, optionId },
+  mayPress: people,
+  first: "update",
+  isOfSession: true,
+  run: ({ requestId, optionId }, { threadId, by }, { vm }) =>
+    vm.thread(threadId).answerAsk(requestId, { optionId, by }),
+});

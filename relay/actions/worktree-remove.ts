@@ -1,0 +1,67 @@
+/** Removes an ended agent's worktree as it was shown; `/thread worktree` shows it. */
+import { createHash } from "node:crypto";
+import { isOpen, type Thread } from "../../shared/api.ts";
+import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import { joinBlocks } from "../content/lists/lines.ts";
+import { inlineCode, nameOf, worktreeText } from "../texts.ts";
+import { action, people } from "./frame/action.ts";
+import type { Reply } from "./frame/controls.ts";
+import { fingerprint, threadId } from "./frame/parts.ts";
+import { worktreeKeep } from "./worktree-keep.ts";
+
+const MAX_PATH = 300;
+
+export const worktreeRemove = action({
+  name: "worktree-remove",
+  parts: { threadId, shown: fingerprint },
+  mayPress: people,
+  first: "update",
+  run: async ({ threadId, shown }, press, { vm }) => {
+    const thread = vm.thread(threadId);
+    const found = await thread.getWorktree();
+    // If it holds other files by now than the person was shown, it is shown anew.
+    if (fingerprintOf(found) !== shown) return press.show(worktreeReply(await thread.get(), found));
+    const removed = await thread.removeWorktree(found.fileCount > 0);
+    await press.show({ content: removedText(removed), buttons: [] });
+  },
+});
+
+/** What it holds, and the buttons that keep or remove it once its thread has ended. */
+export function worktreeReply(thread: Thread, found: WorktreeReply): Reply {
+  const { files, fileCount } = found;
+  const more = fileCount - files.length;
+  const lines = [
+    `${nameOf(thread)} has a worktree, ${worktreeText(found)}.`,
+    ...files.map((file) => `- ${inlineCode(file, MAX_PATH)}`),
+    ...(more > 0 ? [`- and ${more} more`] : []),
+    ...(isOpen(thread.status) ? ["It can be removed once the thread has ended."] : []),
+  ];
+  const [content = ""] = joinBlocks(lines, 1);
+  if (isOpen(thread.status)) return { content };
+  const lost = fileCount > 0;
+  const label = lost
+    ? `Remove it, and lose ${fileCount === 1 ? "the file" : `${fileCount} files`}`
+    : "Remove";
+  const { threadId } = thread;
+  return {
+    content,
+    buttons: [
+      ...worktreeKeep.buttons({}, "Keep", "secondary"),
+      ...worktreeRemove.buttons({ threadId, shown: fingerprintOf(found) }, label, "danger"),
+    ],
+  };
+}
+
+/** Says whether a worktree still holds what a person was shown: the files that are not committed. */
+function fingerprintOf({ files, fileCount }: WorktreeReply): string {
+  return createHash("sha256")
+    .update(JSON.stringify([fileCount, files]))
+    .digest("hex")
+    .slice(0, 16);
+}
+
+function removedText({ branch }: RemoveWorktreeReply): string {
+  const kept =
+    branch === null ? "" : ` Its branch ${inlineCode(branch, MAX_PATH)} stays: only there are its commits.`;
+  return `🧹 The worktree is removed.${kept}`;
+}
