@@ -38,7 +38,7 @@ export async function withSidecar<T>(
       url,
       headers: { authorization: `Bearer ${token}` },
       open: async (threadId, command) => {
-        await client.createThread({ threadId, type: "terminal", dir: ".", command, createdBy: "bench" });
+        await client.createThread({ threadId, type: "terminal", dir: ".", command });
       },
       untilEnded: async (threadId) => {
         while ((await client.getThread(threadId)).processRunning) await sleep(50);

@@ -58,6 +58,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "worktree_dirty":
     case "turn_running":
     case "would_complete":
+    case "forbidden":
     case "ask_ended":
     case "thread_ended":
     case "too_large":

@@ -18,7 +18,7 @@ export const relaySettings = z.object({
   VM_URL: url("the sidecar's address")
     .default("http://127.0.0.1:3001")
     .describe("The sidecar's address. `scripts/run` sets it to the sidecar that it starts."),
-  VM_TOKEN: z.string().min(32, "must have at least 32 characters, and be the sidecar's").optional(),
+  RELAY_TOKEN: z.string().min(32, "must have at least 32 characters, and be the sidecar's").optional(),
   STATE_DIR: z.string().default("/data/threadmux"),
   DISCORD_TOKEN: z
     .string("the bot's token is needed")
@@ -83,7 +83,7 @@ export const relaySettings = z.object({
 
 export interface RelayConfig {
   vmUrl: string;
-  vmToken: string;
+  relayToken: string;
   discordToken: string;
   discordApiUrl: string;
   channelId: string;
@@ -104,14 +104,16 @@ export interface RelayConfig {
 export function parseRelayConfig(environment: Record<string, string | undefined>): RelayConfig {
   const env = withoutBlanks(environment);
   const { values, problems } = tryEnv(relaySettings, env);
-  const vmToken = env["VM_TOKEN"] || findToken(resolve(env["STATE_DIR"] || "/data/threadmux"));
-  if (vmToken === undefined) {
-    problems.push("VM_TOKEN: missing; the sidecar's token is needed (or STATE_DIR, where it keeps one)");
+  const relayToken = env["RELAY_TOKEN"] || findToken(resolve(env["STATE_DIR"] || "/data/threadmux"));
+  if (relayToken === undefined) {
+    problems.push(
+      "RELAY_TOKEN: missing; the token that the sidecar takes from its relay is needed (or STATE_DIR, where it keeps one)",
+    );
   }
-  if (!values || vmToken === undefined || problems.length > 0) throw new ConfigError(problems);
+  if (!values || relayToken === undefined || problems.length > 0) throw new ConfigError(problems);
   return {
     vmUrl: values.VM_URL,
-    vmToken,
+    relayToken,
     discordToken: values.DISCORD_TOKEN,
     discordApiUrl: trimEndOf(values.DISCORD_API_URL, "/"),
     channelId: values.DISCORD_CHANNEL_ID,
@@ -126,6 +128,6 @@ export function parseRelayConfig(environment: Record<string, string | undefined>
 }
 
 function findToken(stateDir: string): string | undefined {
-  const file = join(stateDir, "token");
+  const file = join(stateDir, "relay-token");
   return existsSync(file) ? readPrivateFile(file).trim() : undefined;
 }

@@ -58,7 +58,7 @@ export async function runRelay(
   const stop = new AbortController();
   releasers.add("waits", () => stop.abort());
   try {
-    const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.vmToken }));
+    const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.relayToken }));
     const { channelId, allowedUserIds, listMinutes, isAnsi, pollIntervalMs } = config;
     const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {

@@ -2,7 +2,9 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
+
 import { KINDS, kindOf } from "../shared/kinds.ts";
+import { findDiscordId } from "../shared/principal.ts";
 import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 
@@ -68,7 +70,8 @@ export function threadTitle({ type, title, dir, command }: Thread): string {
 
 /** The first message there. @param from the Discord thread that it came from */
 export function homeText({ type, dir, command, createdBy }: Thread, from: string | undefined): string {
-  const by = /^\d{17,20}$/.test(createdBy) ? `<@${createdBy}>` : inlineCode(createdBy, MAX_STARTER);
+  const id = findDiscordId(createdBy);
+  const by = id === undefined ? inlineCode(createdBy, MAX_STARTER) : `<@${id}>`;
   const where = from === undefined ? "" : ` from <#${from}>`;
   const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
   return command.trim() === "" ? `${head}.` : `${head}:\n${fenceWithin(command, clip, head)}`;

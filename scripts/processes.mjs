@@ -229,7 +229,7 @@ export function refuseForeignFolder(path) {
   if (uid !== process.getuid()) throw refuse(`belongs to another user (id ${uid})`);
   if ((mode & 0o077) === 0) return;
   const names = readdirSync(path);
-  const isOurs = ["threadmux.db", "token"].some((name) => names.includes(name));
+  const isOurs = ["threadmux.db", "token", "relay-token"].some((name) => names.includes(name));
   if (names.length > 0 && !isOurs) throw refuse("is open to others and holds other things");
 }
 

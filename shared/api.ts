@@ -11,13 +11,13 @@ import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
-import { sourceSchema } from "./agent/values.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { KINDS, type ThreadType } from "./kinds.ts";
+import { sourceSchema } from "./principal.ts";
 import { cleanTitle } from "./title.ts";
 import { MAX_WAIT_MS } from "./wait.ts";
 
@@ -87,8 +87,6 @@ export const createRequestSchema = z.strictObject({
     ),
   /** What people call it; without it, the directory and the command. */
   title: titleSchema.optional(),
-  /** Who asked for it: a Discord user id. */
-  createdBy: z.string().min(1, "must not be empty").max(64, "must be at most 64 characters"),
   cols: colsSchema.default(DEFAULT_COLS),
   rows: rowsSchema.default(DEFAULT_ROWS),
   /** Of an agent's first message: an input of the same id does nothing. */
@@ -120,8 +118,6 @@ export const inputRequestSchema = z.union([
     paste: z.literal([true, false, "auto"], 'must be true, false or "auto"').default("auto"),
     /** The same id a second time types nothing: what is sent again after a lost reply goes in once. */
     inputId: inputIdSchema.optional(),
-    /** Of agents: who wrote it; whoever created the thread if it is left out. */
-    source: sourceSchema.optional(),
     /** Agents only: a person did not type all of the text, so the agent's program reads no command and no @path in it. */
     plain: z.boolean().optional(),
     /** Of agents: `next_turn` waits for the end of the running turn. */
@@ -240,7 +236,7 @@ export const threadSchema = z.object({
   /** What people call it: the Discord thread's name, or one made of `dir` and `command`. */
   title: z.string(),
   status: threadStatusSchema,
-  createdBy: z.string(),
+  createdBy: sourceSchema,
   createdAt: z.iso.datetime(),
   /** When the process ended or the thread was killed or lost; null while neither happened. */
   endedAt: z.iso.datetime().nullable(),

@@ -5,7 +5,7 @@ import { limitsSchema } from "./agent/limit-schema.ts";
 import { createRequestSchema, threadIdSchema } from "./api.ts";
 
 const { model, permissionMode, tags } = agentConfigSchema.shape;
-const { command, title, createdBy } = createRequestSchema.shape;
+const { command, title } = createRequestSchema.shape;
 
 export const branchRequestSchema = z
   .strictObject({
@@ -21,7 +21,6 @@ export const branchRequestSchema = z
     plain: z.boolean().optional(),
     /** Without it, its first message's, or its parent's. */
     title,
-    createdBy,
     /** The files as they were then, in a git worktree of the branch's own; else it works where its parent does. */
     files: z.boolean().default(false),
     /** Whether the parent takes no more messages once its turn has ended. */

@@ -78,12 +78,19 @@ export interface ClientOptions {
  * no sidecar answered.
  */
 export class SidecarClient {
+  readonly #options: Required<ClientOptions>;
   readonly #http: HttpCall;
   readonly #timeoutMs: number;
 
-  constructor({ url, token, timeoutMs = 15_000 }: ClientOptions) {
-    this.#http = new HttpCall({ url, token, timeoutMs });
+  constructor({ url, token, timeoutMs = 15_000 }: ClientOptions, person?: string) {
+    this.#options = { url, token, timeoutMs };
+    this.#http = new HttpCall({ url, token, timeoutMs, ...(person !== undefined && { person }) });
     this.#timeoutMs = timeoutMs;
+  }
+
+  /** The same in the name of a Discord user, which only the relay's token may. */
+  as(discordId: string): SidecarClient {
+    return new SidecarClient(this.#options, discordId);
   }
 
   async createThread(request: CreateRequest): Promise<{ tmuxSession: string }> {

@@ -7,6 +7,7 @@ export const ERROR_STATUS = {
   invalid_directory: 400,
   unsupported: 400,
   unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   thread_exists: 409,
   already_answered: 409,

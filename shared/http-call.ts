@@ -3,6 +3,7 @@ import * as z from "zod";
 import { errorReplySchema } from "./api.ts";
 import { AppError, ERROR_STATUS, errorText } from "./errors.ts";
 import { lazy } from "./lazy.ts";
+import { PERSON_HEADER } from "./principal.ts";
 import { trimEndOf } from "./trim-end.ts";
 import { ask, type Server, serverAt, type WholeAnswer } from "./whole-answer.ts";
 
@@ -14,6 +15,8 @@ export interface HttpCallOptions {
   token: string;
   /** For each request as a whole. */
   timeoutMs: number;
+  /** In whose name: a Discord user. */
+  person?: string;
 }
 
 export interface CallOptions {
@@ -30,13 +33,16 @@ export interface CallOptions {
 export class HttpCall {
   readonly #base: string;
   readonly #server: () => Server;
-  readonly #token: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #timeoutMs: number;
 
-  constructor({ url, token, timeoutMs }: HttpCallOptions) {
+  constructor({ url, token, timeoutMs, person }: HttpCallOptions) {
     this.#base = trimEndOf(url, "/");
     this.#server = lazy(() => serverAt(this.#base));
-    this.#token = token;
+    this.#headers = {
+      authorization: `Bearer ${token}`,
+      ...(person !== undefined && { [PERSON_HEADER]: person }),
+    };
     this.#timeoutMs = timeoutMs;
   }
 
@@ -80,14 +86,13 @@ export class HttpCall {
     query: Record<string, unknown> = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const headers = { authorization: `Bearer ${this.#token}` };
     const controller = new AbortController();
     // The time for the answer to begin: how long the download takes is the reader's affair.
     const timer = setTimeout(() => controller.abort(new Error("timed out")), this.#timeoutMs);
     const ended = signal ? AbortSignal.any([controller.signal, signal]) : controller.signal;
     try {
       const response = await fetch(this.#base + withQuery(path, query), {
-        headers,
+        headers: this.#headers,
         signal: ended,
         redirect: "manual",
       });
@@ -106,9 +111,9 @@ export class HttpCall {
     headers: Record<string, string>;
     body?: string | Uint8Array<ArrayBuffer>;
   } {
-    const headers = { authorization: `Bearer ${this.#token}` };
+    const headers = this.#headers;
     if (bytes) return { headers: { ...headers, "content-type": "application/octet-stream" }, body: bytes };
-    if (body === undefined) return { headers };
+    if (body === undefined) return { headers: { ...headers } };
     return { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
   }
 

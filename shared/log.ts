@@ -6,7 +6,16 @@ export type Log = pino.Logger;
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 
 /** The errors of discord.js carry what was sent, which is terminal output, and where. */
-const REDACTED = ["token", "*.token", "*.headers.authorization", "req.headers", "err.requestBody", "err.url"];
+const REDACTED = [
+  "token",
+  "*.token",
+  "relayToken",
+  "*.relayToken",
+  "*.headers.authorization",
+  "req.headers",
+  "err.requestBody",
+  "err.url",
+];
 /** What follows in an address: whoever has it answers a command in the bot's name. */
 const BEFORE_TOKEN = /(\/(?:interactions|webhooks)\/\d+\/)[^/?]+/;
 

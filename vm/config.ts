@@ -7,7 +7,7 @@ import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
 import { findHome, findShell } from "./processes/login.ts";
-import { REPOS_IN_STATE, STATE_IN_REPOS } from "./state-dir.ts";
+import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
 import { isInside } from "./threads/directory.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
 
@@ -19,6 +19,13 @@ const flag = () =>
     .enum(["0", "1"], { error: "must be 1 or 0" })
     .default("0")
     .transform((value) => value === "1");
+
+const token = () =>
+  z
+    .string()
+    .min(32, "must have at least 32 characters (make one with: openssl rand -hex 32)")
+    .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
+    .optional();
 
 /** A Unix socket's path must fit in 108 bytes with its final NUL. */
 const MAX_STATE_DIR_BYTES = 107 - "/tmux.sock".length;
@@ -35,21 +42,19 @@ export const vmSettings = z.object({
     .string()
     .default("/data/threadmux")
     .describe(
-      "The state folder (mode 0700): tmux's socket, database, logs and token. The relay only reads the token there. It may not be in a git work tree, nor in `REPOS_DIR`. `scripts/run` sets it to a folder below `~/.local/state/threadmux`, which the file `.state-dir` names.",
+      "The state folder (mode 0700): tmux's socket, database, logs and tokens. The relay only reads its token there. It may not be in a git work tree, nor in `REPOS_DIR`. `scripts/run` sets it to a folder below `~/.local/state/threadmux`, which the file `.state-dir` names.",
     ),
   VM_HOST: z
     .string()
     .default("127.0.0.1")
     .describe("The address where the sidecar listens. Any address but loopback demands `VM_TOKEN`."),
   VM_PORT: whole(0, 65_535).default(3001).describe("The port where the sidecar listens."),
-  VM_TOKEN: z
-    .string()
-    .min(32, "must have at least 32 characters (make one with: openssl rand -hex 32)")
-    .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
-    .optional()
-    .describe(
-      "The bearer token that the relay and `threadmux` show the sidecar: at least 32 characters (`openssl rand -hex 32`). If it is not set, the sidecar makes one and keeps it in `STATE_DIR/token`.",
-    ),
+  VM_TOKEN: token().describe(
+    "The owner's bearer token, which `threadmux` and scripts show the sidecar: at least 32 characters (`openssl rand -hex 32`). If it is not set, the sidecar makes one and keeps it in `STATE_DIR/token`.",
+  ),
+  RELAY_TOKEN: token().describe(
+    "The relay's bearer token, which alone may act in the name of people in Discord. It must differ from `VM_TOKEN`. If it is not set, the sidecar makes one and keeps it in `STATE_DIR/relay-token`; a relay on another machine needs it set on both.",
+  ),
   MAX_THREADS: whole(1, 10_000).default(5).describe("How many terminals may be open at once."),
   MAX_AGENTS: whole(1, 1_000)
     .default(5)
@@ -149,6 +154,8 @@ export interface VmConfig {
   port: number;
   /** Undefined: `STATE_DIR/token` is used, and made where it is missing. */
   token: string | undefined;
+  /** The relay's. Undefined: `STATE_DIR/relay-token` is used, and made where it is missing. */
+  relayToken: string | undefined;
   /** Open terminals at once. */
   maxThreads: number;
   /** Agents that have a turn at once; more wait. */
@@ -194,9 +201,7 @@ export function parseVmConfig(
   if (isInside(stateDir, reposDir)) problems.push(`REPOS_DIR: ${REPOS_IN_STATE}`);
   else if (isInside(reposDir, stateDir)) problems.push(`STATE_DIR: ${STATE_IN_REPOS}`);
   const host = env["VM_HOST"] || "127.0.0.1";
-  if (!isLoopback(host) && !env["VM_TOKEN"]) {
-    problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
-  }
+  problems.push(...problemsOfTokens(env, host));
   problems.push(...problemsOfArgs(args));
   let agentArgs: string[] = [];
   try {
@@ -221,6 +226,7 @@ export function parseVmConfig(
     host: values.VM_HOST,
     port: values.VM_PORT,
     token: values.VM_TOKEN,
+    relayToken: values.RELAY_TOKEN,
     maxThreads: values.MAX_THREADS,
     maxAgents: values.MAX_AGENTS,
     logMaxBytes: values.LOG_MAX_BYTES,
@@ -250,6 +256,15 @@ export function parseVmConfig(
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
+}
+
+function problemsOfTokens(env: Record<string, string>, host: string): string[] {
+  const { VM_TOKEN, RELAY_TOKEN } = env;
+  const problems: string[] = [];
+  if (!isLoopback(host) && VM_TOKEN === undefined)
+    problems.push(`VM_TOKEN: missing; VM_HOST=${host} can be reached from other machines, so choose a token`);
+  if (RELAY_TOKEN !== undefined && RELAY_TOKEN === VM_TOKEN) problems.push(`RELAY_TOKEN: ${SAME_TOKENS}`);
+  return problems;
 }
 
 function problemsOfArgs(args: readonly string[]): string[] {
@@ -293,6 +308,7 @@ export function statePaths(stateDir: string) {
   return {
     database: join(stateDir, "threadmux.db"),
     token: join(stateDir, "token"),
+    relayToken: join(stateDir, "relay-token"),
     lock: join(stateDir, "lock"),
     logs: join(stateDir, "logs"),
     runs: join(stateDir, "runs"),

@@ -37,6 +37,7 @@ const PAGE = fileURLToPath(new URL("./console/bundle/", import.meta.url));
 export interface Sidecar {
   url: string;
   token: string;
+  relayToken: string;
   /** Stops serving. tmux and everything in it go on. */
   close: () => Promise<void>;
 }
@@ -75,11 +76,11 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.messages.recover();
     startAskFiles(common, operations, releasers);
     const url = await openDoor({ setting, storage, machine, operations, metrics });
-    const { stateDir, reposDir, token } = storage;
+    const { stateDir, reposDir, token, relayToken } = storage;
     log.info({ url, tmux: machine.tmux.version, reposDir, stateDir }, "sidecar is ready");
     if (findProgram("git", config.threadEnv["PATH"] ?? "") === undefined)
       log.warn("git is not on PATH: agents work without Undo, Diff and worktrees until it is installed");
-    return { url, token, close: () => releasers.close() };
+    return { url, token, relayToken, close: () => releasers.close() };
   } catch (error) {
     await releasers.close();
     throw error;
@@ -90,7 +91,7 @@ function startAskFiles(common: Common, { agents }: Operations, releasers: Releas
   const { config } = common;
   const askFiles = new AskFiles({
     ...common,
-    answer: (threadId, requestId, answer) => agents.answer(threadId, requestId, answer),
+    answer: (...answer) => agents.answer(...answer),
     takesAnswers: config.askFiles ?? false,
     timeoutSeconds: config.agent.timeouts.askTimeoutSeconds,
   });

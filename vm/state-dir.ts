@@ -15,7 +15,7 @@ import { readPrivateFile } from "../shared/private-file.ts";
 import { isInside } from "./threads/directory.ts";
 
 /** One of them is in every folder that was a STATE_DIR before. Nobody but the sidecar writes them. */
-const OURS = ["threadmux.db", "token"];
+const OURS = ["threadmux.db", "token", "relay-token"];
 const STICKY = 0o1000;
 
 /**
@@ -75,6 +75,9 @@ function realOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
 }
+
+/** Whoever had the one would be the owner and could name any person too. */
+export const SAME_TOKENS = "must not be the same as VM_TOKEN (or what the token file holds); choose another";
 
 /** @throws Error in words for a person. */
 export function readOrMakeToken(file: string): string {

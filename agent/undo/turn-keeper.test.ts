@@ -19,7 +19,7 @@ test("a begin whose notes can't be written fails its call, and is made again for
     dir,
     number: 1,
     createdAt: new Date().toISOString(),
-    createdBy: "api:test",
+    createdBy: "owner",
     agent: {},
     launch: { program: "agent" },
   });

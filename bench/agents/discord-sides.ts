@@ -34,11 +34,10 @@ export async function makeThreads(
   { agents, terminals }: { agents: number; terminals: number },
 ): Promise<string[]> {
   const make = (title: string) => discord.driver.createThread(discord.you.id, title).id;
-  const createdBy = discord.you.id;
   for (let i = 0; i < terminals; i++) {
     const threadId = make(`terminal ${i}`);
     const command = printer(i);
-    await sidecar.client.createThread({ threadId, type: "terminal", dir: ".", command, createdBy });
+    await sidecar.as(discord.you.id).createThread({ threadId, type: "terminal", dir: ".", command });
   }
   const ids = Array.from({ length: agents }, (_, i) => make(`agent ${i}`));
   for (const id of ids) await openAgent(sidecar, id, answer("begin"));

@@ -70,7 +70,7 @@ async function visible(
   for (const [i, id] of threads.entries()) {
     // Longer than a person's message may be; as if a person had written it, else the relay would quote it.
     const text = script("Work.", ...rounds(i));
-    await sidecar.client.sendInput(id, { text, source: `discord:${discord.you.id}` });
+    await sidecar.as(discord.you.id).sendInput(id, { text });
   }
   await sleep((events * EVENT_MS) / 2);
   const again = await restartRelay(sides, seen);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { emptyFold } from "../../shared/agent/fold.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { createLog } from "../../shared/log.ts";
+import { OWNER } from "../../shared/principal.ts";
 import { AgentThread } from "../../vm/agents/agent-thread.ts";
 import { Projection } from "../../vm/agents/projection.ts";
 import { openStore } from "../../vm/store/store.ts";
@@ -18,7 +19,7 @@ export async function rowRebuild(folder: string, events: number): Promise<Row[]>
   const store = openStore(join(folder, "rebuild.db"));
   try {
     const thread = { threadId: "x", type: "agent" as const, dir: ".", path, command: "x", title: "x" };
-    const more = { createdBy: "x", createdAt: 0, cols: 80, rows: 24, marker: "x=x", agentSession: null };
+    const more = { createdBy: OWNER, createdAt: 0, cols: 80, rows: 24, marker: "x=x", agentSession: null };
     store.threads.insert({ ...thread, ...more });
     store.agents.insert({ threadId: "x", number: 1, status: "idle", fold: emptyFold() });
     const projection = new Projection(store);

@@ -74,7 +74,7 @@ async function rowFirstMessage(agent: BenchAgent, files: number): Promise<Row> {
         makeTree(sidecar.reposDir, threadId, count);
         const startedAt = performance.now();
         const command = answer("first");
-        const thread = { threadId, type: "agent" as const, dir: threadId, command, createdBy: "bench" };
+        const thread = { threadId, type: "agent" as const, dir: threadId, command };
         const created = sidecar.client.createThread(thread);
         const isAsked = () =>
           existsSync(folderOf(sidecar, threadId)) && agent.countRequests(folderOf(sidecar, threadId)) > 0;

@@ -64,12 +64,11 @@ export async function withLoad<T>(
     const threadIds: string[] = [];
     for (const [i, command] of commands.entries()) {
       const { id } = discord.driver.createThread(you, `thread ${i}`);
-      await sidecar.client.createThread({
+      await sidecar.as(you).createThread({
         threadId: id,
         type: agents ? "agent" : "terminal",
         dir: ".",
         command,
-        createdBy: you,
       });
       threadIds.push(id);
     }

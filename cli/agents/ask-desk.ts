@@ -5,7 +5,6 @@ import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { Context, Streams } from "../context.ts";
-import { userSource } from "../user.ts";
 import { askLines, MAX_DETAIL_LINES } from "./ask-text.ts";
 import { approval, type Decision, denial, reply } from "./choose-ask.ts";
 
@@ -103,7 +102,6 @@ export class AskDesk {
 
   /** @returns what is wrong with it as a sentence. */
   #read(ask: AskReply, typed: string): Decision | string {
-    const by = userSource();
     const words = typed.trim();
     try {
       if (ask.request.type === "elicitation_request") {
@@ -111,13 +109,12 @@ export class AskDesk {
         return reply(ask, {
           words: many ? words.split(";").map((word) => word.trim()) : [words],
           isText: false,
-          by,
         });
       }
-      if (/^(y|yes)$/i.test(words)) return approval(ask, { always: false, by });
-      if (/^(a|always)$/i.test(words)) return approval(ask, { always: true, by });
-      if (/^(n|no)$/i.test(words)) return denial(ask, { because: undefined, by });
-      return words === "" ? "y, a or n, or why not" : denial(ask, { because: words, by });
+      if (/^(y|yes)$/i.test(words)) return approval(ask, { always: false });
+      if (/^(a|always)$/i.test(words)) return approval(ask, { always: true });
+      if (/^(n|no)$/i.test(words)) return denial(ask, { because: undefined });
+      return words === "" ? "y, a or n, or why not" : denial(ask, { because: words });
     } catch (error) {
       if (error instanceof AppError) return error.message;
       throw error;
@@ -166,7 +163,7 @@ function ifClosed(): void {}
 
 function refusalOf(ask: AskReply): Decision {
   const isReasoned = ask.request.type === "permission_request" && !ask.request.limit && !ask.request.trust;
-  return denial(ask, { because: isReasoned ? NOBODY : undefined, by: userSource() });
+  return denial(ask, { because: isReasoned ? NOBODY : undefined });
 }
 
 function promptOf({ request }: AskReply): string {

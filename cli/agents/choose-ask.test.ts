@@ -4,7 +4,6 @@ import { AppError } from "../../shared/errors.ts";
 import { askLines } from "./ask-text.ts";
 import { approval, chooseAsk, denial } from "./choose-ask.ts";
 
-const by = "api:cli:me";
 const place = { seq: 1, id: "e1-0.0", ts: "2026-01-01T00:00:00.000Z" };
 
 function permission(requestId: string, fields: object = {}): AskReply {
@@ -70,32 +69,32 @@ test("of several asks none is taken by chance; the start of an id names one", ()
 });
 
 test("a directory is trusted or not: approve trusts it, deny runs without what it brings", () => {
-  expect(approval(trust, { always: false, by })).toEqual({
-    answer: { optionId: "trust", by },
+  expect(approval(trust, { always: false })).toEqual({
+    answer: { optionId: "trust" },
     said: "Trust",
   });
-  expect(denial(trust, { because: undefined, by })).toMatchObject({ answer: { optionId: "without" } });
+  expect(denial(trust, { because: undefined })).toMatchObject({ answer: { optionId: "without" } });
   const text = askLines(trust, { thread: "1", maxLines: 9, isOneOfMany: false });
   expect(text).toContain("    - a hook");
   expect(text).toContain("  → threadmux approve 1    (Trust)");
 });
 
 test("what the ask has no choice for is refused, never replaced by another choice", () => {
-  expect(refusalOf(() => approval(permission("x"), { always: true, by }))).toBe(
+  expect(refusalOf(() => approval(permission("x"), { always: true }))).toBe(
     "invalid_request: --always: this ask has no such choice, but Allow once, Deny",
   );
   const untrusted = permission("u", {
     trust: true,
     options: [{ optionId: "without", name: "Run without them", kind: "reject_always" }],
   });
-  expect(refusalOf(() => approval(untrusted, { always: false, by }))).toContain(
+  expect(refusalOf(() => approval(untrusted, { always: false }))).toContain(
     "no such choice, but Run without them",
   );
   // Only a directory's trust is for always without --always.
   const rule = permission("r", {
     options: [{ optionId: "thread", name: "Allow all", kind: "allow_always" }],
   });
-  expect(refusalOf(() => approval(rule, { always: false, by }))).toContain("no such choice");
+  expect(refusalOf(() => approval(rule, { always: false }))).toContain("no such choice");
 });
 
 test("a long command is clipped and counted, a part is never taken for the whole", () => {

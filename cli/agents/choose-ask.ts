@@ -1,6 +1,5 @@
 /** Which of an agent's open asks is meant, and what an answer from the command line says. Pure. */
 import type { AnswerRequest, AskReply } from "../../shared/agent/api.ts";
-import type { Source } from "../../shared/agent/values.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import { shortId } from "./ask-text.ts";
@@ -32,7 +31,7 @@ export function chooseAsk(asks: readonly AskReply[], thread: string, wanted: str
 }
 
 /** @throws AppError `invalid_request` if this ask has no such choice. */
-export function approval(ask: AskReply, { always, by }: { always: boolean; by: Source }): Decision {
+export function approval(ask: AskReply, { always }: { always: boolean }): Decision {
   const request = permissionOf(ask);
   const allowing = request.options.filter(({ kind }) => kind.startsWith("allow"));
   const once = allowing.find(({ kind }) => kind === "allow_once");
@@ -45,18 +44,15 @@ export function approval(ask: AskReply, { always, by }: { always: boolean; by: S
       `${always ? "--always: this ask" : "thread: what it asks"} has no such choice, but ${choices}`,
     );
   }
-  return { answer: { optionId: option.optionId, by }, said: cleanLine(option.name) };
+  return { answer: { optionId: option.optionId }, said: cleanLine(option.name) };
 }
 
 /** @throws AppError `invalid_request` if a question is to be refused for a reason. */
-export function denial(
-  ask: AskReply,
-  { because, by }: { because: string | undefined; by: Source },
-): Decision {
+export function denial(ask: AskReply, { because }: { because: string | undefined }): Decision {
   if (ask.request.type === "elicitation_request") {
     if (because !== undefined)
       throw invalid("--because: not with a question; answer it in words of your own, or leave this out");
-    return { answer: { action: "decline", by }, said: "not answered" };
+    return { answer: { action: "decline" }, said: "not answered" };
   }
   const { options } = ask.request;
   const option =
@@ -64,7 +60,7 @@ export function denial(
     options.find(({ kind }) => kind === "reject_always");
   if (!option) throw invalid("thread: what it asks can't be denied");
   const message = because === undefined ? {} : { message: because };
-  return { answer: { optionId: option.optionId, by, ...message }, said: cleanLine(option.name) };
+  return { answer: { optionId: option.optionId, ...message }, said: cleanLine(option.name) };
 }
 
 /**
@@ -74,7 +70,7 @@ export function denial(
  */
 export function reply(
   ask: AskReply,
-  { words, isText, by }: { words: readonly string[]; isText: boolean; by: Source },
+  { words, isText }: { words: readonly string[]; isText: boolean },
 ): Decision {
   const { request } = ask;
   if (request.type !== "elicitation_request") {
@@ -92,7 +88,7 @@ export function reply(
     return [question.question, isText ? nonEmpty(label, answers[i]) : chosen(question, label, answers[i])];
   });
   const said = content.map(([, text]) => cleanLine(text)).join("; ");
-  return { answer: { action: "accept", content: Object.fromEntries(content), by }, said };
+  return { answer: { action: "accept", content: Object.fromEntries(content) }, said };
 }
 
 /** `2`, `1,3` of a question that takes several, a label in any case, or words of one's own. */

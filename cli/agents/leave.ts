@@ -6,7 +6,6 @@ import { pause } from "../../shared/lifecycle.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Patience } from "../patience.ts";
-import { userSource } from "../user.ts";
 
 /** How long an interrupted turn may take to end before its thread is ended under it. */
 const GRACE_MS = 5_000;
@@ -94,7 +93,7 @@ export class Leave {
     const { client, threadId, patience } = this.#options;
     this.#exitCode = code;
     this.#controller.abort();
-    const interrupted = client.controlAgent(threadId, { control: "interrupt", by: userSource() });
+    const interrupted = client.controlAgent(threadId, { control: "interrupt" });
     interrupted.catch(() => undefined); // there is no such thread yet, or no sidecar: it ends without
     await pause(GRACE_MS, this.#over.signal);
     // Whoever follows the thread sees its end, or finds that no sidecar answers.

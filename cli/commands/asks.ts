@@ -10,7 +10,6 @@ import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { argumentOf, findAgent, nameOf } from "../find-thread.ts";
 import { formatDuration } from "../table.ts";
-import { userSource } from "../user.ts";
 
 const ASK_OPTION = [
   "--ask <id>",
@@ -44,9 +43,7 @@ export function addApprove(program: Command, act: Act): void {
       examples("threadmux approve 12", "threadmux approve --always 12", "threadmux approve --ask 4f1c 12"),
     )
     .action((thread: string, { always = false, ask }: { always?: boolean; ask?: string }, command: Command) =>
-      act(command, (context) =>
-        decide(context, thread, ask, (found) => approval(found, { always, by: userSource() })),
-      ),
+      act(command, (context) => decide(context, thread, ask, (found) => approval(found, { always }))),
     );
 }
 
@@ -59,9 +56,7 @@ export function addDeny(program: Command, act: Act): void {
     .option(...ASK_OPTION)
     .addHelpText("after", examples("threadmux deny 12", 'threadmux deny 12 --because "not on a Friday"'))
     .action((thread: string, { because, ask }: { because?: string; ask?: string }, command: Command) =>
-      act(command, (context) =>
-        decide(context, thread, ask, (found) => denial(found, { because, by: userSource() })),
-      ),
+      act(command, (context) => decide(context, thread, ask, (found) => denial(found, { because }))),
     );
 }
 
@@ -87,9 +82,7 @@ export function addAnswer(program: Command, act: Act): void {
     .action(
       (thread: string, words: string[], { text, ask }: { text?: boolean; ask?: string }, command: Command) =>
         act(command, (context) =>
-          decide(context, thread, ask, (found) =>
-            reply(found, { words, isText: text === true, by: userSource() }),
-          ),
+          decide(context, thread, ask, (found) => reply(found, { words, isText: text === true })),
         ),
     );
 }

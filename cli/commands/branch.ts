@@ -11,7 +11,6 @@ import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
 import { makeId, refuseDiscordId } from "../new-id.ts";
 import { readMessage } from "../stdin.ts";
-import { userName } from "../user.ts";
 
 type Request = z.input<typeof branchRequestSchema>;
 
@@ -80,7 +79,6 @@ async function branch(
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<Request["agent"]>["limits"];
   const request = checkRequest({
     threadId: id ?? makeId(parent.dir),
-    createdBy: userName(),
     lockParent: lock,
     files,
     ...(at === undefined ? {} : /^\d{1,15}$/.test(at) ? { seq: Number(at) } : { messageId: at }),

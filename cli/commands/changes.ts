@@ -12,7 +12,6 @@ import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
-import { userSource } from "../user.ts";
 
 const PACE_MS = 200;
 const PATIENCE_MS = 60_000;
@@ -56,7 +55,7 @@ async function undo({ client, out, isJson }: Context, wanted: string, turn?: str
   const api = client();
   const { threadId } = await findAgent(api, wanted);
   const { offset } = await readEnd(api, threadId, () => true);
-  const request = { control: "undo" as const, by: userSource(), ...(turn !== undefined && { turnId: turn }) };
+  const request = { control: "undo" as const, ...(turn !== undefined && { turnId: turn }) };
   await api.controlAgent(threadId, request);
   const done = await untilUndone(api, threadId, offset, turn);
   if (isJson) await out.json({ threadId, ...done });

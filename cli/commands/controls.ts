@@ -6,24 +6,22 @@ import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
-import { userSource } from "../user.ts";
 
 export function addControls(program: Command, act: Act): void {
   const add = (name: string, description: string) =>
     program.command(name).description(description).argument("<thread>", THREAD_ARGUMENT);
   const run = (command: Command, thread: string, make: () => ControlRequest) =>
     act(command, (context) => control(context, thread, make()));
-  const by = userSource;
 
   add("interrupt", "end an agent's turn; it stays, and takes the next message")
     .addHelpText("after", examples("threadmux interrupt 12"))
     .action((thread: string, _: unknown, command: Command) =>
-      run(command, thread, () => ({ control: "interrupt", by: by() })),
+      run(command, thread, () => ({ control: "interrupt" })),
     );
   add("pause", "hold an agent: its turn is cut off, nothing starts before `resume`, asks can be answered")
     .addHelpText("after", examples("threadmux pause 12"))
     .action((thread: string, _: unknown, command: Command) =>
-      run(command, thread, () => ({ control: "pause", by: by() })),
+      run(command, thread, () => ({ control: "pause" })),
     );
   add("resume", "let an agent go on after a pause or a failure")
     .argument("[text...]", "with this message")
@@ -31,7 +29,6 @@ export function addControls(program: Command, act: Act): void {
     .action((thread: string, words: string[], _: unknown, command: Command) =>
       run(command, thread, () => ({
         control: "resume",
-        by: by(),
         ...(words.length === 0 ? {} : { input: { text: words.join(" ") } }),
       })),
     );
@@ -41,7 +38,6 @@ export function addControls(program: Command, act: Act): void {
     .action((thread: string, keep: string[], _: unknown, command: Command) =>
       run(command, thread, () => ({
         control: "compact",
-        by: by(),
         ...(keep.length === 0 ? {} : { text: keep.join(" ") }),
       })),
     );
@@ -49,13 +45,13 @@ export function addControls(program: Command, act: Act): void {
     .argument("<mode>", "one that the agent knows: default, plan, acceptEdits, …")
     .addHelpText("after", examples("threadmux mode 12 plan"))
     .action((thread: string, modeId: string, _: unknown, command: Command) =>
-      run(command, thread, () => ({ control: "mode", modeId, by: by() })),
+      run(command, thread, () => ({ control: "mode", modeId })),
     );
   add("model", "change an agent's model")
     .argument("<model>", "one that the agent knows")
     .addHelpText("after", examples("threadmux model 12 haiku"))
     .action((thread: string, model: string, _: unknown, command: Command) =>
-      run(command, thread, () => ({ control: "model", model, by: by() })),
+      run(command, thread, () => ({ control: "model", model })),
     );
   addLimitOptions(
     add("limit", "change what an agent may use up in all before it asks whether to go on"),
@@ -63,7 +59,7 @@ export function addControls(program: Command, act: Act): void {
   )
     .addHelpText("after", examples("threadmux limit 12 --max-usd 5", "threadmux limit 12 --max-turns none"))
     .action((thread: string, options: LimitOptions, command: Command) =>
-      run(command, thread, () => ({ control: "limit", limits: limitChanges(options), by: by() })),
+      run(command, thread, () => ({ control: "limit", limits: limitChanges(options) })),
     );
 }
 

@@ -16,7 +16,6 @@ import { makeId, refuseDiscordId } from "../new-id.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
 import { readMessage } from "../stdin.ts";
-import { userName } from "../user.ts";
 import { attach, checkTerminal } from "./attach.ts";
 import { tail } from "./tail.ts";
 
@@ -88,7 +87,6 @@ async function create(context: Context, dir: string, words: string[], options: N
     ...(agent ? { agent } : {}),
     ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
-    createdBy: userName(),
     ...size,
   });
   const { threadId } = request;

@@ -6,7 +6,6 @@ import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
-import { userSource } from "../user.ts";
 
 interface Options {
   withdraw?: string[];
@@ -46,8 +45,7 @@ async function rules(context: Context, wanted: string, options: Options): Promis
     else for (const rule of granted) await out.line(cleanLine(rule));
     return EXIT.ok;
   }
-  if (withdraw.length > 0)
-    await client.controlAgent(threadId, { control: "rules", withdraw, by: userSource() });
+  if (withdraw.length > 0) await client.controlAgent(threadId, { control: "rules", withdraw });
   if (isJson) await out.json({ threadId, withdrawn: withdraw });
   return EXIT.ok;
 }

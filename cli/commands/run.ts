@@ -20,7 +20,6 @@ import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { makeId } from "../new-id.ts";
 import { Patience } from "../patience.ts";
 import { readMessage } from "../stdin.ts";
-import { userName } from "../user.ts";
 import { checkRequest } from "./new.ts";
 
 const LONGEST_WAIT_MS = 2_000;
@@ -75,7 +74,6 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     dir,
     command: prompt,
     ...(isInput && { plain: true }),
-    createdBy: userName(),
     // Nothing follows its turn: its engine ends with that.
     agent: { ...agent, mode: "single" },
     ...messagesRequest(options),

@@ -11,7 +11,6 @@ import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
 import { atLine, readLines, readMessage, readPaste, toText } from "../stdin.ts";
-import { userSource } from "../user.ts";
 
 interface SendOptions {
   enter: boolean;
@@ -92,7 +91,6 @@ async function send(
     const attachments = await attachAll(client, threadId, options.attach);
     await client.sendInput(threadId, {
       text,
-      source: userSource(),
       ...(isInput && { plain: true }),
       ...when,
       attachments,

@@ -13,10 +13,10 @@ export const because = action({
   isOfSession: true,
   run: async ({ requestId, optionId }, press, { vm }) =>
     press.open(reasonForm(await findAsk(vm.thread(press.threadId), requestId), optionId)),
-  submit: ({ requestId, optionId }, filled, { threadId, by }, { vm }) => {
+  submit: ({ requestId, optionId }, filled, { threadId }, { vm }) => {
     const message = filled("reason");
     const why = message === "" ? {} : { message };
-    return vm.thread(threadId).answerAsk(requestId, { optionId, by, ...why });
+    return vm.thread(threadId).answerAsk(requestId, { optionId, ...why });
   },
 });
 

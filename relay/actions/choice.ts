@@ -9,6 +9,5 @@ export const choice = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: ({ requestId, index }, press, { vm }) =>
-    choose(vm.thread(press.threadId), requestId, [[index]], press),
+  run: ({ requestId, index }, press, { vm }) => choose(vm.thread(press.threadId), requestId, [[index]]),
 });

@@ -8,6 +8,6 @@ export const decline = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: ({ requestId }, { threadId, by }, { vm }) =>
-    vm.thread(threadId).answerAsk(requestId, { action: "decline", by }),
+  run: ({ requestId }, { threadId }, { vm }) =>
+    vm.thread(threadId).answerAsk(requestId, { action: "decline" }),
 });

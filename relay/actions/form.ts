@@ -17,7 +17,7 @@ export const form = action({
   isOfSession: true,
   run: async ({ requestId }, press, { vm }) =>
     press.open(answerForm(await findAsk(vm.thread(press.threadId), requestId))),
-  submit: async ({ requestId }, filled, { threadId, by }, { vm }) => {
+  submit: async ({ requestId }, filled, { threadId }, { vm }) => {
     const thread = vm.thread(threadId);
     const ask = await findAsk(thread, requestId);
     const answers = questionsOf(ask)
@@ -26,7 +26,7 @@ export const form = action({
       .filter(([, answer]) => answer !== "");
     if (answers.length === 0)
       throw new AppError("invalid_request", "The form was empty: nothing was answered.");
-    await thread.answerAsk(ask.requestId, { action: "accept", content: Object.fromEntries(answers), by });
+    await thread.answerAsk(ask.requestId, { action: "accept", content: Object.fromEntries(answers) });
   },
 });
 

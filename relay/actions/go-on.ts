@@ -7,5 +7,5 @@ export const goOn = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: (_, { threadId, by }, { vm }) => vm.thread(threadId).control({ control: "resume", by }),
+  run: (_, { threadId }, { vm }) => vm.thread(threadId).control({ control: "resume" }),
 });

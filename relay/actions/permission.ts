@@ -8,6 +8,6 @@ export const permission = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: ({ requestId, optionId }, { threadId, by }, { vm }) =>
-    vm.thread(threadId).answerAsk(requestId, { optionId, by }),
+  run: ({ requestId, optionId }, { threadId }, { vm }) =>
+    vm.thread(threadId).answerAsk(requestId, { optionId }),
 });

@@ -27,7 +27,7 @@ export const pick = action({
     const thread = vm.thread(press.threadId);
     const questions = questionsOf(await findAsk(thread, requestId));
     const choices = questions.map((_, q) => (q === question ? press.chosen : (before[q] ?? [])));
-    if (questions.length === 1) return choose(thread, requestId, choices, press);
+    if (questions.length === 1) return choose(thread, requestId, choices);
     await press.show(questionControls(questions, requestId, choices));
   },
 });

@@ -9,5 +9,5 @@ export const picked = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: ({ requestId, chosen }, press, { vm }) => choose(vm.thread(press.threadId), requestId, chosen, press),
+  run: ({ requestId, chosen }, press, { vm }) => choose(vm.thread(press.threadId), requestId, chosen),
 });

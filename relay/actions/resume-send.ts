@@ -8,7 +8,7 @@ export const resumeSend = action({
   mayPress: people,
   first: "update",
   run: async ({ messageId }, press, { inputs }) => {
-    await inputs.resumeAndSend(press.threadId, messageId, press.by);
+    await inputs.resumeAndSend(press.threadId, messageId, press.userId);
     await press.show({ content: "✅ It goes on, with your message.", buttons: [] });
   },
 });

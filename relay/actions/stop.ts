@@ -8,6 +8,5 @@ export const stop = action({
   mayPress: people,
   first: "update",
   isOfSession: true,
-  run: ({ turnId }, { threadId, by }, { vm }) =>
-    vm.thread(threadId).control({ control: "interrupt", turnId, by }),
+  run: ({ turnId }, { threadId }, { vm }) => vm.thread(threadId).control({ control: "interrupt", turnId }),
 });

@@ -9,7 +9,7 @@ export const undo = action({
   mayPress: people,
   first: "update",
   run: async ({ turnId }, press, { vm }) => {
-    const outcome = await vm.thread(press.threadId).undo(turnId, press.by);
+    const outcome = await vm.thread(press.threadId).undo(turnId);
     // The thread is over: the messages of one that goes on show it themselves.
     if (outcome !== undefined) await press.say(`↩ <@${press.userId}>: ${inline(outcome, 800)}.`);
   },

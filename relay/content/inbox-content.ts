@@ -1,5 +1,6 @@
 /** The channel's content: for each person one message that lists what needs them, as long as something does. */
 import type { InboxItem } from "../../shared/agent/api.ts";
+import { findDiscordId } from "../../shared/principal.ts";
 import type { Content, ContentMark, Notice, Page } from "./content.ts";
 import { doneText, inboxHead, inboxLine } from "./lists/inbox.ts";
 import { fitLines } from "./lists/lines.ts";
@@ -39,7 +40,7 @@ export class InboxContent implements Content<readonly InboxItem[]> {
 
   accept(items: readonly InboxItem[], now: number): Promise<void> {
     const before = this.#items;
-    this.#items = byPerson(items.filter(({ createdBy }) => this.#isAllowed(createdBy)));
+    this.#items = byPerson(items, this.#isAllowed);
     for (const userId of this.#people.keys()) {
       if (this.#items.has(userId)) this.#doneSince.delete(userId);
       else if (!this.#doneSince.has(userId)) this.#doneSince.set(userId, now);
@@ -100,12 +101,16 @@ export class InboxContent implements Content<readonly InboxItem[]> {
   }
 }
 
-function byPerson(items: readonly InboxItem[]): Map<string, InboxItem[]> {
+/** Those of each person in Discord who may use the bot. */
+function byPerson(
+  items: readonly InboxItem[],
+  isAllowed: (userId: string) => boolean,
+): Map<string, InboxItem[]> {
   const groups = new Map<string, InboxItem[]>();
   for (const item of items) {
-    const group = groups.get(item.createdBy) ?? [];
-    groups.set(item.createdBy, group);
-    group.push(item);
+    const userId = findDiscordId(item.createdBy);
+    if (userId === undefined || !isAllowed(userId)) continue;
+    groups.set(userId, [...(groups.get(userId) ?? []), item]);
   }
   return groups;
 }

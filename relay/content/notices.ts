@@ -1,5 +1,6 @@
 /** What a terminal's thread tells besides its text: its bell, that it was made small, and its end. Pure. */
 import type { Thread } from "../../shared/api.ts";
+import { findDiscordId, type Source } from "../../shared/principal.ts";
 import { describeExit, formatDuration } from "../texts.ts";
 import { DONE_BUTTON } from "./buttons.ts";
 import type { Notice } from "./content.ts";
@@ -77,8 +78,9 @@ export function describeEnd(thread: Thread): Notice | undefined {
 }
 
 /** Threads made through the API may have been made by somebody who is no Discord user. */
-function withMention(text: string, userId: string): { text: string; mention?: string } {
-  if (!/^\d{17,20}$/.test(userId)) return { text };
+function withMention(text: string, createdBy: Source): { text: string; mention?: string } {
+  const userId = findDiscordId(createdBy);
+  if (userId === undefined) return { text };
   return { text: `${text} <@${userId}>`, mention: userId };
 }
 

@@ -139,7 +139,9 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
   }
 }
 
-async function handleInteraction(interaction: Interaction, options: BotOptions): Promise<void> {
+async function handleInteraction(interaction: Interaction, bot: BotOptions): Promise<void> {
+  // All that follows is asked of the sidecar in this person's name.
+  const options = { ...bot, context: { ...bot.context, vm: bot.context.vm.as(interaction.user.id) } };
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);

@@ -60,7 +60,6 @@ export async function submit(interaction: ModalSubmitInteraction, context: Actio
 function pressOf(interaction: ComponentInteraction | ModalSubmitInteraction): Omit<Press, "open"> {
   const { user, channelId } = interaction;
   return {
-    by: `discord:${user.id}`,
     userId: user.id,
     threadId: channelId ?? "",
     chosen: interaction.isStringSelectMenu() ? interaction.values.map(Number) : [],

@@ -94,7 +94,7 @@ export function findRefusalSentence(error: unknown, what = "do that"): string | 
 export function findStartProblem(error: unknown, what: string): string | undefined {
   if (error instanceof AppError) {
     return error.code === "unauthorized"
-      ? "VM_TOKEN: the sidecar refuses it; it must be the sidecar's own."
+      ? "RELAY_TOKEN: the sidecar refuses it; it must be the one that the sidecar takes."
       : undefined;
   }
   if (!(error instanceof DiscordAPIError) || error.status >= 500) return undefined;

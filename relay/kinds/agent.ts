@@ -1,9 +1,10 @@
 /** An agent's thread: its transcript is shown, and what people write are messages to it. */
+
 import type { TranscriptReply } from "../../shared/agent/api.ts";
 import { MAX_ATTACHMENT_BYTES } from "../../shared/agent/attachments.ts";
+import { findDiscordId } from "../../shared/principal.ts";
 import { TranscriptContent } from "../content/transcript/content.ts";
 import { findDeliveryMark } from "../delivery/delivery-mark.ts";
-import { isUserId } from "../discord/api.ts";
 import { type Attachment, isTextFile } from "../discord/person-message.ts";
 import type { LiveThread, LiveThreadOptions, RelayKind } from "./kind.ts";
 import { accept, basics, openDelivery } from "./opening.ts";
@@ -52,7 +53,7 @@ function open(options: LiveThreadOptions): LiveThread {
   const log = options.log.child({ threadId });
   const mark = findDeliveryMark(thread.delivery);
   const content = new TranscriptContent({
-    starter: isUserId(createdBy) ? createdBy : undefined,
+    starter: findDiscordId(createdBy),
     where: thread.dir,
     mark: mark?.kind === "transcript" ? mark : undefined,
   });

@@ -61,6 +61,11 @@ export class Vm {
     return health?.sandbox?.problem ?? undefined;
   }
 
+  /** The same in the name of a person. */
+  as(discordId: string): Vm {
+    return new Vm(this.#client.as(discordId));
+  }
+
   async create(request: CreateRequest): Promise<VmThread> {
     await this.#client.createThread(request);
     return this.thread(request.threadId);
@@ -116,6 +121,11 @@ export class VmThread {
   constructor(client: SidecarClient, threadId: string) {
     this.#client = client;
     this.threadId = threadId;
+  }
+
+  /** The same in the name of a person. */
+  as(discordId: string): VmThread {
+    return new VmThread(this.#client.as(discordId), this.threadId);
   }
 
   async get(): Promise<Thread> {
@@ -227,8 +237,8 @@ export class VmThread {
   }
 
   /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
-  async undo(turnId: string, by: ControlRequest["by"]): Promise<string | undefined> {
-    return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId, by })).outcome;
+  async undo(turnId: string): Promise<string | undefined> {
+    return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId })).outcome;
   }
 
   /** What a turn of an agent changed. */

@@ -72,7 +72,8 @@ export class Beginnings {
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<string> {
     const { type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
-    const make = (threadId: string) => this.#options.vm.create({ threadId, ...requestOf(title, asked) });
+    const vm = this.#options.vm.as(userId);
+    const make = (threadId: string) => vm.create({ threadId, ...requestOf(title, asked) });
     return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
   }
 
@@ -86,13 +87,13 @@ export class Beginnings {
     const title = clip(cleanLine(`↳ ${parent.title}`), MAX_TITLE_CHARACTERS);
     const request = {
       title,
-      createdBy: userId,
       lockParent: false,
       ...(text !== undefined && { text }),
       ...(isPlain && { plain: true }),
       ...point,
     };
-    const make = (threadId: string) => this.#options.vm.branch(parent.threadId, { threadId, ...request });
+    const vm = this.#options.vm.as(userId);
+    const make = (threadId: string) => vm.branch(parent.threadId, { threadId, ...request });
     return this.#begin({ title, userId, make, opening: branchText(asked) }, onWait);
   }
 
@@ -116,7 +117,7 @@ export class Beginnings {
       await threads.drop(threadId);
       const agent = { originThreadId: threadId };
       const first = { command: text, ...(isPlain && { plain: true }), inputId: messageId };
-      const handle = await vm.create({ threadId, type, dir, ...first, title, createdBy: userId, agent });
+      const handle = await vm.as(userId).create({ threadId, type, dir, ...first, title, agent });
       const { delivery } = threads.add(await handle.get(), []);
       delivery.noteSeen(messageId, true);
     } finally {
@@ -140,7 +141,7 @@ export class Beginnings {
         const title = threadName(type, dir, command);
         await threadMaker.makeFrom(messageId, title, onWait);
         const request = { threadId: messageId, inputId: messageId, ...requestOf(title, asked) };
-        thread = await (await vm.create(request)).get();
+        thread = await (await vm.as(userId).create(request)).get();
       }
       if (!isOpen(thread.status)) return; // it began, and is over already
       await this.#open(thread, await vm.findLedger(messageId), openingText(type, dir, command, userId));
@@ -230,7 +231,7 @@ export class Beginnings {
 
 function requestOf(
   title: string,
-  { type, dir, command, isPlain, userId, agent }: NewThread,
+  { type, dir, command, isPlain, agent }: NewThread,
 ): Omit<CreateRequest, "threadId"> {
   return {
     type,
@@ -238,7 +239,6 @@ function requestOf(
     command,
     ...(isPlain && { plain: true }),
     title,
-    createdBy: userId,
     ...(agent && { agent }),
   };
 }

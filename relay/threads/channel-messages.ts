@@ -261,7 +261,7 @@ export class ChannelMessages {
     try {
       if (live) await inputs.typeInto(live, { ...message, content: text });
       // It says whether it had the message before it was over.
-      else await vm.thread(threadId).send({ text, inputId, source: `discord:${author.id}` });
+      else await vm.as(author.id).thread(threadId).send({ text, inputId });
     } catch (error) {
       if (error instanceof AppError && ["thread_ended", "not_found"].includes(error.code)) return undefined;
       throw error;

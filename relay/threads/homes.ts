@@ -6,6 +6,7 @@ import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { findDiscordId } from "../../shared/principal.ts";
 import { type ChannelInfo, compareIds, type DiscordApi, isUserId } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import type { Vm } from "../sidecar/vm.ts";
@@ -109,8 +110,9 @@ export class Homes {
     } finally {
       threads.setBusy(channelId, false);
     }
-    if (!isUserId(thread.createdBy)) return;
-    await api.addThreadMember(channelId, thread.createdBy).catch((error: unknown) => {
+    const starter = findDiscordId(thread.createdBy);
+    if (starter === undefined) return;
+    await api.addThreadMember(channelId, starter).catch((error: unknown) => {
       log.warn({ threadId: channelId, err: error }, "could not add the person to their thread");
     });
   }

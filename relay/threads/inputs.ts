@@ -35,13 +35,10 @@ const BUTTONS: Partial<Record<ErrorCode, (messageId: string) => readonly Button[
   would_complete: typeAnywayButton,
 };
 
-type Person = `discord:${string}`;
-
 /** A text that a person wrote, as it goes to the sidecar. */
 interface TextInput {
   text: string;
   inputId: string;
-  source?: Person;
   attachments?: string[];
   paste?: boolean;
 }
@@ -123,7 +120,7 @@ export class Inputs {
   async change(message: DiscordMessage, threadId = message.channel_id): Promise<void> {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
     const { files } = this.#options;
-    await this.#amend(threadId, message.id, async ({ reading }) => {
+    await this.#amend(threadId, message, async ({ reading }) => {
       const { texts } = await files.wordsOf(message, reading);
       return texts.join("\n\n");
     });
@@ -131,13 +128,13 @@ export class Inputs {
 
   /** As {@link change}, of a message that was deleted. */
   async withdraw(threadId: string, messageId: string): Promise<void> {
-    await this.#amend(threadId, messageId, () => Promise.resolve(null));
+    await this.#amend(threadId, { id: messageId }, () => Promise.resolve(null));
   }
 
   /** @param text null takes it back */
   async #amend(
     threadId: string,
-    messageId: string,
+    { id, author }: Pick<DiscordMessage, "id"> & Partial<Pick<DiscordMessage, "author">>,
     text: (kind: RelayKind) => Promise<string | null>,
   ): Promise<void> {
     const { threads, log } = this.#options;
@@ -148,7 +145,8 @@ export class Inputs {
       if (!thread || !kindOf(thread.kind).hasTurns) return;
       try {
         const words = await text(thread.kind);
-        if (words !== "") await thread.vm.amend(messageId, words);
+        const vm = author ? thread.vm.as(author.id) : thread.vm;
+        if (words !== "") await vm.amend(id, words);
       } catch (error) {
         // What never went in can't be changed; a thread that is over reads nothing more.
         const isMoot = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);
@@ -194,21 +192,21 @@ export class Inputs {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread, (input) =>
-        this.#send(thread.vm, { ...input, text: asLines(input.text), paste: false }),
+        this.#send(thread.vm.as(message.author.id), { ...input, text: asLines(input.text), paste: false }),
       );
     });
   }
 
   /**
    * A person lets a paused agent go on with what somebody wrote to it: both happen or neither.
-   * @param by who pressed the button.
+   * @param userId who pressed the button.
    * @throws AppError
    */
-  async resumeAndSend(threadId: string, messageId: string, by: Person): Promise<void> {
+  async resumeAndSend(threadId: string, messageId: string, userId: string): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread, async (input) => {
-        await thread.vm.control({ control: "resume", by, input });
+        await thread.vm.as(userId).control({ control: "resume", input });
         return {};
       });
     });
@@ -263,14 +261,14 @@ export class Inputs {
   async #type(
     message: DiscordMessage,
     thread: LiveThread,
-    send = (input: TextInput) => this.#send(thread.vm, input),
+    send = (input: TextInput) => this.#send(thread.vm.as(message.author.id), input),
   ): Promise<void> {
     let isHidden = false;
     const { log, files } = this.#options;
     const { kind, threadId } = thread;
     const words = await files.wordsOf(message, kind.reading);
     const attach = (rest: readonly Attachment[]) =>
-      this.#patiently(threadId, () => files.attach(rest, thread.vm));
+      this.#patiently(threadId, () => files.attach(rest, thread.vm.as(message.author.id)));
     const inputs = await kind.inputsOf(message, words, attach);
     const missing = leftOut(message, words.rest, kind.reading);
     if (inputs.length === 0) {
@@ -280,11 +278,9 @@ export class Inputs {
     }
     // What it causes belongs below it.
     thread.delivery.breakPage();
-    const source: Person = `discord:${message.author.id}`;
     for (const [part, input] of inputs.entries()) {
       const { hidden } = await send({
         ...input,
-        source,
         inputId: part === 0 ? message.id : `${message.id}.${part}`,
       });
       isHidden ||= hidden === true;

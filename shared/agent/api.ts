@@ -3,12 +3,12 @@
  * `transcript.jsonl`.
  */
 import * as z from "zod";
+import { sourceSchema } from "../principal.ts";
 import { MAX_WAIT_MS } from "../wait.ts";
 import { attachmentNamesSchema } from "./attachments.ts";
 import { eventSchema } from "./events.ts";
 import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
 import { limitChangesSchema } from "./limit-schema.ts";
-import { sourceSchema } from "./values.ts";
 
 const str = z.string();
 
@@ -42,7 +42,7 @@ export const inboxItemSchema = z.object({
   number: z.int(),
   /** The thread's. */
   title: str,
-  createdBy: str,
+  createdBy: sourceSchema,
   /** Since when. */
   at: z.iso.datetime(),
   /** What is asked, why it failed, or, if a turn did not end as turns do, how it ended; else empty. */
@@ -58,13 +58,11 @@ export const answerRequestSchema = z.union([
     optionId: str.min(1).max(100),
     /** With a refusal: why, for the agent. */
     message: str.max(4_000).optional(),
-    by: sourceSchema,
   }),
   z.strictObject({
     action: z.enum(["accept", "decline"]),
     /** By question: the chosen label, several joined by commas, or words of the person's own. */
     content: z.record(str, str.max(4_000)).optional(),
-    by: sourceSchema,
   }),
 ]);
 export type AnswerRequest = z.infer<typeof answerRequestSchema>;
@@ -76,36 +74,33 @@ export const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn
 /** What a person does with a thread while it goes on. */
 export const controlRequestSchema = z.discriminatedUnion("control", [
   /** Ends the turn; `turnId` makes sure that it is the one that the person saw. */
-  z.strictObject({ control: z.literal("interrupt"), turnId: str.max(200).optional(), by: sourceSchema }),
-  z.strictObject({ control: z.literal("pause"), by: sourceSchema }),
+  z.strictObject({ control: z.literal("interrupt"), turnId: str.max(200).optional() }),
+  z.strictObject({ control: z.literal("pause") }),
   /** Goes on after a pause or a failure. With an input, both are stored or neither is. */
   z.strictObject({
     control: z.literal("resume"),
-    by: sourceSchema,
-    /** A message, from the same person if no `source` is given; an `inputId` that has gone in before does nothing, and resumes nothing. */
+    /** A message from the same person; an `inputId` that has gone in before does nothing, and resumes nothing. */
     input: z
       .strictObject({
         text: str,
         inputId: inputIdSchema.optional(),
-        source: sourceSchema.optional(),
         /** The same as `plain` of an input. */
         plain: z.boolean().optional(),
         attachments: attachmentNamesSchema.optional(),
       })
       .optional(),
   }),
-  z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional(), by: sourceSchema }),
-  z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50), by: sourceSchema }),
-  z.strictObject({ control: z.literal("model"), model: str.min(1).max(200), by: sourceSchema }),
+  z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional() }),
+  z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50) }),
+  z.strictObject({ control: z.literal("model"), model: str.min(1).max(200) }),
   /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
-  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema(), by: sourceSchema }),
+  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema() }),
   /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
-  z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional(), by: sourceSchema }),
+  z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional() }),
   /** Withdraws rules that people granted in the thread: what they allowed is asked about again, at once. */
   z.strictObject({
     control: z.literal("rules"),
     withdraw: z.array(str.min(1).max(1_000)).min(1).max(100),
-    by: sourceSchema,
   }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;

@@ -1,7 +1,8 @@
 /** The fields of the events that ask a person something, and of those that answer. */
 import * as z from "zod";
+import { sourceSchema } from "../principal.ts";
 import { askedLimitSchema } from "./limit-schema.ts";
-import { optionSchema, questionSchema, sourceSchema } from "./values.ts";
+import { optionSchema, questionSchema } from "./values.ts";
 
 /** Why an ask was closed without an answer of a person. */
 export const ASK_END_REASONS = ["withdrawn", "turn_ended", "timeout", "killed", "replaced"] as const;

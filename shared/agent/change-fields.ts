@@ -1,6 +1,6 @@
 /** The fields of the events that tell what turns changed in the work tree, and what was put back. */
 import * as z from "zod";
-import { sourceSchema } from "./values.ts";
+import { sourceSchema } from "../principal.ts";
 
 const str = z.string();
 const count = z.number().int().nonnegative();

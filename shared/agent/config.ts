@@ -1,7 +1,7 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
+import { sourceSchema } from "../principal.ts";
 import { limitsSchema } from "./limit-schema.ts";
-import { sourceSchema } from "./values.ts";
 
 const str = z.string();
 const seconds = z

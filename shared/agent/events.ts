@@ -9,6 +9,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { sourceSchema } from "../principal.ts";
 import {
   elicitationRequestFields,
   elicitationResponseFields,
@@ -20,15 +21,7 @@ import { turnChangesFields, undoFields } from "./change-fields.ts";
 import { initialMessageFields } from "./initial-messages.ts";
 import { limitChangesSchema, limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { fromThreadFields, messageSentFields } from "./message-fields.ts";
-import {
-  blockSchema,
-  costSchema,
-  cutSchema,
-  sourceSchema,
-  TOOL_KINDS,
-  toolContentSchema,
-  usageSchema,
-} from "./values.ts";
+import { blockSchema, costSchema, cutSchema, TOOL_KINDS, toolContentSchema, usageSchema } from "./values.ts";
 
 export const TRANSCRIPT_VERSION = 1;
 

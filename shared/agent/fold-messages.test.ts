@@ -7,7 +7,7 @@ const file = (name: string): Block => ({ type: "resource_link", name, uri: `atta
 // Promise: S25
 test.each([
   ["what a person typed", { source: "discord:7" }, false],
-  ["with a file", { source: "api:me", files: [file("notes.txt")] }, false],
+  ["with a file", { source: "owner", files: [file("notes.txt")] }, false],
   ["whose name begins a path", { source: "discord:7", files: [file("a @etc")] }, true],
   [
     "or is one",
@@ -16,8 +16,8 @@ test.each([
   ],
   ["what came out of a file", { source: "discord:7", plain: true }, true],
   ["another agent's words", { source: "thread:a" }, true],
-  ["a webhook's words", { source: "webhook:ci" }, true],
-  ["a job's words", { source: "cron:nightly" }, true],
+  ["a webhook's words", { source: "caller:ci" }, true],
+  ["a job's words", { source: "job:nightly" }, true],
 ] as const)(
   "%s: commands and paths in it are read unless it is not a person's own",
   (_name, message, expected) => {

@@ -1,4 +1,6 @@
 /** The part of the fold that knows messages and deliveries. */
+
+import { isHuman, parsePrincipal } from "../principal.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
 import { holdMessage, hopsAfter } from "./fold-held.ts";
 import type { OpenDelivery, ThreadFold, WaitingMessage } from "./fold-types.ts";
@@ -42,7 +44,7 @@ function foldUserMessage(fold: ThreadFold, event: EventOf<"user_message">): Thre
   if (event.held) return holdMessage(fold, message);
   const taken = { ...fold, hops: hopsAfter(fold, event), messages: [...fold.messages, message] };
   // What failed, or was stopped, another agent does not set going again.
-  if (event.source.startsWith("thread:")) return taken;
+  if (parsePrincipal(event.source).kind === "thread") return taken;
   // A person who writes wants it to go on: what failed is tried again.
   const cutOffs = { count: 0, at: fold.cutOffs.at && event.ts };
   return { ...taken, failure: null, stoppedAt: null, cutOffs };
@@ -73,7 +75,7 @@ export function isCommand({ content: [block] }: WaitingMessage): boolean {
 
 /** Whether no person wrote it. */
 export function isForeign({ source }: Pick<WaitingMessage, "source">): boolean {
-  return /^(webhook|cron|thread|task):?/.test(source);
+  return !isHuman(parsePrincipal(source));
 }
 
 /**

@@ -1,12 +1,13 @@
 /** What a transcript comes to: the value of `foldEvents`. */
 
+import type { Source } from "../principal.ts";
 import type { BlobMap } from "./bound.ts";
 import type { LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
 import type { AskedLimit, Limits } from "./limit-schema.ts";
 import type { ModeChoice } from "./modes.ts";
-import type { Block, Source, Usage } from "./values.ts";
+import type { Block, Usage } from "./values.ts";
 
 export interface ThreadFold {
   v: 3;

@@ -4,9 +4,10 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
+import { sourceSchema } from "../principal.ts";
 import { limitChangesSchema } from "./limit-schema.ts";
 import { fromThreadFields } from "./message-fields.ts";
-import { blockSchema, cutSchema, sourceSchema } from "./values.ts";
+import { blockSchema, cutSchema } from "./values.ts";
 
 const str = z.string();
 const base = {

@@ -1,7 +1,7 @@
 /** Who gets the next free place. Pure. */
 import { createHash } from "node:crypto";
+import { isHuman, parsePrincipal, type Source } from "../principal.ts";
 import type { ThreadFold } from "./fold-types.ts";
-import type { Source } from "./values.ts";
 import { isQueued } from "./waits.ts";
 
 /** So many who come before are counted exactly; further back each change would cost Discord a request. */
@@ -67,7 +67,7 @@ export function placeId(threadId: string): string {
 /** Whoever wrote what waits longest; a thread's own messages are its parent's. */
 export function personOf({ deliveries, messages }: ThreadFold, createdBy: Source): Source {
   const waiting = [...deliveries.flatMap((delivery) => delivery.messages), ...messages];
-  const source = waiting.find((message) => /^(discord|api|terminal)/.test(message.source))?.source;
+  const source = waiting.find((message) => isHuman(parsePrincipal(message.source)))?.source;
   return source ?? createdBy;
 }
 

@@ -1,16 +1,6 @@
 /** The values that transcript events and inbox lines share. */
 import * as z from "zod";
 
-/** Who a message or an answer came from. The part before the colon is set by us, never by what a text says. */
-export const sourceSchema = z
-  .string()
-  .max(200)
-  .regex(
-    /^(discord:.+|terminal|api:.+|webhook:[\w-]+|cron:[\w-]+|thread:[\w-]{1,32}|task|threadmux)$/,
-    "who it came from, such as discord:<user id>, terminal or thread:<id>",
-  );
-export type Source = z.infer<typeof sourceSchema>;
-
 /** `uri` of an image or a file: a path inside the thread's folder, such as `attachments/9f2c.png`. */
 export const blockSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("text"), text: z.string() }),

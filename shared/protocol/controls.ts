@@ -1,19 +1,19 @@
 /** Controls: what a person does with an agent's thread while it goes on. Each has a route of its name. */
 import { controlBodySchemas, controlReplySchema } from "../agent/api.ts";
 import { CONTROL_SUMMARIES, CONTROLS, type Control } from "../agent/controls.ts";
-import { BY, FIXER, HELPER, TESTER } from "./example-threads.ts";
+import { FIXER, HELPER, TESTER } from "./example-threads.ts";
 import { type Access, type Example, type Route, route } from "./route.ts";
 
 const EXAMPLES: Readonly<Record<Control, Example>> = {
-  interrupt: { path: HELPER, body: { by: BY } },
-  pause: { path: HELPER, body: { by: BY } },
-  resume: { path: HELPER, body: { by: BY, input: { text: "Go on.", inputId: "m2" } } },
-  compact: { path: HELPER, body: { by: BY, text: "Keep the file names." } },
-  mode: { path: HELPER, body: { by: BY, modeId: "plan" } },
-  model: { path: HELPER, body: { by: BY, model: "opus" } },
-  limit: { path: HELPER, body: { by: BY, limits: { turns: 40 } } },
-  undo: { path: FIXER, body: { by: BY } },
-  rules: { path: TESTER, body: { by: BY, withdraw: ["Bash(npm --version)"] } },
+  interrupt: { path: HELPER, body: {} },
+  pause: { path: HELPER, body: {} },
+  resume: { path: HELPER, body: { input: { text: "Go on.", inputId: "m2" } } },
+  compact: { path: HELPER, body: { text: "Keep the file names." } },
+  mode: { path: HELPER, body: { modeId: "plan" } },
+  model: { path: HELPER, body: { model: "opus" } },
+  limit: { path: HELPER, body: { limits: { turns: 40 } } },
+  undo: { path: FIXER, body: {} },
+  rules: { path: TESTER, body: { withdraw: ["Bash(npm --version)"] } },
 };
 
 /** The console's page has buttons for these. */

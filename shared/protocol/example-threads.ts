@@ -8,5 +8,3 @@ export const HELPER = { id: "helper" };
 export const FIXER = { id: "fixer" };
 /** An agent that may run `npm --version` without asking. */
 export const TESTER = { id: "tester" };
-/** The sender of the examples. */
-export const BY = "api:me";

@@ -1,7 +1,7 @@
 /** Inputs: what is typed into terminals and said to agents. */
 import { amendRequestSchema, controlReplySchema } from "../agent/api.ts";
 import { inputReplySchema, inputRequestSchema } from "../api.ts";
-import { BY, HELPER } from "./example-threads.ts";
+import { HELPER } from "./example-threads.ts";
 import { route } from "./route.ts";
 
 export const inputs = {
@@ -24,7 +24,7 @@ export const inputs = {
     access: "console",
     // With an `inputId` it is: the same id a second time does nothing.
     isRepeatable: false,
-    example: { path: HELPER, body: { text: "And goodbye.", inputId: "m1", source: BY } },
+    example: { path: HELPER, body: { text: "And goodbye.", inputId: "m1" } },
   }),
   amend: route({
     method: "put",

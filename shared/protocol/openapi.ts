@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { errorReplySchema } from "../api.ts";
 import { ERROR_STATUS } from "../errors.ts";
+import { PERSON_HEADER } from "../principal.ts";
 import { VERSION } from "../version.ts";
 import { COMMON_ERRORS, type Example, type Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
@@ -16,10 +17,18 @@ export function createOpenApi(): Record<string, unknown> {
     openapi: "3.1.0",
     info: { title: "threadmux sidecar", version: VERSION },
     components: {
-      securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      securitySchemes: {
+        token: { type: "http", scheme: "bearer" },
+        person: {
+          type: "apiKey",
+          in: "header",
+          name: PERSON_HEADER,
+          description: "The Discord user in whose name the relay asks. Nobody else may send it.",
+        },
+      },
       schemas: { Error: toSchema(errorReplySchema, "output") },
     },
-    security: [{ token: [] }],
+    security: [{ token: [] }, { token: [], person: [] }],
     paths,
   };
 }

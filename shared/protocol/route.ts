@@ -26,8 +26,8 @@ export const PARAMS = {
 export type ParamName = keyof typeof PARAMS;
 
 /**
- * Who may call a route. `anybody`: without a credential. `owner`: who has the sidecar's token. `console`: the owner, and
- * a browser that is signed in to the console.
+ * Who may call a route. `anybody`: without a credential. `owner`: who has the sidecar's token, and the relay. `console`:
+ * they, and a browser that is signed in to the console.
  */
 export type Access = "anybody" | "owner" | "console";
 
@@ -65,6 +65,7 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   "invalid_request",
   "too_large",
   "unauthorized",
+  "forbidden",
   "internal",
 ];
 

@@ -41,7 +41,6 @@ export const threads = {
         type: "agent",
         dir: ".",
         command: "Say hello.",
-        createdBy: "me",
         home: "discord",
         agent: { tags: ["ci"], limits: { turns: 20 } },
         initialMessages: [
@@ -125,7 +124,7 @@ export const threads = {
     isRepeatable: false,
     example: {
       path: FIXER,
-      body: { threadId: "fixer-2", text: "What else?", createdBy: "me", lockParent: false },
+      body: { threadId: "fixer-2", text: "What else?", lockParent: false },
     },
   }),
   kill: route({

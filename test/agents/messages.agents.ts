@@ -48,7 +48,7 @@ test("an @path is read in what a person typed, in no file's name and in nothing 
   await thread.event("turn_end", 2);
   thread.write("INSIDE @inside.txt", { plain: true });
   await thread.event("turn_end", 3);
-  thread.write("HOOK @hook.txt", { source: "webhook:ci" });
+  thread.write("HOOK @hook.txt", { source: "caller:ci" });
   await thread.event("turn_end", 4);
   await thread.ended();
   const last = JSON.stringify(real.model.requests.at(-1));

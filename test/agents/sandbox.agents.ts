@@ -47,7 +47,7 @@ test("it works there, and nothing leads to the state folder", { timeout: 120_000
     const asks = await client.listAsks("spy");
     return asks.length > 0 && asks;
   });
-  await client.answerAsk("spy", ask?.requestId ?? "", { optionId: TRUST_OPTION, by: "api:test" });
+  await client.answerAsk("spy", ask?.requestId ?? "", { optionId: TRUST_OPTION });
   await until("its words", async () => (await wordsOf(sidecar as TestSidecar, "spy")).includes("Done."));
   const transcript = JSON.stringify(await transcriptOf(sidecar, "spy"));
   expect(transcript).toContain("tried");

@@ -40,7 +40,6 @@ async function open(threadId: string, file: string): Promise<void> {
     type: "agent",
     dir: "shop",
     command,
-    createdBy: "42",
     agent,
   });
 }
@@ -91,7 +90,7 @@ test("what an agent holds stands in the API, in Discord's list and in the consol
 
   await sidecar.client.killThread("odd");
   expect((await sidecar.client.getThread("odd")).holds).toBeNull();
-  await sidecar.client.controlAgent("one", { control: "interrupt", by: "discord:42" });
+  await sidecar.client.controlAgent("one", { control: "interrupt" });
   await untilStatus(sidecar, "one", "idle");
   expect((await sidecar.client.getThread("one")).holds).toBeNull();
 });

@@ -178,14 +178,13 @@ describe("through the sidecar", () => {
       type: "agent",
       dir: "app",
       command: script("hi", { text: `I am ${threadId}.` }),
-      createdBy: "42",
     });
   const askOf = (threadId: string) =>
     until(`an ask of ${threadId}`, async () => (await sidecar.client.listAsks(threadId))[0]);
   const parked = (threadId: string) =>
     until("no runner", async () => !(await sidecar.client.getThread(threadId)).processRunning);
   const answer = (threadId: string, requestId: string, optionId: string) =>
-    sidecar.client.answerAsk(threadId, requestId, { optionId, by: "discord:42" });
+    sidecar.client.answerAsk(threadId, requestId, { optionId });
 
   test("it is an ask like any other, and survives restarts; an answer counts for all who ask the same", async () => {
     await open("one");

@@ -94,7 +94,7 @@ test("a change of 10,000 lines: Show all stands first, and gives the whole of it
   await untilMessage(threadId, "Hello.");
   // A command takes 6,000 characters, a message 2,000, and a longer text that is attached stays a file.
   const prompt = script("Do it", { tools: [{ name: "Edit", input: change }] }, { text: "Fine." });
-  await all.sidecar.client.sendInput(threadId, { text: prompt, source: `discord:${all.you}` });
+  await all.sidecar.as(all.you).sendInput(threadId, { text: prompt });
   const ask = await untilMessage(threadId, "May the agent do this?");
   expect(ask.content.length).toBeLessThanOrEqual(2_000);
   expect(ask.content).toMatch(/\n\(cut: 1\d\d\.\d kB in all\)\n```/);
@@ -283,13 +283,13 @@ test("a plan that is approved while its thread is paused stays one message with 
   const plan = { name: "ExitPlanMode", input: { plan: "# Plan\n1. one" } };
   const threadId = await open("Plan", { tools: [plan] }, { text: "Go." });
   const ask = await untilMessage(threadId, "The agent has a plan");
-  await all.sidecar.client.controlAgent(threadId, { control: "pause", by: "api:x" });
+  await all.sidecar.client.controlAgent(threadId, { control: "pause" });
   await untilMessage(threadId, "Paused.");
   press(ask, "Approve");
   await untilMessage(threadId, `✓ Approve by <@${all.you}>`);
   await all.stopRelay();
   await all.startRelay();
-  await all.sidecar.client.controlAgent(threadId, { control: "resume", by: "api:x" });
+  await all.sidecar.client.controlAgent(threadId, { control: "resume" });
   await untilMessage(threadId, "Go.");
   const plans = messages(threadId).filter(({ content }) => content.includes("has a plan"));
   expect(plans.map(({ id, content }) => [id, content.split("\n").at(-1)])).toEqual([

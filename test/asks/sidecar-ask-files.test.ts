@@ -86,7 +86,7 @@ test("the first answer counts, and files that an earlier sidecar left go with th
   await sidecar.restart();
   await until("the stale file to be gone", () => !existsSync(folderOf("no")));
   expect(readdirSync(folderOf("first"))).toEqual([`${requestId}.request.json`]);
-  await sidecar.client.answerAsk("first", requestId, { optionId: "no", by: "discord:1" });
+  await sidecar.client.answerAsk("first", requestId, { optionId: "no" });
   await untilGone();
   await until("its words", async () => (await wordsOf(sidecar, "first")).includes("Said all."));
 });

@@ -89,7 +89,7 @@ class Talker {
     });
     if (targets.length === 0) return;
     const turnId = pick(targets.slice(-3));
-    const undo = sidecar.client.controlAgent(this.id, { control: "undo", turnId, by: "discord:42" });
+    const undo = sidecar.client.controlAgent(this.id, { control: "undo", turnId });
     const refused = await undo.catch((error: Error) => error);
     if (refused instanceof Error) expect(refused.message).toContain("is at work");
     else seen.undone++;
@@ -126,7 +126,6 @@ async function open(id: string, hasFiles: boolean): Promise<void> {
     type: "agent",
     dir: id,
     command,
-    createdBy: "42",
     agent,
   });
   await until(`words of ${id}`, () => talker.heard.some((word) => word.startsWith("t-")));
@@ -165,7 +164,7 @@ interface Tried {
 
 /** @returns undefined if it was refused, and rightly */
 async function branch({ parent, child, files, point, events }: Tried): Promise<BranchReply | undefined> {
-  const request = { threadId: child.id, createdBy: "42", lockParent: false, files, ...point };
+  const request = { threadId: child.id, lockParent: false, files, ...point };
   const isKilled = parent.holders === 1 && point.seq !== undefined && random() < 0.1;
   const [made] = await Promise.all([
     sidecar.client.branchThread(parent.id, request).catch((error: { code: string }) => error),

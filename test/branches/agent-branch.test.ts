@@ -41,7 +41,7 @@ const seqOf = async (threadId: string, text: string) =>
 
 type Point = Partial<Parameters<TestSidecar["client"]["branchThread"]>[1]>;
 const branch = (parent: string, threadId: string, point: Point = {}) =>
-  sidecar.client.branchThread(parent, { threadId, createdBy: "42", lockParent: false, ...point });
+  sidecar.client.branchThread(parent, { threadId, lockParent: false, ...point });
 
 /** Sends a branch its first message. @returns what its model had heard and said before that */
 async function known(threadId: string): Promise<string[]> {
@@ -112,7 +112,7 @@ describe("the model of a branch knows what was said up to its point, and no more
     });
     await branch("busy", "mid");
     expect(await known("mid")).toEqual(["m-1", "t-1", "m-2", "t-2"]);
-    await sidecar.client.answerAsk("busy", ask.requestId, { optionId: "once", by: "discord:42" });
+    await sidecar.client.answerAsk("busy", ask.requestId, { optionId: "once" });
     await untilStatus(sidecar, "busy", "idle");
     expect(heardBy(sidecar, "busy")).toEqual(["m-1", "t-1", "m-2", "t-2", "m-3", "t-3"]);
   });
@@ -130,12 +130,12 @@ describe("the parent", () => {
     expect(await sidecar.client.getThread("locked")).toMatchObject({ status: "waiting" });
     const later = sidecar.client.sendInput("locked", { text: "m-3", when: "next_turn" });
     expect(await refusal(later)).toMatchObject({ code: "thread_locked" });
-    await sidecar.client.answerAsk("locked", ask.requestId, { optionId: "once", by: "discord:42" });
+    await sidecar.client.answerAsk("locked", ask.requestId, { optionId: "once" });
     await untilStatus(sidecar, "locked", "locked");
     expect(await refusal(sidecar.client.sendInput("locked", { text: "m-3" }))).toMatchObject({
       code: "thread_locked",
     });
-    await sidecar.client.controlAgent("locked", { control: "resume", by: "discord:42" });
+    await sidecar.client.controlAgent("locked", { control: "resume" });
     await say("locked", 4);
     await untilStatus(sidecar, "locker", "idle");
   });
@@ -166,7 +166,6 @@ describe("the parent", () => {
       type: "agent",
       dir: "dead",
       command: script("m-9", { text: "t-9" }),
-      createdBy: "42",
       agent: { originThreadId: "dead" },
     });
     await untilStatus(sidecar, "heir", "idle");

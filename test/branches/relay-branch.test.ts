@@ -58,7 +58,7 @@ describe("Branch from here", () => {
     expect(await known(await branchFrom(activity))).toEqual(["m-1", "t-1", "m-2", "t-2"]);
     expect(await all.sidecar.client.getThread(atWords)).toMatchObject({
       title: expect.stringMatching(/^↳ .*m-1/),
-      createdBy: all.you,
+      createdBy: `discord:${all.you}`,
       origin: { threadId },
     });
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "idle" });
@@ -174,7 +174,7 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     const threadId = await open("m-1", { text: "t-1" });
     await untilMessage(threadId, "t-1");
     await untilStatus(all.sidecar, threadId, "idle");
-    await all.sidecar.client.branchThread(threadId, { threadId: "twig", createdBy: "me" });
+    await all.sidecar.client.branchThread(threadId, { threadId: "twig" });
     say(threadId, "m-2", { text: "t-2" });
     press(await untilMessage(threadId, "was branched and is locked"), "Go on here");
     await untilMessage(threadId, "t-2");

@@ -54,7 +54,7 @@ const untilNeeds = (userId: string, expected: string | RegExp) =>
 
 async function answer(threadId: string): Promise<void> {
   const ask = await until("an ask", async () => (await all.sidecar.client.listAsks(threadId))[0]);
-  await all.sidecar.client.answerAsk(threadId, ask.requestId, { optionId: "once", by: `discord:${all.you}` });
+  await all.sidecar.as(all.you).answerAsk(threadId, ask.requestId, { optionId: "once" });
 }
 
 const inboxOf = async (userId: string) =>
@@ -114,12 +114,11 @@ test("two people: each has their own; a stranger has none, and a deleted message
   await all.startRelay();
   const mine = await openAgent(all.you, "Mine", bash("touch mine"), { text: "Done." });
   const hers = await openAgent(grace, "Hers", bash("touch hers"), { text: "Done." });
-  await all.sidecar.client.createThread({
+  await all.sidecar.as(all.stranger).createThread({
     threadId: "1234567890123456789",
     type: "agent",
     dir: ".",
     command: script("Foreign", bash("touch foreign")),
-    createdBy: all.stranger,
   });
   const first = await untilNeeds(all.you, `<#${mine}> asks`);
   expect((await untilNeeds(grace, `<#${hers}> asks`)).content).not.toContain(mine);
@@ -136,7 +135,7 @@ test("two people: each has their own; a stranger has none, and a deleted message
 
 test("the longest list fits, and the rest is counted", async () => {
   await start();
-  const { client } = all.sidecar;
+  const client = all.sidecar.as(all.you);
   for (let i = 0; i < 14; i++) {
     await client.createThread({
       threadId: `api-${i}`,
@@ -144,7 +143,6 @@ test("the longest list fits, and the rest is counted", async () => {
       dir: ".",
       title: `${"*_[`<@".repeat(20)}`,
       command: script("Do it", { text: "Done." }),
-      createdBy: all.you,
     });
   }
   for (let i = 0; i < 14; i++) await untilStatus(all.sidecar, `api-${i}`, "idle");

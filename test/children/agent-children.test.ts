@@ -47,7 +47,7 @@ test("a branch of a child comes from that child, and outlives the agent that spa
   const [child] = await childrenOf("spawner");
   const childId = child?.threadId ?? "";
   await untilStatus(sidecar, childId, "idle");
-  await sidecar.client.branchThread(childId, { threadId: "of-child", createdBy: "42", lockParent: false });
+  await sidecar.client.branchThread(childId, { threadId: "of-child", lockParent: false });
   expect(await sidecar.client.getThread("of-child")).toMatchObject({ parentId: childId });
   expect(await call("spawner", "kill_thread", { threadId: "of-child" })).toContain("no child");
   await sidecar.client.killThread("spawner");
@@ -104,7 +104,7 @@ test("a wait has an end: its time, or a person who pauses the child, which the p
   const wait = (timeoutSeconds: number) => call("waits", "wait_thread", { threadId, timeoutSeconds });
   await untilStatus(sidecar, threadId, "running");
   expect(await wait(1)).toMatch(/: running.*\n\nIt has not ended yet/);
-  await sidecar.client.controlAgent(threadId, { control: "pause", by: "discord:42" });
+  await sidecar.client.controlAgent(threadId, { control: "pause" });
   await untilStatus(sidecar, threadId, "paused");
   const paused = expect.stringMatching(
     /: paused.*paused by Discord user 42 at [\d:]+ UTC, and goes on once/s,
@@ -120,7 +120,7 @@ test("a wait has an end: its time, or a person who pauses the child, which the p
   ]);
   const whole = call("waits", "wait_thread", { threadId });
   writeFileSync(gate, "");
-  await sidecar.client.controlAgent(threadId, { control: "resume", by: "discord:42" });
+  await sidecar.client.controlAgent(threadId, { control: "resume" });
   expect(await whole).toContain("Result.");
   expect(await call("waits", "wait_thread", { threadId, timeoutSeconds: 0 })).toContain("timeoutSeconds");
 });
@@ -174,7 +174,7 @@ test("a child has its parent's rights or fewer, and reaches nobody's threads but
   for (const tool of ["wait_thread", "thread_status", "read_transcript", "kill_thread"])
     expect(await call("narrow", tool, { threadId: "other" }), tool).toContain("You have no child");
   expect((await client.getThread("other")).status).toBe("idle");
-  const own = { type: "agent" as const, dir: ".", command: "x", createdBy: "42", threadId: "forged" };
+  const own = { type: "agent" as const, dir: ".", command: "x", threadId: "forged" };
   const agent = { parentThreadId: "other" } as never;
   expect(await refusal(client.createThread({ ...own, agent }))).toMatchObject({ code: "unsupported" });
 

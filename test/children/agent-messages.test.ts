@@ -129,7 +129,7 @@ test("after eight messages without a person's the next waits for one, who lets i
   const words = (await wordsOf(sidecar, child)).length;
   expect(await received(child)).toContain("One too many.");
   const answer = (optionId: string, requestId = ask?.requestId ?? "") =>
-    sidecar.client.answerAsk(child, requestId, { optionId, by: "discord:42" });
+    sidecar.client.answerAsk(child, requestId, { optionId });
   await answer("let_in");
   await until("an answer to it", async () => (await wordsOf(sidecar, child)).length > words);
   await idle(child);
@@ -163,8 +163,7 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
     const open = await sidecar.client.listAsks(home);
     return open.length === 2 && open;
   });
-  for (const { requestId } of asks)
-    await sidecar.client.answerAsk(home, requestId, { optionId: "drop", by: "discord:42" });
+  for (const { requestId } of asks) await sidecar.client.answerAsk(home, requestId, { optionId: "drop" });
   await idle(home);
   expect(await wordsOf(sidecar, home)).toEqual(["Hello."]);
   // Down and beside, to one that may do no more.
@@ -179,7 +178,7 @@ test("a rule that a person granted the reader alone: its agent is written to onl
   const grant = async (threadId: string) => {
     await sidecar.client.sendInput(threadId, { text });
     const ask = await until("the ask", async () => (await sidecar.client.listAsks(threadId))[0]);
-    const answer = { optionId: "thread", by: "discord:42" as const };
+    const answer = { optionId: "thread" };
     await sidecar.client.answerAsk(threadId, ask.requestId, answer);
     await idle(threadId);
   };
@@ -210,7 +209,7 @@ test("of many at once no more wait for a person than may", async () => {
 test("another agent's message sets nothing going that a person has stopped", async () => {
   const home = await parent("held");
   const child = await childOf(home);
-  await sidecar.client.controlAgent(child, { control: "pause", by: "discord:42" });
+  await sidecar.client.controlAgent(child, { control: "pause" });
   await untilStatus(sidecar, child, "paused");
   expect(await send(home, child, "Go on!", "1")).toContain("paused by a person");
   await sidecar.client.killThread(child);

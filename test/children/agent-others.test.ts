@@ -101,7 +101,6 @@ test("the sidecar tells runners their threads' titles, whatever they hold", asyn
         dir: "both",
         title,
         command: says("go", ...rounds),
-        createdBy: "42",
         agent: { permissionMode: "bypassPermissions" },
       });
     const title = "#{pid} $(id) \"x\" 'y' `z` ; \\ %1 ;";

@@ -43,7 +43,7 @@ describe.concurrent("new, send and controls", () => {
     const sources = (await transcriptOf(at.sidecar, "chosen")).flatMap((event) =>
       event.type === "user_message" ? [event.source] : [],
     );
-    expect(sources).toEqual([expect.stringMatching(/^api:cli:./), expect.stringMatching(/^api:cli:./)]);
+    expect(sources).toEqual(["owner", "owner"]);
     const line = (await at.cli.ok("ls")).split("\n").find((each) => each.startsWith("chosen\t"));
     expect(line).toContain(`\t#${await at.numberOf("chosen")} The chosen one\tagent\t`);
     const bad = await at.cli.call([

@@ -41,10 +41,10 @@ describe.concurrent("what an agent does", () => {
       await at.cli.call(["approve", id]);
     }
     expect(await ended).toBe(0);
-    expect(shown).toMatch(/› discord:42:|› api:42:/);
+    expect(shown).toMatch(/› owner:/);
     expect(shown).toContain("\nFirst the files.\n");
     expect(shown).toMatch(/\? May it\? Bash touch made\n {4}touch made\n/);
-    expect(shown).toMatch(/ {2}✓ Allow once by api:cli:.+\n/);
+    expect(shown).toMatch(/ {2}✓ Allow once by owner\n/);
     expect(shown).toMatch(/All \ufffd\[31mdone\ufffd\[0m\.\n— 2 steps/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is the point
     expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
@@ -125,7 +125,6 @@ describe.concurrent("what an agent does", () => {
     const [ask] = await at.sidecar.client.listAsks("ruled");
     await at.sidecar.client.answerAsk("ruled", ask?.requestId ?? "", {
       optionId: "thread",
-      by: "discord:42",
     });
     await untilStatus(at.sidecar, "ruled", "idle");
     const rule = "Bash(mkdir made *)";

@@ -165,7 +165,6 @@ test("at a terminal a person is asked; somebody else's answer takes the question
   const [option] = ask.request.options;
   await sidecar.client.answerAsk(ask.threadId, ask.requestId, {
     optionId: option?.optionId ?? "",
-    by: "api:x",
   });
   await terminal.untilShown("not asked any more");
   await until("one more ask", () => terminal.shown().split("why not:").length === 5);

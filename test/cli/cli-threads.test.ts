@@ -30,7 +30,7 @@ describe.concurrent("new and ls", () => {
     expect(id).toMatch(/^shop-[2-9a-z]{5}$/);
     const thread = await sidecar.client.getThread(id);
     expect(thread).toMatchObject({ type: "terminal", dir: "shop", command: "echo ready; exec cat" });
-    expect(thread.createdBy).toMatch(/^cli:./);
+    expect(thread.createdBy).toBe("owner");
 
     const line = (await cli.done("ls")).split("\n").find((each) => each.startsWith(id));
     expect(line?.split("\t")).toEqual([

@@ -99,7 +99,6 @@ describe("an ask", () => {
     await sidecar.client.answerAsk("elsewhere", ask?.requestId ?? "", {
       optionId: "no",
       message: "not now",
-      by: "discord:42",
     });
     await untilText(page, "#asks", /✗ Deny by Discord user 42: not now/);
     expect(await page.locator("#asks >> text=Allow once").count()).toBe(0);

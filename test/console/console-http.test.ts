@@ -185,26 +185,26 @@ describe("a session", () => {
       );
       await untilStatus(sidecar, "talks", "waiting");
       const [ask] = await sidecar.client.listAsks("talks");
-      const answer = { optionId: "once", by: "discord:42" };
+      const answer = { optionId: "once" };
       expect(await send(`/thread/talks/asks/${ask?.requestId}`, answer)).toBe(200);
       await untilStatus(sidecar, "talks", "idle");
-      expect(await send("/thread/talks/input", { text: "And?", source: "discord:42" })).toBe(200);
+      expect(await send("/thread/talks/input", { text: "And?" })).toBe(200);
       await untilStatus(sidecar, "talks", "idle");
-      const input = { text: "More?", source: "discord:42" };
-      expect(await send("/thread/talks/resume", { by: "discord:42", input })).toBe(200);
+      const input = { text: "More?" };
+      expect(await send("/thread/talks/resume", { input })).toBe(200);
       await untilStatus(sidecar, "talks", "idle");
-      expect(await send("/thread/talks/interrupt", { by: "discord:42" })).toBe(200);
+      expect(await send("/thread/talks/interrupt", {})).toBe(200);
       const events = await untilValue(
         "the control",
         () => transcriptOf(sidecar, "talks"),
         (all) => all.filter(({ type }) => type === "control").length === 2,
       );
-      expect(events.find(({ type }) => type === "permission_response")).toMatchObject({ by: "api:console" });
+      expect(events.find(({ type }) => type === "permission_response")).toMatchObject({ by: "console" });
       const written = events.filter(({ type }) => type === "user_message").slice(-2);
-      expect(written).toMatchObject([{ source: "api:console" }, { source: "api:console" }]);
+      expect(written).toMatchObject([{ source: "console" }, { source: "console" }]);
       expect(events.filter(({ type }) => type === "control")).toMatchObject([
-        { op: "resume", by: "api:console" },
-        { op: "interrupt", by: "api:console" },
+        { op: "resume", by: "console" },
+        { op: "interrupt", by: "console" },
       ]);
     });
 

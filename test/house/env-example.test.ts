@@ -9,7 +9,7 @@ const example = read(".env.example");
 /** Every setting switched on, with the default that the file shows. */
 const defaults = parseEnv(example.replace(/^# (?=[A-Z_]+=)/gm, "")) as Record<string, string>;
 const relayRequires = {
-  VM_TOKEN: "0123456789abcdef0123456789abcdef",
+  RELAY_TOKEN: "0123456789abcdef0123456789abcdef",
   DISCORD_TOKEN: "a-token",
   DISCORD_CHANNEL_ID: "100000000000000001",
   ALLOWED_USER_IDS: "100000000000000002,100000000000000003",

@@ -41,7 +41,6 @@ beforeAll(async () => {
     type: "agent",
     dir: "shop",
     command: script("Fix", write, { text: "Fixed." }),
-    createdBy: "me",
     agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
   });
   const npm = { tools: [{ name: "Bash", input: { command: "npm --version" } }] };
@@ -51,7 +50,7 @@ beforeAll(async () => {
     () => sidecar.client.listAsks("tester"),
     (asks) => asks.length > 0,
   );
-  await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread", by: "api:me" });
+  await sidecar.client.answerAsk("tester", ask[0]?.requestId ?? "", { optionId: "thread" });
   for (const threadId of ["fixer", "tester"]) await untilStatus(sidecar, threadId, "idle");
 });
 afterAll(() => sidecar?.close());

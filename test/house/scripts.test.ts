@@ -107,7 +107,7 @@ function clientOf(run: Started, state: string): SidecarClient {
 }
 
 async function createThread(run: Started, state: string, command: string): Promise<void> {
-  const thread = { threadId: "one", type: "terminal" as const, dir: ".", command, createdBy: "test" };
+  const thread = { threadId: "one", type: "terminal" as const, dir: ".", command };
   await clientOf(run, state).createThread(thread);
 }
 
@@ -174,7 +174,7 @@ test("without a coding agent /agent is the demo, which says so; with one it is t
   const run = await started(startRunWith({ PATH: path.join(":") }, state));
   expect(run.text()).toContain("/agent talks to    a scripted demo, no model is behind it");
   const client = clientOf(run, state);
-  await client.createThread({ threadId: "one", type: "agent", dir: ".", command: "hi", createdBy: "test" });
+  await client.createThread({ threadId: "one", type: "agent", dir: ".", command: "hi" });
   const side = { client, reposDir: join(state, "repos") };
   const said = await until("the demo's first words", async () => (await wordsOf(side, "one"))[0]);
   expect(said).toMatch(/^No model is behind this agent: it is threadmux's demo/);

@@ -24,7 +24,7 @@ const says = (...rounds: Round[]) => script("Work", ...rounds.map((round) => ({ 
 async function open(threadId: string, limits: object, prompt: string): Promise<void> {
   mkdirSync(join(sidecar.reposDir, threadId), { recursive: true });
   await sidecar.client.createThread({
-    ...{ threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" },
+    ...{ threadId, type: "agent", dir: threadId, command: prompt },
     agent: { limits },
   });
 }
@@ -52,7 +52,7 @@ test("what an awaited child uses counts for its parent, which asks at its limit;
   expect(ask?.request).toMatchObject({ limit: { name: "spendUsd", allowed: 0.19 } });
   expect(await used("parent")).toMatchObject({ turns: 3 });
   expect((await used("parent")).spendUsd).toBeCloseTo(0.2, 6);
-  await sidecar.client.answerAsk("parent", ask?.requestId ?? "", { optionId: "more", by: "discord:42" });
+  await sidecar.client.answerAsk("parent", ask?.requestId ?? "", { optionId: "more" });
   await untilStatus(sidecar, "parent", "idle");
   expect((await used("parent")).spendUsd).toBeCloseTo(0.25, 6);
   // What is its parent's again it may not use as well.

@@ -10,7 +10,6 @@ const CALL = { inputTokens: 10_000, outputTokens: 500 };
 const CALL_USD = 0.05;
 const CAP = 0.22;
 const THREADS = ["a", "b", "c"];
-const by = "terminal";
 
 let sidecar: TestSidecar;
 beforeEach(async () => {
@@ -30,7 +29,6 @@ async function open(threadId: string): Promise<void> {
     type: "agent",
     dir: threadId,
     command: script("Work", ...work, { text: `Done ${threadId}.`, ...CALL }),
-    createdBy: "42",
     agent: { permissionMode: "bypassPermissions" },
   });
 }
@@ -66,19 +64,19 @@ test("all threads stop at the day's limit, a new one begins nothing, and one ans
   await open("late");
   await askOf("late");
   expect(await callsOf("late")).toBe(0);
-  await sidecar.client.answerAsk("late", (await askOf("late")).requestId, { optionId: "stop", by });
+  await sidecar.client.answerAsk("late", (await askOf("late")).requestId, { optionId: "stop" });
   // Its message waits for the next one.
   await until("late to rest", async () => (await sidecar.client.getThread("late")).status === "idle");
   expect(await sidecar.client.listAsks()).toHaveLength(THREADS.length);
 
   const goOn = async () => {
     const [first] = await sidecar.client.listAsks();
-    if (first) await sidecar.client.answerAsk(first.threadId, first.requestId, { optionId: "more", by });
+    if (first) await sidecar.client.answerAsk(first.threadId, first.requestId, { optionId: "more" });
     const words = await Promise.all(THREADS.map((threadId) => wordsOf(sidecar, threadId)));
     return words.flat().length === THREADS.length;
   };
   const before = await sidecar.client.listAsks();
-  await sidecar.client.answerAsk("a", asks[0]?.requestId ?? "", { optionId: "more", by });
+  await sidecar.client.answerAsk("a", asks[0]?.requestId ?? "", { optionId: "more" });
   await until("the same asks to be answered everywhere", async () => {
     const now = await sidecar.client.listAsks();
     return before.every(({ requestId }) => now.every((ask) => ask.requestId !== requestId));

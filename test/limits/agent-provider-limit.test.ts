@@ -80,11 +80,11 @@ test("told to, it goes on by itself at that moment, though everything was ended 
   const begin = async (threadId: string) => {
     mkdirSync(join(reposDir, threadId));
     const command = script("Work", refused({ resetsInSeconds: 15 }), { text: "Done." });
-    await client.createThread({ threadId, type: "agent", dir: threadId, command, createdBy: "42" });
+    await client.createThread({ threadId, type: "agent", dir: threadId, command });
     return until(`${threadId} to ask`, async () => (await client.listAsks(threadId))[0]);
   };
   const { requestId } = await begin("one");
-  await client.answerAsk("one", requestId, { optionId: "at", by: "terminal" });
+  await client.answerAsk("one", requestId, { optionId: "at" });
   await until("it to wait", async () => (await client.getThread("one")).status === "queued");
   expect((await client.getThread("one")).doing).toMatch(/^Going on at \d\d:\d\d$/);
   await sidecar.restart();

@@ -38,7 +38,7 @@ test("what the bot says of threads, their beginnings and ends", () => {
     command: hostileText,
     title: name,
     branch: name,
-    by: name,
+    by: fc.constantFrom("owner", `discord:${USER}`, `caller:${"_".repeat(64)}`),
     summary: hostileText,
   });
   fc.assert(
@@ -51,7 +51,7 @@ test("what the bot says of threads, their beginnings and ends", () => {
         const from = `https://discord.com/channels/${USER}/${USER}/${USER}`;
         const thread = {
           ...{
-            threadId: by.slice(0, 32),
+            threadId: branch.slice(0, 32),
             number: null,
             type,
             dir,

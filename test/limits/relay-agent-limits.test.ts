@@ -66,13 +66,12 @@ test("limits of a new thread hold from its first turn; stopped at one, it rests"
     type: "agent",
     dir: "new",
     command: prompt,
-    createdBy: "42",
     agent,
   } as const;
   await client.createThread(made);
   const ask = await until("an ask", async () => (await client.listAsks("new"))[0]);
   expect(ask).toMatchObject({ request: { limit: { name: "spendUsd", allowed: 0.06, used: 0.1 } } });
-  await client.answerAsk("new", ask.requestId, { optionId: "stop", by: "terminal" });
+  await client.answerAsk("new", ask.requestId, { optionId: "stop" });
   await untilStatus(all.sidecar, "new", "idle");
   expect(await wordsOf(all.sidecar, "new")).toEqual([]);
   const calls = (await transcriptOf(all.sidecar, "new")).filter(({ type }) => type === "step_end");
@@ -111,7 +110,6 @@ test("limits that are none are refused by name", async () => {
         type: "agent",
         dir: ".",
         command: "x",
-        createdBy: "42",
         agent: { limits },
       }),
     );
@@ -125,8 +123,7 @@ test("limits that are none are refused by name", async () => {
     expect(error).toMatchObject({ code: "invalid_request" });
     expect(error.message).toContain(field);
   }
-  const limit = (limits: object) =>
-    refusal(client.controlAgent("new", { control: "limit", limits, by: "terminal" }));
+  const limit = (limits: object) => refusal(client.controlAgent("new", { control: "limit", limits }));
   expect((await limit({})).message).toContain(
     "limits: name at least one of turns, tokens, spendUsd, seconds.",
   );

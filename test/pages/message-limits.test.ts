@@ -24,7 +24,7 @@ const RUNS = { numRuns: Number(process.env["RUNS"] ?? 200) };
 const some = (max: number) => fc.array(hostile, { maxLength: max });
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const id = fc.oneof(fc.constantFrom("r1", "r-2", "x".repeat(80)), fc.uuid());
-const by = fc.constantFrom(`discord:${STARTER}`, "terminal", `api:${"_".repeat(190)}`, "thread:child-1");
+const by = fc.constantFrom(`discord:${STARTER}`, "owner", `caller:${"_".repeat(64)}`, "thread:child-1");
 
 const option = fc.record(
   {
@@ -307,7 +307,7 @@ test("what stands in the channel", () => {
     title: hostile,
     at: fc.constant("2026-11-22T10:00:00.000Z"),
     text: hostile,
-    createdBy: fc.constant(STARTER),
+    createdBy: fc.constant(`discord:${STARTER}`),
   });
   fc.assert(
     fc.property(fc.array(item, { minLength: 1, maxLength: 40 }), hostile, (items, text) => {

@@ -9,13 +9,12 @@ const discordThreads = ({ discord }: Everything, name: string) =>
   discord.driver.threads().filter((thread) => thread.name === name);
 
 async function create({ sidecar, you }: Everything, threadId: string, more = {}): Promise<void> {
-  await sidecar.client.createThread({
+  await sidecar.as(you).createThread({
     threadId,
     type: "agent",
     dir: ".",
     command: script("Hello", { text: "Hello from the shell." }),
     title: `the ${threadId}`,
-    createdBy: you,
     home: "discord",
     ...more,
   });
@@ -51,10 +50,9 @@ test("a thread that was made by the API is a Discord thread soon, and both ids l
     type: "terminal",
     dir: ".",
     command: "cat",
-    createdBy: "me",
   });
   expect(await refusal(client.putHome("other", { channelId: "5" }))).toMatchObject({ code: "not_found" });
-  const taken = { threadId: home, type: "terminal" as const, dir: ".", command: "cat", createdBy: "me" };
+  const taken = { threadId: home, type: "terminal" as const, dir: ".", command: "cat" };
   expect(await refusal(client.createThread(taken))).toMatchObject({ code: "thread_exists" });
   driver.deleteThread(all.you, home);
   await until("its end", async () => (await client.getThread("shell-1")).status === "killed");

@@ -128,7 +128,7 @@ test("a restart looks nothing up and keeps nothing for threads where nothing has
   const { driver } = all.discord;
   for (let i = 0; i < count; i++) {
     const { id } = driver.createThread(all.you, `quiet ${i}`);
-    await openTerminal(all.sidecar.client, id, "exec cat", { createdBy: all.you });
+    await openTerminal(all.sidecar.as(all.you), id, "exec cat");
   }
   for (let start = 0; start < 2; start++) {
     driver.stats.reset();

@@ -34,10 +34,7 @@ async function openAgent(text: string, ...rounds: Round[]): Promise<{ threadId: 
 
 const allow = async (threadId: string) => {
   const ask = await until("an ask", async () => (await all.sidecar.client.listAsks(threadId))[0]);
-  await all.sidecar.client.answerAsk(threadId, ask.requestId, {
-    optionId: "once",
-    by: `discord:${all.you}`,
-  });
+  await all.sidecar.as(all.you).answerAsk(threadId, ask.requestId, { optionId: "once" });
 };
 
 test("a thread is chosen by number or title; what is unknown, ambiguous or no agent is refused in words", async () => {
@@ -124,7 +121,7 @@ test("rules: what was allowed for the whole thread is listed, suggested and with
   const asked = await until("an ask", async () => (await client.listAsks(threadId))[0]);
   expect(await say("thread rules", {}, threadId)).toContain("Nobody has allowed this agent anything");
   expect(await say("thread rules", { withdraw: "all" }, threadId)).toContain("⚠️ withdraw: no rule");
-  await client.answerAsk(threadId, asked.requestId, { optionId: "thread", by: `discord:${all.you}` });
+  await all.sidecar.as(all.you).answerAsk(threadId, asked.requestId, { optionId: "thread" });
   await untilStatus(all.sidecar, threadId, "idle");
   const rule = "Bash(mkdir made *)";
   expect(await say("thread rules", {}, threadId)).toContain(`- \`${rule}\``);

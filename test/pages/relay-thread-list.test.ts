@@ -33,7 +33,7 @@ test("list: what each thread does; the ended and long idle leave after some minu
   );
   expect(await say("thread list", { which: "agent" })).not.toContain(terminal);
   const [ask] = await all.sidecar.client.listAsks(threadId);
-  const answer = { optionId: "once", by: `discord:${all.you}` };
+  const answer = { optionId: "once" };
   await all.sidecar.client.answerAsk(threadId, ask?.requestId ?? "", answer);
   await untilStatus(all.sidecar, threadId, "idle");
   expect(await say("thread list", { which: "agent" })).toMatch(/> · idle · \d+\.\d s ago$/);

@@ -136,8 +136,7 @@ test("killed between an answer and its row: another answer is refused", { timeou
       return asks.length > 0 && asks;
     });
     const { requestId } = open ?? { requestId: "" };
-    const answer = (optionId: string) =>
-      sidecar.client.answerAsk("row", requestId, { optionId, by: "discord:42" });
+    const answer = (optionId: string) => sidecar.client.answerAsk("row", requestId, { optionId });
     // While the runner is stopped, nobody reads the answer: only the inbox knows of it.
     const runner = runnersOf(folder);
     for (const pid of runner) process.kill(pid, "SIGSTOP");

@@ -68,7 +68,7 @@ test("terminals and agents in one order, over a restart, and again from any id",
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
   expect(all.told[0]).toMatchObject({
     type: "thread_created",
-    event: { kind: "terminal", dir: ".", title: "a title", createdBy: "42" },
+    event: { kind: "terminal", dir: ".", title: "a title", createdBy: "owner" },
   });
   expect(all.told[1]).toMatchObject({ event: { status: "exited", exitCode: 3 } });
   const said = all.told.find(({ type }) => type === "agent_message");
@@ -95,7 +95,7 @@ test("agents are found by their tags", async () => {
     ["b", ["night"]],
   ] as const) {
     const command = script("hello", { text: "hello" });
-    const more = { dir: ".", command, createdBy: "42", agent: { tags: [...tags] } };
+    const more = { dir: ".", command, agent: { tags: [...tags] } };
     await client.createThread({ threadId, type: "agent", ...more });
   }
   await until("both turns' ends", () => all.told.length === 2);

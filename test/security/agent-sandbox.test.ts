@@ -56,7 +56,7 @@ describe.runIf(has)("in the sandbox", () => {
     await until("the trust question", async () => (await sidecar.client.listAsks("spy")).length === 1);
     const [ask] = await sidecar.client.listAsks("spy");
     expect(JSON.stringify(ask)).toContain("docs: a link to threadmux's state folder");
-    await sidecar.client.answerAsk("spy", ask?.requestId ?? "", { optionId: TRUST_OPTION, by: "api:test" });
+    await sidecar.client.answerAsk("spy", ask?.requestId ?? "", { optionId: TRUST_OPTION });
     await untilStatus(sidecar, "spy", "idle");
     const events = await transcriptOf(sidecar, "spy");
     const calls = events.filter((event) => event.type === "tool_call");
@@ -80,7 +80,7 @@ describe.runIf(has)("in the sandbox", () => {
     });
     const isRunning = async () => (await transcriptOf(sidecar, "a")).some(({ type }) => type === "tool_call");
     await until("the command to run", isRunning);
-    await sidecar.client.controlAgent("a", { control: "interrupt", by: "api:test" });
+    await sidecar.client.controlAgent("a", { control: "interrupt" });
     await untilStatus(sidecar, "a", "idle");
     const send = (text: string) => sidecar.client.sendInput("a", { text });
     await send(script("again", { text: "Answered." }));

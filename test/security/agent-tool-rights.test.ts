@@ -94,7 +94,7 @@ test("a parent and its children try each tool for more: refused, or a person is 
   // A child that a person lets do more than its parent is written to with a person's leave.
   const [narrow] = spawned;
   const childId = narrow?.threadId ?? "";
-  await client.controlAgent(childId, { control: "mode", modeId: "acceptEdits", by: "discord:42" });
+  await client.controlAgent(childId, { control: "mode", modeId: "acceptEdits" });
   await until("its mode", async () =>
     (await transcriptOf(sidecar, childId)).some(
       (event) => event.type === "current_mode_update" && event.modeId === "acceptEdits",
@@ -123,12 +123,11 @@ test("what a person allowed an agent for its thread holds neither for its child 
   const children = { tools: [spawn({ prompt, title: "maker" })] };
   await openAgent(sidecar, "allowed", script("Make", make(""), make("freely"), children, { text: "Made." }));
   const ask = await until("its ask", async () => (await client.listAsks("allowed"))[0]);
-  await client.answerAsk("allowed", ask.requestId, { optionId: "thread", by: "discord:42" });
+  await client.answerAsk("allowed", ask.requestId, { optionId: "thread" });
   await untilStatus(sidecar, "allowed", "idle");
   expect(await client.listRules("allowed")).toHaveLength(1);
   await client.branchThread("allowed", {
     threadId: "branch",
-    createdBy: "42",
     lockParent: false,
     text: script("Make", make("of-branch"), { text: "Made." }),
   });

@@ -159,7 +159,6 @@ describe("what can't be understood is answered in JSON", () => {
       "type: ",
       "dir: ",
       "command: ",
-      "createdBy: ",
       "cols: ",
       "extra: not a known",
       "agent.modle: not a known",
@@ -225,7 +224,7 @@ describe("what can't be understood is answered in JSON", () => {
 
 test("threads are listed by status, with everything that is known of them", async () => {
   const { client } = sidecar;
-  await openTerminal(client, "over", "echo bye; exit 3", { createdBy: "7", cols: 100, rows: 30 });
+  await openTerminal(client, "over", "echo bye; exit 3", { cols: 100, rows: 30 });
   await untilEnded(client, "over");
   await openTerminal(client, "gone", "cat");
   await client.killThread("gone");
@@ -242,7 +241,7 @@ test("threads are listed by status, with everything that is known of them", asyn
     command: "echo bye; exit 3",
     title: "echo bye; exit 3",
     status: "exited",
-    createdBy: "7",
+    createdBy: "owner",
     createdAt: expect.stringMatching(/Z$/),
     endedAt: expect.stringMatching(/Z$/),
     processRunning: false,

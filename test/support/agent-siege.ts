@@ -165,7 +165,7 @@ export class Siege {
 
   #interrupt(threadId: string): Promise<unknown> {
     const { client } = this.#options.sidecar;
-    return this.#insist(() => client.controlAgent(threadId, { control: "interrupt", by: "discord:42" }));
+    return this.#insist(() => client.controlAgent(threadId, { control: "interrupt" }));
   }
 
   /** As a relay does: what was not answered is asked for again. */
@@ -207,7 +207,7 @@ export class Siege {
         if (status !== "failed" || Date.now() - (this.#resumed.get(threadId) ?? 0) < 1_000) continue;
         this.#resumed.set(threadId, Date.now());
         this.report.goOns++;
-        await sidecar.client.controlAgent(threadId, { control: "resume", by: "discord:42" });
+        await sidecar.client.controlAgent(threadId, { control: "resume" });
       }
     } catch (error) {
       if (error instanceof AppError && error.code !== "unavailable") throw error; // it is being started again
@@ -220,7 +220,7 @@ export class Siege {
     this.#answered.add(key);
     const { client } = this.#options.sidecar;
     try {
-      await client.answerAsk(threadId, requestId, { optionId, by: "discord:42" });
+      await client.answerAsk(threadId, requestId, { optionId });
       this.report.confirmed.set(requestId, [...(this.report.confirmed.get(requestId) ?? []), optionId]);
     } catch (error) {
       const isOver = error instanceof AppError && ["already_answered", "ask_ended"].includes(error.code);

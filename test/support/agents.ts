@@ -49,7 +49,7 @@ export async function openAgent(
   } = {},
 ): Promise<void> {
   mkdirSync(join(reposDir, threadId), { recursive: true });
-  const request = { threadId, type: "agent", dir: threadId, command: prompt, createdBy: "42" } as const;
+  const request = { threadId, type: "agent", dir: threadId, command: prompt } as const;
   await client.createThread({ ...request, ...more });
 }
 

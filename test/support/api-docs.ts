@@ -18,8 +18,8 @@ const NOUNS: Record<keyof typeof API, string> = {
 
 const WHO: Record<Access, string> = {
   anybody: "anybody",
-  owner: "who has `VM_TOKEN`",
-  console: "who has `VM_TOKEN`, and a signed-in console",
+  owner: "who has `VM_TOKEN` or `RELAY_TOKEN`",
+  console: "who has `VM_TOKEN` or `RELAY_TOKEN`, and a signed-in console",
 };
 
 export function apiDocs(): string {
@@ -29,7 +29,7 @@ export function apiDocs(): string {
     "",
     "<!-- Made from shared/protocol by `npm run docs`: change it there. -->",
     "",
-    "JSON in and out, with `authorization: Bearer <VM_TOKEN>`. [http.md](http.md) has calls to paste. `GET /openapi.json` holds the whole schema of each body and reply.",
+    "JSON in and out, with `authorization: Bearer <VM_TOKEN>`; the relay shows `RELAY_TOKEN`, and beside it `threadmux-person: <Discord user id>` if it asks in a person's name. [http.md](http.md) has calls to paste. `GET /openapi.json` holds the whole schema of each body and reply.",
     "",
     `An error is \`{ "error": "<sentence>", "code": "<word>" }\`. Every route that needs a token can answer ${common}; each names what else it can.`,
     "",

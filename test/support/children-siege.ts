@@ -46,7 +46,7 @@ export async function besiegeChildren(options: ChildrenSiegeOptions): Promise<Ch
     mkdirSync(join(sidecar.reposDir, parent));
     const command = script("Hello", { text: "Hello." });
     await sidecar.client.createThread({
-      ...{ threadId: parent, type: "agent", dir: parent, command, createdBy: "42" },
+      ...{ threadId: parent, type: "agent", dir: parent, command },
       agent: { permissionMode: "bypassPermissions", limits: { turns: 1_000, tokens: 1e9, seconds: 10_000 } },
     });
     await untilStatus(sidecar, parent, "idle");

@@ -4,12 +4,12 @@ import type { RelayConfig } from "../../relay/config.ts";
 
 /** Its settings as the README's first step has them. */
 export function relayConfigFor(
-  sidecar: { url: string; token: string },
+  sidecar: { url: string; relayToken: string },
   discord: Pick<LocalDiscord, "botToken" | "apiUrl" | "channelId" | "you">,
 ): RelayConfig {
   return {
     vmUrl: sidecar.url,
-    vmToken: sidecar.token,
+    relayToken: sidecar.relayToken,
     discordToken: discord.botToken,
     discordApiUrl: discord.apiUrl,
     channelId: discord.channelId,

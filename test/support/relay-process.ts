@@ -63,7 +63,7 @@ export function makeRelayProcess(
     PATH: process.env["PATH"] ?? "",
     [RUN_VARIABLE]: runId(),
     VM_URL: config.vmUrl,
-    VM_TOKEN: config.vmToken,
+    RELAY_TOKEN: config.relayToken,
     DISCORD_TOKEN: config.discordToken,
     DISCORD_API_URL: config.discordApiUrl,
     DISCORD_CHANNEL_ID: config.channelId,

@@ -19,6 +19,7 @@ import { watchWarnings } from "./warned.ts";
 
 const run = promisify(execFile);
 const TOKEN = "a-token-for-tests-0123456789abcdef";
+const RELAY_TOKEN = "a-relay-token-for-tests-0123456789abc";
 
 export interface SidecarFolders {
   /** Holds the others. */
@@ -39,7 +40,10 @@ export interface SidecarFolders {
 export interface TestSidecar {
   url: string;
   token: string;
+  relayToken: string;
   client: SidecarClient;
+  /** As the relay asks in the name of a Discord user. */
+  as: (discordId: string) => SidecarClient;
   reposDir: string;
   stateDir: string;
   folders: SidecarFolders;
@@ -72,6 +76,7 @@ export function makeSidecarFolders(stateName = "s"): SidecarFolders {
     STATE_DIR: folders.stateDir,
     VM_PORT: "0",
     VM_TOKEN: TOKEN,
+    RELAY_TOKEN,
     LOG_LEVEL: "silent",
     // Each start in a sandbox takes two or three more processes: tests of it turn it on.
     AGENT_SANDBOX: "off",
@@ -144,12 +149,14 @@ export async function startSidecar(
     sidecar = undefined;
   };
   try {
-    const { url, token } = await start();
+    const { url, token, relayToken } = await start();
     config = { ...config, port: Number(new URL(url).port) };
     return {
       url,
       token,
+      relayToken,
       client: new SidecarClient({ url, token }),
+      as: (discordId) => new SidecarClient({ url, token: relayToken }, discordId),
       reposDir: config.reposDir,
       stateDir: config.stateDir,
       folders,
@@ -195,10 +202,13 @@ export async function spawnSidecar(
   try {
     const url = await start();
     const token = environment["VM_TOKEN"] ?? "";
+    const relayToken = environment["RELAY_TOKEN"] ?? "";
     return {
       url,
       token,
+      relayToken,
       client: new SidecarClient({ url, token }),
+      as: (discordId) => new SidecarClient({ url, token: relayToken }, discordId),
       reposDir: folders.reposDir,
       stateDir: folders.stateDir,
       folders,

@@ -15,7 +15,6 @@ export async function openTerminal(
     type: "terminal",
     dir: ".",
     command,
-    createdBy: "42",
     ...more,
   });
   return tmuxSession;

@@ -36,7 +36,6 @@ export function worktreesOf(sidecar: () => TestSidecar) {
         dir,
         command: script("go", ...rounds),
         title: "Fix the: login!",
-        createdBy: "42",
         agent: { workspace: "worktree", permissionMode: "bypassPermissions" },
       });
     },

@@ -217,7 +217,7 @@ describe.concurrent("a kill", () => {
       const head = ["host: x", `authorization: Bearer ${sidecar.token}`, "content-type: application/json"];
       return [`POST ${path} HTTP/1.1`, ...head, `content-length: ${text.length}`, "", text].join("\r\n");
     };
-    const request = { threadId: "heels", type: "terminal", dir: ".", command: "sleep 600", createdBy: "42" };
+    const request = { threadId: "heels", type: "terminal", dir: ".", command: "sleep 600" };
     // In one piece: the sidecar begins with both before it has read anything of the disk.
     line.write(post("/thread/create", request) + post("/thread/heels/kill", {}));
     let answers = "";

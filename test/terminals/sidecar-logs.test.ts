@@ -163,7 +163,6 @@ test("a directory in a log's place: the log is unavailable by name, what runs ge
       type: "terminal",
       dir: ".",
       command: "echo new",
-      createdBy: "1",
     });
     await untilOutput(client, name, "new");
     const aside = readdirSync(logs).filter((entry) => entry.startsWith(`${name}.log.`));

@@ -119,7 +119,7 @@ test("with a login that is refused, no home and no git, a command runs by bash, 
     expect(output).toBe(`/bin/bash /bin/bash ${userInfo().homedir}\r\n`);
     const agent = { workspace: "worktree" as const };
     const made = own.client.createThread({
-      ...{ threadId: "a", type: "agent", dir: ".", command: "Hello", createdBy: "test", agent },
+      ...{ threadId: "a", type: "agent", dir: ".", command: "Hello", agent },
     });
     expect(await refusal(made)).toEqual({
       code: "unsupported",

@@ -268,7 +268,7 @@ describe("behind the sidecar", () => {
     ["systemPrompt", "be kind"],
     ["outputSchema", {}],
   ])("what it can't be told is refused: %s", async (field, value) => {
-    const request = { threadId: "no", type: "agent" as const, dir: ".", command: "x", createdBy: "42" };
+    const request = { threadId: "no", type: "agent" as const, dir: ".", command: "x" };
     const refused = await refusal(sidecar.client.createThread({ ...request, agent: { [field]: value } }));
     expect(refused).toMatchObject({
       code: "unsupported",
@@ -279,9 +279,7 @@ describe("behind the sidecar", () => {
   test("a mode, a model and a compaction are refused by name", async () => {
     await openAgent(sidecar, "controls", "hello");
     await untilStatus(sidecar, "controls", "idle");
-    const refused = await refusal(
-      sidecar.client.controlAgent("controls", { control: "compact", by: "terminal" }),
-    );
+    const refused = await refusal(sidecar.client.controlAgent("controls", { control: "compact" }));
     expect(refused).toMatchObject({ code: "unsupported" });
   });
 });

@@ -34,7 +34,7 @@ afterAll(() => sidecar?.close());
 async function begin(side: Side, threadId: string, initialMessages: Messages, more: object = {}) {
   mkdirSync(join(side.reposDir, threadId), { recursive: true });
   const command = script("m-9", { text: "t-9" });
-  const thread = { threadId, type: "agent", dir: threadId, command, createdBy: "42" } as const;
+  const thread = { threadId, type: "agent", dir: threadId, command } as const;
   return side.client.createThread({ ...thread, initialMessages, ...more });
 }
 
@@ -82,15 +82,15 @@ test("what comes from it knows them once: a branch, one from the transcript, one
   await begin(sidecar, "parent", HELD);
   await untilStatus(sidecar, "parent", "idle");
   for (const threadId of ["fork", "copy"])
-    await sidecar.client.branchThread("parent", { threadId, createdBy: "42", lockParent: false });
+    await sidecar.client.branchThread("parent", { threadId, lockParent: false });
   expect(await say("fork", "m-5")).toEqual([...KNOWN, "m-9", "t-9"]);
   forgetSession("parent");
   expect(await say("copy", "m-5")).toEqual([...KNOWN, "m-9", "t-9"]);
-  await sidecar.client.controlAgent("parent", { control: "pause", by: "api:me" });
+  await sidecar.client.controlAgent("parent", { control: "pause" });
   await until("its engine's end", async () =>
     (await transcriptOf(sidecar, "parent")).some(({ type }) => type === "engine_end"),
   );
-  await sidecar.client.controlAgent("parent", { control: "resume", by: "api:me" });
+  await sidecar.client.controlAgent("parent", { control: "resume" });
   expect(await say("parent", "m-6")).toEqual([...KNOWN, "m-9", "t-9"]);
   await sidecar.client.killThread("fork");
   await begin(sidecar, "fork", []);
@@ -207,7 +207,7 @@ test("kill -9 of the sidecar before the first turn, then of runner and engine in
     await until("its ask", async () => (await side.client.listAsks("hit")).length > 0);
     killBoth(folder);
     const ask = await until("its ask again", async () => (await side.client.listAsks("hit"))[0]);
-    await side.client.answerAsk("hit", ask.requestId, { optionId: "once", by: "discord:42" });
+    await side.client.answerAsk("hit", ask.requestId, { optionId: "once" });
     await until("its last word", () => heardBy(side, "hit").includes("t-9"), { timeoutMs: 60_000 });
     const heard = heardBy(side, "hit");
     expect(heard.slice(0, 4)).toEqual([...KNOWN, "m-9"]);

@@ -56,7 +56,7 @@ test("they keep no process, know how many come before them, and go on in order, 
 
 test("one can be stopped, written to, and be told to go on, without anybody before it having ended", async () => {
   await openQueue("a", "b", "c");
-  await sidecar.client.controlAgent("c", { control: "interrupt", by: "api:test" });
+  await sidecar.client.controlAgent("c", { control: "interrupt" });
   await until("it to be stopped", async () => (await sidecar.client.getThread("c")).status === "idle");
   expect(await doing("c")).toBeNull();
   await sidecar.client.sendInput("b", { text: script("more", { text: "More." }) });

@@ -51,7 +51,7 @@ describe("an ask", () => {
       awaiting: "permission",
     });
     expect(ask.call?.rawInput).toMatchObject({ command: "touch done" });
-    const allow = { optionId: "once", by: "discord:42" };
+    const allow = { optionId: "once" };
     const [first, second] = await Promise.allSettled([
       sidecar.client.answerAsk("asks", ask.requestId, allow),
       sidecar.client.answerAsk("asks", ask.requestId, allow),
@@ -69,7 +69,6 @@ describe("an ask", () => {
     await sidecar.client.answerAsk("asks", requestId, {
       optionId: "no",
       message: "not now",
-      by: "discord:42",
     });
     await untilStatus(sidecar, "asks", "idle");
     expect(existsSync(join(sidecar.reposDir, "asks", "other"))).toBe(false);
@@ -92,7 +91,7 @@ describe("an ask", () => {
       (await sidecar.client.listAsks("anew")).find(({ requestId }) => requestId !== before.requestId),
     );
     expect(after.request.replaces).toBe(before.requestId);
-    await sidecar.client.answerAsk("anew", before.requestId, { optionId: "once", by: "discord:42" });
+    await sidecar.client.answerAsk("anew", before.requestId, { optionId: "once" });
     await untilStatus(sidecar, "anew", "idle");
     expect(existsSync(join(sidecar.reposDir, "anew", "done"))).toBe(true);
   });
@@ -102,18 +101,18 @@ describe("an ask", () => {
     const { requestId } = await openAsk("unfit");
     const answer = (id: string, body: Parameters<typeof sidecar.client.answerAsk>[2]) =>
       refusal(sidecar.client.answerAsk("unfit", id, body));
-    expect(await answer(requestId, { optionId: "maybe", by: "discord:42" })).toMatchObject({
+    expect(await answer(requestId, { optionId: "maybe" })).toMatchObject({
       code: "invalid_request",
       message: expect.stringMatching(/^optionId: must be one of /),
     });
-    expect(await answer(requestId, { action: "decline", by: "discord:42" })).toMatchObject({
+    expect(await answer(requestId, { action: "decline" })).toMatchObject({
       code: "invalid_request",
     });
-    expect(await answer("nobody's", { optionId: "once", by: "discord:42" })).toMatchObject({
+    expect(await answer("nobody's", { optionId: "once" })).toMatchObject({
       code: "not_found",
     });
     await sidecar.client.killThread("unfit");
-    expect(await answer(requestId, { optionId: "once", by: "discord:42" })).toMatchObject({
+    expect(await answer(requestId, { optionId: "once" })).toMatchObject({
       code: "thread_ended",
     });
     expect(await sidecar.client.listAsks("unfit")).toEqual([]);
@@ -143,7 +142,7 @@ test("an agent that has nothing to do keeps no process, and the next message fin
 test("a kill ends everything, and what was open is closed in the transcript", async () => {
   await openAgent(sidecar, "kill", script("Sleep", bash("sleep 1000")));
   const { requestId } = await openAsk("kill");
-  await sidecar.client.answerAsk("kill", requestId, { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("kill", requestId, { optionId: "once" });
   await until("the call to run", async () => (await sidecar.client.getThread("kill")).status === "running");
   expect(await sidecar.client.killThread("kill")).toMatchObject({ killed: true, survivors: 0 });
   expect(await sidecar.client.getThread("kill")).toMatchObject({ status: "killed" });
@@ -162,7 +161,7 @@ test("a sidecar that is started again goes on where it was: no message lost, non
   const { requestId } = await openAsk("again");
   await sidecar.restart();
   expect((await openAsk("again")).requestId).toBe(requestId);
-  await sidecar.client.answerAsk("again", requestId, { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("again", requestId, { optionId: "once" });
   await sidecar.restart();
   await untilStatus(sidecar, "again", "idle");
   expect(await wordsOf(sidecar, "again")).toEqual(["Worked."]);
@@ -239,7 +238,7 @@ test("an agent and what it starts see neither the token nor the sidecar's variab
   const command = "env > env.txt; cat /proc/$PPID/environ | tr '\\0' '\\n' >> env.txt";
   await openAgent(sidecar, "secrets", script("Look", bash(command), { text: "Seen." }));
   const { requestId } = await openAsk("secrets");
-  await sidecar.client.answerAsk("secrets", requestId, { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("secrets", requestId, { optionId: "once" });
   await untilStatus(sidecar, "secrets", "idle");
   const seen = readFileSync(join(sidecar.reposDir, "secrets", "env.txt"), "utf8");
   expect(seen).toContain("PATH=");

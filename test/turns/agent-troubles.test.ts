@@ -43,7 +43,6 @@ describe("what is not held to is refused at creation, by the field's name", () =
       type: "agent" as const,
       dir: ".",
       command: "hi",
-      createdBy: "42",
       agent,
     };
     const refused = await refusal(sidecar.client.createThread(request));
@@ -55,7 +54,7 @@ describe("what is not held to is refused at creation, by the field's name", () =
 
 test("a schema that no engine could be given is refused, and nothing of the thread is made", async () => {
   const outputSchema = { $ref: "http://127.0.0.1:1/schema.json" };
-  const request = { threadId: "x", type: "agent" as const, dir: ".", command: "hi", createdBy: "42" };
+  const request = { threadId: "x", type: "agent" as const, dir: ".", command: "hi" };
   const refused = await refusal(sidecar.client.createThread({ ...request, agent: { outputSchema } }));
   expect(refused.code).toBe("invalid_request");
   expect(refused.message).toMatch(/^agent\.outputSchema: /);
@@ -66,11 +65,11 @@ test("a single thread takes no second message", async () => {
   const { client } = sidecar;
   const command = script("Hello", { text: "One." });
   const agent = { mode: "single" as const };
-  await client.createThread({ threadId: "one", type: "agent", dir: ".", command, createdBy: "42", agent });
+  await client.createThread({ threadId: "one", type: "agent", dir: ".", command, agent });
   expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
   await untilSaid("one", "One.");
   expect(await refusal(say("one", "Two."))).toMatchObject({ code: "thread_single" });
-  await client.branchThread("one", { threadId: "one-more", createdBy: "42" });
+  await client.branchThread("one", { threadId: "one-more" });
   await say("one-more", "Its one answer.");
   await untilSaid("one-more", "Its one answer.");
   expect(await refusal(say("one-more", "Two."))).toMatchObject({ code: "thread_single" });
@@ -90,7 +89,7 @@ test("a runner that ends at once is started three times; mended, the next messag
   expect(thread.waiting).toBe(1);
   await untilGone("mad");
   writeFileSync(config, whole);
-  await sidecar.client.controlAgent("mad", { control: "resume", by: "discord:42" });
+  await sidecar.client.controlAgent("mad", { control: "resume" });
   await untilSaid("mad", "Two.");
   expect(await untilStatus(sidecar, "mad", "idle")).toMatchObject({ problem: null });
 });
@@ -118,7 +117,7 @@ test("a folder that is removed in a turn: no process is left, and the thread say
   );
   const folder = folderOf(sidecar, "gone");
   const ask = await until("an ask", async () => (await sidecar.client.listAsks("gone"))[0]);
-  await sidecar.client.answerAsk("gone", ask.requestId, { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("gone", ask.requestId, { optionId: "once" });
   await until("the call to run", () => processesOf(folder).some((process) => process.includes("sleep 1000")));
   // Gone at once: its runner writes into it meanwhile.
   renameSync(folder, `${folder}.gone`);
@@ -164,7 +163,7 @@ test("rows that are lost are made again from the transcript, with the ask that i
   await sidecar.restart();
   expect(await until("the ask", async () => (await sidecar.client.listAsks("rows"))[0])).toEqual(ask);
   expect((await sidecar.client.listSteps("rows")).slice(0, steps.length)).toEqual(steps);
-  await sidecar.client.answerAsk("rows", ask.requestId, { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("rows", ask.requestId, { optionId: "once" });
   await untilStatus(sidecar, "rows", "idle");
 });
 

@@ -141,7 +141,7 @@ test("an answer to an ask that has ended, to another thread's, and a stranger's 
   const other = await openRested();
   const [open] = await all.sidecar.client.listAsks(threadId);
   const requestId = open?.requestId ?? "";
-  const elsewhere = all.sidecar.client.answerAsk(other, requestId, { optionId: "once", by: "discord:42" });
+  const elsewhere = all.sidecar.client.answerAsk(other, requestId, { optionId: "once" });
   expect(await refusal(elsewhere)).toEqual({
     code: "not_found",
     message: `Thread ${other} has no ask "${requestId}".`,
@@ -215,9 +215,9 @@ test("an image that is broken or over 8 MiB: it is named, and the rest of the me
   const image = (name: string) => ({ type: "image", mimeType: "image/png", uri: `attachments/${name}` });
   const text = script("Look at these", { text: "I looked." });
   const content = [{ type: "text", text }, image("big.png"), image("broken.png")];
-  const line = { ts: new Date().toISOString(), op: "message", messageId: "m", source: "api:me", content };
+  const line = { ts: new Date().toISOString(), op: "message", messageId: "m", source: "owner", content };
   appendFileSync(threadPath(folder, "inbox"), `${JSON.stringify(line)}\n`);
-  await all.sidecar.client.controlAgent(threadId, { control: "resume", by: "api:me" });
+  await all.sidecar.client.controlAgent(threadId, { control: "resume" });
   await talk.untilMessage(threadId, "⚠️ The image attachments/big.png has 8388609 bytes: more than 8 MiB.");
   await talk.untilMessage(threadId, "⚠️ The image attachments/broken.png is broken: it is no image/png.");
   await talk.untilMessage(threadId, "I looked.");

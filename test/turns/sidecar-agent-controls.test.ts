@@ -21,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => sidecar?.close());
 
-const by = "discord:42";
 const bash = (command: string) => ({ tools: [{ name: "Bash", input: { command } }] });
 
 interface Line {
@@ -41,7 +40,7 @@ test("a paused agent takes no message; resumed with one, both are stored togethe
   const { client } = sidecar;
   await openAgent(sidecar, "held", script("Do it", bash("touch held"), { text: "Done." }));
   const ask = await until("an ask", async () => (await client.listAsks("held"))[0]);
-  await client.controlAgent("held", { control: "pause", by });
+  await client.controlAgent("held", { control: "pause" });
   expect(await refusal(client.sendInput("held", { text: "too early", inputId: "m1" }))).toMatchObject({
     code: "thread_paused",
   });
@@ -49,11 +48,11 @@ test("a paused agent takes no message; resumed with one, both are stored togethe
   expect(await refusal(client.sendInput("held", { text: "still", inputId: "m1" }))).toMatchObject({
     code: "thread_paused",
   });
-  await client.answerAsk("held", ask.requestId, { optionId: "once", by });
+  await client.answerAsk("held", ask.requestId, { optionId: "once" });
   expect(existsSync(join(sidecar.reposDir, "held", "held"))).toBe(false);
 
   const input = { text: "And tell me.", inputId: "m1" };
-  await client.controlAgent("held", { control: "resume", by, input });
+  await client.controlAgent("held", { control: "resume", input });
   expect(
     inboxOf("held")
       .slice(-2)
@@ -66,8 +65,8 @@ test("a paused agent takes no message; resumed with one, both are stored togethe
   expect(existsSync(join(sidecar.reposDir, "held", "held"))).toBe(true);
 
   // A caller whose reply was lost asks again, when somebody has paused the thread anew.
-  await client.controlAgent("held", { control: "pause", by });
-  await client.controlAgent("held", { control: "resume", by, input });
+  await client.controlAgent("held", { control: "pause" });
+  await client.controlAgent("held", { control: "resume", input });
   await untilStatus(sidecar, "held", "paused");
 });
 
@@ -75,8 +74,8 @@ test("a message that is refused resumes nothing", async () => {
   const { client } = sidecar;
   await openAgent(sidecar, "quiet", script("Hi", { text: "Hi." }));
   await untilStatus(sidecar, "quiet", "idle");
-  await client.controlAgent("quiet", { control: "pause", by });
-  const resume = { control: "resume", by, input: { text: "  " } } as const;
+  await client.controlAgent("quiet", { control: "pause" });
+  const resume = { control: "resume", input: { text: "  " } } as const;
   expect(await refusal(client.controlAgent("quiet", resume))).toMatchObject({ code: "invalid_request" });
   await untilStatus(sidecar, "quiet", "paused");
   expect(inboxOf("quiet").at(-1)).toMatchObject({ control: "pause" });
@@ -86,7 +85,7 @@ test("a message that is refused resumes nothing", async () => {
 test("modes that nobody knows, or that this thread can't have, are refused with the reason", async () => {
   const { client } = sidecar;
   await openAgent(sidecar, "modes", script("Hi", { text: "Hi." }));
-  const mode = (modeId: string) => client.controlAgent("modes", { control: "mode", modeId, by });
+  const mode = (modeId: string) => client.controlAgent("modes", { control: "mode", modeId });
   await expect(mode("yolo")).rejects.toMatchObject({
     code: "invalid_request",
     message: expect.stringContaining("modeId: must be one of default, acceptEdits"),
@@ -97,7 +96,7 @@ test("modes that nobody knows, or that this thread can't have, are refused with 
   });
   const create = (permissionMode: string) =>
     client.createThread({
-      ...{ threadId: "modes2", type: "agent", dir: "modes", command: "hi", createdBy: "42" },
+      ...{ threadId: "modes2", type: "agent", dir: "modes", command: "hi" },
       agent: { permissionMode },
     });
   await expect(create("bypassPermissions")).rejects.toMatchObject({
@@ -106,7 +105,7 @@ test("modes that nobody knows, or that this thread can't have, are refused with 
   });
   await expect(create("yolo")).rejects.toThrow("agent.permissionMode: must be one of");
   await mode("acceptEdits");
-  expect(await refusal(client.controlAgent("nobody", { control: "pause", by }))).toMatchObject({
+  expect(await refusal(client.controlAgent("nobody", { control: "pause" }))).toMatchObject({
     code: "not_found",
   });
 });
@@ -121,7 +120,7 @@ test("steps are read from either end, and a thread says what it does now", async
   );
   for (const n of [1, 2, 3, 4]) {
     const ask = await until(`ask ${n}`, async () => (await client.listAsks("steps"))[0]);
-    await client.answerAsk("steps", ask.requestId, { optionId: "once", by });
+    await client.answerAsk("steps", ask.requestId, { optionId: "once" });
     await until(`answer ${n}`, async () => (await client.listAsks("steps"))[0]?.requestId !== ask.requestId);
   }
   await until("the last call", async () => (await client.getThread("steps")).status === "running");
@@ -142,21 +141,21 @@ test("rules that were granted are listed and withdrawn, over restarts; what was 
   const make = (name: string) => script(`Make ${name}`, bash(`mkdir made ${name}`), { text: "Made." });
   const ask = () => until("an ask", async () => (await client.listAsks("ruled"))[0]);
   await openAgent(sidecar, "ruled", script("Make", bash("mkdir made"), { text: "Made." }));
-  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "thread", by });
+  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "thread" });
   await untilStatus(sidecar, "ruled", "idle");
   const [rule = ""] = await client.listRules("ruled");
   expect(rule).toBe("Bash(mkdir made *)");
   await sidecar.restart();
   expect(await client.listRules("ruled")).toEqual([rule]);
   const withdraw = (...rules: string[]) =>
-    client.controlAgent("ruled", { control: "rules", withdraw: rules, by });
+    client.controlAgent("ruled", { control: "rules", withdraw: rules });
   expect(await refusal(withdraw("Bash(rm *)"))).toMatchObject({ code: "not_found" });
   expect(await refusal(client.listRules("nobody"))).toMatchObject({ code: "not_found" });
   await withdraw(rule);
   await until("the rule to be gone", async () => (await client.listRules("ruled")).length === 0);
   expect(await refusal(withdraw(rule))).toMatchObject({ code: "not_found" });
   await client.sendInput("ruled", { text: make("more") });
-  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "no", by });
+  await client.answerAsk("ruled", (await ask()).requestId, { optionId: "no" });
   await untilStatus(sidecar, "ruled", "idle");
   expect(existsSync(join(sidecar.reposDir, "ruled", "more"))).toBe(false);
   await client.killThread("ruled");
@@ -172,7 +171,6 @@ test("an agent that may do everything unasked asks again once the sidecar does n
       threadId: "free",
       type: "agent",
       dir: "free",
-      createdBy: "42",
       command: script("1", bash("touch 1")),
     },
     agent: { permissionMode: "bypassPermissions" },
@@ -183,6 +181,6 @@ test("an agent that may do everything unasked asks again once the sidecar does n
   await client.sendInput("free", { text: script("2", bash("touch 2")) });
   const ask = await until("an ask", async () => (await client.listAsks("free"))[0]);
   expect(existsSync(join(reposDir, "free", "2"))).toBe(false);
-  await client.answerAsk("free", ask.requestId, { optionId: "no", by });
+  await client.answerAsk("free", ask.requestId, { optionId: "no" });
   await client.killThread("free");
 });

@@ -29,7 +29,7 @@ test("turns, calls of the model and of tools, tokens, and waits are counted once
   await openAgent(sidecar, "measured", script("go", { tools: [bash] }, { text: "Done." }));
   await untilStatus(sidecar, "measured", "waiting");
   const [ask] = await sidecar.client.listAsks("measured");
-  await sidecar.client.answerAsk("measured", ask?.requestId ?? "", { optionId: "once", by: "discord:42" });
+  await sidecar.client.answerAsk("measured", ask?.requestId ?? "", { optionId: "once" });
   await untilStatus(sidecar, "measured", "idle");
   await until(
     "the turn to be measured",

@@ -18,7 +18,6 @@ const ROUNDS = inFull(60, 4);
 const PATHS = ["a", "b", "c", "d/x", "d/y", "new"];
 const AGENTS = ["one", "two"] as const;
 type Agent = (typeof AGENTS)[number];
-const by = "discord:42";
 
 let sidecar: TestSidecar;
 let dir: string;
@@ -34,7 +33,7 @@ beforeAll(async () => {
   git("commit", "-qm", "first");
   for (const agent of AGENTS) {
     const permissionMode = "bypassPermissions";
-    const thread = { threadId: agent, type: "agent" as const, dir: "shared", createdBy: "42" };
+    const thread = { threadId: agent, type: "agent" as const, dir: "shared" };
     await sidecar.client.createThread({
       ...thread,
       command: script("Hello", { text: "Hello." }),
@@ -141,7 +140,7 @@ test(`${ROUNDS} pairs of turns that interleave: each undo puts back its own file
       const turnId = turns[agent];
       const changes = (await of(agent, "turn_changes")).find((event) => event.turnId === turnId);
       const undos = (await of(agent, "undo")).length;
-      await sidecar.client.controlAgent(agent, { control: "undo", turnId, by });
+      await sidecar.client.controlAgent(agent, { control: "undo", turnId });
       const done = await until("the undo", async () => (await of(agent, "undo"))[undos]);
       const now = filesNow();
       const named = [...(changes?.others ?? []), ...done.left.map(({ path }) => path)];

@@ -31,7 +31,7 @@ async function killInTurn(threadId: string) {
   git(dir, "commit", "-qm", "first");
   const calls = [bash("echo 2 > a; echo 2 > theirs; rm b; echo 2 > new"), bash("echo half > a; sleep 300")];
   await client.createThread({
-    ...{ threadId, type: "agent", dir: threadId, createdBy: "42" },
+    ...{ threadId, type: "agent", dir: threadId },
     command: script("Do it", ...calls),
     agent: { permissionMode: "bypassPermissions" },
   });
@@ -45,7 +45,7 @@ async function killInTurn(threadId: string) {
 test("its turn is undone at once, the thread stays killed; and the undo is undone", async () => {
   const { client } = sidecar;
   const { dir, read, status } = await killInTurn("killed");
-  const { outcome } = await client.controlAgent("killed", { control: "undo", by });
+  const { outcome } = await client.controlAgent("killed", { control: "undo" });
   expect(outcome).toBe("undone: 3 files as before, a, b, new; left as they are: theirs (changed since)");
   expect([read("a"), read("b"), read("theirs"), existsSync(join(dir, "new"))]).toEqual([
     ...["1\n", "1\n", "theirs\n"],
@@ -55,11 +55,11 @@ test("its turn is undone at once, the thread stays killed; and the undo is undon
   expect((await client.getThread("killed")).status).toBe("killed");
   const [undone] = (await transcriptOf(sidecar, "killed")).filter(({ type }) => type === "undo");
   const turnId = undone?.type === "undo" ? undone.undoId : "";
-  const again = await client.controlAgent("killed", { control: "undo", turnId, by });
+  const again = await client.controlAgent("killed", { control: "undo", turnId });
   expect(again.outcome).toBe("undone: 3 files as before, a, b, new");
   expect([read("a"), existsSync(join(dir, "b"))]).toEqual(["half\n", false]);
   expect(findProcessesOf(join(sidecar.stateDir, "threads", "killed"))).toEqual([]);
-  expect(await refusal(client.controlAgent("killed", { control: "pause", by }))).toMatchObject({
+  expect(await refusal(client.controlAgent("killed", { control: "pause" }))).toMatchObject({
     code: "thread_ended",
   });
 });
@@ -68,7 +68,7 @@ test("of several at once each is done, and each is told what came of its own", a
   const { client, stateDir } = sidecar;
   const { read } = await killInTurn("both");
   const turnId = lastChanges(stateDir, "both") ?? "";
-  const undo = (id: string) => client.controlAgent("both", { control: "undo", turnId: id, by });
+  const undo = (id: string) => client.controlAgent("both", { control: "undo", turnId: id });
   // While the first is done, the others are stored.
   const [refused, first, second] = await Promise.all([
     refusal(undo("no-such-turn")),
@@ -97,7 +97,7 @@ test("an undo that the sidecar had stored when it died is done at its next start
   );
   expect((await client.getThread("stored")).status).toBe("killed");
   renameSync(join(stateDir, "threads", "stored"), join(stateDir, "threads", "away"));
-  expect(await refusal(client.controlAgent("stored", { control: "undo", by }))).toMatchObject({
+  expect(await refusal(client.controlAgent("stored", { control: "undo" }))).toMatchObject({
     code: "thread_ended",
   });
 });
@@ -110,7 +110,7 @@ test("a thread that goes on under a killed one's id gives its turns names of the
   const begin = async (agent: object) => {
     // A new thread that knows the old one does what that was told.
     const command = script("Do it", bash("date +%s%N > a"), { text: "Done." });
-    const thread = { threadId: "again", type: "agent", dir: "again", createdBy: "42" } as const;
+    const thread = { threadId: "again", type: "agent", dir: "again" } as const;
     await client.createThread({
       ...thread,
       command,
@@ -118,7 +118,7 @@ test("a thread that goes on under a killed one's id gives its turns names of the
     });
     await untilStatus(sidecar, "again", "idle");
   };
-  const undo = (turnId?: string) => client.controlAgent("again", { control: "undo", turnId, by });
+  const undo = (turnId?: string) => client.controlAgent("again", { control: "undo", turnId });
   await begin({});
   const [old = ""] = await namesOf("again");
   await client.killThread("again");

@@ -35,7 +35,7 @@ async function work(threadId: string): Promise<void> {
   const { client } = sidecar;
   const call = { name: "Bash", input: { command: `date +%N >> ${threadId}` } };
   await client.createThread({
-    ...{ threadId, type: "agent", dir: "repo", createdBy: "42" },
+    ...{ threadId, type: "agent", dir: "repo" },
     command: script("Do it", { tools: [call] }, { text: "Done." }),
     agent: { permissionMode: "bypassPermissions" },
   });

@@ -35,7 +35,6 @@ test("it works on a branch of its own, after the person's command; undo and bran
 
   const request = {
     threadId: "twig",
-    createdBy: "42",
     lockParent: false,
     text: script("more", bash("pwd > where"), { text: "So." }),
   };
@@ -44,7 +43,7 @@ test("it works on a branch of its own, after the person's command; undo and bran
   expect(readFileSync(inTree("tree", "where"), "utf8").trim()).toBe(inTree("tree"));
   await sidecar.client.killThread("twig");
 
-  await sidecar.client.controlAgent("tree", { control: "undo", by: "discord:42" });
+  await sidecar.client.controlAgent("tree", { control: "undo" });
   await until("the undo", async () => (await eventsOf("tree", "undo")).length > 0);
   expect(readFileSync(inTree("tree", "a.txt"), "utf8")).toBe("one\n");
 });
@@ -117,7 +116,7 @@ test("nobody begins to work in a worktree that is being removed", async () => {
   await open("gone", "going", { text: "Done." });
   await untilStatus(sidecar, "gone", "idle");
   await sidecar.client.killThread("gone");
-  const heir = { threadId: "heir", type: "agent" as const, dir: "going", createdBy: "42" };
+  const heir = { threadId: "heir", type: "agent" as const, dir: "going" };
   const agent = { originThreadId: "gone" };
   const [made, removed] = await Promise.allSettled([
     sidecar.client.createThread({ ...heir, command: script("go", { text: "Here." }), agent }),
@@ -170,7 +169,7 @@ test("a child of an agent in a worktree works there too, or in a directory of it
 test("a branch with files has those of its point in a worktree of its own; its parent keeps its own", async () => {
   repository("past");
   const write = (content: string) => bash(`printf '${content}' > a.txt; touch ${content}`);
-  const shared = { type: "agent" as const, dir: "past", createdBy: "42" };
+  const shared = { type: "agent" as const, dir: "past" };
   const agent = { permissionMode: "bypassPermissions" };
   await sidecar.client.createThread({
     ...shared,
@@ -181,7 +180,6 @@ test("a branch with files has those of its point in a worktree of its own; its p
   await untilStatus(sidecar, "old", "idle");
   await sidecar.client.sendInput("old", {
     text: script("go on", write("three"), write("four"), { text: "It is four." }),
-    source: "api:42",
   });
   await untilValue(
     "both turns to be kept",
@@ -194,7 +192,6 @@ test("a branch with files has those of its point in a worktree of its own; its p
     const text = script("look", bash("pwd"), { text: "Seen." });
     await sidecar.client.branchThread("old", {
       threadId,
-      createdBy: "42",
       lockParent: false,
       files: true,
       text,
@@ -221,7 +218,7 @@ test("a branch with files has those of its point in a worktree of its own; its p
 
   // What was undone does not come back, and what somebody else wrote meanwhile is not lost.
   writeFileSync(at("past", "theirs"), "theirs");
-  await sidecar.client.controlAgent("old", { control: "undo", by: "discord:42" });
+  await sidecar.client.controlAgent("old", { control: "undo" });
   await until("the undo", async () => (await eventsOf("old", "undo")).length > 0);
   expect(await branch("undone", undefined)).toEqual(["a.txt: two", "two: "]);
   expect(readFileSync(inTree("undone", "theirs"), "utf8")).toBe("theirs");
@@ -229,7 +226,7 @@ test("a branch with files has those of its point in a worktree of its own; its p
 
   await sidecar.client.createThread({ ...shared, threadId: "talk", command: script("hi", { text: "Hi." }) });
   await untilStatus(sidecar, "talk", "idle");
-  const nothing = { threadId: "none", createdBy: "42", files: true };
+  const nothing = { threadId: "none", files: true };
   expect(await refusal(sidecar.client.branchThread("talk", nothing))).toMatchObject({
     code: "unsupported",
     message: expect.stringContaining("files: no state of the files"),

@@ -30,7 +30,6 @@ import {
   killLine,
   type LaunchOptions,
   messageLine,
-  sourceOf,
   threadConfig,
 } from "./requests.ts";
 import type { Runners } from "./runners.ts";
@@ -103,7 +102,7 @@ export class AgentKind implements Kind {
     if (locks !== undefined) store.agents.setLocked(locks, true);
     if (thread.command === "") return; // a branch waits for its first message
     const { inputId, hops, plain, initialMessages = [] } = request;
-    const first = { messageId: inputId ?? randomUUID(), source: sourceOf(thread.createdBy), plain, hops };
+    const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops };
     agents
       .get(thread.threadId)
       .append([...initialLines(initialMessages, now()), messageLine(thread.command, first, now())]);
@@ -164,7 +163,7 @@ export class AgentKind implements Kind {
     before: readonly InboxLine[] = [],
   ): Promise<void> {
     const { store, agents, folders, attachments, now } = this.#options;
-    const { threadId, createdBy } = thread;
+    const { threadId } = thread;
     const files = await attachments.blocksOf(threadId, input.attachments ?? []);
     checkMessage(input.text, files);
     const { hasMessages } = agents.get(threadId);
@@ -174,9 +173,9 @@ export class AgentKind implements Kind {
         "This thread takes no second message: it was made with agent.mode single.",
       );
     }
-    const { inputId, source = sourceOf(createdBy), plain, when } = input;
+    const { inputId, by, plain, when } = input;
     const messageId = inputId ?? randomUUID();
-    const line = messageLine(input.text, { messageId, source, plain, when, files }, now());
+    const line = messageLine(input.text, { messageId, by, plain, when, files }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
     await this.append(thread, [...before, line]);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");

@@ -3,6 +3,7 @@ import type { AgentConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { HoldReason } from "../../shared/agent/message-fields.ts";
 import { AppError } from "../../shared/errors.ts";
+import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
 
 export interface AgentMessage {
   messageId: string;
@@ -23,7 +24,7 @@ export function agentMessageLine(
     ts: new Date(now).toISOString(),
     op: "message",
     messageId,
-    source: `thread:${from}`,
+    source: printPrincipal(threadPrincipal(from)),
     content: [{ type: "text", text }],
     plain: true,
     hops,

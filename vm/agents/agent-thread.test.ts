@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { emptyFold } from "../../shared/agent/fold.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { AgentThread } from "./agent-thread.ts";
@@ -21,7 +22,7 @@ beforeEach(() => {
   store.threads.insert({
     threadId: "a",
     type: "agent",
-    createdBy: "1",
+    createdBy: OWNER,
     createdAt: 5,
     ...command,
   });

@@ -5,6 +5,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { emptyFold } from "../../shared/agent/fold.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { until } from "../../test/support/wait.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -24,7 +25,7 @@ beforeEach(() => {
   store = openStore(":memory:");
   folders = new AgentFolders(root.path);
   const command = { dir: ".", path: "/r", command: "go", title: "t", cols: 80, rows: 24, marker: "M=1" };
-  const made = { createdBy: "1", createdAt: 5 };
+  const made = { createdBy: OWNER, createdAt: 5 };
   store.threads.insert({ threadId: "a", type: "agent", ...made, ...command });
   store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });
   mkdirSync(folders.of("a"));
@@ -122,13 +123,13 @@ test("while rows are made anew open asks can be answered; then each ask is as th
     input: "{}",
     options: [],
   });
-  const answer = { type: "permission_response", requestId: "past", outcome: "selected", by: "api:1" };
+  const answer = { type: "permission_response", requestId: "past", outcome: "selected", by: "owner" };
   writeAll([ask("past"), answer, ask("open"), ask("taken")]);
   write(TURNS, 4);
   await threads.catchUp("a");
   const open = () => store.asks.listOpen().map(({ requestId }) => requestId);
   expect(open()).toEqual(["open", "taken"]);
-  threads.get("a").append([{ ts: TS, op: "permission", requestId: "taken", optionId: "x", by: "api:1" }]);
+  threads.get("a").append([{ ts: TS, op: "permission", requestId: "taken", optionId: "x", by: "owner" }]);
   store.asks.setState("a", "taken", "answered");
   const stale = store.asks.find("a", "past")?.ask;
   if (stale) for (const requestId of ["past", "stale"]) store.asks.put({ ...stale, requestId }, "ended");

@@ -16,6 +16,7 @@ import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
@@ -181,7 +182,7 @@ export class Agents {
    * A person's answer to an ask. The first one counts; it is in the inbox when this resolves.
    * @throws AppError `not_found`, `already_answered`, `ask_ended`, `thread_ended`, `invalid_request`
    */
-  async answer(threadId: string, asked: string, answer: AnswerRequest): Promise<void> {
+  async answer(threadId: string, asked: string, answer: AnswerRequest, by: Principal): Promise<void> {
     const { store, queue, kind, now, agents } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -195,19 +196,19 @@ export class Agents {
       const isAnswered = found.state === "answered" || agents.get(threadId).hasUnreadAnswer(requestId);
       if (isAnswered) throw new AppError("already_answered", "Somebody has answered this already.");
       if (found.state === "ended") throw new AppError("ask_ended", "This is not asked any more.");
-      const line = answerLine(found.ask, answer, now());
+      const line = answerLine(found.ask, answer, by, now());
       await kind.append(thread, [line]);
       store.asks.setState(threadId, requestId, "answered");
     });
-    await this.#answerAlike(threadId, asked, answer);
+    await this.#answerAlike(threadId, asked, answer, by);
   }
 
   /**
    * Other words for a message that lies in the inbox, or none: they count if the agent has not read it yet, which the
-   * runner knows. Whoever wrote the message is whoever changes it. The same words again change nothing.
+   * runner knows. The same words again change nothing.
    * @throws AppError `not_found`, `thread_ended`, `invalid_request`, `too_large`
    */
-  async amend(threadId: string, inputId: string, text: string | null): Promise<void> {
+  async amend(threadId: string, inputId: string, text: string | null, by: Principal): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -215,10 +216,9 @@ export class Agents {
       const message = agents.get(threadId).findMessage(inputId);
       if (!message)
         throw new AppError("not_found", `Thread ${threadId} has no message ${JSON.stringify(inputId)}.`);
-      const { source: by, files } = message;
-      if (text !== null) checkMessage(text, files);
+      if (text !== null) checkMessage(text, message.files);
       if (message.text === text) return;
-      await kind.append(thread, [amendLine(inputId, text, { by, files }, now())]);
+      await kind.append(thread, [amendLine(inputId, text, { by, files: message.files }, now())]);
     });
   }
 
@@ -291,7 +291,12 @@ export class Agents {
   }
 
   /** Asked once for all: other threads that ask about the very same directory, or day, get the same answer. */
-  async #answerAlike(threadId: string, requestId: string, answer: AnswerRequest): Promise<void> {
+  async #answerAlike(
+    threadId: string,
+    requestId: string,
+    answer: AnswerRequest,
+    by: Principal,
+  ): Promise<void> {
     const { store, queue, kind, folders, now } = this.#options;
     const answered = store.asks.find(threadId, requestId)?.ask;
     if (!answered || !isForAll(answered)) return;
@@ -303,7 +308,7 @@ export class Agents {
         const thread = store.threads.find(ask.threadId);
         const isAsked = store.asks.find(ask.threadId, ask.requestId)?.state === "open";
         if (!thread || !isOpen(thread.status) || !isAsked || !folders.exists(ask.threadId)) return;
-        await kind.append(thread, [answerLine(ask, answer, now())]);
+        await kind.append(thread, [answerLine(ask, answer, by, now())]);
         store.asks.setState(ask.threadId, ask.requestId, "answered");
       });
     }
@@ -313,11 +318,11 @@ export class Agents {
    * @returns of a thread that is over, what came of it, in words: its transcript is followed no more
    * @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with
    */
-  async control(threadId: string, request: ControlRequest): Promise<string | undefined> {
+  async control(threadId: string, request: ControlRequest, by: Principal): Promise<string | undefined> {
     const { queue, kind, folders, agents, endedThreads, now } = this.#options;
     const { type, status } = this.#options.threads.getStored(threadId);
     if (request.control === "undo" && type === "agent" && !isOpen(status))
-      return endedThreads.undo(threadId, request, queue);
+      return endedThreads.undo(threadId, request, by, queue);
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
       const agent = folders.findConfig(threadId)?.agent;
@@ -325,12 +330,12 @@ export class Agents {
       const { fold } = agents.get(threadId);
       refuseUnknownRules(request, fold);
       const isKnown = (turnId: string) => hasTurn(folders.of(threadId), turnId);
-      const line = controlLine(await withTarget(request, fold, isKnown), now());
+      const line = controlLine(await withTarget(request, fold, isKnown), by, now());
       if (request.control !== "resume") return kind.append(thread, [line]);
       const { input } = request;
       if (!input) await kind.append(thread, [line]);
       else if (input.inputId === undefined || !(await kind.hasTaken(thread, input.inputId)))
-        await kind.takeMessage(thread, { source: request.by, ...input }, [line]);
+        await kind.takeMessage(thread, { ...input, by }, [line]);
       this.#options.store.agents.setLocked(threadId, false); // the resumption is written down
     });
     return undefined;

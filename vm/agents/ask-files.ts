@@ -11,6 +11,7 @@ import { threadPath } from "../../shared/agent/paths.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
+import { job, type Principal } from "../../shared/principal.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -45,7 +46,7 @@ export interface AskFilesOptions {
   store: Store;
   folders: AgentFolders;
   /** As of any caller: the first answer counts. */
-  answer: (threadId: string, requestId: string, answer: AnswerRequest) => Promise<void>;
+  answer: (threadId: string, requestId: string, answer: AnswerRequest, by: Principal) => Promise<void>;
   /** Whether files answer (`ASK_FILES=1`). */
   takesAnswers: boolean;
   /** After so many seconds an ask counts as refused; undefined: never. */
@@ -163,7 +164,7 @@ export class AskFiles {
       const path = join(this.#folderOf(ask.threadId), fileName(ask.requestId));
       try {
         const answer = this.#readAnswer(ask, path + RESPONSE);
-        if (answer) await this.#options.answer(ask.threadId, ask.requestId, answer);
+        if (answer) await this.#options.answer(ask.threadId, ask.requestId, answer, job("ask-files"));
       } catch (error) {
         this.#refuse(ask, path, error);
       }
@@ -204,22 +205,20 @@ export class AskFiles {
   }
 }
 
-const BY = "api:file";
-
 /** @throws Error if it does not answer this ask */
 function answerTo({ request }: AskReply, { approved, message, content, hash }: FileAnswer): AnswerRequest {
   if (hash !== undefined && hash !== request.callKey) throw new Error("hash: is not the request's");
   if (request.type === "elicitation_request") {
     if (message !== undefined) throw new Error("message: a question is answered by content");
-    if (!approved) return { action: "decline", by: BY };
+    if (!approved) return { action: "decline" };
     if (!content) throw new Error("content: is needed, this ask is a question");
-    return { action: "accept", content, by: BY };
+    return { action: "accept", content };
   }
   if (content !== undefined) throw new Error("content: is for questions, this ask is about a permission");
   const kind = approved ? "allow_once" : "reject_once";
   const option = request.options.find((one) => one.kind === kind);
   if (!option) throw new Error(`approved: this ask has no option of the kind ${kind}`);
-  return { optionId: option.optionId, ...(message !== undefined && { message }), by: BY };
+  return { optionId: option.optionId, ...(message !== undefined && { message }) };
 }
 
 /** The request's id comes from the engine: it names a file only if it can lead nowhere. */

@@ -8,6 +8,7 @@ import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
@@ -46,9 +47,9 @@ export class Branches {
    * be locked. Nothing of it is seen before all of it is on the disk.
    * @throws AppError `not_found`, `thread_ended`, and what a creation is refused with
    */
-  async branch(parentId: string, request: BranchRequest): Promise<BranchReply> {
+  async branch(parentId: string, request: BranchRequest, createdBy: Principal): Promise<BranchReply> {
     const { store, threads, queue } = this.#options;
-    const { threadId, seq, messageId, text = "", plain, createdBy, lockParent } = request;
+    const { threadId, seq, messageId, text = "", plain, lockParent } = request;
     const parent = threads.getStored(parentId);
     this.#refuseTaken(threadId);
     const prepared = await queue.run(parentId, async () => {

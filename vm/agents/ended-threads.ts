@@ -8,6 +8,7 @@ import { undoText } from "../../shared/agent/change-text.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded } from "../threads/ending.ts";
@@ -47,6 +48,7 @@ export class EndedThreads {
   async undo(
     threadId: string,
     request: Extract<ControlRequest, { control: "undo" }>,
+    by: Principal,
     queue: KeyedQueue,
   ): Promise<string | undefined> {
     const { agents, folders, now, log } = this.#options;
@@ -57,7 +59,7 @@ export class EndedThreads {
       const thread = agents.get(threadId);
       const isKnown = (turnId: string) => hasTurn(folders.of(threadId), turnId);
       const wanted = await withTarget(request, thread.fold, isKnown);
-      const inboxByte = thread.append([controlLine(wanted, now())]);
+      const inboxByte = thread.append([controlLine(wanted, by, now())]);
       return { since: thread.transcriptEnd, inboxByte };
     });
     const done = queue

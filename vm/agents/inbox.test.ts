@@ -17,7 +17,7 @@ const message = (messageId: string, text = "hi"): InboxLine => ({
   ts: "2026-11-22T10:00:00.000Z",
   op: "message",
   messageId,
-  source: "api:test",
+  source: "owner",
   content: [{ type: "text", text }],
 });
 const lines = () => readFileSync(threadPath(folder, "inbox"), "utf8").split("\n").slice(0, -1);

@@ -14,12 +14,11 @@ import { addUse, type LimitsOfChild, NO_USE, type Use, useSchema } from "../../s
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
-import type { Block, Source } from "../../shared/agent/values.ts";
+import type { Block } from "../../shared/agent/values.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
 export interface FoundMessage {
-  source: Source;
   text: string | null;
   /** Its attachments. */
   files: readonly Block[];
@@ -122,7 +121,7 @@ export class Inbox {
     let found: FoundMessage | undefined;
     for (const line of this.#linesAfter(undefined)) {
       if (!("messageId" in line) || line.messageId !== messageId) continue;
-      if (line.op === "message") found = { source: line.source, ...partsOf(line.content) };
+      if (line.op === "message") found = partsOf(line.content);
       else if (found) found = { ...found, text: line.op === "edit" ? textOf(line.content) : null };
     }
     return found;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { AskReply } from "../../shared/agent/api.ts";
 import { emptyFold } from "../../shared/agent/fold.ts";
+import { OWNER } from "../../shared/principal.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { StepRow } from "../store/steps.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -10,7 +11,7 @@ const NOW = Date.parse("2026-01-02T00:00:00.000Z");
 const at = (hoursAgo: number) => new Date(NOW - hoursAgo * 3_600_000).toISOString();
 
 function agent(threadId: string, status: AgentRow["status"], more: Partial<OpenAgent> = {}): OpenAgent {
-  const thread = { threadId, title: "", dir: "d", command: "c", createdBy: "1", createdAt: NOW };
+  const thread = { threadId, title: "", dir: "d", command: "c", createdBy: OWNER, createdAt: NOW };
   return {
     thread: thread as StoredThread,
     agent: { threadId, number: 1, status, fold: { ...emptyFold(), ts: at(1) } } as AgentRow,

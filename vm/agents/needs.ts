@@ -1,5 +1,6 @@
 /** What needs people, over all agents. Pure. */
 import type { AskReply, InboxItem } from "../../shared/agent/api.ts";
+import { printPrincipal } from "../../shared/principal.ts";
 import { titleOf } from "../../shared/title.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { StepRow } from "../store/steps.ts";
@@ -62,7 +63,7 @@ function itemOf(
     threadId,
     number: agent.number,
     title: title === "" ? titleOf(dir, command) : title,
-    createdBy,
+    createdBy: printPrincipal(createdBy),
     at,
     text: text.slice(0, MAX_TEXT),
   };

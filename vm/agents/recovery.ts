@@ -7,6 +7,7 @@ import { placeId, SLEEP_CLAIM } from "../../shared/agent/place-order.ts";
 import { isOpen } from "../../shared/api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { job, printPrincipal } from "../../shared/principal.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import { listProcesses, readProc } from "../processes/processes.ts";
 import type { Store } from "../store/store.ts";
@@ -66,7 +67,7 @@ function endBypass({ store, kind, queue, allowBypass, log, now }: RecoveryOption
     if (!isOn || !thread || !isOpen(thread.status)) continue;
     log.warn({ threadId }, "ALLOW_BYPASS is not set: an agent that asked for nothing asks again");
     const ts = new Date(now()).toISOString();
-    const line = { ts, op: "mode", modeId: "default", by: "threadmux" } as const;
+    const line = { ts, op: "mode", modeId: "default", by: printPrincipal(job("recovery")) } as const;
     queue
       .run(threadId, () => kind.append(thread, [line]))
       .catch((error: unknown) => log.error({ threadId, err: error }, "could not change an agent's mode"));

@@ -3,9 +3,10 @@ import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
-import type { Block, Source } from "../../shared/agent/values.ts";
+import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import { job, type Principal, printPrincipal } from "../../shared/principal.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
 
 /** The person's settings on this machine, for every agent thread. */
@@ -32,13 +33,8 @@ export function launchOf(chosen: LaunchOptions, demo: string): LaunchOptions {
   return { ...chosen, engine: "demo", program: process.execPath, args: [demo, ...chosen.args] };
 }
 
-/** Whoever a thread was created by: a Discord user by their id, everybody else by name. */
-export function sourceOf(createdBy: string): Source {
-  return /^\d{17,20}$/.test(createdBy) ? `discord:${createdBy}` : `api:${createdBy}`;
-}
-
 export function threadConfig(
-  thread: { threadId: string; path: string; createdBy: string; createdAt: number },
+  thread: { threadId: string; path: string; createdBy: Principal; createdAt: number },
   {
     number,
     agent,
@@ -61,7 +57,7 @@ export function threadConfig(
     v: 1,
     threadId: thread.threadId,
     number,
-    createdBy: sourceOf(thread.createdBy),
+    createdBy: printPrincipal(thread.createdBy),
     createdAt: new Date(thread.createdAt).toISOString(),
     dir: thread.path,
     agent: launch.engine === undefined ? agent : { ...agent, engine: launch.engine },
@@ -86,7 +82,7 @@ export function messageLine(
   text: string,
   more: {
     messageId: string;
-    source: Source;
+    by: Principal;
     when?: "now" | "next_turn" | undefined;
     plain?: boolean | undefined;
     /** Attachments. */
@@ -96,9 +92,9 @@ export function messageLine(
   },
   now: number,
 ): InboxLine {
-  const { messageId, source, when, plain, files = [], hops } = more;
+  const { messageId, by, when, plain, files = [], hops } = more;
   const content = contentOf(text, files);
-  const line = { ts: at(now), op: "message" as const, messageId, source, content };
+  const line = { ts: at(now), op: "message" as const, messageId, source: printPrincipal(by), content };
   return {
     ...line,
     ...(when !== undefined && { when }),
@@ -108,11 +104,17 @@ export function messageLine(
 }
 
 /** @throws AppError `invalid_request` naming the field that does not fit the ask. */
-export function answerLine(ask: AskReply, answer: AnswerRequest, now: number): InboxLine {
+export function answerLine(
+  ask: AskReply,
+  answer: AnswerRequest,
+  principal: Principal,
+  now: number,
+): InboxLine {
   const { requestId, request } = ask;
+  const by = printPrincipal(principal);
   if (request.type === "permission_request") {
     if (!("optionId" in answer)) throw invalid("optionId: is needed, this ask is about a permission.");
-    const { optionId, message, by } = answer;
+    const { optionId, message } = answer;
     if (!request.options.some((option) => option.optionId === optionId)) {
       const known = request.options.map((option) => option.optionId).join(", ");
       throw invalid(`optionId: must be one of ${known}.`);
@@ -127,7 +129,7 @@ export function answerLine(ask: AskReply, answer: AnswerRequest, now: number): I
     };
   }
   if (!("action" in answer)) throw invalid("action: is needed, this ask is a question.");
-  const { action, content, by } = answer;
+  const { action, content } = answer;
   if (action === "accept") {
     const questions = request.questions.map(({ question }) => question);
     const unknown = Object.keys(content ?? {}).find((question) => !questions.includes(question));
@@ -145,9 +147,9 @@ export function answerLine(ask: AskReply, answer: AnswerRequest, now: number): I
   };
 }
 
-export function controlLine(request: ControlRequest, now: number): InboxLine {
+export function controlLine(request: ControlRequest, principal: Principal, now: number): InboxLine {
   const ts = at(now);
-  const { by } = request;
+  const by = printPrincipal(principal);
   switch (request.control) {
     case "mode":
       return { ts, op: "mode", modeId: request.modeId, by };
@@ -176,17 +178,17 @@ export function controlLine(request: ControlRequest, now: number): InboxLine {
 }
 
 export function killLine(now: number): InboxLine {
-  return { ts: at(now), op: "control", control: "kill", by: "threadmux" };
+  return { ts: at(now), op: "control", control: "kill", by: printPrincipal(job("kill")) };
 }
 
 /** @param text null takes the message back. @param files of the message, which stay */
 export function amendLine(
   messageId: string,
   text: string | null,
-  { by, files }: { by: Source; files: readonly Block[] },
+  { by, files }: { by: Principal; files: readonly Block[] },
   now: number,
 ): InboxLine {
-  const line = { ts: at(now), messageId, by };
+  const line = { ts: at(now), messageId, by: printPrincipal(by) };
   return text === null
     ? { ...line, op: "withdraw" }
     : { ...line, op: "edit", content: contentOf(text, files) };

@@ -2,12 +2,12 @@
 import type { Live } from "../../shared/agent/files.ts";
 import { personOf } from "../../shared/agent/place-order.ts";
 import type { Log } from "../../shared/log.ts";
+import { OWNER, printPrincipal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import type { AgentThreads } from "./agent-threads.ts";
 import type { AgentFolders } from "./folders.ts";
-import { sourceOf } from "./requests.ts";
 import { RunnerQueue } from "./runner-queue.ts";
 import type { Runners } from "./runners.ts";
 import type { WakeUps } from "./wake-ups.ts";
@@ -135,6 +135,6 @@ export class Starter {
   }
 
   #personOf(threadId: string, fold: AgentThread["fold"]): string {
-    return personOf(fold, sourceOf(this.#options.store.threads.find(threadId)?.createdBy ?? ""));
+    return personOf(fold, printPrincipal(this.#options.store.threads.find(threadId)?.createdBy ?? OWNER));
   }
 }

@@ -32,11 +32,6 @@ export interface Console {
   account: Router;
   /** Whether a request comes from our page, with the secret of an open session. */
   isSignedIn: (request: IncomingMessage) => boolean;
-  /**
-   * Puts the console's name into a body, whatever the page says: it can't write in another person's name, nor with the
-   * message that a resume may bring.
-   */
-  sign: (path: string, body: unknown) => void;
   /** Whether a request may become a socket, and for how long. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
 }
@@ -46,8 +41,6 @@ const ASSETS = new Map([
   ["console.css", "text/css; charset=utf-8"],
   ["icon.svg", "image/svg+xml"],
 ]);
-/** Who wrote or decided what a session sends. */
-const CONSOLE_SOURCE = "api:console";
 
 export function createConsole({ sessions, checkToken, isLoopback, page }: ConsoleOptions): Console {
   const isOwnHost = ({ headers }: IncomingMessage) => !isLoopback || isLoopbackName(headers.host);
@@ -95,11 +88,6 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
         isOwn && isOwnHost(request) && sessions.isOpen(findSecretInHeader(request.headers.authorization))
       );
     },
-    sign: (path, body) => {
-      if (!isObject(body)) return;
-      Object.assign(body, { [path.endsWith("/input") ? "source" : "by"]: CONSOLE_SOURCE });
-      if ("input" in body && isObject(body.input)) Object.assign(body.input, { source: CONSOLE_SOURCE });
-    },
     admit: (request) => {
       const { authorization, "sec-websocket-protocol": protocols } = request.headers;
       // No page of a browser can set this header on a socket, so there is no origin to ask about.
@@ -112,10 +100,6 @@ export function createConsole({ sessions, checkToken, isLoopback, page }: Consol
       return { isStillOpen: () => sessions.isOpen(secret) };
     },
   };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 function foreignOrigin(): AppError {

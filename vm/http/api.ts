@@ -84,11 +84,11 @@ export class Api {
   ): Promise<void> {
     const { guard, homes, log } = this.#services;
     try {
-      const caller =
+      const by =
         route.access === "anybody"
-          ? "anybody"
+          ? undefined
           : (guard.find(request, route) ?? (await guard.refuse(request)));
-      if (caller === "cut") return;
+      if (by === "cut") return;
       const params: Record<string, string> = {};
       for (const [name, escaped] of values) params[name] = readParam(name, escaped);
       if (params["id"] !== undefined) {
@@ -98,10 +98,11 @@ export class Api {
       const call = {
         params,
         query: route.query ? parse(route.query, parseQuery(query)) : undefined,
-        body: await readBody(route, request, response, caller === "console" ? guard.sign : undefined),
+        body: await readBody(route, request, response),
+        by,
         request,
         response,
-      } as Call<Route>;
+      } as unknown as Call<Route>;
       response.statusCode = route.status;
       const reply = await handler(call);
       if (typeof route.reply === "string") return; // the handler wrote it
@@ -114,10 +115,9 @@ export class Api {
 }
 
 async function readBody(
-  { body, path, method }: Route,
+  { body, method }: Route,
   request: IncomingMessage,
   response: ServerResponse,
-  sign: Guard["sign"] | undefined,
 ): Promise<unknown> {
   if (typeof body === "string") {
     // A page of another origin can't send this content type without being asked whether it may.
@@ -126,7 +126,6 @@ async function readBody(
   }
   if (method === "get") return undefined;
   const sent = (await readJson(request, response)) ?? {};
-  sign?.(path, sent);
   return body && parse(body, sent);
 }
 

@@ -29,6 +29,7 @@ export type Services = ThreadServices &
 
 export interface AppOptions extends Services, McpRoutesOptions {
   checkToken: TokenCheck;
+  checkRelayToken: TokenCheck;
   wrongTokens: WrongTokens;
   refusalLog: RefusalLog;
   console: Console;
@@ -74,6 +75,8 @@ function handlersOf(services: Services): ApiHandlers {
   };
 }
 
+const NOT_RELAYS = "The relay's token is for the API alone: the console wants the sidecar's own, VM_TOKEN.";
+
 /** Takes every request that is for no route of the API: the console's pages, its account, and agents' tools. */
 function beside(options: AppOptions, guard: Guard): RequestListener {
   const { console, log } = options;
@@ -84,8 +87,10 @@ function beside(options: AppOptions, guard: Guard): RequestListener {
   app.use(mcpRoutes(options));
   app.use(async (req, _res, next) => {
     const isLeaving = req.method === "DELETE" && req.path === "/console/session";
-    const caller = guard.find(req, isLeaving ? { access: "console" } : {}) ?? (await guard.refuse(req));
-    if (caller !== "cut") next();
+    const by = guard.find(req, isLeaving ? { access: "console" } : {}) ?? (await guard.refuse(req));
+    if (by === "cut") return;
+    if (by.kind !== "owner" && by.kind !== "console") throw new AppError("forbidden", NOT_RELAYS);
+    next();
   });
   app.use(console.account);
   app.use((req) => {

@@ -4,8 +4,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { CONSOLE, OWNER, type Principal, RELAY } from "../../shared/principal.ts";
 import type { Route } from "../../shared/protocol/route.ts";
 import { isKnown, markKnown } from "../callers/known.ts";
+import { inNameOf } from "../callers/person.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import { Addresses } from "./addresses.ts";
@@ -52,33 +54,41 @@ export class WrongTokens {
   }
 }
 
-/** Who sent a request. */
-export type Caller = "owner" | "console";
-
 export interface GuardServices {
+  /** Of the owner's token. */
   checkToken: TokenCheck;
-  console: Pick<Console, "isSignedIn" | "sign">;
+  checkRelayToken: TokenCheck;
+  console: Pick<Console, "isSignedIn">;
   wrongTokens: WrongTokens;
 }
 
-/** Knows by its credential who sends a request. */
+/** Knows by its credential who sends a request: the one place where a principal is made of a request to the API. */
 export class Guard {
   readonly #services: GuardServices;
-  /** Puts the console's name into what a signed-in browser sends. */
-  readonly sign: Console["sign"];
 
   constructor(services: GuardServices) {
     this.#services = services;
-    this.sign = services.console.sign;
   }
 
-  /** Undefined: nobody who may call this route. The owner, if no route is given. */
-  find(request: IncomingMessage, route?: Pick<Route, "access">): Caller | undefined {
-    const { checkToken, console } = this.#services;
-    const isConsole = route?.access === "console" && console.isSignedIn(request);
-    if (!isConsole && !checkToken(request.headers.authorization)) return undefined;
+  /**
+   * @returns undefined if it is nobody who may call this route
+   * @throws AppError `forbidden`, `invalid_request` if it names a person and may not, or not so
+   */
+  find(request: IncomingMessage, route: Pick<Route, "access"> = {}): Principal | undefined {
+    const principal = this.#credentialOf(request, route);
+    if (!principal) return undefined;
     markKnown(request);
-    return isConsole ? "console" : "owner";
+    return inNameOf(principal, request.headers);
+  }
+
+  #credentialOf(request: IncomingMessage, { access }: Pick<Route, "access">): Principal | undefined {
+    const { checkToken, checkRelayToken, console } = this.#services;
+    const { authorization } = request.headers;
+    // Always both: how long it takes does not say which of them was nearly right.
+    const [isOwner, isRelay] = [checkToken(authorization), checkRelayToken(authorization)];
+    if (isOwner) return OWNER;
+    if (isRelay) return RELAY;
+    return access === "console" && console.isSignedIn(request) ? CONSOLE : undefined;
   }
 
   /** @returns once the connection was cut @throws AppError `unauthorized`, in its time */

@@ -2,8 +2,10 @@
 import { json, Router } from "express";
 import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { threadPrincipal } from "../../shared/principal.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { markKnown } from "../callers/known.ts";
+import { inNameOf } from "../callers/person.ts";
 import type { McpServer } from "../mcp/server.ts";
 
 import type { WrongTokens } from "./guard.ts";
@@ -25,6 +27,7 @@ export function mcpRoutes({ mcp, mcpFiles, wrongTokens }: McpRoutesOptions): Rou
       throw new AppError("unauthorized", "A thread's own token is needed.");
     }
     markKnown(req);
+    inNameOf(threadPrincipal(threadId), req.headers);
     res.locals["mcpThread"] = threadId;
     next();
   });

@@ -13,6 +13,7 @@ import { LIMIT_NAMES } from "../../shared/agent/limit-schema.ts";
 import { describeLimit, ownUseOf, usedOf } from "../../shared/agent/limits.ts";
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -93,7 +94,7 @@ export async function noteEnd(
   const used = useOf(fold);
   const limits = limitsAtEnd(allowedOf(fold), used);
   if (limits && isOpen(threads.get(childId).status))
-    await agents.control(childId, { control: "limit", limits, by: "threadmux" });
+    await agents.control(childId, { control: "limit", limits }, job("budget"));
   await agents.noteChild(waiterId, { ...told, used });
 }
 

@@ -5,9 +5,9 @@ import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
-import { describeSource } from "../../shared/agent/source-text.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { describePrincipal, parsePrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -175,7 +175,7 @@ async function notEnded({ threadId, status }: Thread, agents: Agents): Promise<s
 async function pauseOf(agents: Agents, threadId: string): Promise<string> {
   const { pause } = await saidIn(agents, threadId);
   if (!pause) return "paused by a person";
-  return `paused by ${describeSource(pause.by)} at ${pause.ts.slice(11, 19)} UTC`;
+  return `paused by ${describePrincipal(parsePrincipal(pause.by))} at ${pause.ts.slice(11, 19)} UTC`;
 }
 
 /** It will not go on by itself. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, expect, test } from "vitest";
+import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { openStore, type Store } from "./store.ts";
 import type { NewThread } from "./threads.ts";
@@ -18,7 +19,7 @@ const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => (
   path: "/r",
   command: "true",
   title: "t",
-  createdBy: "1",
+  createdBy: OWNER,
   createdAt: 5,
   cols: 80,
   rows: 24,

@@ -7,6 +7,7 @@ import {
   threadStatusSchema,
   threadTypeSchema,
 } from "../../shared/api.ts";
+import { type Principal, parsePrincipal, printPrincipal, sourceSchema } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
 import type { EventTable } from "./events.ts";
 
@@ -20,7 +21,7 @@ export interface StoredThread {
   readonly command: string;
   /** Empty if the thread was made before threads had titles. */
   readonly title: string;
-  readonly createdBy: string;
+  readonly createdBy: Principal;
   readonly createdAt: number;
   readonly status: ThreadStatus;
   /** False while creation is under way: a thread left so by a crash never became one. */
@@ -86,7 +87,7 @@ const rowSchema = z
     path: z.string(),
     command: z.string(),
     title: z.string(),
-    created_by: z.string(),
+    created_by: sourceSchema,
     created_at: z.int(),
     status: threadStatusSchema,
     is_made: z.int(),
@@ -111,7 +112,7 @@ const rowSchema = z
       path: row.path,
       command: row.command,
       title: row.title,
-      createdBy: row.created_by,
+      createdBy: parsePrincipal(row.created_by),
       createdAt: row.created_at,
       status: row.status,
       isMade: row.is_made !== 0,
@@ -192,11 +193,12 @@ export class ThreadTable {
 
   /** Replaces a thread of the same id, and all that other tables hold of it. */
   insert(thread: NewThread): void {
+    const createdBy = printPrincipal(thread.createdBy);
     this.#db.transaction(() => {
       this.delete(thread.threadId);
-      this.#insert.run(thread);
+      this.#insert.run({ ...thread, createdBy });
       this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
-      const { threadId, type: kind, dir, title, createdBy } = thread;
+      const { threadId, type: kind, dir, title } = thread;
       this.#events.addOwn(threadId, {
         type: "thread_created",
         ts: at(thread.createdAt),

@@ -5,6 +5,7 @@
 import { existsSync, readlinkSync } from "node:fs";
 import { relative } from "node:path";
 import type { Log } from "../../shared/log.ts";
+import { job } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
 import { sizeOfLog } from "../streams/log-file.ts";
 import type { Pane } from "../tmux/pane.ts";
@@ -88,7 +89,7 @@ export class Orphans {
         path,
         command: files.findProgram(threadId) ?? "(unknown)",
         title: "", // lost too; the relay tells the Discord thread's name again
-        createdBy: "adopted",
+        createdBy: job("adopt"),
         createdAt: now(),
         ...size,
         marker: findMarker(pid) ?? newMarker(),

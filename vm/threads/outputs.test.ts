@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { emptyFold } from "../../shared/agent/fold.ts";
 import { AppError } from "../../shared/errors.ts";
+import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
 import { openStore } from "../store/store.ts";
 import { LogWatch } from "../streams/log-watch.ts";
@@ -13,7 +14,7 @@ import { ThreadFiles } from "./thread-files.ts";
 import { Threads, type ThreadsOptions } from "./threads.ts";
 
 const PLACE = { dir: ".", path: "/r", command: "true", title: "t", cols: 80, rows: 24, marker: "M=1" };
-const MADE = { createdBy: "1", createdAt: 5, ...PLACE };
+const MADE = { createdBy: OWNER, createdAt: 5, ...PLACE };
 
 function openFiles() {
   const folder = makeFolder();

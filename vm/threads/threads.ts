@@ -8,6 +8,7 @@ import {
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
+import { printPrincipal } from "../../shared/principal.ts";
 import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -173,7 +174,7 @@ export class Threads {
       command,
       title: thread.title === "" ? titleOf(dir, command) : thread.title,
       ...ownStatus(thread),
-      createdBy,
+      createdBy: printPrincipal(createdBy),
       createdAt: new Date(thread.createdAt).toISOString(),
       endedAt: thread.endedAt === null ? null : new Date(thread.endedAt).toISOString(),
       exitCode,

@@ -47,7 +47,7 @@ export async function openDoor({
   metrics,
 }: DoorOptions): Promise<string> {
   const { config, log, now, releasers, viewersLimits, eventsLimits, page } = setting;
-  const { stateDir, reposDir, store, folders, logWatch, token } = storage;
+  const { stateDir, reposDir, store, folders, logWatch, token, relayToken } = storage;
   const { tmux } = machine;
   const { health: sandbox } = machine.foundSandbox;
   const checkToken = createTokenCheck(token);
@@ -87,7 +87,6 @@ export async function openDoor({
     ...eventsLimits,
   });
   metrics.watchEvents(events);
-  const { mcpFiles } = operations;
   const app = createApp({
     ...operations,
     mcp: new McpServer(toolsOf(operations, storage), log),
@@ -96,6 +95,7 @@ export async function openDoor({
     homes: new Homes(store),
     repos: new Repos(reposDir, config.threadEnv),
     checkToken,
+    checkRelayToken: createTokenCheck(relayToken),
     wrongTokens,
     refusalLog,
     console,
@@ -105,7 +105,7 @@ export async function openDoor({
   });
   const server = createHttpServer({ app, onWebSocket: (...upgrade) => viewers.upgrade(...upgrade) });
   await listen(server, config);
-  mcpFiles.setPlace({ host: config.host, port: (server.address() as AddressInfo).port });
+  operations.mcpFiles.setPlace({ host: config.host, port: (server.address() as AddressInfo).port });
   releasers.add("http server", () => close(server));
   releasers.add("viewers", () => viewers.close());
   releasers.add("readers of events", () => events.close());

@@ -3,7 +3,7 @@ import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
 import { Worktrees } from "../agents/worktrees.ts";
 import { statePaths } from "../config.ts";
-import { makeReposDir, makeStateDir, readOrMakeToken } from "../state-dir.ts";
+import { makeReposDir, makeStateDir, readOrMakeToken, SAME_TOKENS } from "../state-dir.ts";
 import { holdLock } from "../store/lock.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { freeDiskBytes } from "../streams/disk.ts";
@@ -16,6 +16,7 @@ export interface Storage {
   /** A real path. */
   reposDir: string;
   token: string;
+  relayToken: string;
   files: ThreadFiles;
   folders: AgentFolders;
   origins: Origins;
@@ -35,6 +36,8 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
   const lock = holdLock(paths.lock);
   releasers.add("lock", lock.release);
   const token = config.token ?? readOrMakeToken(paths.token);
+  const relayToken = config.relayToken ?? readOrMakeToken(paths.relayToken);
+  if (relayToken === token) throw new Error(`RELAY_TOKEN: ${SAME_TOKENS}`);
   const files = new ThreadFiles(stateDir);
   const logWatch = new LogWatch(paths.logs, log);
   releasers.add("log watch", () => logWatch.close());
@@ -46,6 +49,7 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
     stateDir,
     reposDir,
     token,
+    relayToken,
     files,
     folders,
     origins: new Origins(stateDir),

@@ -21,7 +21,6 @@ export type FirstAnswer = "update" | "reply" | "private reply" | "form";
 
 /** A button that was pressed, or a list from which was chosen. */
 export interface Press {
-  readonly by: `discord:${string}`;
   readonly userId: string;
   /** Discord's id of the thread, or the channel, that it was pressed in. */
   readonly threadId: string;
@@ -37,6 +36,7 @@ export interface Press {
 
 /** What an action may use of the relay. */
 export interface ActionContext {
+  /** In the name of the person who pressed. */
   vm: Vm;
   threads: {
     has(threadId: string): boolean;
@@ -49,7 +49,7 @@ export interface ActionContext {
   inputs: {
     sendAfterAll(threadId: string, messageId: string): Promise<void>;
     typeAnyway(threadId: string, messageId: string): Promise<void>;
-    resumeAndSend(threadId: string, messageId: string, by: Press["by"]): Promise<void>;
+    resumeAndSend(threadId: string, messageId: string, userId: string): Promise<void>;
   };
   ended: {
     goOnHere(pressed: MessagePress): Promise<void>;

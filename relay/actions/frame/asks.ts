@@ -2,7 +2,6 @@
 import type { AskReply } from "../../../shared/agent/api.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { VmThread } from "../../sidecar/vm.ts";
-import type { Press } from "./action.ts";
 import type { Choices } from "./parts.ts";
 
 /** An open ask, also by a request that it stands for after a restart. @throws AppError `ask_ended` */
@@ -19,16 +18,11 @@ export function questionsOf({ request }: AskReply) {
 type Asked = ReturnType<typeof questionsOf>[number];
 
 /** Answers an ask with what was chosen of its questions' options. @throws AppError */
-export async function choose(
-  thread: VmThread,
-  requestId: string,
-  choices: Choices,
-  { by }: Pick<Press, "by">,
-): Promise<void> {
+export async function choose(thread: VmThread, requestId: string, choices: Choices): Promise<void> {
   const content = answersOf(questionsOf(await findAsk(thread, requestId)), choices);
   if (Object.keys(content).length === 0)
     throw new AppError("invalid_request", "This question has no such answer.");
-  await thread.answerAsk(requestId, { action: "accept", content, by });
+  await thread.answerAsk(requestId, { action: "accept", content });
 }
 
 /** The answers in words, by question. */

@@ -3,6 +3,7 @@
 import { detailParts } from "../../../shared/agent/detail.ts";
 import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
+import { findDiscordId } from "../../../shared/principal.ts";
 import { circumstances, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
 import { clipEnd, clipMarkdown, inline, inlineTitle } from "./inline.ts";
@@ -135,6 +136,6 @@ function withdrawn(reason: string | undefined): string {
 
 /** `discord:123` as a mention that notifies nobody; everything else by its name. */
 export function who(source: string): string {
-  const id = /^discord:(\d{17,20})$/.exec(source)?.[1];
+  const id = findDiscordId(source);
   return id === undefined ? inline(source, 60) : `<@${id}>`;
 }

@@ -86,7 +86,7 @@ function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]
       case "decide": {
         const open = asks.filter(({ isDecided }) => !isDecided);
         const one = open[id % open.length];
-        if (one) made.push({ ...allow(one.id), by: "api:x" });
+        if (one) made.push({ ...allow(one.id), by: "owner" });
         if (one) one.isDecided = true;
         break;
       }
@@ -105,7 +105,7 @@ function toEvents(steps: readonly { kind: string; id?: number; text?: string }[]
         made.push({
           type: "user_message",
           messageId: "m",
-          source: "api:x",
+          source: "owner",
           content: [{ type: "text", text: "hey" }],
         });
         break;

@@ -264,7 +264,7 @@ test("a message of another source is shown, one of Discord stands there already"
     content: [{ type: "text", text: "do it" }],
   });
   expect(show([message("discord:1")])).toEqual([]);
-  expect(texts(show([message("api:ci")]))).toEqual(["-# ✉ api:ci\n```\ndo it\n```"]);
+  expect(texts(show([message("caller:ci")]))).toEqual(["-# ✉ caller:ci\n```\ndo it\n```"]);
 });
 
 test("what the transcript can't know is told once, with a button to go on", () => {

@@ -30,7 +30,7 @@ test.each([
     type: "undo",
     undoId: "u1",
     target: "t1",
-    by: "api:x",
+    by: "owner",
     status: "refused",
     files: 0,
     restored: [],

@@ -5,6 +5,7 @@
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import { restOf } from "../../../shared/agent/turn-rest.ts";
+import { findDiscordId } from "../../../shared/principal.ts";
 import { AskedAgain, answerAsk, endAnswers, openRequests } from "./asked-again.ts";
 import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -165,7 +166,7 @@ export class Story {
     this.breakActivity();
     if (this.#initial) this.#initial.isSealed = true;
     // What is asked about is shown by the ask.
-    if (!event.source.startsWith("discord:") && !event.held)
+    if (findDiscordId(event.source) === undefined && !event.held)
       this.#push({ kind: "remark", seq: event.seq, event });
   }
 

@@ -1,4 +1,5 @@
 import { MessageFlags, SlashCommandBuilder } from "discord.js";
+import { findDiscordId } from "../../../shared/principal.ts";
 import { inboxLine } from "../../content/lists/inbox.ts";
 import { joinBlocks } from "../../content/lists/lines.ts";
 import type { Command } from "./command.ts";
@@ -12,7 +13,9 @@ export const inbox: Command = {
     .toJSON(),
   isPrivate: true,
   run: async (interaction, { vm }) => {
-    const items = (await vm.listInbox()).filter(({ createdBy }) => createdBy === interaction.user.id);
+    const items = (await vm.listInbox()).filter(
+      ({ createdBy }) => findDiscordId(createdBy) === interaction.user.id,
+    );
     const lines =
       items.length === 0 ? ["📭 Nothing needs you."] : ["📥 **Needs you**", ...items.map(inboxLine)];
     const [first = "", ...others] = joinBlocks(lines, MAX_MESSAGES);

@@ -24,8 +24,9 @@ export const queue: Command = {
     if (!thread || !kindOf(thread.kind).hasTurns)
       throw new AppError("invalid_request", "/queue belongs into an agent's thread; /status lists them.");
     const text = interaction.options.getString("text", true);
-    const source = `discord:${interaction.user.id}`;
-    await thread.vm.send({ text, source, when: "next_turn", inputId: `queue.${interaction.id}` });
+    await thread.vm
+      .as(interaction.user.id)
+      .send({ text, when: "next_turn", inputId: `queue.${interaction.id}` });
     const when =
       thread.status === "running" || thread.status === "waiting" ? "when this turn has ended" : "now";
     await interaction.editReply(`📥 The agent reads this ${when}:\n${codeBlock(text, MAX_SHOWN).text}`);

@@ -85,18 +85,15 @@ export async function sendMessage(threadId: string, text: string, inputId: strin
   return callRoute(inputs.send, { id: threadId }, { body: { text, inputId } });
 }
 
-/** Whoever answers or controls from here is the console: the sidecar says so, whatever stands in a body. */
-export const CONSOLE = "api:console";
-
 /** @param turnId of the turn that the person sees: another one is left alone. */
 export async function stopTurn(threadId: string, turnId: string | undefined): Promise<void> {
-  const body = { by: CONSOLE, ...(turnId === undefined ? {} : { turnId }) };
+  const body = turnId === undefined ? {} : { turnId };
   await callRoute(controls.interrupt, { id: threadId }, { body });
 }
 
 /** After a pause or a failure. */
 export async function goOn(threadId: string): Promise<void> {
-  await callRoute(controls.resume, { id: threadId }, { body: { by: CONSOLE } });
+  await callRoute(controls.resume, { id: threadId }, { body: {} });
 }
 
 const TIMEOUT_MS = 10_000;

@@ -34,8 +34,8 @@ export function askHandlers({ agents }: Pick<AgentServices, "agents">): Handlers
   return {
     listAll: () => ({ asks: agents.listAsks() }),
     list: ({ params }) => ({ asks: agents.listAsks(params.id) }),
-    answer: async ({ params, body }) => {
-      await agents.answer(params.id, params.requestId, body);
+    answer: async ({ params, body, by }) => {
+      await agents.answer(params.id, params.requestId, body, by);
       return { answered: true };
     },
     listRules: ({ params }) => ({ rules: [...agents.listRules(params.id)] }),
@@ -47,9 +47,9 @@ export function controlHandlers({
 }: Pick<AgentServices, "agents">): Record<Control, Handler<ControlRoute>> {
   const handler =
     (control: Control): Handler<ControlRoute> =>
-    async ({ params, body }) => {
+    async ({ params, body, by }) => {
       // The body was parsed by the schema of this very control.
-      const outcome = await agents.control(params.id, { ...body, control } as ControlRequest);
+      const outcome = await agents.control(params.id, { ...body, control } as ControlRequest, by);
       return { accepted: true, ...(outcome !== undefined && { outcome }) };
     };
   return Object.fromEntries(CONTROLS.map((control) => [control, handler(control)])) as Record<

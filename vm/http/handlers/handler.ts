@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
+import type { Principal } from "../../../shared/principal.ts";
 import type { MadeReply, ParamsOf, ParsedBody, ParsedQuery, Route } from "../../../shared/protocol/route.ts";
 
 /** A request, parsed as its route's definition says. */
@@ -10,6 +11,8 @@ export interface Call<R extends Route> {
   params: ParamsOf<R>;
   query: ParsedQuery<R>;
   body: ParsedBody<R>;
+  /** Who asks; nobody is known if the route is for anybody. */
+  by: R extends { access: "anybody" } ? undefined : Principal;
   /** If the route's body is no JSON, the handler reads it from here. */
   request: IncomingMessage;
   /** If the route's reply is no JSON, the handler writes it here. The status is already set. */

@@ -13,15 +13,15 @@ export interface InputServices {
 
 export function inputHandlers({ inputs, agents, metrics }: InputServices): Handlers<typeof routes> {
   return {
-    send: async ({ params, body }) => {
+    send: async ({ params, body, by }) => {
       const endTimer = metrics.inputSeconds.startTimer();
-      const { isDuplicate, isHidden } = await inputs.send(params.id, body);
+      const { isDuplicate, isHidden } = await inputs.send(params.id, { ...body, by });
       endTimer();
       metrics.inputBytes.inc("text" in body ? Buffer.byteLength(body.text) : 1);
       return { sent: true, ...(isDuplicate && { duplicate: true }), ...(isHidden && { hidden: true }) };
     },
-    amend: async ({ params, body }) => {
-      await agents.amend(params.id, params.inputId, body.text);
+    amend: async ({ params, body, by }) => {
+      await agents.amend(params.id, params.inputId, body.text, by);
       return { accepted: true };
     },
   };

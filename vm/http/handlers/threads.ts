@@ -16,11 +16,11 @@ export interface ThreadServices {
 
 export function threadHandlers({ threads, branches, kill }: ThreadServices): Handlers<typeof routes> {
   return {
-    create: async ({ body }) => {
-      const { tmuxSession } = await branches.createKnowing(refuseChild(body));
+    create: async ({ body, by }) => {
+      const { tmuxSession } = await branches.createKnowing({ ...refuseChild(body), createdBy: by });
       return { created: true, tmuxSession };
     },
-    branch: ({ params, body }) => branches.branch(params.id, body),
+    branch: ({ params, body, by }) => branches.branch(params.id, body, by),
     list: ({ query }) => ({ threads: threads.list(query.status) }),
     get: ({ params }) => threads.get(params.id),
     setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),

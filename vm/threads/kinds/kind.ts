@@ -8,12 +8,14 @@
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { Principal } from "../../../shared/principal.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
 
 /** With what has been prepared for it. A thread with an origin may begin without a command. */
 export type CreateRequest = z.output<typeof createRequestSchema> & {
+  createdBy: Principal;
   origin?: Origin;
   workspace?: NewWorkspace;
   /** Of an agent's child: as many as of a message that its parent writes. */
@@ -35,7 +37,8 @@ export interface Origin {
   /** The thread that takes no more messages from the moment on at which this one is there. */
   locks?: string;
 }
-export type Input = z.output<typeof inputRequestSchema>;
+/** With who sent it. */
+export type Input = z.output<typeof inputRequestSchema> & { by: Principal };
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<

@@ -1,5 +1,5 @@
 import { nameOf } from "../../../texts.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 const MAX_HINT = 4_000;
 
@@ -17,7 +17,6 @@ export const compact: Part = {
     const text = interaction.options.getString("keep");
     const request = {
       control: "compact",
-      by: byOf(interaction),
       ...(text === null ? {} : { text }),
     } as const;
     const thread = await control(interaction, context, request);

@@ -3,7 +3,7 @@ import { describeLimit } from "../../../../shared/agent/limits.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { nameOf } from "../../../texts.ts";
 import { addLimitOptions, chosenLimits, limitOptionName } from "../limit-options.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 export const limit: Part = {
   define: (part) => {
@@ -19,7 +19,7 @@ export const limit: Part = {
       const names = LIMIT_NAMES.map(limitOptionName).join(", ");
       throw new AppError("invalid_request", `limit: choose at least one of ${names}.`);
     }
-    const thread = await control(interaction, context, { control: "limit", limits, by: byOf(interaction) });
+    const thread = await control(interaction, context, { control: "limit", limits });
     const said = LIMIT_NAMES.flatMap((name) => {
       const value = limits[name];
       if (value === undefined) return [];

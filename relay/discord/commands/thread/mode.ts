@@ -1,6 +1,6 @@
 import { PERMISSION_MODES } from "../../../../shared/agent/controls.ts";
 import { nameOf } from "../../../texts.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 export const mode: Part = {
   define: (part) =>
@@ -18,7 +18,7 @@ export const mode: Part = {
   isPrivate: false,
   run: async (interaction, context) => {
     const modeId = interaction.options.getString("mode", true);
-    const thread = await control(interaction, context, { control: "mode", modeId, by: byOf(interaction) });
+    const thread = await control(interaction, context, { control: "mode", modeId });
     await interaction.editReply(`⚙ ${nameOf(thread)} is asked for the permission mode \`${modeId}\`.`);
   },
 };

@@ -1,6 +1,6 @@
 import { inline } from "../../../content/transcript/inline.ts";
 import { nameOf } from "../../../texts.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 /** Of a model's name, as the sidecar takes it. */
 const MAX_NAME = 200;
@@ -24,7 +24,6 @@ export const model: Part = {
     const thread = await control(interaction, context, {
       control: "model",
       model: name,
-      by: byOf(interaction),
     });
     await interaction.editReply(
       `⚙ ${nameOf(thread)} is asked for the model ${inline(name, MAX_NAME)}. Nobody has checked that name.`,

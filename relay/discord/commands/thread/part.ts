@@ -71,7 +71,3 @@ export async function control(
   await context.vm.thread(thread.threadId).control(request);
   return thread;
 }
-
-export function byOf(interaction: ChatInputCommandInteraction): `discord:${string}` {
-  return `discord:${interaction.user.id}`;
-}

@@ -1,5 +1,5 @@
 import { nameOf } from "../../../texts.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 export const pause: Part = {
   define: (part) =>
@@ -9,7 +9,7 @@ export const pause: Part = {
       .addStringOption(threadOption("Which agent; this one if left out")),
   isPrivate: false,
   run: async (interaction, context) => {
-    const thread = await control(interaction, context, { control: "pause", by: byOf(interaction) });
+    const thread = await control(interaction, context, { control: "pause" });
     await interaction.editReply(
       `⏸ Paused ${nameOf(thread)}. What ran is cut off; its questions can be answered; \`/thread resume\` takes it up.`,
     );

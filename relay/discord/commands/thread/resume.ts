@@ -1,7 +1,7 @@
 import { codeBlock } from "../../../content/transcript/inline.ts";
 import { nameOf } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS } from "../command.ts";
-import { byOf, control, type Part, threadOption } from "./part.ts";
+import { control, type Part, threadOption } from "./part.ts";
 
 const MAX_SHOWN = 1_500;
 
@@ -23,7 +23,6 @@ export const resume: Part = {
     const input = text === null ? {} : { input: { text, inputId: interaction.id } };
     const thread = await control(interaction, context, {
       control: "resume",
-      by: byOf(interaction),
       ...input,
     });
     const said = text === null ? "" : ` It was told:\n${codeBlock(text, MAX_SHOWN).text}`;

@@ -1,7 +1,7 @@
 import { AppError } from "../../../../shared/errors.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
 import { inlineCode, nameOf } from "../../../texts.ts";
-import { byOf, control, getMeant, type Part, threadOption } from "./part.ts";
+import { control, getMeant, type Part, threadOption } from "./part.ts";
 
 const ALL = "all";
 /** A rule's text, as its button showed it. */
@@ -30,7 +30,7 @@ export const rules: Part = {
       return;
     }
     const withdraw = findRules(granted, typed);
-    const thread = await control(interaction, context, { control: "rules", withdraw, by: byOf(interaction) });
+    const thread = await control(interaction, context, { control: "rules", withdraw });
     const names = withdraw.map((rule) => inlineCode(rule, MAX_RULE_CHARACTERS));
     const [text = ""] = joinBlocks([`⚙ ${nameOf(thread)} asks again about:`, ...names], 1);
     await interaction.editReply(text);

@@ -1,7 +1,6 @@
 /** An open ask as a card: all of what is decided on, with nothing hidden in it, and the buttons that decide it. */
 import type { AnswerRequest, AskReply } from "../../../../shared/agent/api.ts";
 import { cleanLine, writeOutHidden } from "../../../../shared/clean-text.ts";
-import { CONSOLE } from "../api.ts";
 import { make, makeButton } from "../dom.ts";
 import type { Request } from "./decision.ts";
 import { cutTexts, longText } from "./long-text.ts";
@@ -53,7 +52,7 @@ function parsed(input: string): unknown {
 
 function drawOptions({ options, plan }: Permission, onAnswer: CardOptions["onAnswer"]): HTMLElement {
   const answer = (optionId: string, message?: string) =>
-    onAnswer({ optionId, by: CONSOLE, ...(message === undefined ? {} : { message }) });
+    onAnswer({ optionId, ...(message === undefined ? {} : { message }) });
   const row = make("div", "choices");
   for (const { optionId, name, kind } of options) {
     const isAllowing = kind === "allow_once" || kind === "allow_always";
@@ -96,14 +95,14 @@ function drawQuestions({ questions, message }: Question, onAnswer: CardOptions["
   const problem = make("p", "problem");
   problem.setAttribute("role", "alert");
   const send = make("button", "primary", ["Answer"]);
-  const decline = makeButton("Don't answer", () => onAnswer({ action: "decline", by: CONSOLE }), "danger");
+  const decline = makeButton("Don't answer", () => onAnswer({ action: "decline" }), "danger");
   form.append(problem, make("div", "choices", questions.length === 0 ? [decline] : [send, decline]));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const given = reads.map(({ question, read }) => [question, read()] as const);
     const answered = given.filter(([, answer]) => answer !== "");
     if (answered.length < given.length) problem.textContent = "Choose or write an answer to each question.";
-    else onAnswer({ action: "accept", content: Object.fromEntries(answered), by: CONSOLE });
+    else onAnswer({ action: "accept", content: Object.fromEntries(answered) });
   });
   return form;
 }

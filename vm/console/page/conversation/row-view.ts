@@ -1,10 +1,10 @@
 /** A row of the transcript as an element. Everything foreign becomes text, with nothing hidden in it. */
 import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
-import { describeSource } from "../../../../shared/agent/source-text.ts";
 import { REST_TEXTS, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
+import { describePrincipal, parsePrincipal } from "../../../../shared/principal.ts";
 import { make } from "../dom.ts";
 import { describeDecision, type Response } from "./decision.ts";
 import { formatDuration, formatThousands } from "./format.ts";
@@ -80,7 +80,7 @@ function remark(text: string, className = ""): HTMLElement {
 function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message">, threadId: string) {
   const time = new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const waits = when === "next_turn" ? " · for the next turn" : "";
-  const head = `${cleanLine(describeSource(source))} · ${time}${waits}`;
+  const head = `${cleanLine(describePrincipal(parsePrincipal(source)))} · ${time}${waits}`;
   return [
     make("p", "who", [head]),
     make("div", "words", [textOf(content)]),
@@ -172,7 +172,10 @@ function drawEnd(
 
 /** What needs one line. */
 function describe(event: ThreadEvent): string {
-  const by = "by" in event && event.by !== undefined ? ` by ${cleanLine(describeSource(event.by))}` : "";
+  const by =
+    "by" in event && event.by !== undefined
+      ? ` by ${cleanLine(describePrincipal(parsePrincipal(event.by)))}`
+      : "";
   switch (event.type) {
     case "message_edit":
       return event.applied

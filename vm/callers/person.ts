@@ -1,0 +1,26 @@
+/** In whose name a request is made: the relay alone may name a person beside its own credential. */
+import type { IncomingHttpHeaders } from "node:http";
+import { AppError } from "../../shared/errors.ts";
+import { DISCORD_ID } from "../../shared/ids.ts";
+import { PERSON_HEADER, type Principal, person } from "../../shared/principal.ts";
+
+/**
+ * @param credential whom the request's credential is of
+ * @returns the person, if the relay names one; else whose credential it is
+ * @throws AppError `forbidden` if anybody else names a person, `invalid_request` if what is named is no person
+ */
+export function inNameOf(credential: Principal, headers: IncomingHttpHeaders): Principal {
+  const named = headers[PERSON_HEADER];
+  if (named === undefined) return credential;
+  if (credential.kind !== "relay") {
+    throw new AppError(
+      "forbidden",
+      "Threadmux-Person: only the relay's own token (RELAY_TOKEN) may name a person; leave the header out.",
+    );
+  }
+  // Node joins a header that comes twice with a comma.
+  if (typeof named !== "string" || !DISCORD_ID.test(named)) {
+    throw new AppError("invalid_request", "Threadmux-Person: must be one Discord user id, 17 to 20 digits.");
+  }
+  return person(named);
+}
