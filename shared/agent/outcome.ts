@@ -14,31 +14,40 @@ export interface Change {
 
 export const NO_CHANGE: Change = { paths: new Set(), added: 0, removed: 0, isCounted: true };
 
+/** What many edits did together: a file that several changed is one file. */
+export class ChangeSum {
+  readonly #paths = new Set<string>();
+  #added = 0;
+  #removed = 0;
+  #isCounted = true;
+
+  add({ paths, added, removed, isCounted }: Change): void {
+    for (const path of paths) this.#paths.add(path);
+    this.#added += added;
+    this.#removed += removed;
+    this.#isCounted &&= isCounted;
+  }
+
+  get sum(): Change {
+    return { paths: this.#paths, added: this.#added, removed: this.#removed, isCounted: this.#isCounted };
+  }
+}
+
 /** What a call's edits did. */
 export function countChange({ content = [], blobs = {} }: EventOf<"tool_call_update">): Change {
-  let change = NO_CHANGE;
+  const change = new ChangeSum();
   for (const [i, part] of content.entries()) {
     if (part.type !== "diff") continue;
     const isCounted = !Object.keys(blobs).some((pointer) => pointer.startsWith(`/content/${i}/`));
     const [before, after] = [linesOf(part.oldText ?? ""), linesOf(part.newText)];
-    change = addChanges(change, {
+    change.add({
       paths: new Set([part.path]),
       added: isCounted ? countMissing(after, before) : 0,
       removed: isCounted ? countMissing(before, after) : 0,
       isCounted,
     });
   }
-  return change;
-}
-
-/** Both, one after the other: a file that both changed is one file. */
-export function addChanges(first: Change, second: Change): Change {
-  return {
-    paths: new Set([...first.paths, ...second.paths]),
-    added: first.added + second.added,
-    removed: first.removed + second.removed,
-    isCounted: first.isCounted && second.isCounted,
-  };
+  return change.sum;
 }
 
 /** How many lines were added and removed, `+12 −3`; empty if none were, or if that is not known. */

@@ -3,11 +3,12 @@
  * busy machine moves both sides.
  */
 
-/** A text that grows by repeating a part of it. */
-export interface GrowingText {
+/** What grows by repeating a part of it. */
+export interface Growing<T extends { readonly length: number }> {
   readonly name: string;
-  readonly make: (count: number) => string;
+  readonly make: (count: number) => T;
 }
+export type GrowingText = Growing<string>;
 
 const COUNTS = [400, 6_400, 51_200, 102_400];
 /** No text of an agent is longer: an event has at most 64 KiB. */
@@ -22,16 +23,16 @@ const TRIES = 5;
  * Runs `step` over the text at growing sizes, and stops at the first at which its time grew faster than the text.
  * @returns a sentence about that, or undefined
  */
-export function findFastGrowth(
-  { name, make }: GrowingText,
-  step: (text: string) => unknown,
+export function findFastGrowth<T extends { readonly length: number }>(
+  { name, make }: Growing<T>,
+  step: (text: T) => unknown,
   counts: readonly number[] = COUNTS,
 ): string | undefined {
-  let [before, beforeMs] = ["", Number.POSITIVE_INFINITY];
+  let [before, beforeMs] = [0, Number.POSITIVE_INFINITY];
   for (const count of counts) {
     const text = make(count);
     if (text.length > MAX_UNITS) break;
-    const growth = text.length / Math.max(1, before.length);
+    const growth = text.length / Math.max(1, before);
     let ms = cpuMsOf(() => step(text));
     const isFast = () => ms > MAX_EXCESS * growth * beforeMs + NOISE_MS;
     // What else the process does only adds to a time.
@@ -41,8 +42,8 @@ export function findFastGrowth(
         cpuMsOf(() => step(text)),
       );
     if (isFast())
-      return `${name}: ${before.length} → ${text.length} units, ${beforeMs.toFixed(1)} → ${ms.toFixed(1)} ms`;
-    [before, beforeMs] = [text, ms];
+      return `${name}: ${before} → ${text.length} units, ${beforeMs.toFixed(1)} → ${ms.toFixed(1)} ms`;
+    [before, beforeMs] = [text.length, ms];
   }
   return undefined;
 }

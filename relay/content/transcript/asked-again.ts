@@ -8,26 +8,46 @@ import type { Ask, Entry } from "./entries.ts";
 
 type Response = NonNullable<Ask["response"]>;
 
-export function answerAsk(ask: Ask, response: Response): void {
-  ask.decidedBy = response.by ?? ask.decidedBy;
-  ask.response = { ...response, by: ask.decidedBy };
-  ask.mayComeBack = isRecorded(ask.request, response);
-}
-
 export function openRequests(entries: readonly Entry[]): Ask["request"][] {
   return entries.flatMap((entry) => (entry.kind === "ask" && !entry.response ? [entry.request] : []));
 }
 
-/** A call has ended, or a turn: its asks are not asked again. */
-export function endAnswers(
-  entries: readonly Entry[],
-  event: EventOf<"tool_call_update"> | EventOf<"turn_end">,
-): void {
-  if (!endsAnswers(event)) return;
-  for (const entry of entries) {
-    if (entry.kind !== "ask" || !entry.mayComeBack) continue;
-    const isOver = event.type === "turn_end" || event.toolCallId === entry.request.toolCallId;
-    if (isOver) entry.mayComeBack = false;
+/** The asks that are still told, by their newest request: of two with one id the older one counts. */
+export class Asks {
+  readonly #asks = new Map<string, Ask>();
+  /** They are answered, and may be asked again. */
+  readonly #answered = new Set<Ask>();
+
+  add(ask: Ask): void {
+    if (!this.#asks.has(ask.requestId)) this.#asks.set(ask.requestId, ask);
+  }
+
+  find(requestId: string): Ask | undefined {
+    return this.#asks.get(requestId);
+  }
+
+  forget(ask: Ask): void {
+    if (this.#asks.get(ask.requestId) === ask) this.#asks.delete(ask.requestId);
+    this.#answered.delete(ask);
+  }
+
+  answer(response: Response): void {
+    const ask = this.#asks.get(response.requestId);
+    if (!ask) return;
+    ask.decidedBy = response.by ?? ask.decidedBy;
+    ask.response = { ...response, by: ask.decidedBy };
+    ask.mayComeBack = isRecorded(ask.request, response);
+    if (ask.mayComeBack) this.#answered.add(ask);
+  }
+
+  /** A call has ended, or a turn: its asks are not asked again. */
+  end(event: EventOf<"tool_call_update"> | EventOf<"turn_end">): void {
+    if (!endsAnswers(event)) return;
+    for (const ask of this.#answered) {
+      if (event.type !== "turn_end" && event.toolCallId !== ask.request.toolCallId) continue;
+      ask.mayComeBack = false;
+      this.#answered.delete(ask);
+    }
   }
 }
 

@@ -9,7 +9,7 @@ import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
 import { PlacedButtons, type PlacedTurn, placedListSchema } from "./placed-buttons.ts";
 import { Receipts } from "./receipts.ts";
-import { findCarrier, keptTurn, ownButtons, renderEntry } from "./render.ts";
+import { findCarrier, keptTurn, ownButtons, type RenderOptions, renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
 export const transcriptMarkSchema = z.object({
@@ -124,8 +124,9 @@ export class TranscriptContent implements Content<TranscriptReply> {
       else this.#placed.drop(key);
     }
     let count = 0;
+    const options = this.#renderOptions(undefined);
     for (const entry of this.#story.entries) {
-      const pages = this.#render(entry, undefined);
+      const pages = renderEntry(entry, options);
       if (!pages.every(({ key, isSealed }) => isSealed && this.#confirmed.has(key))) break;
       for (const { key } of pages) this.#confirmed.delete(key);
       count += 1;
@@ -186,20 +187,16 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   /** Those that are not confirmed. */
   #openPages(entries = this.#story.entries): Page[] {
+    const options = this.#renderOptions(this.#live);
     return entries
-      .flatMap((entry) => this.#render(entry, this.#live))
+      .flatMap((entry) => renderEntry(entry, options))
       .filter(({ key }) => !this.#confirmed.has(key));
   }
 
-  #render(entry: Entry, live: Live | undefined): Page[] {
+  /** One for all entries: to find the carrier takes a look at each of them. */
+  #renderOptions(live: Live | undefined): RenderOptions {
     const { turnId } = this.#story;
-    return renderEntry(entry, {
-      starter: this.#starter,
-      where: this.#where,
-      live,
-      carrier: this.#carrier(),
-      turnId,
-    });
+    return { starter: this.#starter, where: this.#where, live, carrier: this.#carrier(), turnId };
   }
 
   /** A thread that was ended has no buttons any more. */
@@ -210,7 +207,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   /** The message that has the thread's buttons below it. */
   #carrierKey(): string | undefined {
     const carrier = this.#carrier();
-    return carrier && this.#render(carrier, undefined).at(-1)?.key;
+    return carrier && renderEntry(carrier, this.#renderOptions(undefined)).at(-1)?.key;
   }
 
   /** The turn whose change the carrier can show, as the mark names it. */

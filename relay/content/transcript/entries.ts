@@ -33,7 +33,7 @@ export interface Activity extends EntryBase {
   kind: "activity";
   /** The turn that *Stop* ends. */
   turnId: string;
-  lines: ActivityLine[];
+  readonly lines: Set<ActivityLine>;
   isSealed: boolean;
 }
 

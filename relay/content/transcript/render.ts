@@ -142,7 +142,8 @@ function askPage(entry: Ask, { starter, where }: RenderOptions): Page {
 
 function activityPage(entry: Activity, options: RenderOptions): Page {
   const { live } = options;
-  const { lines, isSealed, seq, turnId } = entry;
+  const { isSealed, seq, turnId } = entry;
+  const lines = [...entry.lines];
   const isRunning = !isSealed || lines.some((line) => line.kind === "step" && line.state === "running");
   const isOnlyThinking = lines.every((line) => line.kind === "step" && line.id.startsWith("step:"));
   const preview = isSealed || live?.turnId !== turnId ? [] : previewLines(live);

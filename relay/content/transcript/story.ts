@@ -3,13 +3,15 @@
  * entries.
  */
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
-import { addChanges, type Change, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
+import { ChangeSum, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import { restOf } from "../../../shared/agent/turn-rest.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
-import { AskedAgain, answerAsk, endAnswers, openRequests } from "./asked-again.ts";
-import type { Activity, ActivityLine, Ask, Entry, Initial, TurnEnd } from "./entries.ts";
+import { AskedAgain, Asks, openRequests } from "./asked-again.ts";
+import type { Activity, ActivityLine, Entry, TurnEnd } from "./entries.ts";
+import { OpenInitial } from "./initial.ts";
 import { outcomeOf } from "./outcome.ts";
 import { splitMarkdown } from "./split.ts";
+import { StepLines, stepLine } from "./step-lines.ts";
 import { TurnSum } from "./turn-sum.ts";
 
 /** Longer narration is a message of its own. */
@@ -20,7 +22,7 @@ interface OpenTurn {
   id: string;
   /** Where it began, or what stands in its first message, though it was said before. */
   since: number;
-  change: Change;
+  readonly change: ChangeSum;
   changes?: EventOf<"turn_changes">;
 }
 
@@ -38,6 +40,9 @@ export class Story {
   /** The end of a piece, until it is told why it ended. */
   #cutOff: TurnEnd | undefined;
   readonly #askedAgain = new AskedAgain();
+  readonly #asks = new Asks();
+  readonly #steps = new StepLines();
+  readonly #initial = new OpenInitial();
   readonly #sum = new TurnSum();
 
   get entries(): readonly Entry[] {
@@ -51,16 +56,15 @@ export class Story {
 
   /** The event from which everything that may still change, or is still to be told, can be told again. */
   get openSince(): number | undefined {
-    const since = this.#entries.map((entry) => entry.since);
-    if (this.#turn) since.push(this.#turn.since);
-    if (this.#sum.since !== undefined) since.push(this.#sum.since);
-    if (this.#spoken) since.push(this.#spoken.seq);
-    return since.length === 0 ? undefined : this.#askedAgain.reachBack(Math.min(...since));
+    const others = [this.#turn?.since, this.#sum.since, this.#spoken?.seq];
+    let since = Math.min(...others.map((seq) => seq ?? Number.POSITIVE_INFINITY));
+    for (const entry of this.#entries) since = Math.min(since, entry.since);
+    return since === Number.POSITIVE_INFINITY ? undefined : this.#askedAgain.reachBack(since);
   }
 
   /** Forgets the first entries: their messages stay as they are. */
   forget(count: number): void {
-    this.#entries.splice(0, count);
+    for (const entry of this.#entries.splice(0, count)) if (entry.kind === "ask") this.#asks.forget(entry);
   }
 
   /** What comes from now on stands in a new activity. @returns whether there was one that goes on. */
@@ -75,7 +79,7 @@ export class Story {
     this.#sum.note(event);
     switch (event.type) {
       case "turn_start":
-        this.#turn = { id: event.turnId, since: this.#adoptBefore(event), change: NO_CHANGE };
+        this.#turn = { id: event.turnId, since: this.#adoptBefore(event), change: new ChangeSum() };
         if (event.cause === "resume")
           this.#line(event.seq, { kind: "remark", text: "↻ goes on where it was cut off" });
         if (event.cause === "task")
@@ -93,20 +97,20 @@ export class Story {
         this.#beginCall(event);
         return;
       case "tool_call_update":
-        endAnswers(this.#entries, event);
+        this.#asks.end(event);
         this.#endCall(event);
         return;
       case "step_start":
-        this.#setStep(event.seq, stepLine(`step:${event.stepId}`, event.title, event.ts));
+        this.#line(event.seq, stepLine(`step:${event.stepId}`, event.title, event.ts));
         return;
       case "step_update": {
-        const line = this.#findStep(`step:${event.stepId}`);
+        const line = this.#steps.find(`step:${event.stepId}`);
         if (line) line.title = event.title;
         return;
       }
       case "step_end":
         // A call of the model is worth a line only while it runs: its words and calls tell the rest.
-        this.#dropStep(`step:${event.stepId}`);
+        this.#steps.drop(`step:${event.stepId}`);
         return;
       case "permission_request":
       case "elicitation_request":
@@ -123,7 +127,7 @@ export class Story {
         if (this.#turn) this.#turn.changes = event;
         return;
       case "turn_end":
-        endAnswers(this.#entries, event);
+        this.#asks.end(event);
         this.#endTurn(event);
         return;
       default:
@@ -164,20 +168,15 @@ export class Story {
   #hear(event: EventOf<"user_message">): void {
     this.#speakAsNarration();
     this.breakActivity();
-    if (this.#initial) this.#initial.isSealed = true;
+    this.#initial.seal();
     // What is asked about is shown by the ask.
     if (findDiscordId(event.source) === undefined && !event.held)
       this.#push({ kind: "remark", seq: event.seq, event });
   }
 
   #addInitial({ seq, role, text }: EventOf<"initial_message">): void {
-    const open = this.#initial;
-    if (open && !open.isSealed) open.messages.push({ role, text });
-    else this.#push({ kind: "initial", seq, messages: [{ role, text }], isSealed: false });
-  }
-
-  get #initial(): Initial | undefined {
-    return this.#entries.find((entry): entry is Initial => entry.kind === "initial");
+    if (this.#initial.add({ role, text })) return;
+    this.#initial.open(this.#push({ kind: "initial", seq, messages: [{ role, text }], isSealed: false }));
   }
 
   #beginCall(event: EventOf<"tool_call">): void {
@@ -185,14 +184,13 @@ export class Story {
     this.#speakAsNarration();
     if (event.parentToolCallId !== undefined || event.name === "AskUserQuestion") return;
     if (this.#turn) this.#sum.countStep();
-    this.#setStep(event.seq, { ...stepLine(event.toolCallId, event.title, event.ts), name: event.name });
+    this.#line(event.seq, { ...stepLine(event.toolCallId, event.title, event.ts), name: event.name });
   }
 
   #endCall(event: EventOf<"tool_call_update">): void {
     if (event.status === "in_progress") return;
-    if (this.#turn && event.status === "completed")
-      this.#turn.change = addChanges(this.#turn.change, countChange(event));
-    const line = this.#findStep(event.toolCallId);
+    if (event.status === "completed") this.#turn?.change.add(countChange(event));
+    const line = this.#steps.find(event.toolCallId);
     if (!line) return;
     line.state = event.status === "failed" ? "failed" : "done";
     line.outcome = outcomeOf(event);
@@ -203,21 +201,22 @@ export class Story {
     this.#speakAsNarration();
     const { requestId, replaces, seq } = request;
     const call = this.#calls.get(request.toolCallId);
-    const earlier = this.#findAsk(replaces ?? requestId);
+    const earlier = this.#asks.find(replaces ?? requestId);
     if (earlier) {
       this.#askedAgain.note(seq, earlier.since);
+      this.#asks.forget(earlier);
       Object.assign(earlier, { request, requestId, call: call ?? earlier.call, response: undefined });
+      this.#asks.add(earlier);
       return;
     }
     const activity = this.#openActivity();
     if (activity) activity.isSealed = true;
-    this.#push({ kind: "ask", seq, request, requestId, call, response: undefined });
+    this.#asks.add(this.#push({ kind: "ask", seq, request, requestId, call, response: undefined }));
   }
 
   #answer(response: EventOf<"permission_response"> | EventOf<"elicitation_response">): void {
-    const ask = this.#findAsk(response.requestId);
     // "replaced": it is about to be asked again, in the same message.
-    if (ask && response.reason !== "replaced") answerAsk(ask, response);
+    if (response.reason !== "replaced") this.#asks.answer(response);
   }
 
   #endTurn(event: EventOf<"turn_end">): void {
@@ -231,12 +230,12 @@ export class Story {
       error: event.error,
       ...this.#sum.end(event),
       contextPercent: this.#contextPercent,
-      change: this.#turn?.change ?? NO_CHANGE,
+      change: this.#turn?.change.sum ?? NO_CHANGE,
       changes: this.#turn?.changes,
     };
     const spoken = this.#spoken;
     this.#spoken = undefined;
-    this.#settleSteps();
+    this.#steps.settle();
     if (spoken && spoken.text.trim() !== "") {
       this.#push({
         kind: "words",
@@ -279,12 +278,12 @@ export class Story {
   }
 
   #line(seq: number, line: ActivityLine): void {
-    const open = this.#openActivity();
-    if (open) open.lines.push(line);
-    else {
-      const turnId = this.#turn?.id ?? "";
-      this.#push({ kind: "activity", seq, turnId, lines: [line], isSealed: false });
-    }
+    const turnId = this.#turn?.id ?? "";
+    const activity =
+      this.#openActivity() ??
+      this.#push({ kind: "activity", seq, turnId, lines: new Set(), isSealed: false });
+    activity.lines.add(line);
+    if (line.kind === "step") this.#steps.add(line, activity);
   }
 
   /**
@@ -297,45 +296,10 @@ export class Story {
     return Math.min(seq, open?.since ?? seq, this.#spoken?.seq ?? seq);
   }
 
-  #push(entry: NewEntry): void {
-    this.#entries.push({ ...entry, since: Math.min(this.#turn?.since ?? entry.seq, entry.seq) });
-  }
-
-  /** What has no result when its turn ends gets none, also if one is told later: its message may be sealed by then. */
-  #settleSteps(): void {
-    for (const entry of this.#entries) {
-      if (entry.kind !== "activity") continue;
-      entry.lines = entry.lines.filter((line) => line.kind !== "step" || !line.id.startsWith("step:"));
-      for (const line of entry.lines) {
-        if (line.kind !== "step") continue;
-        if (line.state === "running") Object.assign(line, { state: "failed", outcome: "no result" });
-        line.id = "";
-      }
-    }
-  }
-
-  #setStep(seq: number, step: ActivityLine & { kind: "step" }): void {
-    this.#line(seq, step);
-  }
-
-  #dropStep(id: string): void {
-    for (const entry of this.#entries) {
-      if (entry.kind === "activity")
-        entry.lines = entry.lines.filter((line) => line.kind !== "step" || line.id !== id);
-    }
-  }
-
-  #findStep(id: string): (ActivityLine & { kind: "step" }) | undefined {
-    for (const entry of [...this.#entries].reverse()) {
-      if (entry.kind !== "activity") continue;
-      const line = entry.lines.find((line) => line.kind === "step" && line.id === id);
-      if (line?.kind === "step") return line;
-    }
-    return undefined;
-  }
-
-  #findAsk(requestId: string): Ask | undefined {
-    return this.#entries.find((entry): entry is Ask => entry.kind === "ask" && entry.requestId === requestId);
+  #push<E extends NewEntry>(entry: E): E & { since: number } {
+    const pushed = { ...entry, since: Math.min(this.#turn?.since ?? entry.seq, entry.seq) };
+    this.#entries.push(pushed);
+    return pushed;
   }
 
   /** The activity that goes on: nothing stands below it. */
@@ -343,8 +307,4 @@ export class Story {
     const last = this.#entries.at(-1);
     return last?.kind === "activity" && !last.isSealed ? last : undefined;
   }
-}
-
-function stepLine(id: string, title: string, ts: string): ActivityLine & { kind: "step" } {
-  return { kind: "step", id, title, state: "running", startedAt: Date.parse(ts), outcome: "" };
 }
