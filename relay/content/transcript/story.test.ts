@@ -25,7 +25,7 @@ const written: Make = (i) => ({
   type: "user_message",
   messageId: `u${i}`,
   at: "u",
-  source: "api",
+  source: "owner",
   content: [{ type: "text", text: "x" }],
 });
 const turn: Make[] = [(i) => ({ ...start, turnId: `t${i}` }), (i) => ({ ...end, turnId: `t${i}` })];
