@@ -46,7 +46,7 @@ const threadOf = (text: string, status: ThreadStatus = "running"): Thread =>
     dir: text,
     command: text,
     title: text,
-    createdBy: text,
+    createdBy: `caller:${"_".repeat(64)}`,
     createdAt: "2026-01-01T00:00:00.000Z",
     endedAt: status === "running" ? null : "2026-01-02T00:00:00.000Z",
     status,
@@ -108,7 +108,7 @@ const listsOf = (text: string): string[] => {
     threadId: "api",
     number: 1,
     title: text,
-    createdBy: "1",
+    createdBy: "discord:1",
     at: "2026-01-01T00:00:00.000Z",
   };
   return [

@@ -18,7 +18,7 @@ const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
   doing: null,
   activeAt: null,
   status: "running",
-  createdBy: "300000000000000000",
+  createdBy: "discord:300000000000000000",
   createdAt: new Date(NOW).toISOString(),
   endedAt: null,
   processRunning: true,

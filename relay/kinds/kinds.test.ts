@@ -22,7 +22,7 @@ function open(type: "terminal" | "agent") {
       dir: "/srv",
       command: "cat",
       status: "running",
-      createdBy: "100000000000000001",
+      createdBy: "discord:100000000000000001",
       createdAt: new Date(0).toISOString(),
       endedAt: null,
       exitCode: null,
