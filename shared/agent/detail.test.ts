@@ -65,3 +65,37 @@ test("only the field that made the title is left out, and only if the title show
   const long = `${"a/".repeat(80)}end`;
   for (const text of shown(`Read ${long}`, { file_path: long })) expect(text).toContain("end");
 });
+
+test("what a title or a line shows otherwise than it is stands in the parts too", () => {
+  const shown = (title: string, input: Record<string, unknown>, more: object = {}) => {
+    const call = { title, rawInput: input } as EventOf<"tool_call">;
+    const request = { title, ...more } as EventOf<"permission_request">;
+    return detailParts(request, call)
+      .map(({ text }) => text)
+      .join("\n");
+  };
+  // A link in the directory leads elsewhere, and up from there is not up from the directory.
+  for (const path of ["/repo/link/../key", "/repo/a/b/../../key"])
+    expect(shown("Write key", { file_path: path, content: "x" })).toContain(path);
+  expect(shown("Read a``b", { file_path: "a``b" })).toContain("a``b");
+  expect(shown("Glob a  b", { pattern: "a  b" })).toContain("a  b");
+  const described = (description: string, title = "Bash x") =>
+    shown(title, { command: "x", description }, { description });
+  expect(described("deploy", "Bash x --deploy")).toContain("description");
+  for (const cut of ["*".repeat(199), `${"_".repeat(150)} end`, "a\n\n\nb", "a  b"])
+    expect(described(cut)).toContain(JSON.stringify(cut));
+  expect(described("Deploys it, to be sure.")).toBe("x");
+});
+
+test("an ask about a plan shows what else it is given", () => {
+  const request = { plan: "# Plan", title: "ExitPlanMode run tests" } as EventOf<"permission_request">;
+  const rawInput = {
+    plan: "# Plan",
+    planFilePath: "/home/a/plan.md",
+    allowedPrompts: [{ prompt: "run tests" }],
+  };
+  const parts = detailParts(request, { rawInput } as unknown as EventOf<"tool_call">);
+  expect(parts.map(({ text }) => text)).toEqual(["# Plan", 'allowedPrompts: [{"prompt":"run tests"}]']);
+  const [, other] = detailParts({ ...request, input: '{"command":"run tests"}' }, undefined);
+  expect(other?.text).toBe('command: "run tests"');
+});

@@ -29,26 +29,49 @@ export function subjectField(input: Record<string, unknown>): string | undefined
   return SUBJECTS.find((field) => typeof input[field] === "string" && input[field] !== "");
 }
 
-/** A longer description is no line beside the title any more, where it would be cut. */
+/** A longer description is no line beside the title any more, where it would be cut. A sign may be escaped there. */
 const MAX_DESCRIPTION_UNITS = 200;
+/** Of a plan its text is told, and where claude keeps it on the VM is nobody's decision. */
+const TOLD_OF_PLAN = ["plan", "planFilePath"];
 
 /** All that decides, whole: what matters most comes first. */
 export function detailParts(request: Permission, call: Call | undefined): DetailPart[] {
-  if (request.plan !== undefined) return [{ name: "", language: "md", text: request.plan }];
+  if (request.plan !== undefined)
+    return planParts(request.plan, call ? call.rawInput : parsed(request.input));
   // What a directory brings is a list: nothing in it may be skipped over.
   if (request.limit) return [];
   if (request.trust) return [{ name: "", language: "", text: request.description ?? "" }];
   const input = call ? call.rawInput : parsed(request.input);
   if (!isRecord(input)) return [{ name: "", language: "", text: typeof input === "string" ? input : "" }];
   const main = findMain(input);
-  const { description = "", title } = request;
+  const { description, title } = request;
   const isDescribed =
-    input["description"] === description && writeOutHidden(description).length <= MAX_DESCRIPTION_UNITS;
+    description !== undefined && input["description"] === description && isShownBeside(description, title);
   const told = [...(main?.told ?? []), ...(isDescribed ? ["description"] : [])];
   const parts = [...(main ? [main.part] : []), ...otherFields(input, title, told, main ? "With" : "")];
   const missing = missingBytes(call, input);
   if (missing === 0) return parts;
   return parts.map((part) => ({ ...part, wholeBytes: Buffer.byteLength(part.text) + missing }));
+}
+
+/** An ask about a plan has no title. */
+function planParts(plan: string, input: unknown): DetailPart[] {
+  const others = isRecord(input) ? otherFields(input, "", TOLD_OF_PLAN, "With") : [];
+  return [{ name: "", language: "md", text: plan }, ...others];
+}
+
+/** Whether the line beside the title shows all of a description: on one line, and it is left out if the title has it. */
+function isShownBeside(description: string, title: string): boolean {
+  const shown = writeOutHidden(description);
+  const signs = shown.match(/[^\p{L}\p{N} ]/gu)?.length ?? 0;
+  return (
+    shown.length + signs <= MAX_DESCRIPTION_UNITS && isOneLine(description) && !title.includes(description)
+  );
+}
+
+/** Blanks that follow each other become one where a line is shown. */
+function isOneLine(text: string): boolean {
+  return text.replace(/\s+/g, " ").trim() === text;
 }
 
 /**
@@ -117,9 +140,12 @@ function fieldInTitle(input: Record<string, unknown>, title: string): string | u
   const value = field === undefined ? undefined : input[field];
   if (typeof value !== "string" || value.length > MAX_TITLE_VALUE_UNITS) return undefined;
   const subject = title.slice(title.indexOf(" ") + 1);
-  const isSame = value === subject || (value.startsWith("/") && value.endsWith(`/${subject}`));
-  // Written out, it is longer, and may be cut.
-  return isSame && writeOutHidden(value) === value ? field : undefined;
+  // A path that leads up again is shown without that, and leads elsewhere if what it leads up from is a link.
+  const isInside = value.startsWith("/") && value.endsWith(`/${subject}`) && !/\/\.\.(?:\/|$)/.test(value);
+  const isSame = value === subject || isInside;
+  // Written out, it is longer, and may be cut. Backticks in a row are shown as others.
+  const isShown = writeOutHidden(value) === value && isOneLine(value) && !value.includes("``");
+  return isSame && isShown ? field : undefined;
 }
 
 function prefixed(prefix: string, text: string): string[] {
