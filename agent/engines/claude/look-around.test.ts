@@ -242,6 +242,26 @@ describe("links that leave the directory", () => {
     expect((await see())?.key).not.toBe(found?.key);
   });
 
+  test("above the directory count, if claude reads them at its start", async () => {
+    const keys = join(env().HOME, ".ssh", "id_rsa");
+    put(keys, "kumquat");
+    const sub = join(repo, "a", "b");
+    mkdirSync(join(repo, "a", ".claude"), { recursive: true });
+    mkdirSync(sub);
+    const see = async () => ((await lookAround(sub, env()))?.items ?? []).map(({ text }) => text);
+    put(join(repo, "AGENTS.md"), "x");
+    symlinkSync("../AGENTS.md", join(repo, "a", "CLAUDE.md"));
+    expect(await see()).toEqual([]);
+    symlinkSync(keys, join(repo, "CLAUDE.md"));
+    symlinkSync(keys, join(repo, "CLAUDE.local.md"));
+    symlinkSync(keys, join(repo, "a", ".claude", "CLAUDE.md"));
+    expect(await see()).toEqual([
+      "../.claude/CLAUDE.md: a link to a place of keys",
+      "../../CLAUDE.md: a link to a place of keys",
+      "../../CLAUDE.local.md: a link to a place of keys",
+    ]);
+  });
+
   test("within a worktree in the state folder lead nowhere else", async () => {
     const state = join(root.path, "state");
     const tree = join(state, "worktrees", "t");

@@ -9,6 +9,7 @@
  * - skills and their like of each folder below, as soon as a file beside them is read.
  *
  * Links that leave the directory for what an agent is not to read are found with them: a command follows them unasked.
+ * So are `CLAUDE.md` and its like above it, which claude reads by itself.
  *
  * Where this finds more than that it asks too much, never too little.
  */
@@ -29,6 +30,7 @@ import {
 } from "../../trust/brought.ts";
 import { headLines } from "../../trust/head.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
+import { findMemoryLinks } from "./memory-links.ts";
 import { findNested, isInside, NESTED_MAX, type Nested, type Places } from "./nested.ts";
 import { listEach, readWhole, realPathOf } from "./read-whole.ts";
 import { Steps } from "./steps.ts";
@@ -65,7 +67,7 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
     const folder = path && realPathOf(path);
     return typeof folder === "string" && folder !== "" ? [folder] : [];
   });
-  const { places, problems } = await placesOf(real, steps);
+  const { places, problems, repository } = await placesOf(real, steps);
   const guarded = guardedOf(env);
   const roots = [real, ...places.filter(({ hasSettings }) => hasSettings).map(({ path }) => path)];
   const look = new Look(real, { roots, guarded }, steps);
@@ -80,7 +82,9 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
   }
   const nested = await findNested(real, { own, guarded }, steps, max);
   for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
-  for (const link of nested.outward) look.addLink(link);
+  const above = ancestorsOf(real).slice(1);
+  for (const link of [...nested.outward, ...findMemoryLinks(above, repository, { guarded })])
+    look.addLink(link);
   for (const { path, problem } of nested.problems) look.note(path, problem);
   return look.finish();
 }
@@ -96,7 +100,7 @@ function guardedOf(env: Env): Places["guarded"] {
 async function placesOf(
   dir: string,
   steps: Steps,
-): Promise<{ places: Place[]; problems: GitTrees["problems"] }> {
+): Promise<{ places: Place[]; problems: GitTrees["problems"]; repository: string }> {
   const above = ancestorsOf(dir);
   const { root, mains, problems } = await findTrees(above, steps);
   const places = above.map((path, at) => ({
@@ -108,7 +112,7 @@ async function placesOf(
   const others = mains
     .filter((path) => !above.includes(path))
     .map((path) => ({ path, hasServers: false, hasSettings: true, hasFolders: true }));
-  return { places: [...places, ...others], problems };
+  return { places: [...places, ...others], problems, repository: above[root] ?? dir };
 }
 
 function ancestorsOf(dir: string): string[] {
