@@ -61,7 +61,8 @@ test("all text is there once", () => {
   fc.assert(
     fc.property(plain, (lines) => {
       const text = lines.join("\n").replaceAll("```", "'''").replaceAll("~~~", "---");
-      fc.pre(!text.split("\n").some((line) => /^\s*\|/.test(line)));
+      // A table is written otherwise; what is cut of an item or a heading is one again.
+      fc.pre(!text.split("\n").some((line) => /^\s*(?:\||[-#*]+ |\d+\. )/.test(line)));
       expect(bare(splitMarkdown(text, MAX).pages.join("\n"))).toBe(bare(text));
     }),
     { numRuns: 2_000 },
