@@ -3,12 +3,11 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
+import { DISCORD_ID } from "../shared/ids.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
+import { CHANNEL_MODES, type ChannelMode } from "../shared/people-api.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
 import { trimEndOf } from "../shared/trim-end.ts";
-import { CHANNEL_MODES, type ChannelMode } from "./discord/channel-message.ts";
-
-const SNOWFLAKE = /^\d{17,20}$/;
 
 const url = (what: string) =>
   z.url({ protocol: /^https?$/, error: `must be ${what}, with http:// or https://` });
@@ -28,7 +27,7 @@ export const relaySettings = z.object({
     .describe("The base address of Discord's REST API. The gateway's address comes from it."),
   DISCORD_CHANNEL_ID: z
     .string("the id of the channel where threads are made is needed")
-    .regex(SNOWFLAKE, "must be a channel's id: 17 to 20 digits")
+    .regex(DISCORD_ID, "must be a channel's id: 17 to 20 digits")
     .describe("The channel where threads are made."),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")
@@ -40,7 +39,7 @@ export const relaySettings = z.object({
     )
     .refine((ids) => ids.length > 0, "must name at least one user")
     .refine(
-      (ids) => ids.every((id) => SNOWFLAKE.test(id)),
+      (ids) => ids.every((id) => DISCORD_ID.test(id)),
       "must be user ids of 17 to 20 digits, separated by commas",
     )
     .describe("Who may use the bot: user ids, separated by commas. Nobody else is served."),

@@ -5,7 +5,7 @@ import { createLog, type Log } from "../shared/log.ts";
 import type { RelayConfig } from "./config.ts";
 import { DiscordApi } from "./discord/api.ts";
 import { listen, registerCommands } from "./discord/bot.ts";
-import { createBudget } from "./discord/budget.ts";
+import { type Budget, createBudget } from "./discord/budget.ts";
 import { Cdn } from "./discord/cdn.ts";
 import { logIn, watchConnection } from "./discord/connection.ts";
 import { findStartProblem } from "./discord/refusals.ts";
@@ -59,7 +59,7 @@ export async function runRelay(
   releasers.add("waits", () => stop.abort());
   try {
     const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.relayToken }));
-    const { channelId, allowedUserIds, listMinutes, isAnsi, pollIntervalMs } = config;
+    const { channelId } = config;
     const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
       const findProblem = (error: unknown) => findStartProblem(error, what);
@@ -69,37 +69,13 @@ export async function runRelay(
     if (!found?.guildId) throw new Error(NO_CHANNEL);
     const botId = discord.user.id;
     const place = { channelId, guildId: found.guildId, botId, signal: stop.signal, log };
-    const threadMaker = new ThreadMaker({ api, ...place, now });
-    const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now, waitScale });
-    releasers.add("what needs people", () => channel.close());
-    const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now, waitScale });
-    const endings = new Endings({ vm, threads, api, log, signal: stop.signal });
-    const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
-    const homes = new Homes({ vm, threads, threadMaker, api, ...place });
-    const poller = new Poller({ vm, threads, endings, pollIntervalMs, channel, homes, log });
-    const files = new PersonFiles(new Cdn(config.discordApiUrl, stop.signal));
-    const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
-    const absent = new AbsentThreads({ api, channelId, log });
-    const inputs = new Inputs({
-      ...{ api, threads, files, ended, absent, allowedUserIds, log, now },
-      signal: stop.signal,
-    });
-    const channelMessages = new ChannelMessages({
-      ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },
-      ...place,
-      rules: { mode: config.channelMode, botId },
-      dir: config.channelDir,
-    });
-    const findAll = () =>
-      recover({ api, vm, threads, endings, inputs, homes, channelMessages, absent, ...place });
+    const rooms = openRooms(config, { vm, api, budget, place, releasers, now, waitScale });
+    const { threads, absent, inputs, channel, poller, findAll } = rooms;
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
-    const screenshots = new Screenshots();
-    releasers.add("screenshots", () => screenshots.close());
-    const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
-    listen({ discord, inputs, ended, channelId, channelMessages, context, threadMaker, onReconnected, log });
+    listen({ ...rooms, discord, channelId, onReconnected, log });
     endInOrder(releasers, { threads, absent, poller, requests });
     const stream = () => {
       inputs.release(hold);
@@ -120,6 +96,57 @@ export async function runRelay(
     await releasers.close();
     throw error;
   }
+}
+
+interface Foundations {
+  vm: Vm;
+  api: DiscordApi;
+  budget: Budget;
+  place: { channelId: string; guildId: string; botId: string; signal: AbortSignal; log: Log };
+  releasers: Releasers;
+  now: () => number;
+  waitScale: number;
+}
+
+/** All that serves threads and the channel, made and not started. */
+function openRooms(config: RelayConfig, { vm, api, budget, place, releasers, now, waitScale }: Foundations) {
+  const { channelId, allowedUserIds, listMinutes, isAnsi } = config;
+  const { botId, signal, log } = place;
+  const served = { id: channelId, dir: config.channelDir, mode: config.channelMode };
+  const tellWhoMay = () => vm.tellWhoMay(allowedUserIds, served);
+  const threadMaker = new ThreadMaker({ api, ...place, now });
+  const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now, waitScale });
+  releasers.add("what needs people", () => channel.close());
+  const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now, waitScale });
+  const endings = new Endings({ vm, threads, api, log, signal });
+  const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
+  const homes = new Homes({ vm, threads, threadMaker, api, ...place });
+  const poller = new Poller({
+    ...{ vm, threads, endings, channel, homes, log },
+    pollIntervalMs: config.pollIntervalMs,
+    onBack: tellWhoMay,
+  });
+  const files = new PersonFiles(new Cdn(config.discordApiUrl, signal));
+  const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
+  const absent = new AbsentThreads({ api, channelId, log });
+  const inputs = new Inputs({
+    ...{ api, threads, files, ended, absent, allowedUserIds, log, now },
+    signal,
+  });
+  const channelMessages = new ChannelMessages({
+    ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },
+    ...place,
+    rules: { mode: config.channelMode, botId },
+    dir: config.channelDir,
+  });
+  const findAll = async () => {
+    await tellWhoMay();
+    await recover({ api, vm, threads, endings, inputs, homes, channelMessages, absent, ...place });
+  };
+  const screenshots = new Screenshots();
+  releasers.add("screenshots", () => screenshots.close());
+  const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
+  return { threadMaker, threads, absent, inputs, ended, channel, channelMessages, poller, context, findAll };
 }
 
 interface Streaming {

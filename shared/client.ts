@@ -46,6 +46,7 @@ import { controls } from "./protocol/controls.ts";
 import { inputs } from "./protocol/inputs.ts";
 import { ledger } from "./protocol/ledger.ts";
 import { output } from "./protocol/output.ts";
+import { people as peopleRoutes } from "./protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route, type SentBody } from "./protocol/route.ts";
 import { sidecar } from "./protocol/sidecar.ts";
 import { threads } from "./protocol/threads.ts";
@@ -310,6 +311,16 @@ export class SidecarClient {
     const connect = (asked: EventsQuery, ended: AbortSignal) =>
       this.#http.download(pathOf(sidecar.followEvents, {}), { ...asked }, ended);
     return followEvents(connect, query, signal);
+  }
+
+  /** Says who has a role; nobody else has one from then on. */
+  async putPeople(people: SentBody<typeof peopleRoutes.put>["people"]): Promise<void> {
+    await this.call(peopleRoutes.put, {}, { body: { people } });
+  }
+
+  /** Says which channels the relay serves, and how. */
+  async putChannels(channels: SentBody<typeof peopleRoutes.putChannels>["channels"]): Promise<void> {
+    await this.call(peopleRoutes.putChannels, {}, { body: { channels } });
   }
 
   async listRepos(prefix = ""): Promise<Repo[]> {

@@ -34,6 +34,7 @@ export async function makeThreads(
   { agents, terminals }: { agents: number; terminals: number },
 ): Promise<string[]> {
   const make = (title: string) => discord.driver.createThread(discord.you.id, title).id;
+  await sidecar.client.putPeople([{ id: discord.you.id, role: "maker" }]);
   for (let i = 0; i < terminals; i++) {
     const threadId = make(`terminal ${i}`);
     const command = printer(i);

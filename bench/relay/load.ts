@@ -61,6 +61,7 @@ export async function withLoad<T>(
   const you = discord.you.id;
   const relay = makeRelayProcess(PROGRAM, relayConfigFor(sidecar, discord), sidecar.folders.home);
   try {
+    await sidecar.client.putPeople([{ id: you, role: "maker" }]);
     const threadIds: string[] = [];
     for (const [i, command] of commands.entries()) {
       const { id } = discord.driver.createThread(you, `thread ${i}`);

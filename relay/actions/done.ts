@@ -9,6 +9,6 @@ export const done = action({
   first: "reply",
   run: async (_, press, { threads, endings }) => {
     if (!threads.has(press.threadId)) throw new AppError("thread_ended", "This thread is over already.");
-    await endings.kill(press.threadId, (content) => press.show({ content }));
+    await endings.kill(press.threadId, press.userId, (content) => press.show({ content }));
   },
 });

@@ -7,10 +7,10 @@ export const key = action({
   parts: { keys: keyNames },
   mayPress: people,
   first: "update",
-  run: async ({ keys }, { threadId }, { threads, vm }) => {
+  run: async ({ keys }, { threadId, userId }, { threads, vm }) => {
     for (const name of keys) {
       const thread = threads.find(threadId);
-      await (thread ? thread.pressKey(name) : vm.thread(threadId).send({ key: name }));
+      await (thread ? thread.pressKey(name, userId) : vm.thread(threadId).send({ key: name }));
     }
   },
 });

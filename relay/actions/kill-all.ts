@@ -27,7 +27,7 @@ export const killAll = action({
     await press.show({ content: `⏳ Ending ${counted(found.length)}…`, buttons: [] });
     const results = await Promise.allSettled(
       found.map(({ threadId }) =>
-        threads.has(threadId) ? endings.killAndTell(threadId) : vm.thread(threadId).kill(),
+        threads.has(threadId) ? endings.killAndTell(threadId, press.userId) : vm.thread(threadId).kill(),
       ),
     );
     const failed = results.flatMap((result, i) => {

@@ -31,7 +31,8 @@ import type { ThreadMaker } from "./thread-maker.ts";
 
 /** Longer than this nobody waits for a rate limit of Discord's: the call fails, and is tried again later. */
 const MAX_RATE_LIMIT_WAIT_MS = 60_000;
-const NOT_ALLOWED = "You are not on the list of people who may use this bot (ALLOWED_USER_IDS).";
+/** So many of those who may are named to one who may not. */
+const MAX_NAMED = 5;
 
 export function createClient(apiUrl: string): Client {
   const client = new Client({
@@ -147,18 +148,22 @@ async function handleInteraction(interaction: Interaction, bot: BotOptions): Pro
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
   } else if (isComponent(interaction) || interaction.isModalSubmit()) {
     const context = actionContext(options);
-    if (!mayPress(interaction, context)) await refuseStranger(interaction);
+    if (!mayPress(interaction, context)) await refuseStranger(interaction, options);
     else if (interaction.isModalSubmit()) await submit(interaction, context);
     else await press(interaction, context);
   } else if (interaction.isRepliable()) {
-    if (!isAllowed) await refuseStranger(interaction);
+    if (!isAllowed) await refuseStranger(interaction, options);
     else if (interaction.isMessageContextMenuCommand()) await runMessageCommand(interaction, options);
     else if (interaction.isChatInputCommand()) await runCommand(interaction, options);
   }
 }
 
-async function refuseStranger(interaction: RepliableInteraction): Promise<void> {
-  await interaction.reply({ content: NOT_ALLOWED, flags: MessageFlags.Ephemeral });
+async function refuseStranger(interaction: RepliableInteraction, { context }: BotOptions): Promise<void> {
+  const named = [...context.allowedUserIds].slice(0, MAX_NAMED).map((id) => `<@${id}>`);
+  const more = context.allowedUserIds.size - named.length;
+  const who = `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const content = `You are not on the list of people who may use this bot (ALLOWED_USER_IDS): ${who}.`;
+  await interaction.reply({ content, flags: MessageFlags.Ephemeral });
 }
 
 function actionContext(options: BotOptions): ActionContext {

@@ -1,8 +1,6 @@
 /** What a message in the bot's channel asks for. Pure. */
+import type { ChannelMode } from "../../shared/people-api.ts";
 import type { DiscordMessage } from "./message-schema.ts";
-
-export const CHANNEL_MODES = ["off", "mention", "threads"] as const;
-export type ChannelMode = (typeof CHANNEL_MODES)[number];
 
 /** "… started a thread": it answers nothing, and names the thread. */
 const THREAD_CREATED = 18;

@@ -66,8 +66,8 @@ function open(options: LiveThreadOptions): LiveThread {
     source: "transcripts",
     find: ({ transcripts }) => transcripts[threadId],
     accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
-    pressKey: async (key) => {
-      await vm.send({ key });
+    pressKey: async (key, userId) => {
+      await vm.as(userId).send({ key });
     },
     setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };

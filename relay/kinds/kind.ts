@@ -90,7 +90,7 @@ export interface LiveThread {
    */
   accept(replies: OutputsReply, offset: number): Promise<boolean>;
   /** A person presses a key, by tmux's name. @throws AppError */
-  pressKey(key: string): Promise<void>;
+  pressKey(key: string, userId: string): Promise<void>;
   /** True while somebody ends the thread, who tells it themselves. */
   setEndSilent(isSilent: boolean): void;
   /** The name that the sidecar has. */

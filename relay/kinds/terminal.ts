@@ -41,9 +41,9 @@ function open(options: LiveThreadOptions): LiveThread {
     source: "since",
     find: ({ threads }) => threads[threadId],
     accept: ({ threads }, offset) => accept(delivery, threads[threadId], offset),
-    pressKey: async (key) => {
+    pressKey: async (key, userId) => {
       content.noteKey(options.now());
-      await vm.send({ key });
+      await vm.as(userId).send({ key });
     },
     setEndSilent: (isSilent) => content.setEndSilent(isSilent),
   };

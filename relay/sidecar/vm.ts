@@ -30,6 +30,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
 import type { KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+import type { ChannelMode } from "../../shared/people-api.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 
 /** Here a thread is called as it is in Discord, if it is there; the sidecar knows it by that name too. */
@@ -64,6 +65,15 @@ export class Vm {
   /** The same in the name of a person. */
   as(discordId: string): Vm {
     return new Vm(this.#client.as(discordId));
+  }
+
+  /** Says who may, and which channels are served how: all of them, so that the same again changes nothing. */
+  async tellWhoMay(
+    userIds: ReadonlySet<string>,
+    channel: { id: string; dir: string; mode: ChannelMode },
+  ): Promise<void> {
+    await this.#client.putPeople([...userIds].map((id) => ({ id, role: "maker" as const })));
+    await this.#client.putChannels([channel]);
   }
 
   async create(request: CreateRequest): Promise<VmThread> {

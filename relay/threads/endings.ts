@@ -40,15 +40,20 @@ export class Endings {
   /**
    * Kills a thread, shows what it printed last, and archives it. Of two who kill the same thread the second is told
    * that it is over.
+   * @param userId who asked for it
    * @param tell gives the text of the end to whoever asked for it. It comes before the thread is archived, because
    * Discord takes no answer there after that. The thread is archived whether or not the answer gets through.
    * @throws AppError, or what `tell` rejects with
    */
-  kill(threadId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
-    return this.#queue.run(threadId, () => this.#kill(threadId, tell));
+  kill(threadId: string, userId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
+    return this.#queue.run(threadId, () => this.#kill(threadId, userId, tell));
   }
 
-  async #kill(threadId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
+  async #kill(
+    threadId: string,
+    userId: string,
+    tell: (text: string) => Promise<unknown>,
+  ): Promise<KillReply> {
     const { vm, threads } = this.#options;
     const thread = threads.find(threadId);
     threads.setBusy(threadId, true);
@@ -56,6 +61,7 @@ export class Endings {
     thread?.setEndSilent(true);
     try {
       const reply = await vm
+        .as(userId)
         .thread(threadId)
         .kill()
         .catch((error: unknown) => {
@@ -89,9 +95,9 @@ export class Endings {
   }
 
   /** As {@link kill}, told in the thread itself. */
-  killAndTell(threadId: string): Promise<KillReply> {
+  killAndTell(threadId: string, userId: string): Promise<KillReply> {
     const delivery = this.#options.threads.find(threadId)?.delivery;
-    return this.kill(threadId, async (text) => {
+    return this.kill(threadId, userId, async (text) => {
       const told = delivery?.say("killed", { text, buttons: [] }) ?? Promise.resolve();
       await this.#whereAllowed(threadId, "tell a thread its end", told);
     });

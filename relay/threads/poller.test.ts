@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { OutputsReply, OutputsRequest } from "../../shared/api.ts";
+import { AppError } from "../../shared/errors.ts";
 import { createLog } from "../../shared/log.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import { RELAY_KINDS } from "../kinds/kinds.ts";
@@ -55,6 +56,7 @@ function busyThreads(takeMs: readonly number[]) {
     return { threads: Object.fromEntries(Object.keys(since).map((id) => [id, news])), transcripts: {} };
   };
   const poller = new Poller({
+    onBack: () => Promise.resolve(),
     vm: { readThreads },
     threads: {
       list: () => threads,
@@ -79,4 +81,33 @@ test("of many threads that all have more to say, one that is ready gives up no a
   const given = requests.slice(0, -1); // the last one ends with the poller
   expect(given.filter(({ waitMs, isGivenUp }) => waitMs === 0 && isGivenUp)).toEqual([]);
   expect(taken.get("1")).toBeGreaterThan(2);
+});
+
+test("a sidecar that was away is told again what it may have lost, until that works", async () => {
+  const said: string[] = [];
+  let reads = 0;
+  const poller = new Poller({
+    vm: {
+      readThreads: async () => {
+        reads += 1;
+        await sleep(1);
+        if (reads === 2) throw new AppError("unavailable", "It is away.");
+        return { threads: {}, transcripts: {} };
+      },
+    },
+    onBack: async () => {
+      said.push(`after ${reads} reads`);
+      if (said.length === 1) throw new AppError("unavailable", "It is away again.");
+    },
+    threads: { list: () => [], find: () => undefined, isBusy: () => false, onChanged: () => undefined },
+    endings: { closeVanished: async () => undefined, showAndArchive: async () => undefined },
+    pollIntervalMs: 1,
+    channel: { poke: () => undefined },
+    homes: { known: [], note: () => undefined },
+    log: createLog("test", "silent"),
+  });
+  poller.start();
+  await expect.poll(() => reads, { interval: 5 }).toBeGreaterThan(8);
+  await poller.close();
+  expect(said).toEqual(["after 3 reads", "after 4 reads"]);
 });

@@ -17,6 +17,8 @@ export interface PollerOptions {
   pollIntervalMs: number;
   channel: Pick<Channel, "poke">;
   homes: Pick<Homes, "known" | "note">;
+  /** The sidecar was away, and may have lost what it was told at the start. */
+  onBack: () => Promise<void>;
   log: Log;
 }
 
@@ -56,7 +58,7 @@ export class Poller {
 
   /** A background loop: a failed round is logged, and the next one comes. */
   async #poll(): Promise<void> {
-    const { pollIntervalMs, threads, log } = this.#options;
+    const { pollIntervalMs, threads, onBack, log } = this.#options;
     const { signal } = this.#stop;
     let isAway = false;
     while (!signal.aborted) {
@@ -64,7 +66,10 @@ export class Poller {
       let waitMs: number | undefined;
       try {
         waitMs = await this.#readAll();
-        if (isAway) log.info("the sidecar is back");
+        if (isAway) {
+          log.info("the sidecar is back");
+          await onBack();
+        }
         isAway = false;
       } catch (error) {
         if (!isAway) log.warn({ err: error }, "could not read output; still trying");

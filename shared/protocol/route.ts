@@ -27,9 +27,9 @@ export type ParamName = keyof typeof PARAMS;
 
 /**
  * Who may call a route. `anybody`: without a credential. `owner`: who has the sidecar's token, and the relay. `console`:
- * they, and a browser that is signed in to the console.
+ * they, and a browser that is signed in to the console. `relay`: as `owner`, but nobody in the name of a person.
  */
-export type Access = "anybody" | "owner" | "console";
+export type Access = "anybody" | "owner" | "console" | "relay";
 
 /** A request that can be sent as it is written; a test sends it. */
 export interface Example {

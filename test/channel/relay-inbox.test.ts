@@ -110,16 +110,18 @@ test("two people: each has their own; a stranger has none, and a deleted message
   await start({ discord: { users: [{ name: "Mallory" }, { name: "Grace" }] } });
   const grace = all.discord.users.find(({ name }) => name === "Grace")?.id ?? "";
   await all.stopRelay();
-  all.relayConfig.allowedUserIds = new Set([all.you, grace]);
-  await all.startRelay();
-  const mine = await openAgent(all.you, "Mine", bash("touch mine"), { text: "Done." });
-  const hers = await openAgent(grace, "Hers", bash("touch hers"), { text: "Done." });
+  // As one who was allowed once: what she made is there, and she is nobody here any more.
+  await all.sidecar.client.putPeople([{ id: all.stranger, role: "maker" }]);
   await all.sidecar.as(all.stranger).createThread({
     threadId: "1234567890123456789",
     type: "agent",
     dir: ".",
     command: script("Foreign", bash("touch foreign")),
   });
+  all.relayConfig.allowedUserIds = new Set([all.you, grace]);
+  await all.startRelay();
+  const mine = await openAgent(all.you, "Mine", bash("touch mine"), { text: "Done." });
+  const hers = await openAgent(grace, "Hers", bash("touch hers"), { text: "Done." });
   const first = await untilNeeds(all.you, `<#${mine}> asks`);
   expect((await untilNeeds(grace, `<#${hers}> asks`)).content).not.toContain(mine);
   expect(first.content).not.toContain(hers);

@@ -126,6 +126,7 @@ test("a restart looks nothing up and keeps nothing for threads where nothing has
   const all = await startEverything({ vm: { maxThreads: count }, isWithoutRelay: true });
   onTestFinished(() => all.close());
   const { driver } = all.discord;
+  await all.sidecar.client.putPeople([{ id: all.you, role: "maker" }]);
   for (let i = 0; i < count; i++) {
     const { id } = driver.createThread(all.you, `quiet ${i}`);
     await openTerminal(all.sidecar.as(all.you), id, "exec cat");

@@ -130,6 +130,7 @@ test("a restart beside threads that Discord has archived lists them, and leaves 
     isWithoutRelay: true,
   });
   const { driver } = all.discord;
+  await all.sidecar.client.putPeople([{ id: all.you, role: "maker" }]);
   for (let i = 0; i < count; i++) {
     const { id } = driver.createThread(all.you, `quiet ${i}`);
     driver.patchThread(all.you, id, { auto_archive_duration: 1440 });

@@ -15,6 +15,10 @@ const GRACE = "223456789012345678";
 let sidecar: TestSidecar;
 beforeAll(async () => {
   sidecar = await startSidecar(STAND_IN_CONFIG);
+  await sidecar.client.putPeople([
+    { id: ADA, role: "maker" },
+    { id: GRACE, role: "maker" },
+  ]);
 });
 afterAll(() => sidecar?.close());
 

@@ -13,12 +13,14 @@ const NOUNS: Record<keyof typeof API, string> = {
   controls: "Controls of an agent",
   attachments: "Files of an agent",
   ledger: "The relay's own notes",
+  people: "People and channels",
   sidecar: "The sidecar",
 };
 
 const WHO: Record<Access, string> = {
   anybody: "anybody",
   owner: "who has `VM_TOKEN` or `RELAY_TOKEN`",
+  relay: "who has `VM_TOKEN` or `RELAY_TOKEN`, and asks in nobody's name",
   console: "who has `VM_TOKEN` or `RELAY_TOKEN`, and a signed-in console",
 };
 

@@ -4,6 +4,7 @@ import express, { type Request } from "express";
 import { AppError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Attachments } from "../agents/attachments.ts";
+import type { People } from "../callers/people.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
 import { Api, type ApiHandlers } from "./api.ts";
@@ -15,6 +16,7 @@ import { attachmentHandlers } from "./handlers/attachments.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type OutputServices, outputHandlers } from "./handlers/output.ts";
+import { type PeopleServices, peopleHandlers } from "./handlers/people.ts";
 import { type SidecarServices, sidecarHandlers } from "./handlers/sidecar.ts";
 import { type ThreadServices, threadHandlers } from "./handlers/threads.ts";
 import { type McpRoutesOptions, mcpRoutes } from "./mcp-routes.ts";
@@ -25,12 +27,14 @@ export type Services = ThreadServices &
   OutputServices &
   AgentServices &
   LedgerServices &
+  PeopleServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
   checkToken: TokenCheck;
   checkRelayToken: TokenCheck;
   wrongTokens: WrongTokens;
+  people: People;
   refusalLog: RefusalLog;
   console: Console;
   log: Log;
@@ -71,6 +75,7 @@ function handlersOf(services: Services): ApiHandlers {
     controls: controlHandlers(services),
     attachments: attachmentHandlers(services.attachments),
     ledger: ledgerHandlers(services),
+    people: peopleHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

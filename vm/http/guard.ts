@@ -7,6 +7,7 @@ import type { Log } from "../../shared/log.ts";
 import { CONSOLE, OWNER, type Principal, RELAY } from "../../shared/principal.ts";
 import type { Route } from "../../shared/protocol/route.ts";
 import { isKnown, markKnown } from "../callers/known.ts";
+import type { People } from "../callers/people.ts";
 import { inNameOf } from "../callers/person.ts";
 import type { TokenCheck } from "../callers/token.ts";
 import type { Console } from "../console/routes.ts";
@@ -60,6 +61,7 @@ export interface GuardServices {
   checkRelayToken: TokenCheck;
   console: Pick<Console, "isSignedIn">;
   wrongTokens: WrongTokens;
+  people: Pick<People, "judge">;
 }
 
 /** Knows by its credential who sends a request: the one place where a principal is made of a request to the API. */
@@ -72,13 +74,17 @@ export class Guard {
 
   /**
    * @returns undefined if it is nobody who may call this route
-   * @throws AppError `forbidden`, `invalid_request` if it names a person and may not, or not so
+   * @throws AppError `forbidden`, `invalid_request` if it names a person and may not, or one that may not
    */
   find(request: IncomingMessage, route: Pick<Route, "access"> = {}): Principal | undefined {
     const principal = this.#credentialOf(request, route);
     if (!principal) return undefined;
     markKnown(request);
-    return inNameOf(principal, request.headers);
+    const named = inNameOf(principal, request.headers);
+    if (route.access === "relay" && named.kind === "person")
+      throw new AppError("forbidden", "Threadmux-Person: this is the relay's own affair, in nobody's name.");
+    this.#services.people.judge(named);
+    return named;
   }
 
   #credentialOf(request: IncomingMessage, { access }: Pick<Route, "access">): Principal | undefined {

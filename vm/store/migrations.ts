@@ -134,6 +134,23 @@ const MIGRATIONS: readonly string[] = [
   CREATE TABLE event_floor (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO event_floor (event_id) VALUES (0);
   `,
+  `
+  CREATE TABLE people (
+    id     TEXT NOT NULL UNIQUE,
+    role   TEXT NOT NULL,
+    handle TEXT
+  ) STRICT;
+
+  CREATE TABLE channels (
+    id     TEXT NOT NULL UNIQUE,
+    dir    TEXT NOT NULL,
+    mode   TEXT NOT NULL,
+    engine TEXT,
+    model  TEXT,
+    limits TEXT NOT NULL,
+    agent  TEXT
+  ) STRICT;
+  `,
 ];
 
 const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

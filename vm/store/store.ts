@@ -12,6 +12,7 @@ import { HomeTable } from "./homes.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { MessageTable } from "./messages.ts";
+import { ChannelTable, PeopleTable } from "./people.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
 
@@ -30,6 +31,8 @@ export interface Store {
   readonly asks: AskTable;
   readonly events: EventTable;
   readonly homes: HomeTable;
+  readonly people: PeopleTable;
+  readonly channels: ChannelTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -56,6 +59,8 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       steps: new StepTable(db),
       asks: new AskTable(db),
       homes: new HomeTable(db, () => onChange(HOMELESS)),
+      people: new PeopleTable(db),
+      channels: new ChannelTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { People } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
 import { createConsole } from "../console/routes.ts";
@@ -46,10 +47,9 @@ export async function openDoor({
   operations,
   metrics,
 }: DoorOptions): Promise<string> {
-  const { config, log, now, releasers, viewersLimits, eventsLimits, page } = setting;
-  const { stateDir, reposDir, store, folders, logWatch, token, relayToken } = storage;
-  const { tmux } = machine;
-  const { health: sandbox } = machine.foundSandbox;
+  const { config, log, now, releasers, viewersLimits, page } = setting;
+  const { stateDir, reposDir, store, logWatch, token, relayToken } = storage;
+  const { tmux, foundSandbox } = machine;
   const checkToken = createTokenCheck(token);
   const wrongTokens = new WrongTokens({ now, onWrong: () => metrics.wrongTokens.inc() });
   const refusalLog = new RefusalLog(log);
@@ -79,13 +79,7 @@ export async function openDoor({
     log,
     limits: viewersLimits,
   });
-  const events = new EventHub({
-    store,
-    transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
-    tagsOf: (threadId) => (folders.exists(threadId) ? (folders.findConfig(threadId)?.agent.tags ?? []) : []),
-    log,
-    ...eventsLimits,
-  });
+  const events = createEvents(setting, storage);
   metrics.watchEvents(events);
   const app = createApp({
     ...operations,
@@ -97,9 +91,15 @@ export async function openDoor({
     checkToken,
     checkRelayToken: createTokenCheck(relayToken),
     wrongTokens,
+    ...{ store, people: new People(store.people) },
     refusalLog,
     console,
-    getHealth: createHealth({ now, tmux, freeDiskBytes: storage.freeDiskBytes, sandbox }),
+    getHealth: createHealth({
+      now,
+      tmux,
+      freeDiskBytes: storage.freeDiskBytes,
+      sandbox: foundSandbox.health,
+    }),
     metrics,
     log,
   });
@@ -112,6 +112,16 @@ export async function openDoor({
   // Who waits for news has an answer before the server waits for who is unanswered.
   releasers.add("waiting readers", () => logWatch.close());
   return urlOf(server, config.host);
+}
+
+function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storage): EventHub {
+  return new EventHub({
+    store,
+    transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
+    tagsOf: (threadId) => (folders.exists(threadId) ? (folders.findConfig(threadId)?.agent.tags ?? []) : []),
+    log,
+    ...eventsLimits,
+  });
 }
 
 /** What agents may call. */

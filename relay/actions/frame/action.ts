@@ -40,11 +40,11 @@ export interface ActionContext {
   vm: Vm;
   threads: {
     has(threadId: string): boolean;
-    find(threadId: string): { pressKey(key: string): Promise<void> } | undefined;
+    find(threadId: string): { pressKey(key: string, userId: string): Promise<void> } | undefined;
   };
   endings: {
-    kill(threadId: string, tell: (text: string) => Promise<void>): Promise<unknown>;
-    killAndTell(threadId: string): Promise<unknown>;
+    kill(threadId: string, userId: string, tell: (text: string) => Promise<void>): Promise<unknown>;
+    killAndTell(threadId: string, userId: string): Promise<unknown>;
   };
   inputs: {
     sendAfterAll(threadId: string, messageId: string): Promise<void>;

@@ -9,6 +9,6 @@ export const done: Command = {
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {
     const { threadId } = threadHere(interaction, threads);
-    await endings.kill(threadId, (text) => interaction.editReply(text));
+    await endings.kill(threadId, interaction.user.id, (text) => interaction.editReply(text));
   },
 };

@@ -18,7 +18,7 @@ export const key: Command = {
   run: async (interaction, { threads }) => {
     const thread = liveThreadHere(interaction, threads);
     const name = interaction.options.getString("name", true);
-    await thread.pressKey(parseKey(name));
+    await thread.pressKey(parseKey(name), interaction.user.id);
     await interaction.editReply(`Pressed ${name}.`);
   },
 };

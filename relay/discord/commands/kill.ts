@@ -24,7 +24,7 @@ export const kill: Command = {
     if (threadId === interaction.channelId) return done.run(interaction, context);
     // One that was made through the API has no Discord thread to tell.
     const reply = threads.has(threadId)
-      ? await endings.killAndTell(threadId)
+      ? await endings.killAndTell(threadId, interaction.user.id)
       : await vm.thread(threadId).kill();
     const isTold = kindOf(thread).hasExitCode && reply.exitCode !== null;
     const code = isTold ? ` Exit code ${reply.exitCode}.` : "";

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SidecarClient } from "../../shared/client.ts";
+import { people as routes } from "../../shared/protocol/people.ts";
+import { startForTest } from "../support/relay.ts";
+import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { openTerminal, refusal } from "../support/threads.ts";
+
+/** Who in Discord may is a row on the sidecar, which judges at its door. */
+
+const ADA = "123456789012345678";
+const GRACE = "223456789012345678";
+const id = (n: number) => String(300_000_000_000_000_000n + BigInt(n));
+
+let sidecar: TestSidecar;
+beforeAll(async () => {
+  sidecar = await startSidecar();
+});
+afterAll(() => sidecar?.close());
+
+const may = async (client: SidecarClient) => {
+  try {
+    await client.listThreads();
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test("nobody may before the relay has said who; then those, and nobody else", async () => {
+  const { client } = sidecar;
+  expect(await refusal(sidecar.as(ADA).listThreads())).toEqual({
+    code: "forbidden",
+    message: expect.stringMatching(/^You have no role that allows this\. Nobody has one: .*ALLOWED_USER_IDS/),
+  });
+  await client.putPeople([{ id: ADA, role: "maker", handle: "ada" }]);
+  await openTerminal(sidecar.as(ADA), "hers", "cat");
+  expect(await client.getThread("hers")).toMatchObject({ createdBy: `discord:${ADA}` });
+  for (const act of [
+    (grace: SidecarClient) => grace.sendInput("hers", { text: "rm -r ." }),
+    (grace: SidecarClient) => grace.killThread("hers"),
+    (grace: SidecarClient) => grace.getScreen("hers"),
+    (grace: SidecarClient) => openTerminal(grace, "graces", "cat"),
+  ])
+    expect(await refusal(act(sidecar.as(GRACE)))).toEqual({
+      code: "forbidden",
+      message: `You have no role that allows this. Makers could (ALLOWED_USER_IDS): <@${ADA}>.`,
+    });
+  // Removed people go at once.
+  await client.putPeople([{ id: GRACE, role: "maker" }]);
+  expect([await may(sidecar.as(ADA)), await may(sidecar.as(GRACE))]).toEqual([false, true]);
+  expect(await client.call(routes.list, {})).toEqual({
+    people: [{ id: GRACE, role: "maker", handle: null }],
+  });
+  // The owner is no person, and asks nobody.
+  expect(await may(client)).toBe(true);
+});
+
+test("a refusal names a few of many", async () => {
+  await sidecar.client.putPeople(
+    Array.from({ length: 1_000 }, (_, n) => ({ id: id(n), role: "maker" as const })),
+  );
+  const { message } = await refusal(sidecar.as(ADA).listThreads());
+  expect(message.match(/<@\d+>/g)).toHaveLength(5);
+  expect(message).toContain(" and 995 more.");
+});
+
+test("what is wrong is named, and changes nothing", async () => {
+  const { client } = sidecar;
+  await client.putPeople([{ id: ADA, role: "maker" }]);
+  for (const [people, words] of [
+    [[{ id: "42", role: "maker" }], /people\.0\.id: must be an id of Discord's/],
+    [[{ id: GRACE, role: "king" }], /people\.0\.role: must be maker/],
+    [[{ id: GRACE }], /people\.0\.role: must be maker/],
+    [[{ id: GRACE, role: "maker", handle: "x".repeat(65) }], /people\.0\.handle: must be at most 64/],
+    [[{ id: GRACE, role: "maker", admin: true }], /people\.0\.admin: not a known field/],
+    [
+      [
+        { id: GRACE, role: "maker" },
+        { id: GRACE, role: "maker" },
+      ],
+      /people: must name each id once/,
+    ],
+    [Array.from({ length: 1_001 }, (_, n) => ({ id: id(n), role: "maker" })), /people: /],
+  ] as [never, RegExp][])
+    expect(await refusal(client.putPeople(people))).toMatchObject({
+      code: "invalid_request",
+      message: expect.stringMatching(words),
+    });
+  expect([await may(sidecar.as(ADA)), await may(sidecar.as(GRACE))]).toEqual([true, false]);
+});
+
+test("no person writes who may, through the relay either", async () => {
+  await sidecar.client.putPeople([{ id: ADA, role: "maker" }]);
+  const ada = sidecar.as(ADA);
+  expect(await refusal(ada.putPeople([{ id: GRACE, role: "maker" }]))).toMatchObject({ code: "forbidden" });
+  expect(await refusal(ada.putChannels([]))).toMatchObject({ code: "forbidden" });
+  expect(await may(sidecar.as(GRACE))).toBe(false);
+});
+
+test("rows last over a restart, channels with all that is said of them", async () => {
+  const { client } = sidecar;
+  const channel = {
+    ...{ id: id(1), dir: "web", mode: "mention" as const, engine: "claude", model: "opus" },
+    ...{ limits: { turns: 20 }, agent: "main" },
+  };
+  await client.putPeople([{ id: ADA, role: "maker" }]);
+  await client.putChannels([channel, { id: id(2), dir: ".", mode: "off" }]);
+  await client.putChannels([channel, { id: id(2), dir: ".", mode: "off" }]);
+  await sidecar.restart();
+  expect(await may(sidecar.as(ADA))).toBe(true);
+  expect(await client.call(routes.listChannels, {})).toEqual({
+    channels: [
+      channel,
+      { id: id(2), dir: ".", mode: "off", engine: null, model: null, limits: {}, agent: null },
+    ],
+  });
+  expect(await refusal(client.putChannels([{ ...channel, limits: { usd: 2 } } as never]))).toMatchObject({
+    message: expect.stringContaining("channels.0.limits.usd: not a known field"),
+  });
+});
+
+test("the relay says it at its start and takes back who was removed", async (context) => {
+  const all = await startForTest(context, {
+    isQuick: true,
+    relay: { channelMode: "mention", channelDir: "." },
+  });
+  const { client } = all.sidecar;
+  const { you, stranger } = all;
+  expect(await client.call(routes.list, {})).toEqual({ people: [{ id: you, role: "maker", handle: null }] });
+  expect(await client.call(routes.listChannels, {})).toMatchObject({
+    channels: [{ id: all.discord.channelId, dir: ".", mode: "mention" }],
+  });
+  await all.stopRelay();
+  all.relayConfig.allowedUserIds = new Set([stranger]);
+  await all.startRelay();
+  expect(await client.call(routes.list, {})).toMatchObject({ people: [{ id: stranger }] });
+  expect(await may(all.sidecar.as(you))).toBe(false);
+});
