@@ -1,7 +1,7 @@
 /** Finds a directory's git repository by reading its few small files: no process is spawned. */
 import { constants } from "node:fs";
-import { open, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { open, realpath, stat } from "node:fs/promises";
+import { dirname, join, resolve, sep } from "node:path";
 
 export interface Repository {
   /** The directory where its files are. */
@@ -25,6 +25,7 @@ export async function findRepository(path: string): Promise<Repository | undefin
     if ((await stat(gitDir)).isFile()) {
       gitDir = resolve(path, (await readPointer(gitDir)).replace(/^gitdir: /, ""));
     }
+    if (!(await isOwn(gitDir, "HEAD"))) return undefined;
     const head = await readPointer(join(gitDir, "HEAD"));
     const commit = /^[0-9a-f]{40,64}$/.exec(head)?.[0].slice(0, 8);
     const branch = /^ref: refs\/heads\/(.+)$/.exec(head)?.[1] ?? commit;
@@ -43,6 +44,15 @@ export async function findRepositoryOf(path: string): Promise<Repository | undef
     if (found) return found;
     if (dirname(at) === at) return undefined;
   }
+}
+
+/**
+ * A link in place of HEAD leads to a ref in the same folder, as git once made it. Any other may lead to a secret, which
+ * can look like a commit: a token of 64 hexadecimal digits would be shown as a branch.
+ */
+async function isOwn(gitDir: string, name: string): Promise<boolean> {
+  const [folder, file] = await Promise.all([realpath(gitDir), realpath(join(gitDir, name))]);
+  return file.startsWith(folder + sep);
 }
 
 async function findCommonDir(gitDir: string): Promise<string> {

@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findTurn, forgetThread, keepTurn } from "./refs.ts";
+import { findRepository } from "./repository.ts";
 import { restore, type Undoing } from "./restore.ts";
 import { WorkTree } from "./work-tree.ts";
 
@@ -75,6 +76,34 @@ function undoing(id: string): Undoing {
     noteMeant: (paths) => writeFileSync(file, JSON.stringify(paths)),
   };
 }
+
+test("no state is kept of a work tree that holds our own folder, though it became one later", async () => {
+  write("a.txt", "one\n");
+  await (await open()).keep();
+  writeFileSync(join(folder, "token"), "secret");
+  rmSync(join(root, ".git"), { recursive: true });
+  gitIn(folder, "init", "-q", "-b", "main");
+  await expect(open()).rejects.toThrow("holds the folder of threadmux itself");
+  symlinkSync(folder, `${folder}-link`);
+  try {
+    const own = join(`${folder}-link`, "own");
+    await expect(WorkTree.open(root, own, env)).rejects.toThrow("holds the folder of threadmux itself");
+  } finally {
+    rmSync(`${folder}-link`);
+  }
+});
+
+test("a HEAD that leads to another folder's file is none: a token may look like a commit", async () => {
+  writeFileSync(join(folder, "token"), "0123456789abcdef".repeat(4));
+  rmSync(join(root, ".git/HEAD"));
+  symlinkSync(join(folder, "token"), join(root, ".git/HEAD"));
+  expect(await findRepository(root)).toBeUndefined();
+  // As git once made it.
+  rmSync(join(root, ".git/HEAD"));
+  writeFileSync(join(root, ".git/refs/heads/main"), "0123456789".repeat(4));
+  symlinkSync("refs/heads/main", join(root, ".git/HEAD"));
+  expect((await findRepository(root))?.branch).toBe("01234567");
+});
 
 test("edits, new, deleted, renamed, binary and executable files and links go back, byte by byte", async () => {
   const bytes = Buffer.from(Array.from({ length: 512 }, (_, i) => i % 256)).toString("latin1");

@@ -2,8 +2,8 @@
  * States of a work tree's files, kept as trees in its repository: branch, index, stash and hooks have no part in it.
  * What git would not add (ignored and untracked), nested repositories and very large files are in no state.
  */
-import { access, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { access, realpath, rm } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
 import { checkIndex, makeOwnDir } from "./own-dir.ts";
 import { type BytePath, Folders, joinList, look, splitList, textOf } from "./paths.ts";
 import { findRepositoryOf, type Repository } from "./repository.ts";
@@ -62,7 +62,7 @@ export class WorkTree {
 
   /**
    * The work tree that a directory is in.
-   * @param own the git directory of our own, kept over calls
+   * @param own the git directory of our own, kept over calls: in STATE_DIR, or in a temporary folder
    * @param marker by what others know git's processes
    * @throws GitError if it is in none, or in one that can't hold states
    */
@@ -74,6 +74,10 @@ export class WorkTree {
   ): Promise<WorkTree> {
     const repository = await findRepositoryOf(directory);
     if (!repository) throw new GitError("missing", "the directory is in no git work tree");
+    // A repository may have been made above STATE_DIR since the start, which refuses one.
+    const [root, home] = await Promise.all([realpath(repository.path), realpath(dirname(own))]);
+    if (`${home}${sep}`.startsWith(root === sep ? sep : root + sep))
+      throw new GitError("missing", `the git work tree ${root} holds the folder of threadmux itself`);
     try {
       await makeOwnDir(repository, own);
     } catch (error) {

@@ -9,6 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import { nameFile } from "../../shared/named-file.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
+import { isInside } from "../threads/directory.ts";
 import type { Threads } from "../threads/threads.ts";
 import { looksSecret } from "./secret-names.ts";
 import type { Tool, ToolCall } from "./tool.ts";
@@ -22,6 +23,8 @@ export interface SendFileOptions {
   threads: Threads;
   agents: Agents;
   attachments: Attachments;
+  /** STATE_DIR, without a link. */
+  state: string;
 }
 
 export function sendFileTool(options: SendFileOptions): Tool {
@@ -35,11 +38,11 @@ export function sendFileTool(options: SendFileOptions): Tool {
 }
 
 async function sendFile(
-  { threads, agents, attachments }: SendFileOptions,
+  { threads, agents, attachments, state }: SendFileOptions,
   { threadId, callId, input }: ToolCall,
 ): Promise<string> {
   const { path, caption } = inputSchema.parse(input);
-  const file = await openBelow(threads.getStored(threadId).path, path);
+  const file = await openBelow(threads.getStored(threadId).path, path, state);
   try {
     const { size } = await file.handle.stat();
     // The same call a second time, after an answer that was lost, sends nothing more.
@@ -58,9 +61,14 @@ async function sendFile(
 
 /**
  * Opens a file of the workspace. What counts is what was opened, not what lies under the name a moment later.
+ * @param state STATE_DIR, without a link
  * @throws AppError `invalid_request` in words for the model
  */
-async function openBelow(workspace: string, wanted: string): Promise<{ handle: FileHandle; path: string }> {
+export async function openBelow(
+  workspace: string,
+  wanted: string,
+  state: string,
+): Promise<{ handle: FileHandle; path: string }> {
   const refuse = (why: string) => new AppError("invalid_request", `${wanted} was not sent: ${why}.`);
   const handle = await openFile(resolve(workspace, wanted)).catch((error: NodeJS.ErrnoException) => {
     throw refuse(error.code === "ENOENT" ? "there is no such file" : `it can't be read (${error.code})`);
@@ -71,6 +79,8 @@ async function openBelow(workspace: string, wanted: string): Promise<{ handle: F
     // The directory had no link in it when its thread was made: one that has one now leads elsewhere.
     const path = await readlink(`/proc/self/fd/${handle.fd}`);
     if (!path.startsWith(workspace + sep)) throw refuse("it lies outside of this thread's working directory");
+    // REPOS_DIR may have been another one when the thread was made. A worktree of a thread is in STATE_DIR itself.
+    if (isInside(state, path) && !isInside(state, workspace)) throw refuse("it belongs to threadmux itself");
     if (looksSecret(relative(workspace, path)) || looksSecret(wanted))
       throw refuse("its name looks like a secret's; ask a person to copy it under another name");
     if (stats.size > MAX_SENT_FILE_BYTES)

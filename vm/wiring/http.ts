@@ -125,8 +125,13 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
 }
 
 /** What agents may call. */
-function toolsOf(operations: Operations, { logWatch }: Storage): Tool[] {
-  return [sendFileTool(operations), ...childTools({ ...operations, logWatch }), messageTool(operations)];
+function toolsOf(operations: Operations, { logWatch, folders }: Storage): Tool[] {
+  const { state } = folders;
+  return [
+    sendFileTool({ ...operations, state }),
+    ...childTools({ ...operations, logWatch }),
+    messageTool(operations),
+  ];
 }
 
 function listen(server: Server, { port, host }: { port: number; host: string }): Promise<void> {
