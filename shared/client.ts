@@ -193,8 +193,8 @@ export class SidecarClient {
   }
 
   /** Changes a message that was sent to an agent; null takes it back. The transcript says whether it came in time. */
-  async amendInput(threadId: string, inputId: string, text: string | null): Promise<void> {
-    await this.call(inputs.amend, { id: threadId, inputId }, { body: { text } });
+  async amendInput(threadId: string, inputId: string, text: string | null, plain?: true): Promise<void> {
+    await this.call(inputs.amend, { id: threadId, inputId }, { body: { text, ...(plain && { plain }) } });
   }
 
   /**

@@ -43,8 +43,9 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
     case "message":
       return messageEvent(line, fold, isSingle);
     case "edit": {
-      const { messageId, content, by } = line;
-      return { type: "message_edit", messageId, content, by, applied: isWaiting(fold, messageId) };
+      const { messageId, content, by, plain } = line;
+      const applied = isWaiting(fold, messageId);
+      return { type: "message_edit", messageId, content, by, applied, ...(plain && { plain }) };
     }
     case "withdraw": {
       const { messageId, by } = line;

@@ -218,8 +218,9 @@ export class VmThread {
   }
 
   /** Other words for a message that was sent; null takes it back. */
-  amend(inputId: string, text: string | null): Promise<void> {
-    return this.#client.amendInput(this.threadId, inputId, text);
+  /** @param plain not all of the words were typed by the person */
+  amend(inputId: string, text: string | null, plain?: true): Promise<void> {
+    return this.#client.amendInput(this.threadId, inputId, text, plain);
   }
 
   /** An event with its cut strings whole again, as far as `maxBytes` of each reach. */

@@ -121,21 +121,21 @@ export class Inputs {
     if (!isFromPerson(message, this.#options.allowedUserIds)) return;
     const { files } = this.#options;
     await this.#amend(threadId, message, async ({ reading }) => {
-      const { texts } = await files.wordsOf(message, reading);
-      return texts.join("\n\n");
+      const { texts, isPlain } = await files.wordsOf(message, reading);
+      return { text: texts.join("\n\n"), isPlain };
     });
   }
 
   /** As {@link change}, of a message that was deleted. */
   async withdraw(threadId: string, messageId: string): Promise<void> {
-    await this.#amend(threadId, { id: messageId }, () => Promise.resolve(null));
+    await this.#amend(threadId, { id: messageId }, () => Promise.resolve({ text: null, isPlain: false }));
   }
 
-  /** @param text null takes it back */
+  /** @param wordsFor `text` is null to take it back */
   async #amend(
     threadId: string,
     { id, author }: Pick<DiscordMessage, "id"> & Partial<Pick<DiscordMessage, "author">>,
-    text: (kind: RelayKind) => Promise<string | null>,
+    wordsFor: (kind: RelayKind) => Promise<{ text: string | null; isPlain: boolean }>,
   ): Promise<void> {
     const { threads, log } = this.#options;
     await this.#whenOpen(threadId);
@@ -144,9 +144,9 @@ export class Inputs {
       const thread = threads.find(threadId);
       if (!thread || !kindOf(thread.kind).hasTurns) return;
       try {
-        const words = await text(thread.kind);
+        const { text, isPlain } = await wordsFor(thread.kind);
         const vm = author ? thread.vm.as(author.id) : thread.vm;
-        if (words !== "") await vm.amend(id, words);
+        if (text !== "") await vm.amend(id, text, isPlain || undefined);
       } catch (error) {
         // What never went in can't be changed; a thread that is over reads nothing more.
         const isMoot = error instanceof AppError && ["not_found", "thread_ended"].includes(error.code);

@@ -119,7 +119,12 @@ export const controlBodySchemas = Object.fromEntries(
 /** What people granted in a thread and have not withdrawn, as the engine writes it: `Bash(npm test *)`. */
 export const rulesReplySchema = z.object({ rules: z.array(str) });
 /** Other words for a message that was sent; null takes it back. */
-export const amendRequestSchema = z.strictObject({ text: str.nullable() });
+export const amendRequestSchema = z.strictObject({
+  text: str.nullable(),
+  /** The same as `plain` of an input: not all of the new words were typed. */
+  plain: z.boolean().optional(),
+});
+export type AmendRequest = z.infer<typeof amendRequestSchema>;
 export const controlReplySchema = z.object({
   accepted: z.literal(true),
   /** Of a thread that is over: what came of it, in words. */

@@ -135,6 +135,8 @@ const schemas = {
     content: z.array(blockSchema).min(1),
     by: sourceSchema,
     applied: z.boolean(),
+    /** As of a message: not all of the new words were typed. */
+    plain: z.boolean().optional(),
   })),
   message_withdraw: event("message_withdraw", () => ({
     messageId: str,

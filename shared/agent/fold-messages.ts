@@ -16,7 +16,9 @@ export function foldMessage(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         messages: fold.messages.map((message) => {
           if (message.messageId !== event.messageId) return message;
           const { blobs: _, ...rest } = message;
-          return { ...rest, content: event.content, ...(event.blobs && { blobs: event.blobs }) };
+          const { content, blobs } = event;
+          const plain = message.plain || (event.plain ?? false) || isForeign({ source: event.by });
+          return { ...rest, content, plain, ...(blobs && { blobs }) };
         }),
       };
     case "message_withdraw":

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { type EventBody, type ThreadEvent, toEvent } from "./events.ts";
 import { awaitingOf, emptyFold, foldEvent, foldEvents, statusOf } from "./fold.ts";
 import { findAsk, isParked } from "./fold-asks.ts";
+import { expandsNothing } from "./fold-messages.ts";
 import { nextStep } from "./rescue.ts";
 
 const START = Date.parse("2026-11-22T10:00:00.000Z");
@@ -151,7 +152,12 @@ test("edits and withdrawals count until a delivery holds the message", () => {
     content: [{ type: "text", text: "new" }],
   };
   const edited = foldEvents(events(start, message("m1"), edit));
-  expect(edited.messages).toMatchObject([{ messageId: "m1", content: [{ text: "new" }] }]);
+  expect(edited.messages).toMatchObject([{ messageId: "m1", content: [{ text: "new" }], plain: false }]);
+  // Words of a file, or of a program, in a person's message are not what the person typed.
+  for (const more of [{ plain: true }, { by: "caller:bot" }]) {
+    const fold = foldEvents(events(start, message("m1"), { ...edit, ...more } as EventBody));
+    expect(fold.messages.map(expandsNothing)).toEqual([true]);
+  }
   const withdrawn: EventBody = { type: "message_withdraw", messageId: "m1", by: "discord:7", applied: true };
   expect(statusOf(foldEvents(events(start, message("m1"), withdrawn)))).toBe("idle");
 });

@@ -38,6 +38,7 @@ const schemas = {
     messageId: str.min(1),
     content: z.array(blockSchema).min(1),
     by: sourceSchema,
+    plain: z.boolean().optional(),
   })),
   withdraw: line("withdraw", () => ({ messageId: str.min(1), by: sourceSchema })),
   permission: line("permission", () => ({

@@ -89,14 +89,14 @@ test("a message may be a picture alone; other words for it keep the picture", as
   const input = { text: "", inputId: "p1", when: "next_turn" as const, attachments: ["a.png"] };
   await client.sendInput("pictures", input);
   await until("the message", async () => (await messages("pictures")).some((m) => m.messageId === "p1"));
-  await client.amendInput("pictures", "p1", "What is it?");
+  await client.amendInput("pictures", "p1", "What is it?", true);
   const edits = await until("the edit", async () => {
     const events = await transcriptOf(sidecar, "pictures");
     const found = events.filter(({ type }) => type === "message_edit");
     return found.length > 0 && found;
   });
   expect(edits).toMatchObject([
-    { applied: true, content: [{ type: "text", text: "What is it?" }, { type: "image" }] },
+    { applied: true, plain: true, content: [{ type: "text", text: "What is it?" }, { type: "image" }] },
   ]);
   const [, picture] = await messages("pictures");
   expect(picture?.content).toMatchObject([{ type: "image", uri: "attachments/a.png" }]);

@@ -1,5 +1,6 @@
 /** What callers do with agent threads beyond what every thread can: read the transcript, answer, control. */
 import type {
+  AmendRequest,
   AnswerRequest,
   AskReply,
   BlobReply,
@@ -204,11 +205,10 @@ export class Agents {
   }
 
   /**
-   * Other words for a message that lies in the inbox, or none: they count if the agent has not read it yet, which the
-   * runner knows. The same words again change nothing.
+   * Other words for a message, or none: they count if the agent has not read it yet. The same again change nothing.
    * @throws AppError `not_found`, `thread_ended`, `invalid_request`, `too_large`
    */
-  async amend(threadId: string, inputId: string, text: string | null, by: Principal): Promise<void> {
+  async amend(threadId: string, inputId: string, to: AmendRequest, by: Principal): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -216,9 +216,9 @@ export class Agents {
       const message = agents.get(threadId).findMessage(inputId);
       if (!message)
         throw new AppError("not_found", `Thread ${threadId} has no message ${JSON.stringify(inputId)}.`);
-      if (text !== null) checkMessage(text, message.files);
-      if (message.text === text) return;
-      await kind.append(thread, [amendLine(inputId, text, { by, files: message.files }, now())]);
+      if (to.text !== null) checkMessage(to.text, message.files);
+      if (message.text === to.text) return;
+      await kind.append(thread, [amendLine(inputId, to, { by, files: message.files }, now())]);
     });
   }
 

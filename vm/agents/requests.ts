@@ -1,5 +1,5 @@
 /** What callers ask of agent threads, as the lines and files that a runner reads. Pure. */
-import type { AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
+import type { AmendRequest, AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
@@ -181,17 +181,17 @@ export function killLine(now: number): InboxLine {
   return { ts: at(now), op: "control", control: "kill", by: printPrincipal(job("kill")) };
 }
 
-/** @param text null takes the message back. @param files of the message, which stay */
+/** A `text` that is null takes the message back. @param files of the message, which stay */
 export function amendLine(
   messageId: string,
-  text: string | null,
+  { text, plain }: AmendRequest,
   { by, files }: { by: Principal; files: readonly Block[] },
   now: number,
 ): InboxLine {
   const line = { ts: at(now), messageId, by: printPrincipal(by) };
   return text === null
     ? { ...line, op: "withdraw" }
-    : { ...line, op: "edit", content: contentOf(text, files) };
+    : { ...line, op: "edit", content: contentOf(text, files), ...(plain && { plain }) };
 }
 
 /** A message may be its files alone. */

@@ -21,7 +21,7 @@ export function inputHandlers({ inputs, agents, metrics }: InputServices): Handl
       return { sent: true, ...(isDuplicate && { duplicate: true }), ...(isHidden && { hidden: true }) };
     },
     amend: async ({ params, body, by }) => {
-      await agents.amend(params.id, params.inputId, body.text, by);
+      await agents.amend(params.id, params.inputId, body, by);
       return { accepted: true };
     },
   };
