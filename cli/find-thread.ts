@@ -2,6 +2,7 @@
 import { isOpen, type Thread } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
+import { kindOf } from "../shared/kinds.ts";
 
 const MAX_CANDIDATES = 8;
 
@@ -42,11 +43,12 @@ export async function findThread(client: SidecarClient, wanted: string): Promise
   return pickThread(await client.listThreads({ status: "all" }), wanted);
 }
 
-/** @throws AppError as {@link findThread}, and `invalid_request` if it is a terminal. */
+/** A thread that works in turns. @throws AppError as {@link findThread}, and `invalid_request` if it does not. */
 export async function findAgent(client: SidecarClient, wanted: string): Promise<Thread> {
   const thread = await findThread(client, wanted);
-  if (thread.type === "agent") return thread;
-  throw new AppError("invalid_request", `thread: ${thread.threadId} is a terminal; this is for agents`);
+  const { hasTurns, name } = kindOf(thread);
+  if (hasTurns) return thread;
+  throw new AppError("invalid_request", `thread: ${thread.threadId} is ${name}; this is for agents`);
 }
 
 /** What people call a thread, short: an agent by its number, a terminal by its id. */

@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
-import { describeEnd } from "./tail.ts";
+import { describeEnd } from "../thread-end.ts";
 
 interface AttachOptions {
   readOnly?: boolean;

@@ -12,6 +12,7 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
+import { CLI_KINDS } from "../kinds/kinds.ts";
 import { makeId, refuseDiscordId } from "../new-id.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
@@ -121,7 +122,7 @@ export function checkRequest(request: CreateRequest): CreateRequest {
     ...AGENT_OPTION_NAMES,
     threadId: "--id",
     title: "--title",
-    command: request.type === "agent" ? "prompt" : "command",
+    command: CLI_KINDS[request.type].asks,
   };
   const problems = parsed.error.issues.map(({ path, message }) => {
     // Of a list, or of what is in a file: where in it.

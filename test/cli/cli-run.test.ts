@@ -199,7 +199,9 @@ test("wait: for a turn, a question and an end", async () => {
   expect((await cli.call(["wait", "slow"])).code).toBe(1);
   await openTerminal(sidecar.client, "shell", "sleep 0.3; exit 7");
   expect((await cli.call(["wait", "shell"])).code).toBe(7);
-  expect((await cli.call(["wait", "shell", "--for", "turn"])).stderr).toContain("is for agents");
+  expect((await cli.call(["wait", "shell", "--for", "turn"])).stderr).toContain(
+    "--for: turn is not for a terminal",
+  );
   expect((await cli.call(["wait", "shell", "--for", "ever"])).code).toBe(2);
 });
 
