@@ -2,7 +2,7 @@
 import type Database from "better-sqlite3";
 
 /** The version that the first entry makes. Those before it were never released. */
-const FIRST_VERSION = 13;
+const FIRST_VERSION = 15;
 
 const MIGRATIONS: readonly string[] = [
   `
@@ -133,8 +133,7 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE event_floor (event_id INTEGER NOT NULL) STRICT;
   INSERT INTO event_floor (event_id) VALUES (0);
-  `,
-  `
+
   CREATE TABLE people (
     id     TEXT NOT NULL UNIQUE,
     role   TEXT NOT NULL,
