@@ -39,7 +39,7 @@ const noNul = (what: string) => z.string().refine((s) => !s.includes("\0"), `${w
 
 export const threadIdSchema = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}$/, "must be 1 to 32 characters of A-Z, a-z, 0-9, _ and -")
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
   // Ids are keys of JSON objects, here and at the callers.
   .refine((id) => !(id in {}), "must not be a name that every object has");
 

@@ -51,7 +51,7 @@ test("what the bot says of threads, their beginnings and ends", () => {
         const from = `https://discord.com/channels/${USER}/${USER}/${USER}`;
         const thread = {
           ...{
-            threadId: branch.slice(0, 32),
+            threadId: branch.slice(0, 64),
             number: null,
             type,
             dir,

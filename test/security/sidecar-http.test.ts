@@ -198,7 +198,7 @@ describe("what can't be understood is answered in JSON", () => {
     ["get", "/thread/nobody/log", 404, "not_found"],
     ["post", "/thread/nobody/kill", 404, "not_found"],
     ["get", "/thread/a.b", 400, "invalid_request"],
-    ["get", `/thread/${"a".repeat(33)}/output`, 400, "invalid_request"],
+    ["get", `/thread/${"a".repeat(65)}/output`, 400, "invalid_request"],
     ["get", "/thread/..%2f..%2fetc%2fpasswd/log", 400, "invalid_request"],
     ["get", "/thread/%E0%A4%A", 400, "invalid_request"],
     ["get", "/threads?status=gone", 400, "invalid_request"],

@@ -109,7 +109,7 @@ describe.concurrent("the threadId", () => {
     "a b",
     " ",
     "",
-    "a".repeat(33),
+    "a".repeat(65),
     "#(id)",
     "a/b",
     "a\n",
@@ -123,7 +123,7 @@ describe.concurrent("the threadId", () => {
     expect(message).toContain("threadId: ");
   });
 
-  test.each(["a".repeat(32), "-rf", "_", "A-1_b"])("%j is taken", async (threadId) => {
+  test.each(["a".repeat(64), "-rf", "_", "A-1_b"])("%j is taken", async (threadId) => {
     expect(await openTerminal(sidecar.client, threadId, "echo hello")).toBe(`thread-${threadId}`);
     expect((await untilEnded(sidecar.client, threadId)).output).toBe("hello\r\n");
     expect(await sidecar.client.killThread(threadId)).toMatchObject({ killed: true, summary: "hello" });

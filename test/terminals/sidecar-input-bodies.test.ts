@@ -114,7 +114,7 @@ const CASES: [string, Sent, number][] = [
   ["no such Discord thread", { body: json({ text: "x" }), threadId: "123456789" }, 404],
   ["a name that every object has", { body: json({ text: "x" }), threadId: "constructor" }, 400],
   ["a name that is none", { body: json({ text: "x" }), threadId: "a.b" }, 400],
-  ["a name that is too long", { body: json({ text: "x" }), threadId: "a".repeat(33) }, 400],
+  ["a name that is too long", { body: json({ text: "x" }), threadId: "a".repeat(65) }, 400],
   ["a name in escapes", { body: json({ text: "x" }), threadId: "%6fpen" }, 200],
   ["another method", { body: json({ text: "x" }), method: "PUT" }, 404],
 ];

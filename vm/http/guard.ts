@@ -149,7 +149,7 @@ export class RequestLog {
             route,
             status,
             ms,
-            ...(typeof threadId === "string" ? { threadId: threadId.slice(0, 32) } : {}),
+            ...(typeof threadId === "string" ? { threadId: threadId.slice(0, 64) } : {}),
             ...(writableFinished ? {} : { isAborted: true }),
           },
           "request",
