@@ -34,6 +34,8 @@ const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.cjs", import.meta
  */
 const PAGE = fileURLToPath(new URL("./console/bundle/", import.meta.url));
 
+const TOTAL_INTERVAL_MS = 10_000;
+
 export interface Sidecar {
   url: string;
   token: string;
@@ -57,6 +59,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       eventsLimits: {},
       canPunchLogs: true,
       canUseCgroups: true,
+      totalIntervalMs: TOTAL_INTERVAL_MS,
       ...options,
       config,
       releasers,
@@ -65,13 +68,13 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       demo: DEMO,
       page: PAGE,
     };
-    const { log, canPunchLogs } = setting;
+    const { log } = setting;
     const storage = openStorage(setting);
     const machine = await createMachine(setting, storage);
     const common = createCommon(setting, storage, machine, createKinds(setting, storage, machine));
     const metrics = createMetrics(common);
     const operations = createOperations(common, (seconds) => metrics.outputSeconds.observe(seconds));
-    const care = createCare(common, canPunchLogs, () => metrics.gaps.inc());
+    const care = createCare(common, setting, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
     await operations.messages.recover();
     startAskFiles(common, operations, releasers);

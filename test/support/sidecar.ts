@@ -121,6 +121,7 @@ export async function startSidecar(
     canUseCgroups = true,
     viewersLimits = {},
     eventsLimits = {},
+    totalIntervalMs = 10_000,
   }: {
     folders?: SidecarFolders;
     log?: Log;
@@ -129,6 +130,7 @@ export async function startSidecar(
     canUseCgroups?: boolean;
     viewersLimits?: Partial<ViewersLimits>;
     eventsLimits?: Pick<HubOptions, "lookMs" | "maxReaders">;
+    totalIntervalMs?: number;
   } = {},
 ): Promise<TestSidecar> {
   let config: VmConfig = { ...parseVmConfig(folders.env), ...overrides };
@@ -141,6 +143,7 @@ export async function startSidecar(
       canUseCgroups,
       viewersLimits,
       eventsLimits,
+      totalIntervalMs,
     });
     return sidecar;
   };

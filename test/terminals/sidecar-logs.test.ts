@@ -257,7 +257,7 @@ test("a log that is written anew under a flood loses nothing behind its first of
 
 // Promise: R25
 test("all logs together are bounded: ended threads go first", async () => {
-  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 5 * MIB });
+  sidecar = await startSidecar({ logMaxBytes: 64 * MIB, stateMaxBytes: 5 * MIB }, { totalIntervalMs: 250 });
   const { client } = sidecar;
   await printMuch(client, "old");
   await client.killThread("old");

@@ -28,7 +28,6 @@ const TROUBLE_INTERVAL_MS = 1_000;
 const KEEPER_INTERVAL_MS = 1_000;
 const WATCHDOG_INTERVAL_MS = 250;
 const RETENTION_INTERVAL_MS = 10 * 60_000;
-const TOTAL_INTERVAL_MS = 10_000;
 
 export interface WatcherOptions {
   store: Store;
@@ -42,6 +41,8 @@ export interface WatcherOptions {
   watchdog: Watchdog;
   queue: KeyedQueue;
   log: Log;
+  /** How often what all threads take is bounded. */
+  totalIntervalMs: number;
 }
 
 /**
@@ -65,7 +66,7 @@ export class Watcher {
   }
 
   start(): void {
-    const { files, log, keeper, retention, watchdog } = this.#options;
+    const { files, log, keeper, retention, watchdog, totalIntervalMs } = this.#options;
     // A thread that runs costs next to nothing until its program ends.
     this.#runsWatch = new FolderWatch(
       files.runsFolder,
@@ -82,7 +83,7 @@ export class Watcher {
       this.#every(KEEPER_INTERVAL_MS, "look after the logs", () => keeper.look()),
       this.#every(WATCHDOG_INTERVAL_MS, "see to it that tmux has time for all", () => watchdog.look()),
       this.#every(RETENTION_INTERVAL_MS, "remove old threads", () => retention.removeOld()),
-      this.#every(TOTAL_INTERVAL_MS, "bound what all threads take", () => retention.boundTotal()),
+      this.#every(totalIntervalMs, "bound what all threads take", () => retention.boundTotal()),
     ]);
   }
 

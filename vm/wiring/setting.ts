@@ -24,4 +24,6 @@ export interface Setting {
   /** False if the file system can't give back the start of a file. */
   canPunchLogs: boolean;
   canUseCgroups: boolean;
+  /** How often what all threads take is bounded. */
+  totalIntervalMs: number;
 }

@@ -104,7 +104,11 @@ export interface Care {
   watcher: Watcher;
 }
 
-export function createCare(common: Common, canPunch: boolean, onGap: () => void): Care {
+export function createCare(
+  common: Common,
+  { canPunchLogs: canPunch, totalIntervalMs }: Pick<Setting, "canPunchLogs" | "totalIntervalMs">,
+  onGap: () => void,
+): Care {
   const { config, files } = common;
   const { logMaxBytes, stateMaxBytes, logRetentionHours } = config;
   const keeper = new LogKeeper({ ...common, logs: files.logs, logMaxBytes, canPunch, onGap });
@@ -119,6 +123,14 @@ export function createCare(common: Common, canPunch: boolean, onGap: () => void)
   const reconciler = new Reconciler({ ...common, orphans });
   const finisher = new Finisher(common);
   const watchdog = new Watchdog(common);
-  const watcher = new Watcher({ ...common, reconciler, finisher, keeper, retention, watchdog });
+  const watcher = new Watcher({
+    ...common,
+    reconciler,
+    finisher,
+    keeper,
+    retention,
+    watchdog,
+    totalIntervalMs,
+  });
   return { orphans, reconciler, watchdog, watcher };
 }
