@@ -16,6 +16,7 @@ import type { EventBody } from "../shared/agent/events.ts";
 import type { Live, RunnerState } from "../shared/agent/files.ts";
 import type { OpenAsk, RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import type { Line } from "../shared/agent/jsonl.ts";
+import type { OrderedOp } from "../shared/agent/ops.ts";
 import type { Block, ToolKind, Usage } from "../shared/agent/values.ts";
 import type { Brought } from "./trust/brought.ts";
 
@@ -143,11 +144,7 @@ export type ContentPart =
   | { type: "image"; mimeType: string; base64: string };
 
 export type EngineControl =
-  | { op: "interrupt"; seq: number }
-  | { op: "mode"; seq: number; value: string }
-  | { op: "model"; seq: number; value: string }
-  | { op: "compact"; seq: number; value: string | undefined }
-  | { op: "end_task"; seq: number; value: string }
+  | OrderedOp<"interrupt" | "mode" | "model" | "compact" | "end_task">
   /** From here on it asks about these again, whatever was granted before; the list replaces the one before. */
   | { op: "rules"; seq: number; ask: readonly string[] }
   /** Asks what the conversation has cost by now; `id` is the request that waits for it. */

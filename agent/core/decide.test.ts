@@ -91,7 +91,7 @@ test("a message is sent before the engine has opened, unless something is to com
   const noted = fold(message("m1"), delivery("d1", "m1"));
   expect(kinds(decide(noted, closed(), config, START))).toEqual(["deliver"]);
   expect(decide(noted, closed({ sent: new Map([["delivery d1", START]]) }), config, START)).toEqual([]);
-  const mode = fold({ type: "control", op: "mode", by: "discord:7", value: "plan" }, message("m1"));
+  const mode = fold({ type: "control", op: "mode", by: "discord:7", modeId: "plan" }, message("m1"));
   for (const [given, engine] of [
     [waiting, { launch: { ...launch, takesUp: true } }],
     [waiting, { launch: { ...launch, reseeded: true } }],

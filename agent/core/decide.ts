@@ -2,13 +2,9 @@
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
-import type {
-  PendingControl,
-  RecordedAnswer,
-  ThreadFold,
-  WaitingMessage,
-} from "../../shared/agent/fold-types.ts";
+import type { RecordedAnswer, ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
 import { type DayLimit, findReached, type ReachedLimit } from "../../shared/agent/limits.ts";
+import type { OrderedOp } from "../../shared/agent/ops.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
 import { rulesToTell } from "../../shared/agent/rules.ts";
 import type { EngineControl, EngineState, Launch, OpenRequest, Refusal } from "../engine.ts";
@@ -51,7 +47,7 @@ export type EndManner = "gentle" | "saving" | "crash";
 
 export type Action =
   | { do: "append"; bodies: EventBody[] }
-  | { do: "undo"; control: PendingControl }
+  | { do: "undo"; control: OrderedOp<"undo"> }
   | { do: "close" }
   | { do: "start" }
   | { do: "end"; reason: EndReason; how: EndManner }
@@ -280,17 +276,12 @@ function controls(
   nowMs: number,
   isQueued: boolean,
 ): Action[] {
-  const { interrupt, mode, model, endTask, compact } = fold.pending;
-  const wanted: EngineControl[] = [];
-  if (interrupt) wanted.push({ op: "interrupt", seq: interrupt.seq });
-  if (mode?.value) wanted.push({ op: "mode", seq: mode.seq, value: mode.value });
-  if (model?.value) wanted.push({ op: "model", seq: model.seq, value: model.value });
-  if (endTask?.value) wanted.push({ op: "end_task", seq: endTask.seq, value: endTask.value });
+  const { interrupt, mode, model, end_task, compact } = fold.pending;
   const isFree =
     hasReadAll && !isQueued && !state.isBusy && fold.turn === null && fold.deliveries.length === 0;
-  if (compact && isFree) wanted.push({ op: "compact", seq: compact.seq, value: compact.value });
-  return wanted.flatMap((control): Action[] => {
-    const key = `control ${"seq" in control ? control.seq : control.op}`;
+  return [interrupt, mode, model, end_task, isFree ? compact : null].flatMap((control): Action[] => {
+    if (!control) return [];
+    const key = `control ${control.seq}`;
     const sentMs = sent.get(key);
     const isDue = sentMs === undefined || (control.op !== "compact" && nowMs - sentMs > RESEND_MS);
     return isDue ? [{ do: "control", key, control }] : [];

@@ -4,7 +4,7 @@ import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { MORE_OPTION } from "../../shared/agent/limits.ts";
-import { assertNever, errorText } from "../../shared/errors.ts";
+import { errorText } from "../../shared/errors.ts";
 
 type LineOf<T extends InboxLine["op"]> = Extract<InboxLine, { op: T }>;
 
@@ -55,30 +55,12 @@ function lineEvent(line: InboxLine, fold: ThreadFold, isSingle: boolean): EventB
       return permissionEvent(line, fold);
     case "elicitation":
       return elicitationEvent(line, fold);
-    case "control": {
-      const { control: op, by, text, turnId, taskId } = line;
-      const value = op === "end_task" ? taskId : op === "undo" ? turnId : undefined;
-      return {
-        type: "control",
-        op,
-        by,
-        ...(text !== undefined && { text }),
-        ...(turnId !== undefined && op !== "undo" && { turnId }),
-        ...(value !== undefined && { value }),
-      };
-    }
-    case "mode":
-      return { type: "control", op: "mode", by: line.by, value: line.modeId };
-    case "model":
-      return { type: "control", op: "model", by: line.by, value: line.model };
-    case "limit":
-      return { type: "control", op: "limit", by: line.by, limits: line.limits };
-    case "rules":
-      return { type: "control", op: "rules", by: line.by, withdraw: line.withdraw };
     case "event":
       return line.event as EventBody; // its shape is checked when it is written
-    default:
-      return assertNever(line);
+    default: {
+      const { ts: _, blobs: __, ...op } = line;
+      return { type: "control", ...op };
+    }
   }
 }
 

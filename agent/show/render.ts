@@ -1,6 +1,8 @@
 /** A thread's events for people: lines of the pane and of transcript.md. Pure. */
+
 import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
+import { opTarget } from "../../shared/agent/ops.ts";
 import type { Block, ToolContent } from "../../shared/agent/values.ts";
 
 const MAX_OUTPUT = 2_000;
@@ -51,7 +53,7 @@ export function markdownOf(event: ThreadEvent): string {
         ? `\n*In the background: ${event.tasks.map(({ title }) => title).join(", ")}*\n`
         : "";
     case "control":
-      return `\n*${event.by}: ${event.op}${event.value ? ` ${event.value}` : ""}${withdrawn(event)}*\n`;
+      return `\n*${event.by}: ${[event.op, opTarget(event)].join(" ").trim()}${withdrawn(event)}*\n`;
     case "message_sent":
       return `\n## To thread:${event.threadId}\n\n${event.text}\n`;
     case "file_sent":
@@ -112,6 +114,6 @@ function blocks(content: readonly Block[]): string {
     .join("\n\n");
 }
 
-function withdrawn({ withdraw }: EventOf<"control">): string {
-  return withdraw === undefined ? "" : ` withdrawn: ${withdraw.join(", ")}`;
+function withdrawn(event: EventOf<"control">): string {
+  return event.op === "rules" ? ` withdrawn: ${event.withdraw.join(", ")}` : "";
 }

@@ -1,7 +1,8 @@
 /** Undoes what a turn changed, or what an earlier undo put back. */
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
-import type { PendingControl, ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { OrderedOp } from "../../shared/agent/ops.ts";
 import { undoIdOf } from "../../shared/agent/turn-id.ts";
 import { textOf } from "../../shared/git/paths.ts";
 import { findTurn, forgetOldTurns, keepTurn } from "../../shared/git/refs.ts";
@@ -25,7 +26,7 @@ export interface UndoOptions {
  * put back already count as put back, and come to the same end.
  */
 export async function undo(
-  { seq, by, value: target = "" }: PendingControl,
+  { seq, by, turnId: target = "" }: OrderedOp<"undo">,
   fold: ThreadFold,
   options: UndoOptions,
 ): Promise<EventBody<"undo">> {

@@ -1,6 +1,8 @@
 /** A transcript's events as lines for a terminal: each is written once and never changed. */
+
 import { changesText, undoText } from "../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
+import { opTarget } from "../../shared/agent/ops.ts";
 import { changeOf, failureOf } from "../../shared/agent/outcome.ts";
 import { REST_TEXTS, restOf } from "../../shared/agent/turn-rest.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
@@ -86,9 +88,7 @@ export class TranscriptText {
       case "config_update":
         return event.model === undefined ? [] : [`· model ${cleanLine(event.model)}`];
       case "control":
-        return [
-          `· ${event.op}${event.value === undefined ? "" : ` ${cleanLine(event.value)}`} by ${cleanLine(event.by)}`,
-        ];
+        return [`· ${[event.op, cleanLine(opTarget(event))].join(" ").trim()} by ${cleanLine(event.by)}`];
       case "turn_changes":
         this.#changes = changesText(event);
         return [];

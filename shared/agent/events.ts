@@ -9,7 +9,7 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { sourceSchema } from "../principal.ts";
+import { type Source, sourceSchema } from "../principal.ts";
 import {
   elicitationRequestFields,
   elicitationResponseFields,
@@ -19,8 +19,9 @@ import {
 import { useSchema } from "./budget.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
 import { initialMessageFields } from "./initial-messages.ts";
-import { limitChangesSchema, limitsSchema, usageLimitSchema } from "./limit-schema.ts";
+import { limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { fromThreadFields, messageSentFields } from "./message-fields.ts";
+import { OPS, type Op, opFields } from "./ops.ts";
 import { blockSchema, costSchema, cutSchema, TOOL_KINDS, toolContentSchema, usageSchema } from "./values.ts";
 
 export const TRANSCRIPT_VERSION = 1;
@@ -72,19 +73,15 @@ export const FAILURE_CODES = [
 /** `lock`: it waits for a file; `place`: until it may have a turn at all. */
 export const STEP_KINDS = ["chat", "lock", "place", "compact", "setup"] as const;
 
-export const CONTROL_OPS = [
-  "interrupt",
-  "pause",
-  "resume",
-  "compact",
-  "kill",
-  "mode",
-  "model",
-  "end_task",
-  "limit",
-  "undo",
-  "rules",
-] as const;
+type Placed = z.infer<z.ZodObject<typeof base>>;
+
+const controlSchema = lazy(() => {
+  const ops = OPS.map((op) =>
+    z.object({ ...base, type: z.literal("control"), op: z.literal(op), by: sourceSchema, ...opFields[op]() }),
+  );
+  const schema: z.ZodType = z.discriminatedUnion("op", ops as [(typeof ops)[number]]);
+  return schema as z.ZodType<Placed & { type: "control"; by: Source } & Op>;
+});
 
 /** By type. */
 const schemas = {
@@ -255,18 +252,8 @@ const schemas = {
   background_update: event("background_update", () => ({
     tasks: z.array(z.object({ taskId: str, title: str })),
   })),
-  /** A person's control, as it was read from the inbox; what became of it comes in events of its own. */
-  control: event("control", () => ({
-    op: z.enum(CONTROL_OPS),
-    by: sourceSchema,
-    text: str.optional(),
-    turnId: str.optional(),
-    value: str.optional(),
-    /** Of `limit`. */
-    limits: limitChangesSchema().optional(),
-    /** Of `rules`: those that hold no longer. */
-    withdraw: z.array(str).optional(),
-  })),
+  /** What a person wants, as it was read from the inbox; what became of it comes in events of its own. */
+  control: controlSchema,
   thread_spawned: event("thread_spawned", () => ({
     threadId: str,
     mode: z.enum(["await", "async"]),
@@ -304,9 +291,8 @@ export type EventOf<T extends EventType> = z.infer<ReturnType<(typeof schemas)[T
 export type ThreadEvent = { [T in EventType]: EventOf<T> }[EventType];
 
 /** An event before the transcript's writer gives it its place: without `seq`, `id` and `ts`. */
-export type EventBody<T extends EventType = EventType> = T extends EventType
-  ? Omit<EventOf<T>, "seq" | "id" | "ts" | "blobs">
-  : never;
+export type EventBody<T extends EventType = EventType> = T extends EventType ? Unplaced<EventOf<T>> : never;
+type Unplaced<E> = E extends unknown ? Omit<E, "seq" | "id" | "ts" | "blobs"> : never;
 
 /** The schema of the events of one type. */
 export function eventSchema<T extends EventType>(type: T): ReturnType<(typeof schemas)[T]> {

@@ -1,9 +1,11 @@
 /** The part of the fold that knows the engine's process, controls and what ends a thread. */
+
 import type { EventOf, ThreadEvent } from "./events.ts";
 import { asksOfWork } from "./fold-held.ts";
-import type { PendingControl, ThreadFold } from "./fold-types.ts";
+import type { ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
+import type { OrderedOp } from "./ops.ts";
 import { withdrawRules } from "./rules.ts";
 import { askedSeqOf } from "./turn-id.ts";
 import { undoneText } from "./undone.ts";
@@ -89,34 +91,23 @@ function endEngine(fold: ThreadFold, event: EventOf<"engine_end">): ThreadFold {
 }
 
 function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
-  const { op, by, seq, turnId, value } = event;
-  const control: PendingControl = {
-    seq,
-    by,
-    ...(turnId !== undefined && { turnId }),
-    ...(value !== undefined && { value }),
-  };
-  const pend = (name: keyof ThreadFold["pending"]): ThreadFold => ({
-    ...fold,
-    pending: { ...fold.pending, [name]: control },
-  });
-  switch (op) {
+  const { id: _, ts: __, type: ___, meta: ____, blobs: _____, ...order } = event;
+  const pend = (): ThreadFold => ({ ...fold, pending: { ...fold.pending, [order.op]: order } });
+  switch (order.op) {
     case "interrupt":
       // Nothing runs before that moment: there is nothing to wait for.
       if (fold.goOnAt !== undefined) return dropTurn(fold);
       if (fold.turn === null && (isQueued(fold) || isSettingUp(fold)))
         return { ...dropTurn(fold), stoppedAt: "place" };
-      return isMeant(fold, turnId) ? pend("interrupt") : fold;
+      return isMeant(fold, order.turnId) ? pend() : fold;
     case "mode":
-      return pend("mode");
-    case "model":
-      return { ...pend("model"), chosen: { ...fold.chosen, model: value ?? null } };
     case "compact":
-      return pend("compact");
     case "end_task":
-      return pend("endTask");
+      return pend();
+    case "model":
+      return { ...pend(), chosen: { ...fold.chosen, model: order.model } };
     case "undo":
-      return withUndos(fold, [...undosOf(fold), control]);
+      return withUndos(fold, [...undosOf(fold), order]);
     case "pause":
       return { ...fold, isPaused: true };
     case "resume": {
@@ -128,10 +119,10 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
       // As with an answer: a turn that waited for a person at the old limit was not cut off.
       const isAsked = fold.asks.some(({ limit }) => limit);
       const cutOffs = isAsked ? { count: 0, at: fold.cutOffs.at && event.ts } : fold.cutOffs;
-      return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, event.limits ?? {}), cutOffs };
+      return { ...fold, stoppedAt: null, limits: withLimits(fold.limits, order.limits), cutOffs };
     }
     case "rules":
-      return withdrawRules(fold, event.withdraw ?? [], seq);
+      return withdrawRules(fold, order.withdraw, order.seq);
     case "kill":
       return { ...fold, isKilled: true };
   }
@@ -148,11 +139,11 @@ function foldUndo(fold: ThreadFold, event: EventOf<"undo">): ThreadFold {
   return { ...next, undone: [...(fold.undone ?? []), undoneText(event)].slice(-MAX_UNDONE) };
 }
 
-function undosOf({ pending: { undo }, laterUndos = [] }: ThreadFold): PendingControl[] {
+function undosOf({ pending: { undo }, laterUndos = [] }: ThreadFold): OrderedOp<"undo">[] {
   return undo ? [undo, ...laterUndos] : [];
 }
 
-function withUndos(fold: ThreadFold, undos: readonly PendingControl[]): ThreadFold {
+function withUndos(fold: ThreadFold, undos: readonly OrderedOp<"undo">[]): ThreadFold {
   const { undo: _, ...pending } = fold.pending;
   const { laterUndos: __, ...rest } = fold;
   const [undo, ...later] = undos.slice(0, MAX_UNDOS);

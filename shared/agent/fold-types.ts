@@ -7,6 +7,7 @@ import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
 import type { AskedLimit, Limits } from "./limit-schema.ts";
 import type { ModeChoice } from "./modes.ts";
+import type { OrderedOp } from "./ops.ts";
 import type { Block, Usage } from "./values.ts";
 
 export interface ThreadFold {
@@ -87,15 +88,15 @@ export interface ThreadFold {
   endedUse?: Use;
   /** Controls that the engine has not confirmed. */
   pending: {
-    interrupt: PendingControl | null;
-    mode: PendingControl | null;
-    model: PendingControl | null;
-    compact: PendingControl | null;
-    endTask: PendingControl | null;
-    undo?: PendingControl;
+    interrupt: OrderedOp<"interrupt"> | null;
+    mode: OrderedOp<"mode"> | null;
+    model: OrderedOp<"model"> | null;
+    compact: OrderedOp<"compact"> | null;
+    end_task: OrderedOp<"end_task"> | null;
+    undo?: OrderedOp<"undo">;
   };
   /** Asked for while `pending.undo` waits: they are done after it, the oldest first. */
-  laterUndos?: PendingControl[];
+  laterUndos?: OrderedOp<"undo">[];
   /** The newest turn that changed files, and what is undone of it: what *Undo* means if it is given no turn. */
   lastChanges?: string;
   /** What was undone since the agent was told last: it is told with the next delivery. */
@@ -223,10 +224,3 @@ export type AskAnswer = { by?: Source } & (
   | { kind: "permission"; optionId: string; message?: string }
   | { kind: "elicitation"; action: "accept" | "decline"; content?: Record<string, string> }
 );
-
-export interface PendingControl {
-  seq: number;
-  by: Source;
-  turnId?: string;
-  value?: string;
-}

@@ -249,7 +249,7 @@ test("the clock stands while a turn waits for a child, and runs while another ca
 });
 
 test("what is asked to be undone at once is undone one after the other; one that is done leaves out those before it", () => {
-  const undo = (value: string): EventBody => ({ type: "control", op: "undo", by: "discord:7", value });
+  const undo = (turnId: string): EventBody => ({ type: "control", op: "undo", by: "discord:7", turnId });
   const done = (seq: number): EventBody => ({
     ...{
       type: "undo",
@@ -262,7 +262,7 @@ test("what is asked to be undone at once is undone one after the other; one that
   });
   const waiting = (...bodies: EventBody[]) => {
     const { pending, laterUndos = [] } = foldEvents(events(start, ...bodies));
-    return [pending.undo, ...laterUndos].map((one) => one?.value);
+    return [pending.undo, ...laterUndos].map((one) => one?.turnId);
   };
   const three = [undo("a"), undo("b"), undo("c")];
   expect(waiting(...three)).toEqual(["a", "b", "c"]);

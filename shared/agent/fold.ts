@@ -40,7 +40,7 @@ export function emptyFold(): ThreadFold {
     recordedAnswers: [],
     backgroundTasks: [],
     children: [],
-    pending: { interrupt: null, mode: null, model: null, compact: null, endTask: null },
+    pending: { interrupt: null, mode: null, model: null, compact: null, end_task: null },
     chosen: { modeId: null, model: null },
     isPaused: false,
     isKilled: false,

@@ -4,9 +4,9 @@
  */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { sourceSchema } from "../principal.ts";
-import { limitChangesSchema } from "./limit-schema.ts";
+import { type Source, sourceSchema } from "../principal.ts";
 import { fromThreadFields } from "./message-fields.ts";
+import { OPS, type Op, type OpName, opFields } from "./ops.ts";
 import { blockSchema, cutSchema } from "./values.ts";
 
 const str = z.string();
@@ -53,20 +53,6 @@ const schemas = {
     content: z.record(str, str).optional(),
     by: sourceSchema,
   })),
-  control: line("control", () => ({
-    control: z.enum(["interrupt", "pause", "resume", "compact", "kill", "end_task", "undo"]),
-    by: sourceSchema,
-    /** Of compact: what to keep. Of pause and kill: why. */
-    text: str.optional(),
-    /** Of interrupt: the turn that is meant; another turn is left alone. Of undo: the turn, or the undo. */
-    turnId: str.optional(),
-    /** Of end_task: the background task. */
-    taskId: str.optional(),
-  })),
-  mode: line("mode", () => ({ modeId: str.min(1), by: sourceSchema })),
-  model: line("model", () => ({ model: str.min(1), by: sourceSchema })),
-  limit: line("limit", () => ({ limits: limitChangesSchema(), by: sourceSchema })),
-  rules: line("rules", () => ({ withdraw: z.array(str).min(1), by: sourceSchema })),
   /**
    * An event that the sidecar knows of and the runner writes down: what was said before the thread, children that
    * began or ended, notices.
@@ -85,11 +71,24 @@ const schemas = {
   })),
 } as const;
 
-export type InboxLine = {
-  [K in keyof typeof schemas]: z.infer<ReturnType<(typeof schemas)[K]>>;
-}[keyof typeof schemas];
+type Base = z.infer<z.ZodObject<typeof base>>;
 
-const kind = z.object({ op: z.enum(Object.keys(schemas) as [keyof typeof schemas]) });
+/** Somebody's op. */
+export type OpLine = Base & { by: Source } & Op;
+export type InboxLine =
+  | { [K in keyof typeof schemas]: z.infer<ReturnType<(typeof schemas)[K]>> }[keyof typeof schemas]
+  | OpLine;
+
+const opSchemas = Object.fromEntries(
+  OPS.map((op) => [op, line(op, () => ({ by: sourceSchema, ...opFields[op]() }))]),
+) as unknown as Record<OpName, () => z.ZodType<OpLine>>;
+const allSchemas = { ...schemas, ...opSchemas };
+const kind = z.object({ op: z.enum(Object.keys(allSchemas) as [keyof typeof allSchemas]) });
+
+/** Whether a line is somebody's op; the others bring messages, answers and news. */
+export function isOpLine(line: InboxLine): line is OpLine {
+  return Object.hasOwn(opFields, line.op);
+}
 
 /**
  * One line of an inbox.
@@ -97,5 +96,5 @@ const kind = z.object({ op: z.enum(Object.keys(schemas) as [keyof typeof schemas
  */
 export function parseInboxLine(text: string): InboxLine {
   const parsed: unknown = JSON.parse(text);
-  return schemas[kind.parse(parsed).op]().parse(parsed);
+  return allSchemas[kind.parse(parsed).op]().parse(parsed);
 }

@@ -14,7 +14,7 @@ const started = (modeId: string): EventBody => ({
   capabilities: [],
 });
 const told = (modeId: string): EventBody => ({ type: "current_mode_update", modeId });
-const ordered = (value: string): EventBody => ({ type: "control", op: "mode", value, by: "discord:7" });
+const ordered = (modeId: string): EventBody => ({ type: "control", op: "mode", modeId, by: "discord:7" });
 const confirmed = (modeId: string): EventBody => ({ type: "current_mode_update", modeId, by: "discord:7" });
 const approved = (optionId: string): EventBody => ({
   type: "permission_response",

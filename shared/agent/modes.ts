@@ -25,8 +25,8 @@ export function foldMode(chosen: ModeChoice, event: ThreadEvent): ModeChoice {
       const { most: _, ...rest } = chosen;
       return {
         ...rest,
-        modeId: event.value ?? null,
-        ...(event.value !== undefined && { most: event.value }),
+        modeId: event.modeId,
+        most: event.modeId,
       };
     }
     case "permission_response": {

@@ -176,7 +176,7 @@ export class AgentThread {
   }
 
   control(control: string, fields: object = {}): void {
-    this.append({ op: "control", control, by: "discord:7", ...fields });
+    this.append({ op: control, by: "discord:7", ...fields });
   }
 
   events(): ThreadEvent[] {

@@ -88,7 +88,7 @@ test("an undo that the sidecar had stored when it died is done at its next start
   const { read } = await killInTurn("stored");
   await sidecar.stop();
   const turnId = lastChanges(stateDir, "stored") ?? "";
-  const line = { ts: new Date().toISOString(), op: "control", control: "undo", turnId, by };
+  const line = { ts: new Date().toISOString(), op: "undo", turnId, by };
   appendFileSync(join(stateDir, "threads", "stored", "inbox.jsonl"), `${JSON.stringify(line)}\n`);
   await sidecar.restart();
   await until("the files", () => read("a") === "1\n");

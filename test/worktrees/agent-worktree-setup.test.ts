@@ -102,7 +102,7 @@ test("Stop ends a setup that runs, with all that it began; the next message goes
   thread.write(says("hi", { text: "Hello." }));
   thread.start();
   await until("the setup to run", () => existsSync(began));
-  thread.append({ op: "control", control: "interrupt", by: "discord:7" });
+  thread.append({ op: "interrupt", by: "discord:7" });
   await until("the end of the setup", () =>
     thread.of("notice").some(({ title }) => /^The setup failed \(it was ended\)/.test(title)),
   );

@@ -95,9 +95,8 @@ export class AgentThread {
 
   /** Whether a person holds the thread, as far as the inbox tells. */
   get isPaused(): boolean {
-    const controls = this.#unread().flatMap((line) => (line.op === "control" ? [line.control] : []));
-    const last = controls.findLast((control) => control === "pause" || control === "resume");
-    return last === undefined ? this.#fold.isPaused : last === "pause";
+    const last = this.#unread().findLast(({ op }) => op === "pause" || op === "resume");
+    return last === undefined ? this.#fold.isPaused : last.op === "pause";
   }
 
   #unread(fold = this.#fold): InboxLine[] {

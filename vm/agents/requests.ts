@@ -1,7 +1,7 @@
 /** What callers ask of agent threads, as the lines and files that a runner reads. Pure. */
 import type { AmendRequest, AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
-import type { InboxLine } from "../../shared/agent/inbox.ts";
+import type { InboxLine, OpLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -147,38 +147,15 @@ export function answerLine(
   };
 }
 
-export function controlLine(request: ControlRequest, principal: Principal, now: number): InboxLine {
-  const ts = at(now);
-  const by = printPrincipal(principal);
-  switch (request.control) {
-    case "mode":
-      return { ts, op: "mode", modeId: request.modeId, by };
-    case "model":
-      return { ts, op: "model", model: request.model, by };
-    case "rules":
-      return { ts, op: "rules", withdraw: request.withdraw, by };
-    case "limit":
-      return { ts, op: "limit", limits: request.limits, by };
-    case "interrupt": {
-      const { turnId } = request;
-      return { ts, op: "control", control: "interrupt", by, ...(turnId === undefined ? {} : { turnId }) };
-    }
-    case "compact": {
-      const { text } = request;
-      return { ts, op: "control", control: "compact", by, ...(text === undefined ? {} : { text }) };
-    }
-    case "undo": {
-      const { turnId } = request;
-      return { ts, op: "control", control: "undo", by, ...(turnId === undefined ? {} : { turnId }) };
-    }
-    case "pause":
-    case "resume":
-      return { ts, op: "control", control: request.control, by };
-  }
+export function controlLine(request: ControlRequest, principal: Principal, now: number): OpLine {
+  const line = { ts: at(now), by: printPrincipal(principal) };
+  if (request.control === "resume") return { ...line, op: "resume" };
+  const { control: op, ...fields } = request;
+  return { ...line, op, ...fields } as OpLine;
 }
 
-export function killLine(now: number): InboxLine {
-  return { ts: at(now), op: "control", control: "kill", by: printPrincipal(job("kill")) };
+export function killLine(now: number): OpLine {
+  return { ts: at(now), op: "kill", by: printPrincipal(job("kill")) };
 }
 
 /** A `text` that is null takes the message back. @param files of the message, which stay */

@@ -109,11 +109,11 @@ export function engineControlLine(control: EngineControl): string {
     case "interrupt":
       return controlLine(`interrupt-${control.seq}`, { subtype: "interrupt" });
     case "mode":
-      return controlLine(`mode-${control.seq}`, { subtype: "set_permission_mode", mode: control.value });
+      return controlLine(`mode-${control.seq}`, { subtype: "set_permission_mode", mode: control.modeId });
     case "model":
-      return controlLine(`model-${control.seq}`, { subtype: "set_model", model: control.value });
+      return controlLine(`model-${control.seq}`, { subtype: "set_model", model: control.model });
     case "end_task":
-      return controlLine(`end_task-${control.seq}`, { subtype: "stop_task", task_id: control.value });
+      return controlLine(`end_task-${control.seq}`, { subtype: "stop_task", task_id: control.taskId });
     case "rules":
       // What is to be asked about stands above what is allowed, wherever that was granted.
       return controlLine(`rules-${control.seq}`, {
@@ -125,7 +125,7 @@ export function engineControlLine(control: EngineControl): string {
     case "ping":
       return controlLine(`${PING_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
-      return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.value) }]);
+      return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.text) }]);
     case "end":
       return controlLine("end", { subtype: "end_session" });
   }

@@ -1,6 +1,8 @@
 /** A row of the transcript as an element. Everything foreign becomes text, with nothing hidden in it. */
+
 import { changesText, undoText } from "../../../../shared/agent/change-text.ts";
 import type { EventOf, ThreadEvent } from "../../../../shared/agent/events.ts";
+import { opTarget } from "../../../../shared/agent/ops.ts";
 import { REST_TEXTS, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
@@ -184,7 +186,7 @@ function describe(event: ThreadEvent): string {
     case "message_withdraw":
       return `A message was taken back${by}${event.applied ? "" : " after the agent had read it"}`;
     case "control":
-      return `${CONTROLS[event.op] ?? event.op}${event.value === undefined ? "" : ` ${cleanLine(event.value)}`}${by}`;
+      return `${[CONTROLS[event.op] ?? event.op, cleanLine(opTarget(event))].join(" ").trim()}${by}`;
     case "turn_start":
       return event.cause === "resume" ? "↻ Goes on where it was cut off" : "↻ A background task has news";
     case "step_start":

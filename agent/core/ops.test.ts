@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { emptyFold, foldEvent } from "../../shared/agent/fold.ts";
+import { parseInboxLine } from "../../shared/agent/inbox.ts";
+import { OPS, type OpName } from "../../shared/agent/ops.ts";
+import { engineControlLine } from "../engines/claude/control.ts";
+import { inboxEvent } from "./inbox-events.ts";
+
+const ts = "2026-11-22T10:00:00.000Z";
+const FIELDS: Record<OpName, object> = {
+  interrupt: { turnId: "t1" },
+  pause: {},
+  resume: {},
+  compact: { text: "keep the names" },
+  mode: { modeId: "plan" },
+  model: { model: "opus" },
+  limit: { limits: { turns: 3 } },
+  undo: { turnId: "t1" },
+  rules: { withdraw: ["Bash(ls)"] },
+  kill: {},
+  end_task: { taskId: "b1" },
+};
+const eventOf = (line: object) => inboxEvent(JSON.stringify(line), emptyFold(), false, (whole) => whole);
+
+test.each(OPS)("%s keeps its fields from the inbox to the transcript", (op) => {
+  const line = { ts, op, by: "discord:7", ...FIELDS[op] };
+  expect(parseInboxLine(JSON.stringify(line))).toEqual(line);
+  expect(eventOf(line)).toEqual({ type: "control", op, by: "discord:7", ...FIELDS[op] });
+});
+
+test("what waits for the engine is the op, and all of it is told", () => {
+  const told = (["mode", "model", "compact", "end_task"] as const).map((op) => {
+    const event = { ...eventOf({ ts, op, by: "discord:7", ...FIELDS[op] }), seq: 4, id: "i0.0", ts };
+    const waiting = foldEvent(emptyFold(), event as never).pending[op];
+    expect(waiting).toEqual({ seq: 4, op, by: "discord:7", ...FIELDS[op] });
+    return waiting && engineControlLine(waiting);
+  });
+  expect(told).toEqual(
+    ["plan", "opus", "/compact keep the names", "b1"].map((word) => expect.stringContaining(word)),
+  );
+});
+
+test("an op without what it needs is no line: it becomes a notice, and nothing is done", () => {
+  for (const op of ["mode", "model", "limit", "rules", "end_task"] as const)
+    expect(eventOf({ ts, op, by: "discord:7" })).toMatchObject({ type: "notice", severity: "warning" });
+});
