@@ -1,4 +1,7 @@
 /** An agent at the command line: its conversation is printed, and its turns and asks can be waited for. */
+import { open } from "node:fs/promises";
+import { basename } from "node:path";
+import { MAX_ATTACHMENT_BYTES, MAX_MESSAGE_ATTACHMENTS } from "../../shared/agent/attachments.ts";
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
@@ -10,12 +13,27 @@ import { TurnOutcome } from "../agents/turn-outcome.ts";
 import type { Context } from "../context.ts";
 import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { Patience } from "../patience.ts";
-import { type CliKind, onSilence, say } from "./kind.ts";
+import { readMessage } from "../stdin.ts";
+import { type CliKind, onSilence, refuseOption, say } from "./kind.ts";
 
 export const agent: CliKind = {
   asks: "prompt",
   wait: "turn",
   waits: { turn: waitForTurn, end: waitForEnd, ask: waitForAsk },
+  send: async (client, threadId, { text, keys, stdin, enter, paste, nextTurn, attach }) => {
+    if (attach.length > MAX_MESSAGE_ATTACHMENTS)
+      refuseOption("--attach", threadId, `takes at most ${MAX_MESSAGE_ATTACHMENTS} files with a message`);
+    if (!enter) refuseOption("--no-enter", threadId, "is an agent, which takes whole messages");
+    if (paste !== undefined)
+      refuseOption(paste ? "--paste" : "--no-paste", threadId, "is an agent, which takes whole messages");
+    if (keys.length > 0)
+      refuseOption("--key", threadId, "is an agent, which takes text; threadmux interrupt ends its turn");
+    const read = text === undefined ? { text: await readMessage(stdin), plain: true } : { text };
+    const attachments = await attachAll(client, threadId, attach);
+    const when = nextTurn ? { when: "next_turn" as const } : {};
+    await client.sendInput(threadId, { ...read, ...when, attachments });
+    return 1;
+  },
   tail: async (context, client, thread, { lines, follow, isText }) => {
     if (isText) throw new AppError("invalid_request", "--text: an agent's transcript is text already");
     return tailAgent(context, client, thread, { lines, follow });
@@ -69,4 +87,33 @@ async function waitForAsk(context: Context, client: SidecarClient, { threadId }:
   }
   await context.note(`threadmux: the turn of ${threadId} has ended, and nothing is asked`);
   return EXIT.failure;
+}
+
+/** @returns their names there. @throws AppError before the message is sent */
+async function attachAll(
+  client: SidecarClient,
+  threadId: string,
+  paths: readonly string[],
+): Promise<string[]> {
+  const files = await Promise.all(
+    paths.map(async (path) => ({ name: basename(path), bytes: await readSmall(path) })),
+  );
+  const names: string[] = [];
+  for (const { name, bytes } of files) names.push((await client.attach(threadId, name, bytes)).name);
+  return names;
+}
+
+async function readSmall(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  const refuse = (why: string) => new AppError("invalid_request", `--attach: ${path} ${why}`);
+  const file = await open(path).catch((error: Error) => {
+    throw refuse(`can't be read: ${error.message}`);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw refuse("is no file");
+    if (stats.size > MAX_ATTACHMENT_BYTES) throw refuse("is larger than 25 MiB");
+    return new Uint8Array(await file.readFile());
+  } finally {
+    await file.close();
+  }
 }

@@ -1,6 +1,7 @@
 /** What the command line does for each kind of thread in its own way. No command looks at a thread's type. */
 import type { Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { Context } from "../context.ts";
 
 /** What can be waited for: an agent's turn, a thread's end, an ask. */
@@ -15,6 +16,21 @@ export interface TailHow {
   isText: boolean;
 }
 
+/** What `send` was given. */
+export interface Said {
+  /** Undefined: standard input. Empty if there are keys, or files alone. */
+  text: string | undefined;
+  /** By tmux's names. */
+  keys: readonly string[];
+  stdin: NodeJS.ReadableStream;
+  enter: boolean;
+  /** Undefined if nobody said whether it is one. */
+  paste?: boolean;
+  nextTurn?: boolean;
+  /** Paths. */
+  attach: readonly string[];
+}
+
 /** Of a thread. @returns the exit code of the command. */
 type Waiting = (context: Context, client: SidecarClient, thread: Thread) => Promise<number>;
 
@@ -24,6 +40,8 @@ export interface CliKind {
   /** What `wait` waits for if it is not told. */
   readonly wait: Wait;
   readonly waits: Readonly<Partial<Record<Wait, Waiting>>>;
+  /** @returns how many inputs went in. @throws AppError that names the option which such a thread does not take */
+  send(client: SidecarClient, threadId: string, said: Said): Promise<number>;
   /** @returns the exit code of the command. @throws AppError */
   tail(context: Context, client: SidecarClient, thread: Thread, how: TailHow): Promise<number>;
 }
@@ -43,4 +61,9 @@ export async function say(
 /** What is said on standard error while the sidecar does not answer. */
 export function onSilence({ note }: Pick<Context, "note">): () => Promise<void> {
   return () => note("threadmux: the sidecar does not answer; waiting for it");
+}
+
+/** @throws AppError `invalid_request` */
+export function refuseOption(option: string, threadId: string, why: string): never {
+  throw new AppError("invalid_request", `${option}: ${threadId} ${why}`);
 }

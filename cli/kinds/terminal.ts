@@ -5,9 +5,10 @@ import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { createLineSkipper, findStart, follow, readUntil } from "../follow.ts";
 import { onLeave } from "../leave.ts";
+import { atLine, readLines, readPaste, toText } from "../stdin.ts";
 import { drawingOnly, plainText, rawText, type TextFilter } from "../terminal-text.ts";
 import { describeEnd } from "../thread-end.ts";
-import { type CliKind, onSilence, say } from "./kind.ts";
+import { type CliKind, onSilence, refuseOption, type Said, say } from "./kind.ts";
 
 export const terminal: CliKind = {
   asks: "command",
@@ -19,6 +20,19 @@ export const terminal: CliKind = {
         exitCode = reply.exitCode;
       return say(context, threadId, { exitCode }, exitCode ?? EXIT.failure);
     },
+  },
+  send: async (client, threadId, said) => {
+    const { text, keys, stdin, enter, paste, nextTurn, attach } = said;
+    if (nextTurn) refuseOption("--next-turn", threadId, "is a terminal; it has no turns");
+    if (attach.length > 0)
+      refuseOption("--attach", threadId, "is a terminal, which takes text; an agent takes files");
+    for (const key of keys) await client.sendInput(threadId, { key });
+    if (keys.length > 0) return keys.length;
+    if (text !== undefined) await client.sendInput(threadId, { text, enter, paste: paste ?? "auto" });
+    else if (paste ?? (await isPasteAsked(client, threadId, stdin)))
+      await client.sendInput(threadId, { text: await readPaste(stdin), enter, paste: true });
+    else return sendLines(client, threadId, readLines(stdin), said);
+    return 1;
   },
   tail: async (context, client, thread, { lines, follow: isFollowed, isText }) => {
     const { threadId, offset: end } = thread;
@@ -83,4 +97,35 @@ async function followToEnd(
   }
   if (err.isTty && last) await note(`[${thread.threadId}: ${describeEnd(last)}]`);
   return last?.exitCode ?? EXIT.failure;
+}
+
+/** Whether the program has asked for pastes. People who type lines at a terminal of their own see each go in. */
+async function isPasteAsked(
+  client: SidecarClient,
+  threadId: string,
+  stdin: NodeJS.ReadableStream,
+): Promise<boolean> {
+  if ("isTTY" in stdin && stdin.isTTY === true) return false;
+  return (await client.getScreen(threadId)).bracketedPaste === true;
+}
+
+async function sendLines(
+  client: SidecarClient,
+  threadId: string,
+  lines: AsyncIterable<Buffer>,
+  { enter, paste }: Said,
+): Promise<number> {
+  let number = 0;
+  for await (const line of lines) {
+    number += 1;
+    try {
+      const text = toText(line, number);
+      // In a line, a tab is text.
+      const way = { paste: paste ?? text.includes("\t") };
+      if (text !== "" || enter) await client.sendInput(threadId, { text, enter, ...way });
+    } catch (error) {
+      throw atLine(number, error, number === 1 ? "nothing was sent" : "the lines before it were sent");
+    }
+  }
+  return number;
 }
