@@ -106,18 +106,14 @@ test("a wait has an end: its time, or a person who pauses the child, which the p
   expect(await wait(1)).toMatch(/: running.*\n\nIt has not ended yet/);
   await sidecar.client.controlAgent(threadId, { control: "pause" });
   await untilStatus(sidecar, threadId, "paused");
-  const paused = expect.stringMatching(
-    /: paused.*paused by Discord user 42 at [\d:]+ UTC, and goes on once/s,
-  );
+  const paused = expect.stringMatching(/: paused.*paused by the owner at [\d:]+ UTC, and goes on once/s);
   expect(await Promise.all([wait(1), wait(1)])).toEqual([paused, paused]);
   await sidecar.restart();
   expect(await wait(1)).toEqual(paused);
   const notices = async () =>
     (await transcriptOf(sidecar, "waits")).flatMap((event) => (event.type === "notice" ? [event.title] : []));
   await until("its notice", async () => (await notices()).length > 0);
-  expect(await notices()).toEqual([
-    expect.stringMatching(/^Waits for #\d+ \(a part\), paused by Discord user 42/),
-  ]);
+  expect(await notices()).toEqual([expect.stringMatching(/^Waits for #\d+ \(a part\), paused by the owner/)]);
   const whole = call("waits", "wait_thread", { threadId });
   writeFileSync(gate, "");
   await sidecar.client.controlAgent(threadId, { control: "resume" });

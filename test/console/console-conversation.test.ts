@@ -100,7 +100,7 @@ describe("an ask", () => {
       optionId: "no",
       message: "not now",
     });
-    await untilText(page, "#asks", /✗ Deny by Discord user 42: not now/);
+    await untilText(page, "#asks", /✗ Deny by the owner: not now/);
     expect(await page.locator("#asks >> text=Allow once").count()).toBe(0);
     expect(existsSync(join(sidecar.reposDir, "elsewhere", "made"))).toBe(false);
   });

@@ -192,6 +192,26 @@ test(`no file has more than ${MAX_LINES} lines`, () => {
   ).toEqual([]);
 });
 
+/** A person, an agent, a program or the sidecar's own work as it is printed: made by hand, or told by its looks. */
+const ACTOR_BY_HAND =
+  /[`"'/^(](discord|thread|caller|job|api):(\$|["'`(]|\\[dw])|\b(source|by)\.startsWith\(/;
+
+test("who acts is printed and read in one file", () => {
+  const folders = ["shared", "vm", "relay", "agent", "cli"];
+  const made = folders
+    .flatMap((folder) => filesOf(folder, (path) => !isTest(path) && path.endsWith(".ts")))
+    .filter((path) => path !== "shared/principal.ts" && ACTOR_BY_HAND.test(read(path)));
+  expect(made, "Use shared/principal.ts").toEqual([]);
+  // What there was before would be found.
+  for (const old of [
+    `by: \`discord:\${user.id}\``,
+    "/^discord:(\\d+)$/",
+    'event.source.startsWith("thread:")',
+    '"api:" + name',
+  ])
+    expect(old).toMatch(ACTOR_BY_HAND);
+});
+
 test("what may change in a class is counted, however it is kept", () => {
   const text = `
     interface Shared { count: number; readonly name: string; deep: { isOpen: boolean } }
