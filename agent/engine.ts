@@ -177,6 +177,17 @@ export interface LaunchPlan {
   env: Env;
   /** Of the thread's folder, by name: they are there before it starts. */
   files?: Readonly<Record<string, string>>;
+  /** Of a sandbox that keeps the person's home out of sight. */
+  needs?: Needs;
+}
+
+/** What the program needs where it may not be in sight, as absolute paths. What is not there is left out. */
+export interface Needs {
+  reads: readonly string[];
+  /** A folder that is not there is made. */
+  writes: readonly string[];
+  /** Files that it gets a copy of at each start. */
+  copies: readonly string[];
 }
 
 export interface EngineProblem {

@@ -24,7 +24,7 @@ import {
 } from "../shared/agent/markers.ts";
 import { THREAD_FILES } from "../shared/agent/paths.ts";
 import { parseSandbox } from "../shared/sandbox/modes.ts";
-import type { Conversation, Engine, Env, Launch } from "./engine.ts";
+import type { Conversation, Engine, Env, Launch, Needs } from "./engine.ts";
 import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
 import { type Command, inSandbox } from "./process/sandbox.ts";
@@ -126,31 +126,30 @@ export function planGeneration(
   return { launch, events };
 }
 
+export type Keep = (command: Command, files?: readonly string[], needs?: Needs) => Command;
+
 export function planProcess(
   engine: Engine,
   request: { config: ThreadConfig; launch: Launch; fold: ThreadFold; env: Env; folder: string },
-  keep: (command: Command, files: readonly string[]) => Command,
+  keep: Keep,
 ): ProcessPlan {
   const { config, folder } = request;
   if (config.agent.systemPrompt !== undefined) {
     writeFileSync(join(folder, SYSTEM_PROMPT_FILE), config.agent.systemPrompt, { mode: 0o600 });
   }
-  const { files = {}, ...plan } = engine.plan(request);
+  const { files = {}, needs, ...plan } = engine.plan(request);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
   const read = [SYSTEM_PROMPT_FILE, THREAD_FILES.mcp, ...Object.keys(files)];
   return keep(
     { ...plan, cwd: config.dir },
     read.map((name) => join(folder, name)),
+    needs,
   );
 }
 
 /** How commands of a thread are started: in the sandbox, if there is one. */
-export function keeperOf(
-  { launch: { stateDir } }: ThreadConfig,
-  runnerEnv: Env,
-  folder: string,
-): (command: Command, files?: readonly string[]) => Command {
+export function keeperOf({ launch: { stateDir } }: ThreadConfig, runnerEnv: Env, folder: string): Keep {
   const sandbox = parseSandbox(runnerEnv[SANDBOX]);
   if (sandbox === undefined || stateDir === undefined) return (command) => command;
-  return (command, files = []) => inSandbox(command, { sandbox, stateDir, folder, files });
+  return (command, files = [], needs) => inSandbox(command, { sandbox, stateDir, folder, files, needs });
 }

@@ -6,6 +6,7 @@ import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
+import { namedPaths, splitNames } from "./named-paths.ts";
 import { findHome, findShell } from "./processes/login.ts";
 import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
 import { isInside } from "./threads/directory.ts";
@@ -118,8 +119,18 @@ export const vmSettings = z.object({
     .enum(SANDBOX_MODES, { error: `must be ${SANDBOX_MODES.join(", ")}` })
     .default("state")
     .describe(
-      "What agents' commands can't see. `state`: `STATE_DIR`. `secrets`: also `~/.ssh`, `~/.aws`, `~/.netrc` and the like. `off`: they see all that the sidecar's user sees. If the machine refuses the sandbox, `/status` says so.",
+      "What agents' commands can't see. `state`: `STATE_DIR`. `secrets`: also `~/.ssh`, `~/.aws`, `~/.netrc` and the like. `workspace`: also the home and all repositories but the thread's own, which alone can be written; it needs `bwrap`. `off`: they see all that the sidecar's user sees. If the machine refuses the sandbox, `/status` says so; with `workspace` the sidecar does not start.",
     ),
+  AGENT_SANDBOX_READ: z
+    .string()
+    .default("")
+    .describe(
+      "With `AGENT_SANDBOX=workspace`: paths, separated by commas, that agents may read besides, such as `~/.m2/repository`.",
+    ),
+  AGENT_SANDBOX_WRITE: z
+    .string()
+    .default("")
+    .describe("With `AGENT_SANDBOX=workspace`: paths that agents may write besides, such as `~/.codex`."),
   SPEND_LIMIT_USD_PER_DAY: z.coerce
     .number("must be a number of dollars, such as 10 or 2.50")
     .min(0.01, "must be at least 0.01")
@@ -169,6 +180,9 @@ export interface VmConfig {
   agent: LaunchOptions;
   /** What agents' commands can't see. */
   sandbox: SandboxMode;
+  /** Of the sandbox `workspace`: paths that agents may read, and write, besides. */
+  sandboxReads?: string[];
+  sandboxWrites?: string[];
   /** Dollars that all agents together may spend on a local day; undefined: as much as they do. */
   spendLimitUsdPerDay?: number;
   /** Whether a file beside an ask's may answer it. */
@@ -209,16 +223,12 @@ export function parseVmConfig(
   } catch (error) {
     problems.push(`AGENT_ARGS: ${error instanceof Error ? error.message : error}`);
   }
-  const bypass = values?.ALLOW_BYPASS ? undefined : findBypass(agentArgs);
-  if (bypass !== undefined)
-    problems.push(
-      `AGENT_ARGS: ${bypass} lets agents do everything without asking; set ALLOW_BYPASS=1 if you mean it`,
-    );
-  if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
-    problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
+  problems.push(...problemsOfAgent(values, agentArgs));
   const home = findHome(env["HOME"]);
   if (home === undefined)
     problems.push("HOME: missing, and the user has none; set it to the directory where programs keep theirs");
+  const named = namedPaths(env, home, stateDir);
+  problems.push(...named.problems);
   if (!values || home === undefined || problems.length > 0) throw new ConfigError(problems);
   return {
     reposDir,
@@ -247,6 +257,7 @@ export function parseVmConfig(
       },
     },
     sandbox: values.AGENT_SANDBOX,
+    ...named.paths,
     ...(values.SPEND_LIMIT_USD_PER_DAY === undefined
       ? {}
       : { spendLimitUsdPerDay: values.SPEND_LIMIT_USD_PER_DAY }),
@@ -256,6 +267,21 @@ export function parseVmConfig(
     logLevel: values.LOG_LEVEL,
     orphanPolicy: args.includes("--adopt") ? "adopt" : args.includes("--discard") ? "discard" : "refuse",
   };
+}
+
+function problemsOfAgent(
+  values: z.output<typeof vmSettings> | undefined,
+  agentArgs: readonly string[],
+): string[] {
+  const problems: string[] = [];
+  const bypass = values?.ALLOW_BYPASS ? undefined : findBypass(agentArgs);
+  if (bypass !== undefined)
+    problems.push(
+      `AGENT_ARGS: ${bypass} lets agents do everything without asking; set ALLOW_BYPASS=1 if you mean it`,
+    );
+  if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
+    problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
+  return problems;
 }
 
 function problemsOfTokens(env: Record<string, string>, host: string): string[] {
@@ -278,13 +304,6 @@ function problemsOfArgs(args: readonly string[]): string[] {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function splitNames(names: string): string[] {
-  return names
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
 }
 
 /** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */

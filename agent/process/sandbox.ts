@@ -6,7 +6,8 @@ import { readProcFile } from "../../shared/proc-file.ts";
 import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
-import type { Env } from "../engine.ts";
+import type { Env, Needs } from "../engine.ts";
+import { keepWorkspace } from "./kept-workspace.ts";
 
 const ROOM = "box";
 const SSH_INCLUDES = "/etc/ssh/ssh_config.d";
@@ -19,6 +20,7 @@ export interface Kept {
   folder: string;
   /** Of the thread's folder: what the engine may read. */
   files: readonly string[];
+  needs?: Needs | undefined;
 }
 
 export interface Command {
@@ -32,24 +34,38 @@ export interface Command {
 }
 
 /** The same command in the sandbox. What it needs is made on the disk. */
-export function inSandbox(command: Command, { sandbox, stateDir, folder, files }: Kept): Command {
-  const { env, cwd } = command;
+export function inSandbox(command: Command, kept: Kept): Command {
+  const { sandbox, stateDir, folder, files } = kept;
+  const { env: wanted, cwd } = command;
   const attachments = join(folder, THREAD_FILES.attachments);
   mkdirSync(attachments, { recursive: true, mode: 0o700 });
   const worktree = worktreeOf(cwd, stateDir);
+  const shown = [
+    { path: attachments, isFolder: true },
+    ...files.filter((path) => existsSync(path)).map((path) => ({ path, isFolder: false })),
+    ...(worktree === undefined ? [] : [{ path: worktree, isFolder: true, isWritable: true }]),
+  ];
+  const { env, ...only } =
+    sandbox.mode === "workspace"
+      ? keepWorkspace({
+          ...{ ...kept, env: wanted, dir: cwd, program: command.program, needs: kept.needs },
+          shown: shown.map(({ path, isFolder }) => ({
+            path,
+            isFolder,
+            kind: path === worktree ? "write" : "read",
+          })),
+        })
+      : { env: wanted };
   const box: Box = {
     form: sandbox.form,
     uid: process.getuid?.() ?? 0,
     gid: process.getgid?.() ?? 0,
     stateDir,
     room: join(folder, ROOM),
-    shown: [
-      { path: attachments, isFolder: true },
-      ...files.filter((path) => existsSync(path)).map((path) => ({ path, isFolder: false })),
-      ...(worktree === undefined ? [] : [{ path: worktree, isFolder: true, isWritable: true }]),
-    ],
-    hidden: sandbox.mode === "secrets" ? findSecretPlaces(env["HOME"] ?? "/") : [],
+    shown,
+    hidden: sandbox.mode === "state" ? [] : findSecretPlaces(env["HOME"] ?? "/"),
     dir: cwd,
+    ...("mounts" in only && { only }),
   };
   prepareBox(box);
   const isWrapped = box.form === "bwrap";

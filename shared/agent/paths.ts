@@ -16,6 +16,10 @@ export const THREAD_FILES = {
   mcp: "mcp.json",
 } as const;
 
+/** In the sandbox of the mode `workspace`: what the agent sees as its home, and in place of /tmp. */
+export const OWN_HOME = "home";
+export const OWN_TMP = "tmp";
+
 /** The path of a file that each thread's folder may hold. */
 export function threadPath(folder: string, name: keyof typeof THREAD_FILES): string {
   return join(folder, THREAD_FILES[name]);

@@ -177,11 +177,16 @@ for (const which of cases.filter((one) => !refused.includes(one))) {
   });
 }
 
-test("a runner is told what there is in one word", () => {
-  expect(parseSandbox(sandboxText({ mode: "secrets", form: "bwrap" }))).toEqual({
-    mode: "secrets",
-    form: "bwrap",
-  });
-  for (const text of [undefined, "", "off", "state", "state:", "all:bwrap", "off:bwrap"])
-    expect(parseSandbox(text)).toBeUndefined();
+test("a runner is told what there is", () => {
+  const one = {
+    mode: "workspace" as const,
+    form: "bwrap" as const,
+    reposDir: "/r",
+    reads: ["/a b"],
+    writes: [],
+  };
+  expect(parseSandbox(sandboxText(one))).toEqual(one);
+  expect(parseSandbox(undefined)).toBeUndefined();
+  for (const text of ["", "off", "{}", '{"mode":"off","form":"bwrap"}'])
+    expect(() => parseSandbox(text)).toThrow();
 });

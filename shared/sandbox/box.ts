@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { writeWhole } from "../whole-file.ts";
 import type { SandboxForm } from "./modes.ts";
+import { bwrapArgsOf, type Mount, makePlaces } from "./mounts.ts";
 import type { SecretPlace } from "./secrets.ts";
 
 export interface Box {
@@ -22,6 +23,15 @@ export interface Box {
   hidden: readonly SecretPlace[];
   /** A real path: the program begins there, or not at all if it has become another one. */
   dir: string;
+  /** Of the mode `workspace`, in place of `stateDir`, `shown` and `hidden`. `bwrap` alone can make it. */
+  only?: { mounts: readonly Mount[]; folders: readonly SameFolder[] };
+}
+
+/** A folder that must be the one that was looked at: another agent may have swapped it for a link since. */
+export interface SameFolder {
+  path: string;
+  /** Its device and its number on it. */
+  id: string;
 }
 
 /** Said by the program's exit code if it was not started. */
@@ -58,16 +68,18 @@ export function boxCommand(
 ): { program: string; args: string[] } {
   const inner = [box.dir, program, ...args];
   if (box.form === "bwrap") {
-    return { program: "bwrap", args: [...bwrapArgs(box), "--", "/bin/sh", "-c", BWRAP, "sh", ...inner] };
+    const script = `${sameFolders(box.only?.folders ?? [])}${BWRAP}`;
+    return { program: "bwrap", args: [...bwrapArgs(box), "--", "/bin/sh", "-c", script, "sh", ...inner] };
   }
   const outer = ["-Urm", "--propagation", "private", "--", "/bin/sh", "-c", UNSHARE, "sh"];
   return { program: "unshare", args: [...outer, tableOf(box.room), `${box.uid}`, `${box.gid}`, ...inner] };
 }
 
 /** Makes the room, with an empty place for all that is shown in it. It may have been made before. */
-export function prepareBox({ form, stateDir, room, shown, hidden }: Box): void {
+export function prepareBox({ form, stateDir, room, shown, hidden, only }: Box): void {
   for (const path of [room, emptyFolder(room)]) makeFolder(path);
   makeFile(emptyFile(room));
+  if (only) makePlaces(only.mounts);
   if (form === "bwrap") return; // it makes the places in memory
   const mounts = shown.map(({ path, isFolder, isWritable }) => {
     const place = join(room, relative(stateDir, path));
@@ -91,20 +103,40 @@ function makeFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-function bwrapArgs({ uid, stateDir, room, shown, hidden }: Box): string[] {
+function bwrapArgs({ uid, stateDir, room, shown, hidden, only }: Box): string[] {
+  const files = only
+    ? bwrapArgsOf(only.mounts, emptyFile(room))
+    : [
+        ...hidden.flatMap(({ path, isFolder }) =>
+          isFolder ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", emptyFile(room), path],
+        ),
+        ...["--tmpfs", stateDir],
+        ...shown.flatMap(({ path, isWritable }) => [isWritable ? "--bind" : "--ro-bind", path, path]),
+        ...["--remount-ro", stateDir],
+      ];
   return [
-    ...["--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc"],
+    ...[only ? "--ro-bind" : "--bind", "/", "/", "--dev", "/dev", "--unshare-pid", "--proc", "/proc"],
     ...["--ro-bind", "/proc/sys", "/proc/sys", "--ro-bind", "/sys", "/sys"],
-    ...hidden.flatMap(({ path, isFolder }) =>
-      isFolder ? ["--tmpfs", path, "--remount-ro", path] : ["--ro-bind", emptyFile(room), path],
-    ),
-    ...["--tmpfs", stateDir],
-    ...shown.flatMap(({ path, isWritable }) => [isWritable ? "--bind" : "--ro-bind", path, path]),
-    ...["--remount-ro", stateDir, "--as-pid-1"],
+    ...["--ro-bind-try", "/proc/sysrq-trigger", "/proc/sysrq-trigger"],
+    ...files,
+    "--as-pid-1",
     ...(uid === 0
       ? ["--cap-drop", "ALL", ...ROOT_KEEPS.flatMap((name) => ["--cap-add", `CAP_${name}`])]
       : []),
   ];
+}
+
+function sameFolders(folders: readonly SameFolder[]): string {
+  if (folders.length === 0) return "";
+  const paths = folders.map(({ path }) => quote(path)).join(" ");
+  const ids = quote(folders.map(({ id }) => id).join("\n"));
+  const say = 'echo "a folder of this thread leads elsewhere now" >&2';
+  return `[ "$(stat -c %d:%i -- ${paths})" = ${ids} ] || { ${say}; exit ${BOX_FAILED}; }; `;
+}
+
+/** For a shell. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 function tableOf(room: string): string {

@@ -1,7 +1,11 @@
 /** What a sandbox around an agent's engine keeps out of sight, and which programs of the machine can make it. */
+import * as z from "zod";
 
-/** `state`: the sidecar's state folder; `secrets`: also where people keep keys. */
-export const SANDBOX_MODES = ["off", "state", "secrets"] as const;
+/**
+ * `state`: the sidecar's state folder; `secrets`: also where people keep keys; `workspace`: also the home, other
+ * repositories and everybody's temporary files, and nothing is writable but the thread's own.
+ */
+export const SANDBOX_MODES = ["off", "state", "secrets", "workspace"] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 /**
@@ -12,24 +16,32 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number];
 export const SANDBOX_FORMS = ["unshare", "bwrap"] as const;
 export type SandboxForm = (typeof SANDBOX_FORMS)[number];
 
-/** What a runner is told: there is a sandbox, and this machine can make it so. */
-export interface Sandbox {
-  mode: Exclude<SandboxMode, "off">;
-  form: SandboxForm;
+const sandboxSchema = z.object({
+  mode: z.enum(["state", "secrets", "workspace"]),
+  form: z.enum(SANDBOX_FORMS),
+  /** Of `workspace`: a real path. */
+  reposDir: z.string().default(""),
+  /** Of `workspace`: paths that a person has named. */
+  reads: z.array(z.string()).default([]),
+  writes: z.array(z.string()).default([]),
+});
+
+/** A runner is told it: there is a sandbox, and this machine can make it so. */
+export type Sandbox = z.infer<typeof sandboxSchema>;
+
+/**
+ * Root gets `bwrap` alone: without a process namespace the files of all processes are open to it. So does `workspace`:
+ * only `bwrap` makes what lies below a mount read-only with it.
+ */
+export function formsFor(uid: number, mode: SandboxMode = "state"): readonly SandboxForm[] {
+  return uid === 0 || mode === "workspace" ? ["bwrap"] : SANDBOX_FORMS;
 }
 
-/** Root gets `bwrap` alone: without a process namespace the files of all processes are open to it. */
-export function formsFor(uid: number): readonly SandboxForm[] {
-  return uid === 0 ? ["bwrap"] : SANDBOX_FORMS;
+export function sandboxText(sandbox: Sandbox): string {
+  return JSON.stringify(sandbox);
 }
 
-export function sandboxText({ mode, form }: Sandbox): string {
-  return `${mode}:${form}`;
-}
-
-/** @returns undefined if it is no text of {@link sandboxText} */
+/** @throws Error if it is no text of {@link sandboxText}: to go on would be to go on without */
 export function parseSandbox(text: string | undefined): Sandbox | undefined {
-  const [mode, form] = (text ?? "").split(":");
-  const knownForm = SANDBOX_FORMS.find((one) => one === form);
-  return (mode === "state" || mode === "secrets") && knownForm ? { mode, form: knownForm } : undefined;
+  return text === undefined ? undefined : sandboxSchema.parse(JSON.parse(text));
 }

@@ -1,5 +1,6 @@
 /** Agents whose commands are kept in: what they see of the state folder, and that all goes on as without a sandbox. */
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { TRUST_OPTION } from "../../shared/agent/trust.ts";
@@ -71,6 +72,66 @@ describe.runIf(has)("in the sandbox", () => {
     });
   });
 
+  // Promise: S17
+  test("workspace: an agent works in its worktree, sees nobody else's, and its turn is undone", async () => {
+    const folders = makeSidecarFolders();
+    const git = (dir: string, ...args: string[]) =>
+      spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], {
+        cwd: join(folders.reposDir, dir),
+      });
+    for (const name of ["shop", "other"]) {
+      mkdirSync(join(folders.reposDir, name));
+      writeFileSync(join(folders.reposDir, name, "file"), `${name}-kumquat`);
+      for (const args of [
+        ["init", "-q"],
+        ["add", "."],
+        ["commit", "-qm", "first"],
+      ])
+        git(name, ...args);
+    }
+    writeFileSync(join(folders.home, ".gitconfig"), "[user]\n\tname = Ann\n\temail = ann@example.org\n");
+    const sidecar = await startSidecar({ ...BYPASS_CONFIG, sandbox: "workspace" }, { folders });
+    closing.push(sidecar.close);
+    const tries = rounds(
+      "cat file > made; git add made; git commit -qm second; git log --format=%an:%s -1; pwd",
+      `cat ${folders.reposDir}/other/file; ls ${folders.reposDir} ${folders.home} ${folders.stateDir} -A; echo x > /tmp/x; cat /tmp/x`,
+      "echo more > new",
+    );
+    await sidecar.client.createThread({
+      ...({ threadId: "a", type: "agent", dir: "shop" } as const),
+      command: script("work", ...tries, { text: "Done." }),
+      agent: { permissionMode: "bypassPermissions", workspace: "worktree" },
+    });
+    await until("its words", async () => (await wordsOf(sidecar, "a")).includes("Done."));
+    const text = JSON.stringify(await transcriptOf(sidecar, "a"));
+    expect(text).toContain("Ann:second");
+    expect(text).not.toContain("other-kumquat");
+    const { worktree } = JSON.parse(readFileSync(join(folderOf(sidecar, "a"), "thread.json"), "utf8"));
+    const isThere = () => existsSync(join(worktree.path, "new"));
+    await untilStatus(sidecar, "a", "idle");
+    expect(isThere()).toBe(true);
+    const turn = (await transcriptOf(sidecar, "a")).find((event) => event.type === "turn_start");
+    await sidecar.client.controlAgent("a", {
+      ...({ control: "undo" } as const),
+      turnId: turn?.type === "turn_start" ? turn.turnId : "",
+    });
+    await until("the file to be gone", () => !isThere());
+    expect((await sidecar.client.getHealth()).sandbox).toEqual({
+      mode: "workspace",
+      form: "bwrap",
+      problem: null,
+    });
+    // The thread's own home and temporary folder are there for the next process.
+    await sidecar.client.controlAgent("a", { control: "pause" });
+    await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
+    await sidecar.client.controlAgent("a", { control: "resume" });
+    await sidecar.client.sendInput("a", {
+      text: script("more", ...rounds("cat /tmp/x > kept"), { text: "Again." }),
+    });
+    await until("its words", async () => (await wordsOf(sidecar, "a")).includes("Again."));
+    expect(readFileSync(join(worktree.path, "kept"), "utf8")).toBe("x\n");
+  });
+
   test("attachments are read, Stop, pause, a new runner and the next process work", async () => {
     const folders = makeSidecarFolders();
     const sidecar = await startSidecar({ ...BYPASS_CONFIG, sandbox: "state" }, { folders });
@@ -121,4 +182,14 @@ test("a machine that refuses says so, and agents work without", async () => {
     problem: null,
   });
   await folders.close();
+});
+
+test("workspace where the machine can't make it is no start", async () => {
+  const folders = makeSidecarFolders();
+  const threadEnv = { HOME: folders.home, PATH: "/nowhere" };
+  await expect(
+    startSidecar({ ...BYPASS_CONFIG, sandbox: "workspace", threadEnv }, { folders }),
+  ).rejects.toThrow(
+    /^AGENT_SANDBOX: this machine can't make workspace \(bwrap: it is not installed\); install bubblewrap/,
+  );
 });

@@ -7,6 +7,7 @@ import { findProgram } from "../../shared/find-program.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
 import { formsFor, type Sandbox, type SandboxForm, type SandboxMode } from "../../shared/sandbox/modes.ts";
+import { layMounts, type Mount } from "../../shared/sandbox/mounts.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
 
 const PROBE_MS = 10_000;
@@ -14,10 +15,23 @@ const PROBE_MS = 10_000;
 const PROBE = "sandbox-probe";
 const MAX_WORDS = 200;
 
+const IS_HIDDEN = '[ -d "$1" ] && [ ! -e "$2" ]';
+/** And nothing else can be written. */
+const IS_KEPT = `${IS_HIDDEN} && [ ! -w "$1" ] && [ ! -w / ] && [ ! -w "\${2%/*}" ]`;
+
 export interface FoundSandbox {
   /** What runners are told; undefined if there is none, or none is wanted. */
   sandbox: Sandbox | undefined;
   health: SandboxHealth;
+}
+
+/** Of the mode `workspace`. */
+export interface WorkspaceSettings {
+  /** A real path. */
+  reposDir: string;
+  /** What a person has named. */
+  reads?: readonly string[];
+  writes?: readonly string[];
 }
 
 /** @param env of programs in threads */
@@ -25,12 +39,14 @@ export async function findSandbox(
   mode: SandboxMode,
   stateDir: string,
   env: Record<string, string>,
+  { reposDir, reads = [], writes = [] }: WorkspaceSettings = { reposDir: "" },
 ): Promise<FoundSandbox> {
   if (mode === "off") return { sandbox: undefined, health: { mode, form: null, problem: null } };
   const problems: string[] = [];
-  for (const form of formsFor(process.getuid?.() ?? 0)) {
-    const problem = await tryForm({ mode, form }, realpathSync(stateDir), env);
-    if (problem === undefined) return { sandbox: { mode, form }, health: { mode, form, problem: null } };
+  for (const form of formsFor(process.getuid?.() ?? 0, mode)) {
+    const sandbox: Sandbox = { mode, form, reposDir, reads: [...reads], writes: [...writes] };
+    const problem = await tryForm(sandbox, realpathSync(stateDir), env);
+    if (problem === undefined) return { sandbox, health: { mode, form, problem: null } };
     problems.push(`${form}: ${problem}`);
   }
   return { sandbox: undefined, health: { mode, form: null, problem: problems.join("; ") } };
@@ -38,7 +54,7 @@ export async function findSandbox(
 
 /** @returns why it can't be made so */
 async function tryForm(
-  { mode, form }: Sandbox,
+  { mode, form, reposDir }: Sandbox,
   stateDir: string,
   env: Record<string, string>,
 ): Promise<string | undefined> {
@@ -55,12 +71,15 @@ async function tryForm(
       stateDir,
       room: join(place, "box"),
       shown: [{ path: seen, isFolder: true }],
-      hidden: mode === "secrets" ? findSecretPlaces(env["HOME"] ?? "/") : [],
+      hidden: mode === "state" ? [] : findSecretPlaces(env["HOME"] ?? "/"),
       dir: "/",
+      ...(mode === "workspace" && {
+        only: { mounts: probeMounts([stateDir, env["HOME"] ?? "/", reposDir], seen), folders: [] },
+      }),
     };
     prepareBox(box);
     // It must work, and it must hide.
-    const isSo = ["-c", '[ -d "$1" ] && [ ! -e "$2" ]', "sh", seen, unseen];
+    const isSo = ["-c", mode === "workspace" ? IS_KEPT : IS_HIDDEN, "sh", seen, unseen];
     const command = boxCommand(box, "/bin/sh", isSo);
     await promisify(execFile)(command.program, command.args, {
       env,
@@ -74,6 +93,14 @@ async function tryForm(
   } finally {
     if (existsSync(place)) rmSync(place, { recursive: true, force: true });
   }
+}
+
+/** @throws Error in words for a person if one of them is all of the disk */
+function probeMounts(empty: readonly string[], seen: string): Mount[] {
+  const paths = empty.filter((path) => path !== "" && existsSync(path)).map((path) => realpathSync(path));
+  if (paths.includes("/")) throw new Error("HOME and REPOS_DIR must not be /");
+  const base = paths.map((path): Mount => ({ path, kind: "empty", isFolder: true }));
+  return layMounts(base, [{ path: seen, kind: "read", isFolder: true }], []);
 }
 
 function problemOf(error: unknown): string {

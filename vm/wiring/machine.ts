@@ -1,4 +1,5 @@
 /** What runs programs and knows of their terminals: tmux and control groups, which are not started here, and the sandbox, which is tried. */
+import { ConfigError } from "../../shared/config.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
@@ -18,14 +19,29 @@ export interface Machine {
   foundSandbox: FoundSandbox;
 }
 
-export async function createMachine(setting: Setting, { stateDir, files }: Storage): Promise<Machine> {
+/** @throws ConfigError if this machine can't keep agents in as `workspace` says: they would have more rights than that */
+export async function createMachine(
+  setting: Setting,
+  { stateDir, reposDir, files }: Storage,
+): Promise<Machine> {
   const { config, log, releasers, wrapper, canUseCgroups } = setting;
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
   const lineDisciplines = new LineDisciplines();
   releasers.add("the shell that asks about terminals", () => lineDisciplines.close());
-  const foundSandbox = await findSandbox(config.sandbox, stateDir, config.threadEnv);
+  const { sandboxReads: reads = [], sandboxWrites: writes = [] } = config;
+  const foundSandbox = await findSandbox(config.sandbox, stateDir, config.threadEnv, {
+    reposDir,
+    reads,
+    writes,
+  });
+  const { mode, problem } = foundSandbox.health;
+  if (mode === "workspace" && problem !== null) {
+    throw new ConfigError([
+      `AGENT_SANDBOX: this machine can't make workspace (${problem}); install bubblewrap and let this user have user namespaces, or set AGENT_SANDBOX to secrets or state`,
+    ]);
+  }
   saySandbox(foundSandbox.health, log);
   const programs = new Programs({ tmux, files, cgroups, wrapper });
   return { tmux, cgroups, programs, lineDisciplines, foundSandbox };

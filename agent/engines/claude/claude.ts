@@ -1,10 +1,12 @@
 /** Engine 1: the person's own `claude` over its stream-json protocol. */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
-import type { Engine, EngineProblem, Env } from "../../engine.ts";
+import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
+import { OWN_HOME } from "../../../shared/agent/paths.ts";
+import type { Engine, EngineProblem, Env, LaunchRequest, Needs } from "../../engine.ts";
 import {
   answerLine,
   deliveryLine,
@@ -16,6 +18,7 @@ import {
 } from "./control.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
+import { needsOf } from "./needs.ts";
 import { receiptOf } from "./receipts.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { readConversation } from "./session-file.ts";
@@ -37,8 +40,10 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
     savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
-    plan: (request) =>
-      planLaunch(request, findSettings(request.config), readHomeSettings(configDir(request.env))),
+    plan: (request) => ({
+      ...planLaunch(request, findSettings(request.config), readHomeSettings(configDir(request.env))),
+      needs: needsIn(request),
+    }),
     open: openLine,
     begin: beginClaude,
     translate: translateClaude,
@@ -78,12 +83,36 @@ function configDir(env: Env): string {
   return env["CLAUDE_CONFIG_DIR"] ?? join(env["HOME"] ?? "/", ".claude");
 }
 
+function needsIn({ config, launch, env }: LaunchRequest): Needs {
+  const set = env["CLAUDE_CONFIG_DIR"];
+  const ids = [
+    launch.sessionId,
+    ...(config.origin?.sessionId === undefined ? [] : [config.origin.sessionId]),
+  ];
+  const sessions = ids.flatMap((id) => findSession(id, env) ?? []);
+  return needsOf({
+    configDir: configDir(env),
+    stateFile: join(set ?? env["HOME"] ?? "/", ".claude.json"),
+    dir: config.dir,
+    sessions,
+    args: config.launch.args,
+  });
+}
+
 /** claude keeps a conversation in a folder that is named after the directory it began in, whichever that is. */
 function findSession(sessionId: string, env: Env): string | undefined {
-  const projects = join(configDir(env), "projects");
-  return list(projects)
-    .map((project) => join(projects, project, `${sessionId}.jsonl`))
+  return placesOfSessions(env)
+    .flatMap((projects) => list(projects).map((project) => join(projects, project, `${sessionId}.jsonl`)))
     .find((file) => existsSync(file));
+}
+
+/** The thread's own home has those that no name of ours leads to. */
+function placesOfSessions(env: Env): string[] {
+  const dir = configDir(env);
+  const folder = env[ENGINE_FOLDER_MARKER];
+  const below = relative(env["HOME"] ?? "/", dir);
+  const own = folder === undefined || below.startsWith("..") ? [] : [join(folder, OWN_HOME, below)];
+  return [dir, ...own].map((one) => join(one, "projects"));
 }
 
 function list(folder: string): string[] {

@@ -1,6 +1,6 @@
 /** Engine 2: any program that takes a message and prints an answer. It is run once a message, by our adapter. */
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { findProgram } from "../../../shared/find-program.ts";
 import type { ContentPart, Conversation, Engine, EngineControl, Env } from "../../engine.ts";
@@ -26,6 +26,11 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
       program: process.execPath,
       args: [adapter, launch.program, ...launch.args],
       env,
+      needs: {
+        reads: [findProgram(launch.program, env["PATH"] ?? "") ?? "", ...launch.args].filter(isAbsolute),
+        writes: [],
+        copies: [],
+      },
     }),
     open: () => lineOf({ op: "open" }),
     begin: beginCommand,

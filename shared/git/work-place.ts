@@ -1,0 +1,62 @@
+/**
+ * Which folders of git an agent that is kept in its directory needs. The directory's own files may be an agent's work:
+ * what they name counts only if git, which no agent could write there, names them in turn.
+ */
+import { lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+const MAX_POINTER_BYTES = 8_192;
+/** Of what all worktrees share: a commit writes there. Settings and hooks, which run for everybody, are elsewhere. */
+const WRITTEN = ["objects", "refs", "logs"];
+
+export interface WorkPlace {
+  /** Where the files are: the git work tree, or the directory itself. */
+  root: string;
+  /** Outside of it; all are real paths. */
+  git: { path: string; isWritable: boolean }[];
+}
+
+/**
+ * @param dir a real path
+ * @param top no work tree above it counts
+ */
+export function findWorkPlace(dir: string, top: string): WorkPlace {
+  for (let at = dir; ; at = dirname(at)) {
+    const kind = lstatSync(join(at, ".git"), { throwIfNoEntry: false });
+    if (kind?.isDirectory()) return { root: at, git: [] };
+    if (kind?.isFile()) return { root: at, git: findLinked(at) };
+    if (at === top || dirname(at) === at) return { root: dir, git: [] };
+  }
+}
+
+/** None if it is no linked worktree as git makes them. */
+function findLinked(root: string): WorkPlace["git"] {
+  try {
+    const [, named] = /^gitdir: (.+)\n?$/.exec(read(join(root, ".git"))) ?? [];
+    const gitDir = realpathSync(resolve(root, named ?? ""));
+    const common = dirname(dirname(gitDir));
+    const back = resolve(gitDir, read(join(gitDir, "gitdir")).trimEnd());
+    const isLinked = basename(dirname(gitDir)) === "worktrees" && back === join(root, ".git");
+    if (!isLinked || !isFolder(join(common, "objects")) || !isFolder(join(common, "refs"))) return [];
+    const logs = join(common, "logs");
+    if (!lstatSync(logs, { throwIfNoEntry: false })) mkdirSync(logs);
+    const written = WRITTEN.map((name) => join(common, name)).filter(isFolder);
+    return [
+      { path: common, isWritable: false },
+      ...[...written, gitDir].map((path) => ({ path, isWritable: true })),
+    ];
+  } catch {
+    return []; // it leads nowhere
+  }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+/** @throws Error if it is no small file */
+function read(path: string): string {
+  const stat = lstatSync(path);
+  if (!stat.isFile() || stat.size > MAX_POINTER_BYTES) throw new Error(`${path} is no file of git's`);
+  return readFileSync(path, "utf8");
+}
