@@ -78,7 +78,7 @@ test("a message that is refused resumes nothing", async () => {
   const resume = { control: "resume", input: { text: "  " } } as const;
   expect(await refusal(client.controlAgent("quiet", resume))).toMatchObject({ code: "invalid_request" });
   await untilStatus(sidecar, "quiet", "paused");
-  expect(inboxOf("quiet").at(-1)).toMatchObject({ control: "pause" });
+  expect(inboxOf("quiet").at(-1)).toMatchObject({ op: "pause" });
 });
 
 // Promise: S10
