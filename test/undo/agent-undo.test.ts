@@ -2,8 +2,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type AgentThread, bash, openThreads, says } from "../support/agent-threads.ts";
+import { makeFolder } from "../support/folders.ts";
 import { until } from "../support/wait.ts";
 
 const newThread = openThreads();
@@ -110,10 +111,12 @@ test("what others wrote between the calls, or since the turn, is left and named"
 });
 
 test("in a sub-folder of the work tree, with files beside it", async () => {
-  const thread = newThread({ agent: { permissionMode: "bypassPermissions" } });
-  const root = join(thread.dir, "..");
+  // Not above the thread's folder: of such a work tree no state is kept.
+  const { path: root, remove } = makeFolder();
+  onTestFinished(remove);
+  const agent = { permissionMode: "bypassPermissions" as const };
+  const thread = newThread({ agent, dir: join(root, "work") });
   execFileSync("git", ["init", "-q"], { cwd: root });
-  writeFileSync(join(root, ".gitignore"), "thread/\nhome/\n");
   writeFileSync(join(root, "beside"), "1");
   const { turnId } = await turn(thread, "echo 2 > ../beside; echo 2 > here");
   expect(await undo(thread, turnId)).toMatchObject({ files: 2, left: [] });
