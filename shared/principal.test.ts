@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   CONSOLE,
+  describePrincipal,
   findDiscordId,
   isHuman,
   job,
@@ -44,4 +45,9 @@ test.each([
   "terminal",
 ])("%j names nobody", (source) => {
   expect(sourceSchema.safeParse(source).success).toBe(false);
+});
+
+test("what the sidecar does by itself is called threadmux before people", () => {
+  expect(describePrincipal(job("kill"))).toBe("threadmux");
+  expect(describePrincipal(person("123456789012345678"))).toBe("Discord user 123456789012345678");
 });

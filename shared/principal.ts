@@ -111,6 +111,6 @@ export function describePrincipal(principal: Principal): string {
     case "caller":
       return principal.name;
     case "job":
-      return `job ${principal.name}`;
+      return "threadmux";
   }
 }
