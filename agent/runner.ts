@@ -94,7 +94,8 @@ export class Runner {
     for (;;) {
       const isNew = this.#thread.readInbox() || (await this.#life.read());
       const { seat } = this.#life;
-      if (seat && !seat.process.isAlive) await this.#life.close(seat.end ?? "crashed");
+      if (seat && !seat.process.isAlive)
+        await this.#life.close(seat.end ?? (this.#fold.isKilled ? "killed" : "crashed"));
       this.#checkDisk();
       this.#life.seat?.lookAtCalls(Date.now());
       this.#locks.look(this.#life.seat, Date.now());

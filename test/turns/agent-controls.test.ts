@@ -105,6 +105,21 @@ test("kill without a runner: one run closes what was open and ends the engine", 
   expect(thread.engineProcesses()).toEqual([]);
 });
 
+test("kill after the engine has died with its runner: it counts as killed, not as crashed", async () => {
+  const thread = open();
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  await thread.event("turn_end");
+  thread.killRunner();
+  await thread.runnerDied();
+  for (const { pid } of thread.engineProcesses()) process.kill(pid, "SIGKILL");
+  await until("the engine to be gone", () => thread.engineProcesses().length === 0);
+  thread.control("kill");
+  thread.start();
+  expect(await thread.ended()).toBe(0);
+  expect(thread.of("engine_end")).toMatchObject([{ reason: "killed" }]);
+});
+
 test("pause cuts a call off, nothing starts; resume takes the turn up", async () => {
   const thread = open();
   await runEndless(thread, "went on");
