@@ -115,3 +115,26 @@ test("calls that run at once fit into the day; the last one runs alone, and a de
   expect(a.reserve("3", 2, self, at(22, 12, 5))).toBe(false);
   expect(a.reserve("3", 2, self, at(22, 12, 40))).toBe(true);
 });
+
+test("a call that is counted while another looks for room is either running or spent, never neither", () => {
+  const [a, b] = [open("a"), open("b")];
+  a.note(0, at(22));
+  b.note(0, at(22));
+  const holder = thisProcess();
+  expect(b.reserve("b1", CAP, [holder], at(22))).toBe(true);
+  // b's call ends, and has cost all that was left, between two of a's looks into the folder, whichever those are.
+  for (const moment of [1, 2, 3]) {
+    let looks = 0;
+    const now = at(22);
+    now.getTime = () => {
+      if (++looks === moment) {
+        b.note(CAP, at(22));
+        b.release();
+      }
+      return at(22).valueOf();
+    };
+    expect(a.reserve(`a${moment}`, 1, [holder], now), `moment ${moment}`).toBe(false);
+    b.note(0, at(22));
+    expect(b.reserve(`b${moment}`, CAP, [holder], at(22))).toBe(true);
+  }
+});

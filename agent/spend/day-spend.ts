@@ -119,8 +119,9 @@ export class DaySpend {
     this.release();
     replaceJson(this.#callPath(), { amountUsd, atMs: now.getTime(), holders });
     this.#known = undefined;
-    const { usedUsd, allowedUsd } = this.look(now);
+    // Before what was spent: a call is counted first and gives its room back then, so it is seen in one of the two.
     const othersUsd = this.#othersUsd(now.getTime());
+    const { usedUsd, allowedUsd } = this.look(now);
     const isFree =
       othersUsd === undefined ? usedUsd < allowedUsd : usedUsd + othersUsd + amountUsd <= allowedUsd;
     if (isFree) this.#reserved = key;
