@@ -35,10 +35,13 @@ test.each([
   const before = messages(threadId).length;
   const text = script("Write", { text: `${lines.join("\n")}\n` });
   await all.sidecar.client.sendInput(threadId, { text });
-  await until("the end", () => (messages(threadId).slice(before).at(-1)?.content ?? "").includes("-# "));
-  const said = messages(threadId)
-    .slice(before)
-    .filter(({ content }) => !content.startsWith("-# ✉"));
+  // What the owner wrote stands there too.
+  const answer = () =>
+    messages(threadId)
+      .slice(before)
+      .filter(({ content }) => !content.startsWith("-# ✉"));
+  await until("the end", () => (answer().at(-1)?.content ?? "").includes("-# "));
+  const said = answer();
   for (const { content } of said) {
     expect(content.length).toBeLessThanOrEqual(2_000);
     expect((content.match(/```/g) ?? []).length % 2, content).toBe(0);
