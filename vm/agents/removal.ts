@@ -1,6 +1,5 @@
 /** What is left of a removed thread: its folder, and in its repository the refs that keep the states of its turns. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
@@ -10,6 +9,7 @@ import { GitError } from "../../shared/git/run-git.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { AgentFolders } from "./folders.ts";
+import { removeTree } from "./remove-tree.ts";
 import { inWorkTree } from "./work-tree.ts";
 
 /** A repository that can't be written in is tried again at each start, so long. */
@@ -60,10 +60,10 @@ export class Removal {
     // The bulk goes at once; what says where the refs are goes last.
     const kept = basename(threadPath(aside, "config"));
     for (const name of readdirSync(aside)) {
-      if (name !== kept) await rm(join(aside, name), { recursive: true, force: true });
+      if (name !== kept) await removeTree(join(aside, name));
     }
     if (config && !(await this.#forget(config)) && !this.#isOld(aside)) return;
-    await rm(aside, { recursive: true, force: true });
+    await removeTree(aside);
   }
 
   /** @returns whether there is nothing more to do */
