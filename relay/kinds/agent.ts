@@ -7,7 +7,7 @@ import { TranscriptContent } from "../content/transcript/content.ts";
 import { findDeliveryMark } from "../delivery/delivery-mark.ts";
 import { type Attachment, isTextFile } from "../discord/person-message.ts";
 import type { LiveThread, LiveThreadOptions, RelayKind } from "./kind.ts";
-import { accept, basics, openDelivery } from "./opening.ts";
+import { openShown } from "./opening.ts";
 
 /** Steps come in bunches: at this pace a turn of a minute takes some 35 edits, and each step is seen within 2 s. */
 const EDIT_MS = 1_800;
@@ -57,18 +57,14 @@ function open(options: LiveThreadOptions): LiveThread {
     where: thread.dir,
     mark: mark?.kind === "transcript" ? mark : undefined,
   });
-  // What people may ask about later is known by its message.
-  const place = { vm, content, mark, editIntervalMs: EDIT_MS, keepsMessages: true };
-  const delivery = openDelivery<TranscriptReply>({ ...options, log }, place);
-  return {
-    ...basics(options, agent, vm),
-    delivery,
-    source: "transcripts",
-    find: ({ transcripts }) => transcripts[threadId],
-    accept: ({ transcripts }, offset) => accept(delivery, transcripts[threadId], offset),
-    pressKey: async (key, userId) => {
-      await vm.as(userId).send({ key });
+  return openShown<TranscriptReply>(
+    { ...options, log },
+    {
+      ...{ kind: agent, vm, content, mark, editIntervalMs: EDIT_MS },
+      source: "transcripts",
+      find: ({ transcripts }) => transcripts[threadId],
+      // What people may ask about later is known by its message.
+      keepsMessages: true,
     },
-    setEndSilent: (isSilent) => content.setEndSilent(isSilent),
-  };
+  );
 }

@@ -1,41 +1,53 @@
 /** What the kinds share when they open a thread. */
-import type { Thread } from "../../shared/api.ts";
+import type { OutputsReply, Thread } from "../../shared/api.ts";
 import type { Content } from "../content/content.ts";
 import type { DeliveryPlace } from "../delivery/delivery-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import { compareIds, snowflakeNow } from "../discord/api.ts";
-import type { VmThread } from "../sidecar/vm.ts";
-import type { LiveThreadOptions, RelayKind } from "./kind.ts";
+import type { Source, VmThread } from "../sidecar/vm.ts";
+import type { LiveThread, LiveThreadOptions, News, RelayKind } from "./kind.ts";
 
-/** Takes what was read from `offset`, if that is where the delivery goes on and it takes nothing else now. */
-export async function accept<Reply>(
-  delivery: ThreadDelivery<Reply>,
-  reply: Reply | undefined,
-  offset: number,
-): Promise<boolean> {
-  if (!reply || delivery.isAccepting || delivery.offset !== offset) return false;
-  await delivery.accept(reply);
-  return true;
-}
-
-export function basics({ thread }: LiveThreadOptions, kind: RelayKind, vm: VmThread) {
-  const { threadId, title, status } = thread;
-  return { threadId, kind, title, status, vm, paused: undefined, hasMore: false };
-}
-
-/** Where a kind's content is delivered, and how. */
-interface Place<Reply> {
+/** How a kind shows a thread. */
+interface Shown<Reply> {
+  kind: RelayKind;
   vm: VmThread;
-  content: Content<Reply>;
+  content: Content<Reply> & { setEndSilent(isSilent: boolean): void };
   mark: DeliveryPlace | undefined;
+  source: Source;
+  /** The thread's own part of a reply for many threads. */
+  find(replies: OutputsReply): (Reply & News) | undefined;
   editIntervalMs?: number;
   /** Each message stays known after it is confirmed. */
   keepsMessages?: boolean;
+  /** Told before a key of a person's goes in. */
+  onKey?: () => void;
 }
 
-export function openDelivery<Reply>(
+/** The thread with its delivery. */
+export function openShown<Reply>(options: LiveThreadOptions, shown: Shown<Reply>): LiveThread {
+  const { threadId, title, status } = options.thread;
+  const { kind, vm, content, source, find, onKey } = shown;
+  const delivery = openDelivery(options, shown);
+  return {
+    ...{ threadId, kind, title, status, vm, delivery, source, find },
+    ...{ paused: undefined, hasMore: false },
+    accept: async (replies, offset) => {
+      const reply = find(replies);
+      if (!reply || delivery.isAccepting || delivery.offset !== offset) return false;
+      await delivery.accept(reply);
+      return true;
+    },
+    pressKey: async (key, userId) => {
+      onKey?.();
+      await vm.as(userId).send({ key });
+    },
+    setEndSilent: (isSilent) => content.setEndSilent(isSilent),
+  };
+}
+
+function openDelivery<Reply>(
   { thread, rows, api, budget, botId, channelId, log, now, waitScale, onRefused }: LiveThreadOptions,
-  { vm, content, mark, editIntervalMs, keepsMessages = false }: Place<Reply>,
+  { vm, content, mark, editIntervalMs, keepsMessages = false }: Shown<Reply>,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
   return new ThreadDelivery<Reply>({

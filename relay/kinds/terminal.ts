@@ -7,7 +7,7 @@ import type { DiscordMessage } from "../discord/message-schema.ts";
 import { codeBlockOf, inputText, isTextFile } from "../discord/person-message.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import type { LiveThread, LiveThreadOptions, MessageInput, RelayKind } from "./kind.ts";
-import { accept, basics, openDelivery } from "./opening.ts";
+import { openShown } from "./opening.ts";
 
 export const terminal: RelayKind = {
   type: "terminal",
@@ -34,19 +34,15 @@ function open(options: LiveThreadOptions): LiveThread {
   const log = options.log.child({ threadId });
   const mark = findDeliveryMark(thread.delivery);
   const content = openLog({ ...options, log }, vm, mark?.kind === "log" ? mark : undefined);
-  const delivery = openDelivery<OutputReply>({ ...options, log }, { vm, content, mark });
-  return {
-    ...basics(options, terminal, vm),
-    delivery,
-    source: "since",
-    find: ({ threads }) => threads[threadId],
-    accept: ({ threads }, offset) => accept(delivery, threads[threadId], offset),
-    pressKey: async (key, userId) => {
-      content.noteKey(options.now());
-      await vm.as(userId).send({ key });
+  return openShown<OutputReply>(
+    { ...options, log },
+    {
+      ...{ kind: terminal, vm, content, mark },
+      source: "since",
+      find: ({ threads }) => threads[threadId],
+      onKey: () => content.noteKey(options.now()),
     },
-    setEndSilent: (isSilent) => content.setEndSilent(isSilent),
-  };
+  );
 }
 
 /** Goes on from the mark; from the log's start if there is none, or if it is of another version. */
