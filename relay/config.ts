@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
+import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { DISCORD_ID } from "../shared/ids.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { CHANNEL_MODES, type ChannelMode } from "../shared/people-api.ts";
@@ -31,12 +31,7 @@ export const relaySettings = z.object({
     .describe("The channel where threads are made."),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")
-    .transform((ids) =>
-      ids
-        .split(",")
-        .map((id) => id.trim())
-        .filter((id) => id !== ""),
-    )
+    .transform(splitNames)
     .refine((ids) => ids.length > 0, "must name at least one user")
     .refine(
       (ids) => ids.every((id) => DISCORD_ID.test(id)),

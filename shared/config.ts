@@ -22,6 +22,14 @@ export function withoutBlanks(env: Record<string, string | undefined>): Record<s
   );
 }
 
+/** The names in a list that is separated by commas. */
+export function splitNames(names: string): string[] {
+  return names
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
 /**
  * Parses `env` with a zod object whose keys are variable names.
  * @throws ConfigError with every problem, one line each.

@@ -1,12 +1,12 @@
 /** The sidecar's settings. */
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import { ConfigError, tryEnv, withoutBlanks } from "../shared/config.ts";
+import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { findBypass, splitArgs } from "./agents/program.ts";
 import type { LaunchOptions } from "./agents/requests.ts";
-import { namedPaths, splitNames } from "./named-paths.ts";
+import { namedPaths } from "./named-paths.ts";
 import { findHome, findShell } from "./processes/login.ts";
 import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
 import { isInside } from "./threads/directory.ts";

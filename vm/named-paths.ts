@@ -1,5 +1,6 @@
 /** The paths that a person names for the sandbox `workspace`. */
 import { isAbsolute, resolve } from "node:path";
+import { splitNames } from "../shared/config.ts";
 import { isInside } from "./threads/directory.ts";
 
 /** @param home undefined if there is none, which is a problem of its own */
@@ -20,11 +21,4 @@ export function namedPaths(env: Record<string, string>, home: string | undefined
     sandboxWrites: pathsOf("AGENT_SANDBOX_WRITE"),
   };
   return { paths, problems };
-}
-
-export function splitNames(names: string): string[] {
-  return names
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
 }

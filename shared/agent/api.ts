@@ -8,7 +8,7 @@ import { MAX_WAIT_MS } from "../wait.ts";
 import { attachmentNamesSchema } from "./attachments.ts";
 import { eventSchema } from "./events.ts";
 import { AWAITING, liveSchema, THREAD_STATUSES } from "./files.ts";
-import { limitChangesSchema } from "./limit-schema.ts";
+import { opFields, turnIdSchema } from "./ops.ts";
 
 const str = z.string();
 
@@ -68,17 +68,14 @@ export const answerRequestSchema = z.union([
 export type AnswerRequest = z.infer<typeof answerRequestSchema>;
 export const answerReplySchema = z.object({ answered: z.literal(true) });
 
-/** Of a turn, or of an undo. */
-export const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn, or of an undo");
-
-/** What a person does with a thread while it goes on. */
+/** What a person does with a thread while it goes on: the ops that have a route, with their fields. */
 export const controlRequestSchema = z.discriminatedUnion("control", [
-  /** Ends the turn; `turnId` makes sure that it is the one that the person saw. */
-  z.strictObject({ control: z.literal("interrupt"), turnId: str.max(200).optional() }),
-  z.strictObject({ control: z.literal("pause") }),
-  /** Goes on after a pause or a failure. With an input, both are stored or neither is. */
+  z.strictObject({ control: z.literal("interrupt"), ...opFields.interrupt() }),
+  z.strictObject({ control: z.literal("pause"), ...opFields.pause() }),
+  /** With an input, both are stored or neither is. */
   z.strictObject({
     control: z.literal("resume"),
+    ...opFields.resume(),
     /** A message from the same person; an `inputId` that has gone in before does nothing, and resumes nothing. */
     input: z
       .strictObject({
@@ -90,18 +87,12 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
       })
       .optional(),
   }),
-  z.strictObject({ control: z.literal("compact"), text: str.max(4_000).optional() }),
-  z.strictObject({ control: z.literal("mode"), modeId: str.min(1).max(50) }),
-  z.strictObject({ control: z.literal("model"), model: str.min(1).max(200) }),
-  /** Of the whole thread, from its beginning; null takes a limit away, one that is not named stays. */
-  z.strictObject({ control: z.literal("limit"), limits: limitChangesSchema() }),
-  /** Puts the files back that a turn changed, or what an earlier undo put back; without `turnId` of the newest turn. */
-  z.strictObject({ control: z.literal("undo"), turnId: turnIdSchema.optional() }),
-  /** Withdraws rules that people granted in the thread: what they allowed is asked about again, at once. */
-  z.strictObject({
-    control: z.literal("rules"),
-    withdraw: z.array(str.min(1).max(1_000)).min(1).max(100),
-  }),
+  z.strictObject({ control: z.literal("compact"), ...opFields.compact() }),
+  z.strictObject({ control: z.literal("mode"), ...opFields.mode() }),
+  z.strictObject({ control: z.literal("model"), ...opFields.model() }),
+  z.strictObject({ control: z.literal("limit"), ...opFields.limit() }),
+  z.strictObject({ control: z.literal("undo"), ...opFields.undo() }),
+  z.strictObject({ control: z.literal("rules"), ...opFields.rules() }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */

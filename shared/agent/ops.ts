@@ -10,7 +10,7 @@ import { limitChangesSchema } from "./limit-schema.ts";
 const str = z.string();
 
 /** Of a turn, or of an undo. */
-const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn, or of an undo");
+export const turnIdSchema = str.regex(/^[\w-]{1,64}$/, "must be the id of a turn, or of an undo");
 
 /** By op: the fields beside `op`. Each is made when it is first asked for. */
 export const opFields = {
