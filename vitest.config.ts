@@ -4,12 +4,16 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** By how long they take, so that none of them is left running alone at the end. */
 const LONGEST = [
-  "relay-channel",
-  "relay-inbox",
   "agent-faults",
-  "console-page",
+  "scripts",
   "sidecar-watchdog",
-  "sidecar-end",
+  "sidecar-kill",
+  "console-page",
+  "relay-channel",
+  "console-conversation",
+  "console-long",
+  "relay-agent-troubles",
+  "page-surface",
 ];
 
 class LongestFirst extends BaseSequencer {
