@@ -177,11 +177,11 @@ export interface LaunchPlan {
   env: Env;
   /** Of the thread's folder, by name: they are there before it starts. */
   files?: Readonly<Record<string, string>>;
-  /** Of a sandbox that keeps the person's home out of sight. */
+  /** The sandbox `workspace` hides the person's home. The program gets these places of it all the same. */
   needs?: Needs;
 }
 
-/** What the program needs where it may not be in sight, as absolute paths. What is not there is left out. */
+/** Absolute paths that the sandbox shows although it hides what is around them. It leaves out those that are not there. */
 export interface Needs {
   reads: readonly string[];
   /** A folder that is not there is made. */

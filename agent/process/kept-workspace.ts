@@ -16,7 +16,7 @@ import type { Env, Needs } from "../engine.ts";
 /** Other people's homes, removable disks, and the sockets of services, which would do more than the sandbox lets. */
 const OUT_OF_SIGHT = ["/home", "/root", "/mnt", "/media", "/run", "/var/run"];
 const TEMPORARY = ["/tmp", "/var/tmp"];
-/** Of the home: programs, and who a commit is by. */
+/** Places of the home that hold programs, and the name that commits carry. */
 const TOOLS = [
   ...[".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes"],
   ...["bin", ".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv"],
@@ -41,14 +41,14 @@ export interface KeptWorkspace {
   needs: Needs | undefined;
 }
 
-/** Those that no agent can have made a link: it may write in all repositories, and in what it was let write. */
+/** Leaves out links that an agent may have made: agents write in repositories, and below the paths in `writes`. */
 function namedPaths({ reposDir, writes }: Sandbox, paths: readonly string[]): string[] {
   const isAgents = (path: string) =>
     [reposDir, ...writes].some((top) => top !== "" && top !== path && isWithin(top, path));
   return paths.filter((path) => !isAgents(path) || realOf(path) === path);
 }
 
-/** Makes on the disk what is the thread's own. */
+/** Lays out what the thread's commands see, and makes the thread's own home and temporary folder on the disk. */
 export function keepWorkspace(kept: KeptWorkspace): {
   mounts: Mount[];
   folders: SameFolder[];
@@ -96,7 +96,7 @@ function findBase({ env, sandbox, stateDir, folder }: KeptWorkspace, home: strin
   return [...found.values()].filter(({ isFolder }) => isFolder);
 }
 
-/** No work tree above it is the thread's: it would be that of all repositories. */
+/** The highest folder that may be the thread's work tree. One above it would be the work tree of all repositories. */
 function topOf(dir: string, { stateDir, sandbox: { reposDir } }: KeptWorkspace): string {
   const worktrees = join(stateDir, "worktrees");
   const above = [worktrees, reposDir].find((one) => one !== "" && dir !== one && isWithin(one, dir));
@@ -117,14 +117,14 @@ function findTools({ program, env, sandbox, stateDir }: KeptWorkspace, home: str
   return named.filter((one) => isAbsolute(one) && isOpen(one)).flatMap((one) => placeAt(one, "read"));
 }
 
-/** What a program is installed with: all packages beside it, or the files in its folder. */
+/** The folder that a program is installed in: the whole of `node_modules`, else the folder of its file. */
 function programFolder(file: string, isOpen: (path: string) => boolean): string[] {
   const [packages] = /^.*?\/node_modules(?=\/)/.exec(file) ?? [];
   const folder = packages ?? dirname(file);
   return isOpen(folder) ? [folder] : [file];
 }
 
-/** As it is named, and what it leads to is seen there; empty and own places cover what a name leads to. */
+/** A mount at `path` shows what `path` leads to. An empty or own mount stands at the place that `path` leads to. */
 function placeAt(path: string, kind: Mount["kind"]): Mount[] {
   try {
     const source = realpathSync(path);
@@ -138,7 +138,7 @@ function placeAt(path: string, kind: Mount["kind"]): Mount[] {
   }
 }
 
-/** What a person has changed in their home since; what an agent has put in its place goes. */
+/** Copies the person's files into the thread's home anew, and removes what an agent has put in their place. */
 function renew(own: Mount, { reads, copies }: Needs): void {
   for (const path of [...reads, ...copies]) {
     if (!isWithin(own.path, path) || (existsSync(path) && !copies.includes(path))) continue;

@@ -17,7 +17,7 @@ export interface RelayKind {
   readonly type: ThreadType;
   open(options: LiveThreadOptions): LiveThread;
   readonly reading: Reading;
-  /** How often such a thread is read while it works, in milliseconds, at least; infinite if no oftener than all. */
+  /** While such a thread works it is read at least every so many milliseconds; infinite: no oftener than any other. */
   readonly readMs: number;
   /**
    * What a person's message becomes for the sidecar, part by part; none if nothing of it can go in.
@@ -40,7 +40,7 @@ export interface Reading {
   takesFiles: boolean;
   /** Which files do not go in, of those that are no words. */
   leavesOut(file: Attachment): boolean;
-  /** For a person, before the list of what was left out. @param isText whether it holds more than files */
+  /** For a person, before the list of what was left out. @param hasOthers whether that holds more than files */
   leftOut(hasOthers: boolean): string;
   /** For a person whose message holds nothing that can go in. */
   nothing: string;

@@ -6,7 +6,7 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
 const MAX_POINTER_BYTES = 8_192;
-/** Of what all worktrees share: a commit writes there. Settings and hooks, which run for everybody, are elsewhere. */
+/** All worktrees share these folders, and a commit writes there. Settings and hooks, which run for everybody, are elsewhere. */
 const WRITTEN = ["objects", "refs", "logs"];
 
 export interface WorkPlace {

@@ -1,9 +1,9 @@
-/** What claude needs of the person's home: its settings to be read, its login, and its records of this directory. */
+/** Claude reads its settings in the person's home, and keeps its login and its records of each directory there. */
 import { lstatSync, mkdirSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Needs } from "../../engine.ts";
 
-/** What a person has set up. What is written there runs in every other claude of theirs, so agents only read it. */
+/** A person's set-up. Every other claude of theirs runs what is written there, so an agent may only read it. */
 const SETUP = [
   "settings.json",
   "CLAUDE.md",
@@ -24,7 +24,7 @@ export interface ClaudePlaces {
   stateFile: string;
   /** Its working directory. */
   dir: string;
-  /** What files of other directories' conversations it goes on from. */
+  /** Files of conversations that the thread goes on from. They may lie in the records of other directories. */
   sessions: readonly string[];
   /** A person's. */
   args: readonly string[];
