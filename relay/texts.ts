@@ -2,11 +2,12 @@
 import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
-
 import { KINDS, kindOf } from "../shared/kinds.ts";
 import { findDiscordId } from "../shared/principal.ts";
+import type { TerminalLink } from "../shared/terminal-link.ts";
 import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
+import { cleanRow } from "./content/text.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000. */
@@ -166,6 +167,12 @@ function clipStart(text: string, max: number): string {
 export function threadWaitText(waitMs: number, now: number): string {
   const at = Math.ceil((now + waitMs) / 1_000);
   return `⏳ Discord allows no new thread here for ${Math.ceil(waitMs / 1_000)} s; yours is made then, <t:${at}:R>.`;
+}
+
+/** What a picture of the screen can't tell: where its links lead. Empty if there is none. */
+export function screenLinksText(links: readonly TerminalLink[]): string {
+  if (links.length === 0) return "";
+  return fenceWithin(links.map(({ text, address }) => `${cleanRow(text)} (${address})`).join("\n"), clip);
 }
 
 /** As code within a line; empty code would be two backticks. */

@@ -304,6 +304,8 @@ export const screenReplySchema = z.object({
   /** There, and true, if the program has asked for pastes in one piece. */
   bracketedPaste: z.literal(true).optional(),
   title: z.string(),
+  /** There if links that were printed lately stand on the screen and their text does not tell the address. */
+  links: z.array(z.object({ text: z.string(), address: z.string() })).optional(),
 });
 export type ScreenReply = z.infer<typeof screenReplySchema>;
 

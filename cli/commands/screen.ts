@@ -1,5 +1,7 @@
+import { stripVTControlCharacters } from "node:util";
 import type { Command } from "commander";
 import { cleanLines } from "../../shared/clean-text.ts";
+import { withAddresses } from "../../shared/terminal-link.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -33,7 +35,9 @@ async function screen({ client, out, isJson }: Context, wanted: string, isAnsi: 
     await out.json(reply);
     return EXIT.ok;
   }
-  const text = reply.screen.trimEnd();
+  const rows = reply.screen.trimEnd().split("\n");
+  const plain = rows.map((row) => stripVTControlCharacters(row).trimEnd());
+  const text = withAddresses(rows, reply.links ?? [], plain).join("\n");
   if (text === "") return EXIT.ok;
   if (!isAnsi) {
     await out.line(cleanLines(text));

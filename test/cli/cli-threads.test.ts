@@ -222,10 +222,16 @@ describe.concurrent("send, screen, resize, status", () => {
 
   test("the screen as text, with colours, as JSON", async () => {
     const { client } = sidecar;
-    await openTerminal(client, "screen", "printf '\\033[31mred\\033[0m\\n  two\\n'; exec cat");
+    await openTerminal(
+      client,
+      "screen",
+      "printf '\\033]8;;https://a.example\\007\\033[31mr\\033[32med\\033[0m\\033]8;;\\007\\n  two\\n'; exec cat",
+    );
     await untilOutput(client, "screen", "two\r\n");
-    expect(await cli.ok("screen", "screen")).toBe("red\n  two\n");
-    expect(await cli.ok("screen", "screen", "--ansi")).toContain("\u001b[31mred");
+    expect(await cli.ok("screen", "screen")).toBe("red (https://a.example)\n  two\n");
+    const coloured = await cli.ok("screen", "screen", "--ansi");
+    expect(coloured).toContain("\u001b[31mr");
+    expect(coloured).toContain(" (https://a.example)\n");
     const reply = screenReplySchema.parse(await cli.json("screen", "screen"));
     expect(reply).toMatchObject({ cols: 80, rows: 24, cursor: { x: 0, y: 2 }, alternate: false });
   });

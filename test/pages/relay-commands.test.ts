@@ -162,9 +162,13 @@ test("/key, /resize, the buttons: they act on this thread's terminal", async () 
 });
 
 test("/screenshot shows a picture, /export the whole output as a file", async () => {
-  const threadId = await all.openTerminal("printf '\\033[32mgreen\\033[0m\\n'; seq 1 100; cat");
+  const threadId = await all.openTerminal(
+    "printf '\\033[32mgreen\\033[0m\\n'; seq 1 99; printf '\\033]8;;https://a.example/`````\\007100\\033]8;;\\007\\n'; cat",
+  );
   await all.untilShown(threadId, "100");
-  const picture = (await run("screenshot", {}, threadId)).attachments[0];
+  const screenshot = await run("screenshot", {}, threadId);
+  expect(screenshot.content.replaceAll("\u200b", "")).toBe("```\n100 (https://a.example/`````)\n```");
+  const picture = screenshot.attachments[0];
   expect(picture).toMatchObject({ name: "screen.png", contentType: "image/png" });
   expect(
     all.discord.driver
@@ -173,7 +177,7 @@ test("/screenshot shows a picture, /export the whole output as a file", async ()
       .toString(),
   ).toBe("PNG");
   const file = (await run("export", {}, threadId)).attachments[0];
-  const lines = ["green", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];
+  const lines = ["green", ...Array.from({ length: 99 }, (_, i) => i + 1), "100 (https://a.example/`````)"];
   expect(all.discord.driver.attachment(file?.id ?? "").toString()).toBe(`${lines.join("\n")}\n`);
   await run("done", {}, threadId);
 });

@@ -89,11 +89,36 @@ test("the screen: text, colours, cursor, title, full-screen programs", async () 
   });
   expect(plain.screen.trimEnd()).toBe("one\nred");
   expect((await client.getScreen("screen", { format: "ansi" })).screen).toContain("\u001b[31mred");
+  expect(plain.links).toBeUndefined();
   await client.sendInput("screen", { text: "" });
   await until("the alternate screen", async () => (await client.getScreen("screen")).alternate);
   await until("its picture", async () => (await client.getScreen("screen")).screen.includes("full screen"));
   await client.killThread("screen");
   expect(await refusal(client.getScreen("screen"))).toMatchObject({ code: "thread_ended" });
+});
+
+test("the screen says where its links lead, wrapped ones too, but not of those that it does not show", async () => {
+  const { client } = sidecar;
+  const link = (text: string, address: string) => `\\033]8;;${address}\\033\\\\${text}\\033]8;;\\033\\\\`;
+  const gone = link("erased", "https://gone.example");
+  const told = link("https://told.example", "https://told.example");
+  const wrapped = link("\\033[31mlo\\033[0mng".padEnd(100, "g"), "https://wrapped.example");
+  await openTerminal(
+    client,
+    "links",
+    `printf '${gone}\\r\\033[K${told}\\nsee ${link("docs", "https://a.example/x")}, ${wrapped}\\n'; exec cat`,
+  );
+  await untilOutput(client, "links", "wrapped.example");
+  for (const format of ["text", "ansi"] as const) {
+    await until("the links", async () => (await client.getScreen("links", { format })).links?.length === 2);
+    expect((await client.getScreen("links", { format })).links).toEqual([
+      { text: "docs", address: "https://a.example/x" },
+      { text: expect.stringMatching(/^longg+$/), address: "https://wrapped.example" },
+    ]);
+  }
+  expect((await client.killThread("links")).summary).toMatch(
+    /^https:\/\/told.example\nsee docs, longg+ \(https:\/\/a.example\/x\) \(https:\/\/wrapped.example\)$/,
+  );
 });
 
 test("resizing changes the terminal for the program, and is kept", async () => {

@@ -1,6 +1,6 @@
 /** Says where the links in terminal output lead (OSC 8), behind their text. */
 import stripAnsi from "strip-ansi";
-import { parseTerminalLink, tellsAddress } from "../../shared/terminal-link.ts";
+import { parseTerminalLink, type TerminalLink, tellsAddress } from "../../shared/terminal-link.ts";
 
 /** No part may match what begins another sequence: no character is looked at from more than one start. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with a control character
@@ -12,9 +12,22 @@ const MAX_KNOWN = 16;
 /** If a sequence was never over, the address is not taken for a part of it. */
 const ENDS_SEQUENCE = "\x1b[m";
 
+/** The last links in a piece of terminal output whose text does not tell their address, the newest last. */
+export function linksIn(output: string): TerminalLink[] {
+  const links = new LinkAddresses();
+  links.push(output);
+  links.end();
+  return links.told;
+}
+
 export class LinkAddresses {
   #open: { address: string; raw: string } | undefined;
-  readonly #known = new Set<string>();
+  readonly #known = new Map<string, TerminalLink>();
+
+  /** The last links whose text does not tell their address, the newest last. */
+  get told(): TerminalLink[] {
+    return [...this.#known.values()];
+  }
 
   /** The text with addresses put in. Whole escape sequences. */
   push(text: string): string {
@@ -44,8 +57,8 @@ export class LinkAddresses {
     if (text.trim() === "" || tellsAddress(text, address)) return "";
     const key = `${text} ${address}`;
     const isKnown = this.#known.delete(key);
-    this.#known.add(key);
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.values().next().value ?? "");
+    this.#known.set(key, { text: text.trim(), address });
+    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.keys().next().value ?? "");
     return isKnown ? "" : `${ENDS_SEQUENCE} (${address})`;
   }
 

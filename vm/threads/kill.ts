@@ -4,6 +4,7 @@ import { isOpen, type KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { withAddresses } from "../../shared/terminal-link.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import { drain } from "../streams/drain.ts";
@@ -114,5 +115,6 @@ async function summarize({ tmux, files }: KillOptions, thread: StoredThread): Pr
       /(?<!\r)\r+\n/g,
       "\n",
     );
-  return text.trimEnd().split("\n").slice(-SUMMARY_LINES).join("\n");
+  const lines = text.trimEnd().split("\n").slice(-SUMMARY_LINES);
+  return withAddresses(lines, files.findLinks(thread.threadId)).join("\n");
 }

@@ -1,9 +1,15 @@
 /** What is kept of a thread's runs: what its program is told, and one file a run with the exit code; and its log. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { TerminalLink } from "../../shared/terminal-link.ts";
 import { diskFull } from "../streams/disk.ts";
+import { linksIn } from "../streams/link-addresses.ts";
+import { readLogTail } from "../streams/log-file.ts";
 import { Logs } from "../streams/logs.ts";
 import type { RunEnd } from "./ending.ts";
+
+/** Links are looked for no further back. */
+const MAX_LINK_BYTES = 64 * 1024;
 
 export class ThreadFiles {
   /** The threads' logs and their writers. */
@@ -60,6 +66,14 @@ export class ThreadFiles {
     const stat = statSync(file, { throwIfNoEntry: false });
     if (!stat) return undefined;
     return { exitCode: Number(readFileSync(file, "utf8")), endedAt: Math.round(stat.mtimeMs) };
+  }
+
+  /**
+   * Links that the thread's program printed lately and whose text does not tell the address. They come from the log,
+   * because tmux keeps no address before 3.4.
+   */
+  findLinks(threadId: string): TerminalLink[] {
+    return linksIn(readLogTail(this.logs.path(threadId), MAX_LINK_BYTES));
   }
 
   remove(threadId: string): void {

@@ -1,4 +1,5 @@
 /** Threads as they are: found, listed, described; their screen, their log as a file, the relay's mark. */
+import { stripVTControlCharacters } from "node:util";
 import {
   type Delivery,
   isOpen,
@@ -9,6 +10,7 @@ import {
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { printPrincipal } from "../../shared/principal.ts";
+import { findLinkRow, type TerminalLink } from "../../shared/terminal-link.ts";
 import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -99,7 +101,21 @@ export class Threads {
     const { paneId, cols, rows } = thread;
     const screen = await whileItRuns(threadId, tmux.screens.capture(paneId, format));
     const asks = thread.type === "terminal" && (await pasting.asks(thread));
-    return { ...screen, cols, rows, ...(asks === true && { bracketedPaste: true }) };
+    const links = this.#linksOn(thread, screen.screen);
+    return {
+      ...screen,
+      cols,
+      rows,
+      ...(asks === true && { bracketedPaste: true }),
+      ...(links.length > 0 && { links }),
+    };
+  }
+
+  #linksOn({ threadId }: StoredThread, screen: string): TerminalLink[] {
+    const rows = stripVTControlCharacters(screen)
+      .split("\n")
+      .map((row) => row.trimEnd());
+    return this.#options.files.findLinks(threadId).filter((link) => findLinkRow(rows, link) >= 0);
   }
 
   /** @throws AppError `not_found`, `thread_ended`, `rate_limited` while it is held small, `unavailable` */

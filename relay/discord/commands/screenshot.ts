@@ -1,4 +1,5 @@
 import { SlashCommandBuilder } from "discord.js";
+import { screenLinksText } from "../../texts.ts";
 import { type Command, threadHere } from "./command.ts";
 
 export const screenshot: Command = {
@@ -10,6 +11,7 @@ export const screenshot: Command = {
   run: async (interaction, { threads, screenshots }) => {
     const screen = await threadHere(interaction, threads).getScreen({ format: "ansi" });
     const attachment = await screenshots.render(screen);
-    await interaction.editReply({ files: [{ attachment, name: "screen.png" }] });
+    const content = screenLinksText(screen.links ?? []);
+    await interaction.editReply({ content, files: [{ attachment, name: "screen.png" }] });
   },
 };
