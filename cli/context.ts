@@ -24,6 +24,8 @@ export interface Context {
   err: Output;
   isJson: boolean;
   settings: Settings;
+  /** Where the person stands. */
+  workingDir: string;
   /** @throws AppError `invalid_request` where there is no token. */
   client: () => SidecarClient;
   /** Without a token, for what needs none. */
@@ -48,6 +50,7 @@ export function createContext(
     err,
     isJson,
     settings,
+    workingDir,
     client: () => new SidecarClient({ url: settings.url, token: settings.getToken() }),
     openClient: () => new SidecarClient({ url: settings.url, token: "" }),
     note: async (text) => {

@@ -24,8 +24,8 @@ export const EXIT_CODES_HELP = `Exit codes:
   5    the sidecar or its tmux does not answer
   6    an agent's turn gave no result that fits its --output-schema
   130  ended by Ctrl-C
-  tail -f and new --follow exit with the process's own code once it has ended; of an agent, with 0 if its turn ended
-  well, 6 if its result does not fit, and 1 if not.`;
+  tail -f, new --follow, and here, run --attach and new --attach while you sit there exit with the process's own code
+  once it has ended; of an agent, with 0 if its turn ended well, 6 if its result does not fit, and 1 if not.`;
 
 /** Of an agent whose last turn ended so. @param hasFailed whether its thread can't go on */
 export function exitCodeOfTurn(

@@ -10,6 +10,7 @@ import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
 import { addEvents } from "./commands/events.ts";
+import { addHere } from "./commands/here.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
@@ -35,6 +36,7 @@ const EXAMPLES = `Examples:
   threadmux tail -f shop                  follow its output until it ends, and exit with its exit code
   threadmux send shop "y"                 type into it
   threadmux attach shop                   sit at it; C-b d leaves it running
+  threadmux here -- npm test              run it in this directory, and go on with it from anywhere
   threadmux kill shop                     end it and everything that it started
   threadmux new --agent shop -- "fix CI"  start a coding agent
   threadmux inbox                         which agents need you, and for what
@@ -119,6 +121,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addRules(program, act);
   addChanges(program, act);
   addRun(program, act);
+  addHere(program, act);
   addWait(program, act);
   addEvents(program, act);
   return program;

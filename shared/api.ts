@@ -78,6 +78,14 @@ export const createRequestSchema = z.strictObject({
   type: threadTypeSchema,
   /** Directory below `REPOS_DIR`. */
   dir: noNul("dir").min(1, "must not be empty").max(4_096, "must be at most 4,096 characters"),
+  /**
+   * Which directory the caller sees at `dir`: device, inode and birth time in nanoseconds. The thread is refused if it is
+   * another one here, such as on another machine.
+   */
+  dirId: z
+    .string()
+    .regex(/^\d{1,20}:\d{1,20}:\d{1,20}$/, "must be <device>:<inode>:<birth time>")
+    .optional(),
   /** A shell command line for a terminal, the prompt for an agent. */
   command: noNul("command")
     .refine((s) => s.trim() !== "", "must not be empty")

@@ -72,6 +72,14 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   return Object.keys(request).length === 0 ? undefined : request;
 }
 
+/** Of a thread that is to be no agent. @throws AppError `invalid_request` naming an option that only agents have */
+export function refuseAgentOptions(options: AgentOptions): void {
+  const [field] = Object.keys(agentRequest(options) ?? {});
+  const chosen = field && (AGENT_OPTION_NAMES[`agent.${field}`] ?? field);
+  const named = chosen ?? (options.messages === undefined ? undefined : "--messages");
+  if (named !== undefined) throw new AppError("invalid_request", `${named}: only with --agent`);
+}
+
 /** What the agent knows from the beginning; the sidecar's schema says what fits. @throws AppError `invalid_request` */
 export function messagesRequest({ messages }: AgentOptions): Pick<CreateRequest, "initialMessages"> {
   if (messages === undefined) return {};

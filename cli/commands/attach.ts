@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import { isOpen } from "../../shared/api.ts";
+import { isOpen, type Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type LineTarget, openLine } from "../attach/line.ts";
 import { LocalTerminal } from "../attach/local-terminal.ts";
-import { sit } from "../attach/sit.ts";
+import { type Leaving, sit } from "../attach/sit.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS, parseDetachKeys } from "../detach-keys.ts";
@@ -12,7 +12,7 @@ import { EXIT } from "../exit-codes.ts";
 import { findThread } from "../find-thread.ts";
 import { describeEnd } from "../thread-end.ts";
 
-interface AttachOptions {
+export interface AttachOptions {
   readOnly?: boolean;
   detachKeys: string;
 }
@@ -41,26 +41,48 @@ breaks or the sidecar restarts, it comes back by itself; Ctrl-C ends the waiting
     );
 }
 
-/** @throws AppError `invalid_request` where nobody sits at a terminal. */
-export function checkTerminal({ streams, out, isJson }: Context): void {
-  if (isJson) throw new AppError("invalid_request", "--json: not with attach, which is for a person");
+/**
+ * @param name the option or command that needs a terminal
+ * @param instead what does the same in a pipe
+ * @throws AppError `invalid_request` where nobody sits at a terminal.
+ */
+export function checkTerminal(
+  { streams, out, isJson }: Context,
+  name = "attach",
+  instead = "tail -f and send",
+): void {
+  if (isJson) throw new AppError("invalid_request", `--json: not with ${name}, which is for a person`);
   if (streams.stdin.isTTY !== true || !out.isTty) {
-    throw new AppError("invalid_request", "attach: needs a terminal; in a pipe, use tail -f and send");
+    throw new AppError("invalid_request", `${name}: needs a terminal; in a pipe, use ${instead}`);
   }
 }
 
-export async function attach(context: Context, wanted: string, options: AttachOptions): Promise<number> {
+async function attach(context: Context, wanted: string, options: AttachOptions): Promise<number> {
   checkTerminal(context);
-  const detachKeys = parseDetachKeys(options.detachKeys);
-  const { settings, env, streams, note } = context;
+  parseDetachKeys(options.detachKeys);
   const thread = await findThread(context.client(), wanted);
   const { threadId } = thread;
-  if (!isOpen(thread.status) || thread.status === "exited") {
+  if (hasNothingToSitAt(thread)) {
     throw new AppError(
       "thread_ended",
       `Thread ${threadId} has nothing to sit at: ${describeEnd(thread)}; its output is there: threadmux tail ${threadId}`,
     );
   }
+  const how = await sitAt(context, threadId, options);
+  return how === "interrupted" ? EXIT.interrupted : EXIT.ok;
+}
+
+/** Its process has ended. */
+export function hasNothingToSitAt({ status }: Pick<Thread, "status">): boolean {
+  return !isOpen(status) || status === "exited";
+}
+
+/** Sits at a thread until the person leaves or it is over, and tells the person which. @throws AppError */
+export async function sitAt(
+  { settings, env, streams, note }: Context,
+  threadId: string,
+  options: AttachOptions,
+): Promise<Leaving["how"]> {
   const say = (text: string) => note(`[${threadId}: ${cleanLine(text)}]`);
   await say(`${options.detachKeys} leaves it running`);
   const isReadOnly = options.readOnly === true;
@@ -73,7 +95,7 @@ export async function attach(context: Context, wanted: string, options: AttachOp
   };
   const leaving = await sit({
     terminal: new LocalTerminal(streams.stdin, streams.stdout),
-    detachKeys,
+    detachKeys: parseDetachKeys(options.detachKeys),
     isReadOnly,
     open: (viewport, events, signal) => openLine(target, viewport, events, signal),
     onLost: async (reason, unsentBytes) => {
@@ -83,11 +105,11 @@ export async function attach(context: Context, wanted: string, options: AttachOp
   });
   if (leaving.how === "over") {
     await say(leaving.text);
-    return EXIT.ok;
+    return leaving.how;
   }
   if (leaving.unsentBytes > 0) await say(describeUnsent(leaving.unsentBytes));
   await say(`goes on; threadmux attach ${threadId} comes back`);
-  return leaving.how === "interrupted" ? EXIT.interrupted : EXIT.ok;
+  return leaving.how;
 }
 
 function describeUnsent(bytes: number): string {

@@ -7,6 +7,7 @@ import {
   addAgentOptions,
   agentRequest,
   messagesRequest,
+  refuseAgentOptions,
 } from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -17,7 +18,8 @@ import { makeId, refuseDiscordId } from "../new-id.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
 import { readMessage } from "../stdin.ts";
-import { attach, checkTerminal } from "./attach.ts";
+import { checkTerminal } from "./attach.ts";
+import { sizeHere, stay } from "./stay.ts";
 import { tail } from "./tail.ts";
 
 interface NewOptions extends AgentOptions {
@@ -27,6 +29,7 @@ interface NewOptions extends AgentOptions {
   size?: string;
   attach?: boolean;
   follow?: boolean;
+  discord?: boolean;
 }
 
 export function addNew(program: Command, act: Act): void {
@@ -42,8 +45,9 @@ export function addNew(program: Command, act: Act): void {
     .option("--id <id>", "the thread's id (otherwise made from the directory's name)")
     .option("--title <text>", "what people call it (otherwise the directory and the command)")
     .option("--size <cols>x<rows>", "the terminal's size (80x24; with --attach, yours)")
-    .option("--attach", "sit at it at once")
+    .option("--attach", "sit at it at once; exits with its exit code if it ends meanwhile")
     .option("-f, --follow", "print its output until it ends, and exit with its exit code")
+    .option("--discord", "a thread in Discord too")
     .option("--single", "of an agent: it takes no message after its first turn");
   addAgentOptions(command)
     .addHelpText(
@@ -68,13 +72,8 @@ async function create(context: Context, dir: string, words: string[], options: N
     throw new AppError("invalid_request", "--attach: not together with --follow");
   }
   if (options.attach) checkTerminal(context);
+  if (!options.agent) refuseAgentOptions(options);
   const agent = agentRequest(options);
-  if (agent && !options.agent) {
-    const [chosen = ""] = Object.keys(agent).map((field) => AGENT_OPTION_NAMES[`agent.${field}`] ?? field);
-    throw new AppError("invalid_request", `${chosen}: only with --agent`);
-  }
-  if (options.messages !== undefined && !options.agent)
-    throw new AppError("invalid_request", "--messages: only with --agent");
   const isInput = options.agent && words.length === 1 && words[0] === "-";
   const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
@@ -88,14 +87,12 @@ async function create(context: Context, dir: string, words: string[], options: N
     ...(agent ? { agent } : {}),
     ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
+    ...(options.discord ? { home: "discord" as const } : {}),
     ...size,
   });
   const { threadId } = request;
+  if (options.attach) return stay(context, request, { detachKeys: DEFAULT_DETACH_KEYS });
   const reply = await client.createThread(request);
-  if (options.attach) {
-    await context.note(`thread ${threadId}`);
-    return attach(context, threadId, { detachKeys: DEFAULT_DETACH_KEYS });
-  }
   if (options.follow) {
     // What the process prints is alone on standard output.
     await context.note(`thread ${threadId}`);
@@ -106,11 +103,9 @@ async function create(context: Context, dir: string, words: string[], options: N
   return EXIT.ok;
 }
 
-function sizeOf({ out }: Context, options: NewOptions): { cols?: number; rows?: number } {
+function sizeOf(context: Context, options: NewOptions): { cols?: number; rows?: number } {
   if (options.size !== undefined) return parseSize("--size", options.size);
-  if (!options.attach) return {};
-  const within = (value: number, min: number, max: number) => Math.min(max, Math.max(min, value));
-  return { cols: within(out.columns, 20, 500), rows: within(out.rows, 5, 200) };
+  return options.attach ? sizeHere(context) : {};
 }
 
 /** @throws AppError `invalid_request` naming the options that are wrong. */

@@ -9,24 +9,37 @@ import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
 import { AskDesk } from "../agents/ask-desk.ts";
-import { type AgentOptions, addAgentOptions, agentRequest, messagesRequest } from "../agents/config.ts";
+import {
+  type AgentOptions,
+  addAgentOptions,
+  agentRequest,
+  messagesRequest,
+  refuseAgentOptions,
+} from "../agents/config.ts";
 import { Leave } from "../agents/leave.ts";
 import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
 import { TranscriptText } from "../agents/transcript-text.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
+import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
 import { EXIT, exitCodeOfTurn } from "../exit-codes.ts";
 import { makeId } from "../new-id.ts";
 import { Patience } from "../patience.ts";
+import { toCommandLine } from "../shell-words.ts";
 import { readMessage } from "../stdin.ts";
+import { checkTerminal } from "./attach.ts";
 import { checkRequest } from "./new.ts";
+import { sizeHere, stay } from "./stay.ts";
 
 const LONGEST_WAIT_MS = 2_000;
 const WAIT_NOTE_MS = 10_000;
 
 interface RunOptions extends AgentOptions {
   agent?: boolean;
+  attach?: boolean;
+  detachKeys?: string;
+  discord?: boolean;
   title?: string;
   verbose?: boolean;
 }
@@ -34,13 +47,16 @@ interface RunOptions extends AgentOptions {
 export function addRun(program: Command, act: Act): void {
   const command = program
     .command("run")
-    .summary("let an agent do a task, print its answer, and end its thread")
+    .summary("let an agent do a task and print its answer, or sit at a command; then end its thread")
     .description(
-      "let an agent do a task in a directory below REPOS_DIR, print its answer, end its thread, and exit with 0 if its turn ended well. What it asks, you are asked; if standard input is no terminal, it is refused.",
+      "let an agent do a task in a directory below REPOS_DIR, print its answer, end its thread, and exit with 0 if its turn ended well. What it asks, you are asked; if standard input is no terminal, it is refused. With --attach, sit at a command instead, which goes on when you leave.",
     )
     .argument("<dir>", "the directory")
-    .argument("<prompt...>", "the task, after --; - reads standard input")
-    .requiredOption("-a, --agent", "a coding agent (for a shell's command: new --follow)")
+    .argument("<words...>", "after --: the task (- reads standard input); with --attach, what to run")
+    .option("-a, --agent", "a coding agent")
+    .option("--attach", "a terminal that you sit at (without a terminal of your own: new --follow)")
+    .option("--detach-keys <keys>", `with --attach: the keys that leave it running (${DEFAULT_DETACH_KEYS})`)
+    .option("--discord", "with --attach: a thread in Discord too")
     .option("--title <text>", "what people call the thread (otherwise the directory and the task)")
     .option("-v, --verbose", "show it at work, on standard error");
   addAgentOptions(command)
@@ -51,20 +67,50 @@ export function addRun(program: Command, act: Act): void {
         "npm test 2>&1 | threadmux run --agent shop --mode acceptEdits -- -",
         "threadmux run --agent shop --json -- 'sum up the last commit' | jq -r .answer",
         "threadmux run --agent shop --output-schema bugs.json -- 'list the bugs' | jq",
+        "threadmux run --attach shop -- npm test",
       )}
 
 With --output-schema the result is printed as JSON. If the agent gives none that fits, what it gave is printed all the
 same, standard error says why (invalid_output), and it exits with 6.
 
 It waits if too many agents are at work. Ctrl-C interrupts the agent and ends its thread; once more, and it
-leaves within three seconds.`,
+leaves within three seconds.
+
+With --attach, C-b d leaves the command running, as closing the terminal does. If it ends while you sit there, its last
+lines are printed, and this exits with its exit code.`,
     )
     .action((dir: string, words: string[], options: RunOptions, command: Command) =>
-      act(command, (context) => run(context, dir, words, options)),
+      act(command, (context) => {
+        if (options.agent === options.attach)
+          throw new AppError("invalid_request", "run: needs either --agent or --attach");
+        return (options.agent ? run : sit)(context, dir, words, options);
+      }),
     );
 }
 
+/** At a command in a terminal of its own. */
+function sit(context: Context, dir: string, words: string[], options: RunOptions): Promise<number> {
+  refuseAgentOptions(options);
+  if (options.verbose) throw new AppError("invalid_request", "--verbose: only with --agent");
+  checkTerminal(context, "--attach", "new --follow");
+  const request = checkRequest({
+    threadId: makeId(dir),
+    type: "terminal",
+    dir,
+    command: toCommandLine(words),
+    ...sizeHere(context),
+    ...(options.title === undefined ? {} : { title: options.title }),
+    ...(options.discord ? { home: "discord" as const } : {}),
+  });
+  return stay(context, request, { detachKeys: options.detachKeys ?? DEFAULT_DETACH_KEYS, endsThread: true });
+}
+
 async function run(context: Context, dir: string, words: string[], options: RunOptions): Promise<number> {
+  if (options.detachKeys !== undefined || options.discord)
+    throw new AppError(
+      "invalid_request",
+      `${options.discord ? "--discord" : "--detach-keys"}: only with --attach`,
+    );
   const isInput = words.length === 1 && words[0] === "-";
   const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const agent = agentRequest(options);

@@ -1,5 +1,5 @@
 /** The command line as a person or a script uses it, against a real sidecar and real tmux: a person sits at a thread. */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script } from "../support/agents.ts";
@@ -113,6 +113,124 @@ describe.concurrent("attach", () => {
       stderr: expect.stringMatching(/^threadmux: attach: needs a terminal.+\n$/),
     });
     await expect(client.getThread("stand")).rejects.toMatchObject({ code: "not_found" });
+  });
+
+  test("run --attach: left, it goes on; ended, it has its exit code and leaves nothing open", async () => {
+    const { client } = sidecar;
+    const command = 'stty size; while read -r line; do echo "got $line"; [ $line != end ] || exit 7; done';
+    const left = cli.terminal(["run", "--attach", ".", "--title", "stays", "--discord", "--", command]);
+    await left.untilShown("24 80");
+    left.pty.write("\u0002d");
+    expect(await left.end()).toBe(0);
+    const [thread] = (await client.listThreads()).filter(({ title }) => title === "stays");
+    expect(thread).toMatchObject({ status: "running", type: "terminal", home: { channelId: null } });
+    await client.killThread(thread?.threadId ?? "");
+
+    const sat = cli.terminal([
+      "run",
+      "--attach",
+      ".",
+      "--title",
+      "ends",
+      "--detach-keys",
+      "C-]",
+      "--",
+      command,
+    ]);
+    await sat.untilShown("24 80");
+    sat.pty.write("end\r");
+    expect(await sat.end()).toBe(7);
+    const after = sat.shown().split("\u001b[?1049l").at(-1);
+    expect(after).toMatch(
+      /got end\r\n.*\[(\S+): ended with exit code 7; all of its output: threadmux log \1\]\r\n$/s,
+    );
+    const over = (await client.listThreads({ status: "ended" })).find(({ title }) => title === "ends");
+    expect(over?.status).toBe("killed");
+  });
+
+  test("a command that is over before anybody sits at it is shown all the same", async () => {
+    const { shown, end } = cli.terminal([
+      "run",
+      "--attach",
+      ".",
+      "--",
+      "sh",
+      "-c",
+      "echo one; echo two; exit 3",
+    ]);
+    expect(await end()).toBe(3);
+    expect(shown()).toMatch(/one\r\ntwo\r\n.*ended with exit code 3/s);
+    const { client } = sidecar;
+    const fast = cli.terminal(["new", ".", "--attach", "--id", "fast", "--", "exit 4"]);
+    expect(await fast.end()).toBe(4);
+    expect(await client.getThread("fast")).toMatchObject({ status: "exited", exitCode: 4 });
+  });
+
+  test("here: in the directory of the shell, and nowhere that the sidecar does not see", async () => {
+    const { client, folders } = sidecar;
+    const place = join(folders.reposDir, "right here");
+    mkdirSync(place);
+    const run = cli.terminal(["here", "--", "sh", "-c", 'pwd; exit "$1"', "sh", "5"], {}, place);
+    expect(await run.end()).toBe(5);
+    expect(run.shown()).toContain(place);
+
+    const shell = cli.terminal(["here"], { SHELL: "/bin/sh" }, place);
+    await shell.untilShown("\u001b[2J"); // the first picture: from here on, keys go in
+    shell.pty.write("echo $((6*7))\r");
+    await shell.untilShown("42");
+    shell.pty.write("\u0002d");
+    expect(await shell.end()).toBe(0);
+    const [thread] = (await client.listThreads()).filter(({ dir }) => dir === "right here");
+    expect(thread).toMatchObject({ status: "running", command: "/bin/sh" });
+    await client.killThread(thread?.threadId ?? "");
+
+    const outside = cli.terminal(["here", "--", "true"], {}, folders.home);
+    expect(await outside.end()).toBe(2);
+    expect(outside.shown()).toMatch(
+      /^threadmux: dir: ".+" is outside of the repositories' folder; here works on the sidecar's own machine/,
+    );
+    // The same path on another machine is another directory.
+    const { dev, ino, birthtimeNs } = statSync(place, { bigint: true });
+    for (const dirId of [`${dev + 1n}:${ino}:${birthtimeNs}`, `${dev}:${ino}:${birthtimeNs + 1n}`]) {
+      const request = { threadId: "there", type: "terminal", dir: place, dirId, command: "true" } as const;
+      await expect(client.createThread(request)).rejects.toMatchObject({
+        code: "invalid_directory",
+        message: expect.stringContaining("is another directory on the sidecar's machine than on yours"),
+      });
+    }
+  });
+
+  test("to stay is refused in words before anything is made", async () => {
+    const named = ["--title", "refused"];
+    const said: [string[], RegExp][] = [
+      [["run", "."], /run: needs either --agent or --attach/],
+      [["run", "--agent", "--attach", "."], /run: needs either --agent or --attach/],
+      [["run", "--attach", "--model", "opus", "."], /--model: only with --agent/],
+      [["run", "--attach", "--verbose", "."], /--verbose: only with --agent/],
+      [["run", "--agent", "--discord", "."], /--discord: only with --attach/],
+      [["run", "--agent", "--detach-keys", "C-]", "."], /--detach-keys: only with --attach/],
+      [["run", "--attach", "--json", "."], /--json: not with --attach, which is for a person/],
+      [["run", "--attach", "."], /--attach: needs a terminal; in a pipe, use new --follow/],
+      [["here", "--json"], /--json: not with here, which is for a person/],
+      [["here"], /here: needs a terminal; in a pipe, use new --follow/],
+    ];
+    for (const [args, stderr] of said)
+      expect(await cli.call([...args, ...named, "--", "true"])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(stderr),
+      });
+    const atTerminal: [number, string[], RegExp, Record<string, string>][] = [
+      [2, ["run", "--attach", "--detach-keys", "Nope", "."], /--detach-keys: "Nope" is no key/, {}],
+      [2, ["run", "--attach", ".."], /dir: ".." is outside/, {}],
+      [5, ["here"], /^threadmux: The sidecar at .+ does not answer/, { VM_URL: "http://127.0.0.1:1" }],
+    ];
+    for (const [code, args, expected, env] of atTerminal) {
+      const { shown, end } = cli.terminal([...args, ...named, "--", "true"], env);
+      expect(await end()).toBe(code);
+      expect(shown()).toMatch(expected);
+    }
+    const made = await sidecar.client.listThreads({ status: "all" });
+    expect(made.map(({ title }) => title)).not.toContain("refused");
   });
 
   test("from another machine: an address and a token are enough", async () => {

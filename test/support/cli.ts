@@ -56,7 +56,7 @@ export interface Cli {
   /** As {@link Cli.run}, for a test that speaks with it while it runs. */
   start: (args: readonly string[], options?: CliOptions) => ChildProcess;
   /** In a terminal of 80×24. */
-  terminal: (args: readonly string[], env?: Record<string, string>) => CliTerminal;
+  terminal: (args: readonly string[], env?: Record<string, string>, cwd?: string) => CliTerminal;
 }
 
 export async function buildCli(
@@ -120,12 +120,12 @@ export async function buildCli(
     const [out, err] = await said;
     return { code, stdout: out, stderr: err };
   };
-  const terminal: Cli["terminal"] = (args, more = {}) => {
+  const terminal: Cli["terminal"] = (args, more = {}, place = cwd) => {
     const pty = spawnPty(process.execPath, [file, ...args], {
       name: "xterm-256color",
       cols: 80,
       rows: 24,
-      cwd,
+      cwd: place,
       env: { ...env, ...more },
     });
     new TerminalWriter(pty);

@@ -53,7 +53,7 @@ export class Creation {
     const { threadId, type } = request;
     const marker = newMarker();
     return queue.run(threadId, async () => {
-      const { path, dir } = await resolveDirectory(reposDir, request.dir);
+      const { path, dir } = await resolveDirectory(reposDir, request.dir, request.dirId);
       const existing = store.threads.find(threadId);
       const isTaken = store.homes.findThread(threadId) !== undefined;
       if (isTaken || (existing && isOpen(existing.status))) {

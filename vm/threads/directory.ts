@@ -1,6 +1,7 @@
 /** The directory rule: a thread runs below `REPOS_DIR` and nowhere else, whatever the spelling. */
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
+import { directoryId } from "../../shared/directory-id.ts";
 import { AppError } from "../../shared/errors.ts";
 
 export interface Directory {
@@ -13,9 +14,10 @@ export interface Directory {
 /**
  * Resolves what a person wrote, relative to `REPOS_DIR` or absolute, and follows links before it decides.
  * @param reposDir must be a real path itself.
+ * @param id which directory the caller sees there, if it says so ({@link directoryId})
  * @throws AppError `invalid_directory`
  */
-export async function resolveDirectory(reposDir: string, dir: string): Promise<Directory> {
+export async function resolveDirectory(reposDir: string, dir: string, id?: string): Promise<Directory> {
   const refuse = (why: string, cause?: unknown) =>
     new AppError("invalid_directory", `dir: ${JSON.stringify(dir)} ${why}.`, { cause });
   if (dir.includes("\0")) throw refuse("must not hold a NUL");
@@ -36,6 +38,8 @@ export async function resolveDirectory(reposDir: string, dir: string): Promise<D
     );
   }
   if (!isInside(reposDir, path)) throw refuse("is outside of the repositories' folder");
+  if (id !== undefined && (await directoryId(path)) !== id)
+    throw refuse("is another directory on the sidecar's machine than on yours");
   return { path, dir: relative(reposDir, path) || "." };
 }
 
