@@ -95,8 +95,41 @@ test.each([
   ["commands that run", "See !`cat .env` and !`x\ny`", ["runs !`cat .env`", "runs !`x\ny`"]],
   ["a block that runs", "a\n```!\nevil\n```\n", ["runs ```!\nevil\n```"]],
   ["a block without an end", "```!\nevil", ["runs ```!\nevil"]],
+  ["one behind what only looks like one", "x!`a !`evil`", ["runs !`a !`", "runs !`evil`"]],
+  [
+    "one that the head seems to begin",
+    "---\na: x!`\n---\n!`evil`",
+    ["a: x!`", "runs !`\n---\n!`", "runs !`evil`"],
+  ],
+  [
+    "a block that the head seems to begin",
+    "---\na: ```!\n---\n```!\nevil\n```",
+    ["a: ```!", "runs ```!\n---\n```", "runs ```!\nevil\n```"],
+  ],
 ])("the head of a text tells what it grants and runs: %s", (_name, text, lines) => {
   expect(headLines(text)).toEqual(lines);
+});
+
+// Seen of the real program: the opening line may have blanks, the first --- after it ends the head, wherever it stands.
+test.each([
+  ["blanks behind both", "---  \na: b\n---\u00a0\nx"],
+  ["lines of another system", "---\r\na: b\r\n---\r\nx"],
+  ["an end within a line", "---\na: b --- x\n---\n"],
+  ["an end that is set in", "---\na: b\n  ---\nx"],
+  ["an end with more behind it", "---\na: b\n---x\n"],
+  ["an end of YAML's before it", "---\nc: d\n...\na: b\n---\nx"],
+  ["no line between", "---\n\n\na: b---"],
+  ["old line ends", "---\ra: b\r\n---\rx"],
+  ["a control character", "---\n\0\na: b\n---"],
+])("no line of a head that the program reads is left out: %s", (_name, text) => {
+  expect(headLines(text).join("\n")).toContain("a: b");
+});
+
+test("a text full of beginnings is looked at in linear time", () => {
+  const text = "!`".repeat(100_000) + "```!".repeat(50_000);
+  const before = process.cpuUsage();
+  headLines(text);
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
 });
 
 test("all that is brought is shown, and none of it can feign another line", () => {

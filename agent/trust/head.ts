@@ -18,18 +18,21 @@ function frontMatter(text: string): string[] {
     .filter((line) => line.trim() !== "");
 }
 
+/** All that the engine may take for a command, wherever it takes one to begin: those found may overlap. */
 function commandsIn(text: string): string[] {
-  const commands: string[] = [];
-  for (let at = text.indexOf("!`"); at >= 0; ) {
-    const end = text.indexOf("`", at + 2);
-    if (end < 0) break;
-    if (end > at + 2) commands.push(text.slice(at, end + 1));
-    at = text.indexOf("!`", end > at + 2 ? end + 1 : end);
+  const inline = spans(text, "!`", "`").flatMap((span) => (span.end > span.begin + 3 ? [span] : []));
+  const blocks = spans(text, "```!", "```").map((span) => ({ ...span, end: span.end || text.length }));
+  return [...inline, ...blocks].map(({ begin, end }) => text.slice(begin, end));
+}
+
+/** Each place where `open` stands, up to the next `close` behind it; its end is 0 if there is none. */
+function spans(text: string, open: string, close: string): { begin: number; end: number }[] {
+  const found: { begin: number; end: number }[] = [];
+  let next = 0;
+  for (let begin = text.indexOf(open); begin >= 0; begin = text.indexOf(open, begin + open.length)) {
+    const from = begin + open.length;
+    if (next >= 0 && next < from) next = text.indexOf(close, from);
+    found.push({ begin, end: next < 0 ? 0 : next + close.length });
   }
-  for (let at = text.indexOf("```!"); at >= 0; ) {
-    const end = text.indexOf("```", at + 4);
-    commands.push(text.slice(at, end < 0 ? text.length : end + 3));
-    at = end < 0 ? -1 : text.indexOf("```!", end + 3);
-  }
-  return commands;
+  return found;
 }

@@ -1,6 +1,6 @@
 /** The real program in a directory that brings a hook and an MCP server: neither runs before a person says so. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type AgentThread, says } from "../support/agent-threads.ts";
 import { bringHooks } from "../support/trust.ts";
@@ -55,4 +55,41 @@ test("without them, although the person's own arguments name the project's setti
   thread.answer(requestId, "without");
   await turnOf(thread);
   expect(hasRun()).toEqual([]);
+});
+
+test("all that the program reads of a skill's head, and settings in UTF-16, stand in the question", async () => {
+  const heads = [
+    "---  \ndescription: WORD\n---\u00a0\nx",
+    "---\r\ndescription: WORD\r\n---\r\nx",
+    "---\ndescription: WORD --- x",
+    "---\ndescription: WORD\n  ---\nx",
+    "---\ndescription: WORD\n---x",
+    "---\n\n\ndescription: WORD---",
+    "\ufeff---\ndescription: WORD\n---\nx",
+    "---\ndescription: WORD\n...\n---\nx",
+    "---\rdescription: WORD\r\n---\rx",
+    "---\n\tdescription: WORD\n---\nx",
+  ];
+  const words = heads.map((_, at) => `kumquat${at}z`);
+  const thread = open();
+  for (const [at, head] of heads.entries()) {
+    const file = join(thread.dir, ".claude", "skills", `s${at}`, "SKILL.md");
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, head.replace("WORD", words[at] ?? ""));
+  }
+  const { hasRun } = bringHooks(thread.dir);
+  const settings = join(thread.dir, ".claude", "settings.json");
+  writeFileSync(settings, Buffer.from(`\ufeff${readFileSync(settings, "utf8")}`, "utf16le"));
+  thread.write(says("hi", { text: "Hello." }));
+  thread.start();
+  const { requestId, description = "" } = await thread.event("permission_request");
+  await thread.ended();
+  expect(description).toContain("hook SessionStart: touch");
+  thread.answer(requestId, "trust");
+  await turnOf(thread);
+  await until("both to have run", () => hasRun().length === 2);
+  const context = JSON.stringify(real.model.requests);
+  const read = words.filter((word) => context.includes(word));
+  expect(read.length).toBeGreaterThan(6);
+  expect(read.filter((word) => !description.includes(word))).toEqual([]);
 });

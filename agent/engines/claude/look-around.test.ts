@@ -318,6 +318,29 @@ describe("what is shown", () => {
     expect(await words()).toEqual([`.claude/settings.json: ${isRead ? "model m" : "it is no JSON object"}`]);
   });
 
+  test.each([
+    ["the one way", "\ufeff"],
+    ["the other way round", "\ufffe"],
+  ])(
+    "what only looks like UTF-16 can't be trusted, because claude reads it otherwise: %s",
+    async (_name, mark) => {
+      const skills = join(repo, ".claude", "skills", "a");
+      const marked = (text: string) => Buffer.concat([Buffer.from(mark, "utf16le"), Buffer.from(text)]);
+      mkdirSync(skills, { recursive: true });
+      writeFileSync(join(skills, "SKILL.md"), marked("!`evil`"));
+      writeFileSync(join(skills, ".mcp.json"), Buffer.from(`${mark}${server}`, "utf16le"));
+      writeFileSync(join(repo, ".mcp.json"), Buffer.from(`${mark}${server}`, "utf16le"));
+      expect((await look())?.isWhole).toBe(false);
+      const problem = "it is in UTF-16, which claude reads otherwise";
+      expect(await words()).toEqual([
+        ".mcp.json: it is no JSON object",
+        `.claude/skills/a/.mcp.json: ${problem}`,
+        `.claude/skills/a/SKILL.md: ${problem}`,
+        "2 files in .claude/skills: a/.mcp.json, a/SKILL.md",
+      ]);
+    },
+  );
+
   test("heads of skills, and a plugin's hooks and servers in them", async () => {
     const skills = join(repo, ".claude", "skills", "a");
     put(join(skills, "SKILL.md"), "\ufeff---\nallowed-tools: Bash\n---\n!`evil`");

@@ -234,6 +234,7 @@ class Look {
     if (!isPlugin && !/\.md$/i.test(path)) return;
     if (this.#isOutward(path)) this.#items.push(itemOfLink(this.#nameOf(path), OUTSIDE));
     else if (body.length > MAX_TEXT_BYTES) this.note(path, "it is too long to be shown");
+    else if (isUtf16(body)) this.note(path, "it is in UTF-16, which claude reads otherwise");
     else if (isPlugin) this.#addJson(path, body, /mcp\.json$/i.test(path) ? itemsOfServers : itemsOfSettings);
     else {
       const lines = headLines(decode(body));
@@ -242,7 +243,8 @@ class Look {
   }
 
   #addJson(path: string, body: Buffer, itemsOf: ItemsOf): void {
-    const items = itemsOf(this.#nameOf(path), decode(body));
+    const isSettings = itemsOf === itemsOfSettings;
+    const items = itemsOf(this.#nameOf(path), isSettings ? decodeSettings(body) : decode(body));
     if (items === undefined) this.note(path, "it is no JSON object");
     else this.#items.push(...items);
   }
@@ -289,10 +291,19 @@ class Look {
   }
 }
 
-/** claude reads UTF-16 if a byte order mark says so, and drops a byte order mark. So do we. */
+/** claude reads its settings as UTF-16 if a byte order mark says so, and drops a byte order mark. So do we. */
+function decodeSettings(body: Buffer): string {
+  const isLittle = body[0] === 0xff && body[1] === 0xfe;
+  return isLittle ? body.toString("utf16le").replace(/^\ufeff/, "") : decode(body);
+}
+
+/** All other files are UTF-8 to it, whatever their first bytes say. */
 function decode(body: Buffer): string {
-  const text = body[0] === 0xff && body[1] === 0xfe ? body.toString("utf16le") : body.toString("utf8");
-  return text.replace(/^\ufeff/, "");
+  return body.toString("utf8").replace(/^\ufeff/, "");
+}
+
+function isUtf16(body: Buffer): boolean {
+  return (body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff);
 }
 
 function isFolder(path: string): boolean {
