@@ -14,7 +14,7 @@ import { limitsSchema } from "./agent/limit-schema.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { formatCount } from "./format-count.ts";
-import { homeSchema, MAX_HOMELESS } from "./home-api.ts";
+import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { KINDS, type ThreadType } from "./kinds.ts";
 import { sourceSchema } from "./principal.ts";
@@ -105,8 +105,8 @@ export const createRequestSchema = z.strictObject({
   plain: z.boolean().optional(),
   /** Of agents: a conversation that was held elsewhere, which the agent knows. */
   initialMessages: initialMessagesSchema.optional(),
-  /** For a thread that Discord did not begin: the relay is to make a Discord thread for it. */
-  home: z.literal("discord").optional(),
+  /** Its Discord thread; without it, nobody wants it in Discord. */
+  home: newHomeSchema.optional(),
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
@@ -285,7 +285,7 @@ export const threadSchema = z.object({
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
-  /** Null if its own id is its Discord thread's, or nobody wants it in Discord. */
+  /** Null if nobody wants it in Discord. */
   home: homeSchema.nullish(),
   /** The thread that spawned it, or that it was branched from, by its id in Discord if it has one. */
   parentId: z.string().nullish(),

@@ -5,7 +5,7 @@ import { limitsSchema } from "./agent/limit-schema.ts";
 import { createRequestSchema, threadIdSchema } from "./api.ts";
 
 const { model, permissionMode, tags } = agentConfigSchema.shape;
-const { command, title } = createRequestSchema.shape;
+const { command, title, home } = createRequestSchema.shape;
 
 export const branchRequestSchema = z
   .strictObject({
@@ -21,6 +21,7 @@ export const branchRequestSchema = z
     plain: z.boolean().optional(),
     /** Without it, its first message's, or its parent's. */
     title,
+    home,
     /** The files as they were then, in a git worktree of the branch's own; else it works where its parent does. */
     files: z.boolean().default(false),
     /** Whether the parent takes no more messages once its turn has ended. */

@@ -1,11 +1,11 @@
-/** The part of the API about a thread's Discord thread, if Discord did not begin the thread. */
+/** The part of the API about a thread's Discord thread. */
 import * as z from "zod";
 import { snowflakeSchema } from "./ledger-api.ts";
 
 /** So many threads may want a Discord thread at once. */
 export const MAX_HOMELESS = 500;
 
-/** Of a thread that is to have a Discord thread of its own. From then on both ids lead to it. */
+/** Of a thread that has a Discord thread, or is to have one. Both ids lead to it. */
 export const homeSchema = z.object({
   /** The Discord thread; null until there is one. */
   channelId: z.string().nullable(),
@@ -13,6 +13,10 @@ export const homeSchema = z.object({
   after: z.string().nullable(),
 });
 export type Home = z.infer<typeof homeSchema>;
+
+/** Of a new thread: the Discord thread in which it begins, or `discord` if the relay is to make one. */
+export const newHomeSchema = z.union([z.literal("discord"), z.strictObject({ channelId: snowflakeSchema })]);
+export type NewHome = z.infer<typeof newHomeSchema>;
 
 /** What the relay is about to do, then what it did. */
 export const homeRequestSchema = z.union([

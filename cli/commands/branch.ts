@@ -9,7 +9,7 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
-import { makeId, refuseDiscordId } from "../new-id.ts";
+import { makeId } from "../new-id.ts";
 import { readMessage } from "../stdin.ts";
 
 type Request = z.input<typeof branchRequestSchema>;
@@ -99,7 +99,6 @@ async function branch(
 }
 
 function checkRequest(request: Request): Request {
-  refuseDiscordId(request.threadId);
   const parsed = branchRequestSchema.safeParse(request);
   if (parsed.success) return request;
   const problems = parsed.error.issues.map((issue) => {

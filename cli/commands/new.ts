@@ -14,7 +14,7 @@ import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
 import { EXIT } from "../exit-codes.ts";
 import { CLI_KINDS } from "../kinds/kinds.ts";
-import { makeId, refuseDiscordId } from "../new-id.ts";
+import { makeId } from "../new-id.ts";
 import { toCommandLine } from "../shell-words.ts";
 import { parseSize } from "../size.ts";
 import { readMessage } from "../stdin.ts";
@@ -110,7 +110,6 @@ function sizeOf(context: Context, options: NewOptions): { cols?: number; rows?: 
 
 /** @throws AppError `invalid_request` naming the options that are wrong. */
 export function checkRequest(request: CreateRequest): CreateRequest {
-  refuseDiscordId(request.threadId);
   const parsed = createRequestSchema.safeParse(request);
   if (parsed.success) return request;
   const names: Record<string, string> = {

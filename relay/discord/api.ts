@@ -288,11 +288,6 @@ function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
   };
 }
 
-/** Whether a name of somebody is a Discord user's id. */
-export function isUserId(name: string): boolean {
-  return /^\d{17,20}$/.test(name);
-}
-
 /** Snowflakes in order of time. */
 export function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);

@@ -38,6 +38,13 @@ function inDiscord(thread: Thread): Thread {
   return { ...thread, threadId: thread.home?.channelId ?? thread.threadId };
 }
 
+/** Of a new thread: its own id, and its Discord thread. */
+function inHome(discordId: string) {
+  return { threadId: discordId, home: { channelId: discordId } };
+}
+
+type BranchRequest = Parameters<SidecarClient["branchThread"]>[1];
+
 /** The part of a request for many threads in which a thread's position stands. */
 export type Source = "since" | "transcripts";
 
@@ -76,14 +83,16 @@ export class Vm {
     await this.#client.putChannels([channel]);
   }
 
-  async create(request: CreateRequest): Promise<VmThread> {
-    await this.#client.createThread(request);
-    return this.thread(request.threadId);
+  /** Makes a thread in a Discord thread, whose id becomes its own. */
+  async create(discordId: string, request: Omit<CreateRequest, "threadId" | "home">): Promise<VmThread> {
+    await this.#client.createThread({ ...request, ...inHome(discordId) });
+    return this.thread(discordId);
   }
 
-  async branch(parentId: string, request: Parameters<SidecarClient["branchThread"]>[1]): Promise<VmThread> {
-    await this.#client.branchThread(parentId, request);
-    return this.thread(request.threadId);
+  /** As {@link create}, of a branch. */
+  async branch(parentId: string, discordId: string, request: Omit<BranchRequest, "threadId" | "home">) {
+    await this.#client.branchThread(parentId, { ...request, ...inHome(discordId) });
+    return this.thread(discordId);
   }
 
   async listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
@@ -93,7 +102,7 @@ export class Vm {
   /** What needs people, over all agents. */
   async listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
     const items = await this.#client.listInbox({}, signal);
-    return items.map(({ home, ...item }) => ({ ...item, threadId: home ?? item.threadId }));
+    return items.map((item) => ({ ...item, threadId: item.home ?? item.threadId }));
   }
 
   listChannelLedger(channelId: string, signal: AbortSignal): Promise<LedgerRow[]> {

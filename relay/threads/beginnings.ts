@@ -73,7 +73,7 @@ export class Beginnings {
     const { type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: string) => vm.create({ threadId, ...requestOf(title, asked) });
+    const make = (threadId: string) => vm.create(threadId, requestOf(title, asked));
     return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
   }
 
@@ -93,7 +93,7 @@ export class Beginnings {
       ...point,
     };
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: string) => vm.branch(parent.threadId, { threadId, ...request });
+    const make = (threadId: string) => vm.branch(parent.threadId, threadId, request);
     return this.#begin({ title, userId, make, opening: branchText(asked) }, onWait);
   }
 
@@ -117,7 +117,7 @@ export class Beginnings {
       await threads.drop(threadId);
       const agent = { originThreadId: threadId };
       const first = { command: text, ...(isPlain && { plain: true }), inputId: messageId };
-      const handle = await vm.as(userId).create({ threadId, type, dir, ...first, title, agent });
+      const handle = await vm.as(userId).create(threadId, { type, dir, ...first, title, agent });
       const { delivery } = threads.add(await handle.get(), []);
       delivery.noteSeen(messageId, true);
     } finally {
@@ -140,8 +140,8 @@ export class Beginnings {
       if (!thread) {
         const title = threadName(type, dir, command);
         await threadMaker.makeFrom(messageId, title, onWait);
-        const request = { threadId: messageId, inputId: messageId, ...requestOf(title, asked) };
-        thread = await (await vm.as(userId).create(request)).get();
+        const request = { inputId: messageId, ...requestOf(title, asked) };
+        thread = await (await vm.as(userId).create(messageId, request)).get();
       }
       if (!isOpen(thread.status)) return; // it began, and is over already
       await this.#open(thread, await vm.findLedger(messageId), openingText(type, dir, command, userId));
@@ -232,7 +232,7 @@ export class Beginnings {
 function requestOf(
   title: string,
   { type, dir, command, isPlain, agent }: NewThread,
-): Omit<CreateRequest, "threadId"> {
+): Omit<CreateRequest, "threadId" | "home"> {
   return {
     type,
     dir,

@@ -7,7 +7,7 @@ import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { findDiscordId } from "../../shared/principal.ts";
-import { type ChannelInfo, compareIds, type DiscordApi, isUserId } from "../discord/api.ts";
+import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { homeText, linkText, threadTitle } from "../texts.ts";
@@ -70,7 +70,7 @@ export class Homes {
   async begin(thread: Thread): Promise<void> {
     const { threads } = this.#options;
     const { threadId, origin, parentId } = thread;
-    const from = parentId && isUserId(parentId) ? parentId : undefined;
+    const from = parentId ? await this.#findHome(parentId) : undefined;
     await threads.find(threadId)?.delivery.say("opening", { text: homeText(thread, from), buttons: [] });
     if (from === undefined) return;
     const link = { text: linkText(thread, origin ? "branch" : "child"), buttons: [], isSilent: true };
@@ -142,6 +142,16 @@ export class Homes {
     log.info({ threadId: ownId, channelId: made.id }, "found the Discord thread that was made for a thread");
     await vm.thread(ownId).putHome({ channelId: made.id });
     return true;
+  }
+
+  /** Undefined also if there is no such thread any more. */
+  async #findHome(threadId: string): Promise<string | undefined> {
+    try {
+      return (await this.#options.vm.thread(threadId).get()).home?.channelId ?? undefined;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not_found") return undefined;
+      throw error;
+    }
   }
 
   async #isKnown(id: string): Promise<boolean> {

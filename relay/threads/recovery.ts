@@ -32,9 +32,6 @@ export interface RecoveryOptions {
   log: Log;
 }
 
-/** What has no Discord id was made through the API for somebody else: it has no Discord thread to lose. */
-const SNOWFLAKE = /^\d{17,20}$/;
-
 /**
  * Streams every open thread, ends those whose Discord thread is gone, takes what people wrote meanwhile, and closes
  * Discord threads of ours that the sidecar no longer has. What Discord has archived comes back with its next output.
@@ -56,7 +53,7 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   await Promise.all(
     open.map((thread) => recoverThread(options, thread, active.get(thread.threadId), found(thread.threadId))),
   );
-  const isAbsent = ({ threadId }: Thread) => SNOWFLAKE.test(threadId) && !active.has(threadId);
+  const isAbsent = ({ home }: Thread) => !!home?.channelId && !active.has(home.channelId);
   absent.lookUp(
     open.filter(isAbsent).map(({ threadId }) => threadId),
     (threadId, channel) => recoverAbsent(options, threadId, channel, found(threadId)),
@@ -122,7 +119,7 @@ async function serve(
   if (!threads.has(threadId)) {
     threads.add(thread, rows, findPause(channel));
     // Its Discord thread may have been noted a moment before the relay died. Discord may be slow to take the words.
-    if (thread.home && thread.delivery === null) {
+    if (thread.home?.after && thread.delivery === null) {
       homes.begin(thread).catch((error: unknown) => {
         log.warn({ threadId, err: error }, "could not say what a thread begins with");
       });

@@ -41,7 +41,6 @@ describe.concurrent("what goes wrong", () => {
     ["a token file that is not there", 2, ["ls", "--token-file", "no"], {}, /--token-file: can't be read/],
     ["a bad directory", 2, ["new", "../..", "--", "true"], {}, /^threadmux: dir: /],
     ["a bad id", 2, ["new", ".", "--id", "a b", "--", "true"], {}, /^threadmux: --id: /],
-    ["a Discord id", 2, ["new", ".", "--id", "123456789012345678", "--", "true"], {}, /^threadmux: --id: /],
     ["an unknown thread", 3, ["screen", "nobody"], {}, /thread: no id, number or title fits "nobody"/],
     ["a sidecar that is not there", 5, ["ls"], { VM_URL: "http://127.0.0.1:1" }, /does not answer/],
     [

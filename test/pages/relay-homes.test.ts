@@ -101,3 +101,42 @@ test("one that was made and not noted is found again", async (context) => {
   );
   expect(discordThreads(all, "the lost")).toHaveLength(1);
 });
+
+test("a thread in Discord is known by its row: an id that looks like Discord's is an id like any other", async (context) => {
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
+  const { client } = all.sidecar;
+  const lookAlike = "123456789012345678";
+  await client.createThread({ threadId: lookAlike, type: "terminal", dir: ".", command: "cat" });
+  await create(all, "gone");
+  const home = await homeOf(all, "gone");
+  await all.stopRelay();
+  all.discord.driver.deleteThread(all.you, home);
+  await all.startRelay();
+  await until("the end of the one whose Discord thread is gone", async () => {
+    return (await client.getThread("gone")).status === "killed";
+  });
+  // Those that are looked up are looked up in the order in which they were made.
+  expect(all.discord.driver.stats.requests.filter(({ path }) => path.includes(lookAlike))).toEqual([]);
+  expect(await client.getThread(lookAlike)).toMatchObject({ status: "running", home: null });
+});
+
+test("a thread that begins in a Discord thread has it in its row, and nobody else gets it", async (context) => {
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
+  const { client } = all.sidecar;
+  const id = await all.openTerminal("cat");
+  const thread = await client.getThread(id);
+  expect(thread).toMatchObject({ threadId: id, home: { channelId: id, after: null } });
+  const other = { type: "terminal" as const, dir: ".", command: "cat" };
+  expect(
+    await refusal(client.createThread({ ...other, threadId: "thief", home: { channelId: id } })),
+  ).toMatchObject({ code: "thread_exists" });
+  const own = { ...other, threadId: "own", home: { channelId: "923456789012345678" } };
+  await client.createThread(own);
+  expect(await refusal(client.createThread({ ...own, threadId: "late" }))).toMatchObject({
+    code: "thread_exists",
+  });
+  expect(await refusal(client.createThread({ ...other, threadId: "923456789012345678" }))).toMatchObject({
+    code: "thread_exists",
+  });
+  expect((await client.getThread("923456789012345678")).threadId).toBe("own");
+});

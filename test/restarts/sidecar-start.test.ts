@@ -141,7 +141,7 @@ describe("a configuration that can't work", () => {
 
 test.each([
   [999, /^threadmux vm: the database is of version 999, this threadmux knows \d+: run the newer one\n$/],
-  [14, /^threadmux vm: the database is of version 14, which was never released: move STATE_DIR away/],
+  [15, /^threadmux vm: the database is of version 15, which was never released: move STATE_DIR away/],
 ])("a database of version %i is refused, and left as it is", async (version, words) => {
   const folders = makeFolders();
   mkdirSync(folders.stateDir);

@@ -69,6 +69,7 @@ export class Branches {
         dir: parent.dir,
         command: text,
         plain,
+        home: request.home,
         createdBy,
         cols: DEFAULT_COLS,
         rows: DEFAULT_ROWS,

@@ -1,7 +1,7 @@
 /** In whose name a request is made: the relay alone may name a person beside its own credential. */
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../shared/errors.ts";
-import { DISCORD_ID } from "../../shared/ids.ts";
+import { discordIdSchema } from "../../shared/ids.ts";
 import { PERSON_HEADER, type Principal, person } from "../../shared/principal.ts";
 
 /**
@@ -19,8 +19,9 @@ export function inNameOf(credential: Principal, headers: IncomingHttpHeaders): P
     );
   }
   // Node joins a header that comes twice with a comma.
-  if (typeof named !== "string" || !DISCORD_ID.test(named)) {
+  const { data: discordId } = discordIdSchema.safeParse(named);
+  if (discordId === undefined) {
     throw new AppError("invalid_request", "Threadmux-Person: must be one Discord user id, 17 to 20 digits.");
   }
-  return person(named);
+  return person(discordId);
 }

@@ -14,6 +14,7 @@ import type { Worktrees } from "../agents/worktrees.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
@@ -21,11 +22,11 @@ import { refuseTooMany } from "./spawn-rate.ts";
 
 const MAX_DEPTH = 3;
 const MAX_CHILDREN = 8;
-const SNOWFLAKE = /^\d{17,20}$/;
 
 export interface ChildrenOptions {
   store: Store;
   threads: Threads;
+  homes: Homes;
   folders: AgentFolders;
   worktrees: Worktrees;
   creation: Creation;
@@ -104,7 +105,7 @@ export class Children {
   }
 
   async #spawn(parentId: string, request: SpawnRequest): Promise<string> {
-    const { store, threads, folders, creation, agents } = this.#options;
+    const { store, threads, homes, folders, creation, agents } = this.#options;
     const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
     const threadId = `child-${hash.slice(0, 24)}`;
     const parent = threads.getStored(parentId);
@@ -117,7 +118,6 @@ export class Children {
       const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
       const { originThreadId: _, outputSchema: __, ...inherited } = agent;
       const permissionMode = this.#modeOf(parentId, request.permissionMode);
-      const isInDiscord = SNOWFLAKE.test(parentId) || store.homes.find(parentId) !== undefined;
       await creation.create({
         threadId,
         type: "agent",
@@ -136,7 +136,7 @@ export class Children {
           tags: [],
           parentThreadId: parentId,
         },
-        ...(isInDiscord && { home: "discord" as const }),
+        ...(homes.isWanted(parentId) && { home: "discord" as const }),
         // A child that is made and writes back is a message too.
         hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
       });

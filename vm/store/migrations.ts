@@ -2,7 +2,7 @@
 import type Database from "better-sqlite3";
 
 /** The version that the first entry makes. Those before it were never released. */
-const FIRST_VERSION = 15;
+const FIRST_VERSION = 16;
 
 const MIGRATIONS: readonly string[] = [
   `

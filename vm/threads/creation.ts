@@ -10,6 +10,7 @@ import { diskFull, FULL_BYTES } from "../streams/disk.ts";
 import { makeLog } from "../streams/log-file.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { resolveDirectory } from "./directory.ts";
+import type { Homes } from "./homes.ts";
 import type { CreateRequest } from "./kinds/kind.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { newMarker, sessionName } from "./names.ts";
@@ -27,6 +28,7 @@ export interface CreationOptions {
   files: ThreadFiles;
   threads: Threads;
   kinds: Kinds;
+  homes: Homes;
   cgroups: Cgroups | undefined;
   queue: KeyedQueue;
   /** Ids that are being made right now. */
@@ -49,16 +51,17 @@ export class Creation {
 
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `too_many_agents`, `unavailable` */
   async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
-    const { store, queue, kinds, creating, files, threads, cgroups, reposDir, now, log } = this.#options;
+    const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir, now, log } =
+      this.#options;
     const { threadId, type } = request;
     const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir, request.dirId);
       const existing = store.threads.find(threadId);
-      const isTaken = store.homes.findThread(threadId) !== undefined;
-      if (isTaken || (existing && isOpen(existing.status))) {
+      if (existing && isOpen(existing.status)) {
         throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);
       }
+      homes.checkNew(threadId, request.home);
       this.#checkTmux();
       kinds[type].checkCreation(request);
       this.#checkRoom(type);
@@ -69,7 +72,7 @@ export class Creation {
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() => {
           kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);
-          if (request.home !== undefined) store.homes.want(threadId);
+          if (request.home !== undefined) homes.begin(threadId, request.home);
         });
         await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
@@ -79,7 +82,7 @@ export class Creation {
       } finally {
         creating.delete(threadId);
       }
-      if (request.home !== undefined) store.homes.tellHomeless();
+      if (request.home === "discord") store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };
     });

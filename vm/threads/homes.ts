@@ -1,9 +1,8 @@
-/** The Discord threads of threads that Discord did not begin: both ids lead to the thread. */
+/** The Discord threads of threads: both ids lead to the thread. Nobody else on this side turns one into the other. */
 import type * as z from "zod";
 import type { outputsRequestSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { HomeRequest } from "../../shared/home-api.ts";
-import { snowflakeSchema } from "../../shared/ledger-api.ts";
+import type { HomeRequest, NewHome } from "../../shared/home-api.ts";
 import type { Store } from "../store/store.ts";
 
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
@@ -17,7 +16,6 @@ export class Homes {
 
   /** What callers call a thread → its id. */
   resolve(name: string): string {
-    if (!snowflakeSchema.safeParse(name).success) return name; // a key costs no look into the database
     return this.#store.homes.findThread(name) ?? name;
   }
 
@@ -26,12 +24,37 @@ export class Homes {
     return this.#store.homes.find(threadId)?.channelId ?? threadId;
   }
 
+  /** Whether it has a Discord thread, or is to have one. */
+  isWanted(threadId: string): boolean {
+    return this.#store.homes.find(threadId) !== undefined;
+  }
+
+  /** @throws AppError `thread_exists` if a new thread's id, or its Discord thread's, leads to another thread. */
+  checkNew(threadId: string, home: NewHome | undefined): void {
+    const isOthers = (name: string) => ![undefined, threadId].includes(this.#findOwner(name));
+    if (isOthers(threadId)) throw isTaken(threadId);
+    if (typeof home === "object" && isOthers(home.channelId)) throw isTaken(home.channelId);
+  }
+
+  /** Within the transaction that stores a new thread. */
+  begin(threadId: string, home: NewHome): void {
+    const { homes } = this.#store;
+    homes.want(threadId);
+    if (home !== "discord") homes.setChannel(threadId, home.channelId);
+  }
+
+  /** The thread to which a name leads. */
+  #findOwner(name: string): string | undefined {
+    const { homes, threads } = this.#store;
+    return homes.findThread(name) ?? threads.find(name)?.threadId;
+  }
+
   /**
    * The relay is about to make a thread's Discord thread, or has made it.
    * @throws AppError `not_found` if it wants none, `thread_exists` if the Discord thread is another thread's.
    */
   put(threadId: string, request: HomeRequest): void {
-    const { homes, threads } = this.#store;
+    const { homes } = this.#store;
     const home = homes.find(threadId);
     if (!home) throw new AppError("not_found", `Thread ${JSON.stringify(threadId)} wants no Discord thread.`);
     if ("after" in request) {
@@ -40,10 +63,7 @@ export class Homes {
     }
     const { channelId } = request;
     if (home.channelId === channelId) return;
-    const isTaken = homes.findThread(channelId) !== undefined || threads.find(channelId) !== undefined;
-    if (isTaken || home.channelId !== null) {
-      throw new AppError("thread_exists", `${channelId}: it is another thread's, or this one has another.`);
-    }
+    if (home.channelId !== null || this.#findOwner(channelId) !== undefined) throw isTaken(channelId);
     homes.setChannel(threadId, channelId);
   }
 
@@ -67,4 +87,8 @@ export class Homes {
       Object.fromEntries(Object.entries(values).map(([id, value]) => [names.get(id) ?? id, value]));
     return { ...reply, threads: byName(reply.threads), transcripts: byName(reply.transcripts) };
   }
+}
+
+function isTaken(name: string): AppError {
+  return new AppError("thread_exists", `${name}: it is another thread's, or this one has another.`);
 }

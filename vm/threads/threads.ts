@@ -19,6 +19,7 @@ import { ifRefused } from "../tmux/control-client.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
+import type { Homes } from "./homes.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
 import type { Pasting } from "./pasting.ts";
@@ -30,6 +31,7 @@ export interface ThreadsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   kinds: Kinds;
+  homes: Pick<Homes, "nameOf">;
   /**
    * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
    * database is written before tmux is asked if a crash in between must be noticed.
@@ -178,7 +180,7 @@ export class Threads {
   }
 
   #describe(thread: StoredThread): Thread {
-    const { files, kinds, store } = this.#options;
+    const { files, kinds, homes, store } = this.#options;
     const { threadId, type, dir, command, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const described = kinds[type].describe(thread);
@@ -203,7 +205,7 @@ export class Threads {
       ...described,
       delivery: store.deliveries.find(threadId) ?? null,
       home: store.homes.find(threadId) ?? null,
-      parentId: parentId === undefined ? null : (store.homes.find(parentId)?.channelId ?? parentId),
+      parentId: parentId === undefined ? null : homes.nameOf(parentId),
     };
   }
 }

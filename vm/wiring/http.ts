@@ -21,7 +21,6 @@ import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
 import type { Tool } from "../mcp/tool.ts";
-import { Homes } from "../threads/homes.ts";
 import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
 import { Repos } from "../threads/repos.ts";
@@ -86,7 +85,6 @@ export async function openDoor({
     mcp: new McpServer(toolsOf(operations, storage), log),
     events,
     ledgers: new Ledgers(store),
-    homes: new Homes(store),
     repos: new Repos(reposDir, config.threadEnv),
     checkToken,
     checkRelayToken: createTokenCheck(relayToken),

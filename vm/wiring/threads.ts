@@ -11,6 +11,7 @@ import { Messages } from "../mcp/messages.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
+import { Homes } from "../threads/homes.ts";
 import { Inputs } from "../threads/inputs.ts";
 import { killWithChildren } from "../threads/kill.ts";
 import { Orphans } from "../threads/orphans.ts";
@@ -29,6 +30,7 @@ import type { Storage } from "./storage.ts";
 /** What all of them share. */
 export interface Common extends Storage, Machine, WiredKinds, Pick<Setting, "log" | "now" | "config"> {
   threads: Threads;
+  homes: Homes;
   sizes: Sizes;
   /** Ids that are being made right now. */
   creating: Set<string>;
@@ -41,12 +43,20 @@ export function createCommon(
   wired: WiredKinds,
 ): Common {
   const parts = { ...storage, ...machine, ...wired, config, log, now };
-  return { ...parts, threads: new Threads(parts), sizes: new Sizes(parts), creating: new Set() };
+  const homes = new Homes(storage.store);
+  return {
+    ...parts,
+    homes,
+    threads: new Threads({ ...parts, homes }),
+    sizes: new Sizes(parts),
+    creating: new Set(),
+  };
 }
 
 /** What callers do with threads. */
 export interface Operations {
   threads: Threads;
+  homes: Homes;
   creation: Creation;
   inputs: Inputs;
   outputs: Outputs;
@@ -78,6 +88,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   const children = new Children({ ...common, creation, agents, kill });
   return {
     threads,
+    homes: common.homes,
     creation,
     branches: new Branches({
       ...common,

@@ -4,12 +4,11 @@ import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 const MAX_TEXT = 120;
 const MAX_RAW = 500;
-const SNOWFLAKE = /^\d{17,20}$/;
 
 /** One line: what it is about, and a link to the thread. */
-export function inboxLine({ kind, threadId, number, title, at, text }: InboxItem): string {
+export function inboxLine({ kind, home, number, title, at, text }: InboxItem): string {
   const { mark, says } = KINDS[kind];
-  const name = SNOWFLAKE.test(threadId) ? `<#${threadId}>` : short(title);
+  const name = home === undefined ? short(title) : `<#${home}>`;
   const what = text === "" ? says : `${says}: ${short(text)}`;
   return `${mark} **#${number}** ${name} ${what} · <t:${Math.floor(Date.parse(at) / 1_000)}:R>`;
 }

@@ -3,6 +3,7 @@
  * state.
  */
 import type { ThreadEvent } from "../../../shared/agent/events.ts";
+import { findMessageId } from "../../sidecar/message-ids.ts";
 
 /** A receipt that comes later than this is not worth a request. */
 const NEWS_MS = 60_000;
@@ -22,7 +23,7 @@ export class Receipts {
 
   note(event: ThreadEvent, now: number): void {
     if (event.type === "delivery") {
-      const newest = event.messageIds.findLast((id) => /^\d{17,20}$/.test(id));
+      const newest = event.messageIds.findLast((id) => findMessageId(id) !== undefined);
       if (newest !== undefined) this.#deliveries.set(event.deliveryId, newest);
     } else if (event.type === "delivery_update" && event.status !== "queued") {
       const newest = this.#deliveries.get(event.deliveryId);

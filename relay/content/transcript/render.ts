@@ -5,6 +5,7 @@ import { type Change, linesText } from "../../../shared/agent/outcome.ts";
 import { REST_TEXTS, type TurnRest } from "../../../shared/agent/turn-rest.ts";
 import type { Button, Select } from "../../actions/frame/controls.ts";
 import { stop } from "../../actions/stop.ts";
+import { findMessageId } from "../../sidecar/message-ids.ts";
 import { formatDuration } from "../../texts.ts";
 import { changesButtons, diffButton, GO_ON_BUTTON, THREAD_BUTTONS } from "../buttons.ts";
 import type { Page } from "../content.ts";
@@ -16,8 +17,6 @@ import { initialText } from "./initial.ts";
 import { clipMarkdown, codeBlock, inline, withoutFolders } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
 
-/** Discord's ids: a message that came another way can't be replied to. */
-const isDiscordId = (id: string) => /^\d{17,20}$/.test(id);
 /** A turn that needs no longer than this shows no activity, only its words. */
 const QUICK_TURN_MS = 2_000;
 /** A page of words with what the turn took below it. */
@@ -290,11 +289,13 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
       const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
       return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);
     }
-    case "message_edit":
+    case "message_edit": {
+      const replyTo = findMessageId(event.messageId);
       return {
         ...page(`x${seq}`, "-# The agent has read this already, as it was: write to it what is different."),
-        ...(isDiscordId(event.messageId) ? { replyTo: event.messageId } : {}),
+        ...(replyTo === undefined ? {} : { replyTo }),
       };
+    }
     case "message_withdraw":
       return page(
         `x${seq}`,
