@@ -22,29 +22,36 @@ const rowSchema = z
     is_locked: z.int(),
     origin: z.string().nullable(),
   })
-  .transform((row) => ({
-    threadId: row.thread_id,
-    /** What people call it: `#12`. Never used again. */
-    number: row.number,
-    status: row.status,
-    awaiting: row.awaiting,
-    turnCount: row.turn_count,
-    /** So far the transcript is in `fold`, in the steps and in the asks. */
-    transcriptBytes: row.transcript_bytes,
-    fold: JSON.parse(row.fold) as ThreadFold,
-    /** Counts the runners; each leaves how it ended under its number. */
-    run: row.run,
-    /** How long the transcript was when the last runner was started. */
-    startedAtBytes: row.started_at_bytes,
-    /** How many runners in a row ended without a new line in the transcript. */
-    startsInVain: row.starts_in_vain,
-    /** Why the sidecar starts no runner any more, in words for a person. */
-    problem: row.problem,
-    /** It was branched, and takes no more messages once its turn has ended. */
-    isLocked: row.is_locked !== 0,
-    /** Of a branch: where it left its parent. */
-    origin: row.origin === null ? null : originSchema.parse(JSON.parse(row.origin)),
-  }))
+  .transform((row) => {
+    let fold: ThreadFold | undefined;
+    return {
+      threadId: row.thread_id,
+      /** What people call it: `#12`. Never used again. */
+      number: row.number,
+      status: row.status,
+      awaiting: row.awaiting,
+      turnCount: row.turn_count,
+      /** So far the transcript is in `fold`, in the steps and in the asks. */
+      transcriptBytes: row.transcript_bytes,
+      /** Read when it is first asked for: most callers want a number or a status, and a long thread's fold is long. */
+      get fold(): ThreadFold {
+        fold ??= JSON.parse(row.fold) as ThreadFold;
+        return fold;
+      },
+      /** Counts the runners; each leaves how it ended under its number. */
+      run: row.run,
+      /** How long the transcript was when the last runner was started. */
+      startedAtBytes: row.started_at_bytes,
+      /** How many runners in a row ended without a new line in the transcript. */
+      startsInVain: row.starts_in_vain,
+      /** Why the sidecar starts no runner any more, in words for a person. */
+      problem: row.problem,
+      /** It was branched, and takes no more messages once its turn has ended. */
+      isLocked: row.is_locked !== 0,
+      /** Of a branch: where it left its parent. */
+      origin: row.origin === null ? null : originSchema.parse(JSON.parse(row.origin)),
+    };
+  })
   .readonly();
 
 export type AgentRow = z.infer<typeof rowSchema>;
