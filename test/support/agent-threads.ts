@@ -21,7 +21,7 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { BYPASS_ALLOWED, ENGINE_FOLDER_MARKER, STATE_FOLDER } from "../../shared/agent/markers.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "./folders.ts";
-import { listProcesses, signal } from "./processes.ts";
+import { findProcessesOf, signal } from "./processes.ts";
 import { programFile } from "./programs.ts";
 import { until } from "./wait.ts";
 
@@ -218,7 +218,7 @@ export class AgentThread {
   /** Processes of the engine, and what it started. */
   engineProcesses(): { pid: number; command: string }[] {
     const marker = `${ENGINE_FOLDER_MARKER}=${this.folder}`;
-    return listProcesses().filter(({ environment }) => environment.includes(marker));
+    return findProcessesOf(marker).filter(({ environment }) => environment.includes(marker));
   }
 
   /** The engine itself: what reads from the FIFO. */

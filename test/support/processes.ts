@@ -1,5 +1,6 @@
 /** What runs on this machine, read from /proc. */
 import { readdirSync, readFileSync } from "node:fs";
+import { readProcFile } from "../../shared/proc-file.ts";
 
 export interface Process {
   pid: number;
@@ -41,13 +42,18 @@ export function isAlive(pid: number): boolean {
   return findProcess(pid) !== undefined;
 }
 
-/** Everything started with this folder in its environment or arguments: a test sidecar's tmux and its programs. */
-export function findProcessesOf(folder: string): Process[] {
-  return listProcesses().filter(
-    ({ pid, command, environment }) =>
+/**
+ * Everything started with this text in its environment or arguments, such as a test's folder: its tmux and its programs.
+ * Tests ask again and again until something is there or gone: the others of the machine are passed by their bytes.
+ */
+export function findProcessesOf(text: string): Process[] {
+  return readdirSync("/proc").flatMap((name) => {
+    const pid = /^\d+$/.test(name) ? Number(name) : process.pid;
+    const isOne =
       pid !== process.pid &&
-      (command.includes(folder) || environment.some((entry) => entry.includes(folder))),
-  );
+      (readProcFile(pid, "environ")?.includes(text) || readProcFile(pid, "cmdline")?.includes(text));
+    return (isOne && findProcess(pid)) || [];
+  });
 }
 
 /**
