@@ -1,5 +1,5 @@
 /** The real program in a directory that brings a hook and an MCP server: neither runs before a person says so. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { type AgentThread, says } from "../support/agent-threads.ts";
@@ -92,4 +92,26 @@ test("all that the program reads of a skill's head, and settings in UTF-16, stan
   const read = words.filter((word) => context.includes(word));
   expect(read.length).toBeGreaterThan(6);
   expect(read.filter((word) => !description.includes(word))).toEqual([]);
+});
+
+test("a CLAUDE.md that is a link out of the directory is asked about, and left out without leave", async () => {
+  const thread = open();
+  const outside = join(thread.dir, "..", "outside.md");
+  writeFileSync(outside, "The word of somebody else is kumquat.");
+  mkdirSync(join(thread.dir, "sub"));
+  writeFileSync(join(thread.dir, "sub", "file"), "read me");
+  symlinkSync("../outside.md", join(thread.dir, "CLAUDE.md"));
+  symlinkSync("../../outside.md", join(thread.dir, "sub", "CLAUDE.md"));
+  const input = { file_path: join(thread.dir, "sub", "file") };
+  thread.write(says("hi", { tools: [{ name: "Read", input }] }, { text: "Hello." }));
+  thread.start();
+  const { requestId, description = "" } = await thread.event("permission_request");
+  expect(description).toContain("- CLAUDE.md: a link to what is outside");
+  expect(description).toContain("- sub/CLAUDE.md: a link to what is outside");
+  await thread.ended();
+  expect(real.model.requests).toEqual([]);
+  thread.answer(requestId, "without");
+  await turnOf(thread);
+  expect(real.model.timesInContext("read me")).toBe(1);
+  expect(real.model.timesInContext("kumquat")).toBe(0);
 });

@@ -9,7 +9,7 @@
  * - skills and their like of each folder below, as soon as a file beside them is read.
  *
  * Links that leave the directory for what an agent is not to read are found with them: a command follows them unasked.
- * So are `CLAUDE.md` and its like above it, which claude reads by itself.
+ * So are those that `CLAUDE.md` and its like are, or are behind, which claude reads by itself.
  *
  * Where this finds more than that it asks too much, never too little.
  */
@@ -31,7 +31,7 @@ import {
 import { headLines } from "../../trust/head.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
 import { findMemoryLinks } from "./memory-links.ts";
-import { findNested, isInside, NESTED_MAX, type Nested, type Places } from "./nested.ts";
+import { findNested, isInside, NESTED_MAX, type Nested, OUTSIDE, type Places } from "./nested.ts";
 import { listEach, readWhole, realPathOf } from "./read-whole.ts";
 import { Steps } from "./steps.ts";
 
@@ -80,10 +80,10 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
     if (hasSettings) for (const name of SETTINGS) await look.addFile(join(folder, name), itemsOfSettings);
     if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name));
   }
-  const nested = await findNested(real, { own, guarded }, steps, max);
+  const nested = await findNested(real, { roots, own, guarded }, steps, max);
   for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
   const above = ancestorsOf(real).slice(1);
-  for (const link of [...nested.outward, ...findMemoryLinks(above, repository, { guarded })])
+  for (const link of [...nested.outward, ...findMemoryLinks(above, repository, { roots, guarded })])
     look.addLink(link);
   for (const { path, problem } of nested.problems) look.note(path, problem);
   return look.finish();
@@ -130,9 +130,6 @@ interface Folder {
   heads: { file: string; lines: string[] }[];
   isShown: boolean;
 }
-
-/** A link may lead to anybody's files, such as keys, so nothing of them is shown. */
-const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
 
 /** Collects what a directory brings, and hashes it. What it can't look at is named, and makes the result incomplete. */
 class Look {

@@ -1,22 +1,24 @@
 /**
  * The files of words that claude reads at its start in each directory above its own, whoever brought them. A link
- * among them to keys would put these into the model's context. Imports (`@path`) that lead out are not followed.
+ * among them to keys would put these into the model's context; one of the repository may lead to anybody's files.
+ * Imports (`@path`) that lead out are not followed.
  */
 import { join } from "node:path";
-import { isInside, type Nested, type Places } from "./nested.ts";
+import { isInside, type Nested, OUTSIDE, type Places } from "./nested.ts";
 import { realPathOf } from "./read-whole.ts";
 
-const FILES = ["CLAUDE.md", "CLAUDE.local.md", join(".claude", "CLAUDE.md")];
+const NAMES = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
+const FILES = [...NAMES, ...["CLAUDE.md", "AGENTS.md", "rules"].map((name) => join(".claude", name))];
 
 /**
  * @param above real paths of directories
- * @param repository their files are its own, wherever it lies
- * @returns those that lead to what an agent is not to read
+ * @param repository its own files are what it brings, wherever they lie
+ * @returns those that lead to what an agent is not to read, and those of the repository that lead out of it
  */
 export function findMemoryLinks(
   above: readonly string[],
   repository: string,
-  { guarded }: Pick<Places, "guarded">,
+  { roots, guarded }: Pick<Places, "roots" | "guarded">,
 ): Nested["outward"] {
   return above.flatMap((folder) =>
     FILES.flatMap((name) => {
@@ -24,7 +26,9 @@ export function findMemoryLinks(
       const real = realPathOf(path);
       if (typeof real !== "string" || real === path || isInside(repository, real)) return [];
       const place = guarded.find((one) => isInside(one.path, real));
-      return place ? [{ path, real, leadsTo: place.name }] : [];
+      if (place) return [{ path, real, leadsTo: place.name }];
+      const isOwn = isInside(repository, folder) && !roots.some((root) => isInside(root, real));
+      return isOwn ? [{ path, real, leadsTo: OUTSIDE }] : [];
     }),
   );
 }

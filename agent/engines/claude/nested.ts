@@ -1,4 +1,7 @@
-/** The `.claude` folders below a directory: claude loads what is in them once it reads a file beside them. */
+/**
+ * The `.claude` folders below a directory: claude loads what is in them once it reads a file beside them. So it does
+ * with `CLAUDE.md` and its like, which matter if they are not the repository's: what a link leads to is anybody's.
+ */
 import { accessSync, constants, type Dirent, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { listEach, type Problem, realPathOf } from "./read-whole.ts";
@@ -7,16 +10,24 @@ import type { Steps } from "./steps.ts";
 /** A large repository with all that it depends on has some ten thousand folders. */
 export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000, problems: 20, outward: 100 };
 
+/** A link may lead to anybody's files, such as keys, so nothing of them is shown. */
+export const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
+
+/** Words that claude reads by itself. It has been seen to follow no link in `rules`; another version may. */
+const MEMORY = /\/(?:(?:claude|claude\.local|agents)\.md|\.claude\/rules\/.*\.md)$/i;
+
 export interface Nested {
   paths: string[];
   /** What could not be looked at; empty if all was. */
   problems: (Problem & { path: string })[];
-  /** Links that leave the directory for what an agent is not to read. */
+  /** Links that leave the directory for what an agent is not to read, or for words that it reads by itself. */
   outward: { path: string; leadsTo: string; real: string }[];
 }
 
 /** Real paths of folders, and of files. */
 export interface Places {
+  /** The directory and the trees of its repository. */
+  roots: readonly string[];
   /** The person's own settings: not looked at. */
   own: readonly string[];
   /** What an agent is not to read, as people are told of it. */
@@ -52,6 +63,7 @@ class Walk {
   readonly #dir: string;
   readonly #steps: Steps;
   readonly #max: typeof NESTED_MAX;
+  readonly #roots: readonly string[];
   readonly #guarded: Places["guarded"];
   /** Real paths of folders. */
   readonly #seen: Set<string>;
@@ -60,8 +72,9 @@ class Walk {
   #entryCount = 0;
   #isOver = false;
 
-  constructor(dir: string, { own, guarded }: Places, steps: Steps, max: typeof NESTED_MAX) {
+  constructor(dir: string, { roots, own, guarded }: Places, steps: Steps, max: typeof NESTED_MAX) {
     this.#dir = dir;
+    this.#roots = roots;
     this.#guarded = guarded;
     this.#seen = new Set([...own, ...guarded.map(({ path }) => path).filter((path) => !isInside(path, dir))]);
     this.#steps = steps;
@@ -77,6 +90,7 @@ class Walk {
 
   async walk(tree: Folder): Promise<void> {
     const waiting = [tree];
+    let isTold = this.#roots.some((root) => isInside(root, tree.real));
     for (let folder = waiting.pop(); folder !== undefined && !this.#isOver; folder = waiting.pop()) {
       const { path, real } = folder;
       if (this.#seen.has(real)) continue;
@@ -84,6 +98,10 @@ class Walk {
       if (this.#seen.size > this.#max.folders) return this.#stop();
       const problem = await listEach(path, this.#steps, (entry) => {
         this.#look({ path, real }, entry, waiting);
+        if (!isTold && entry.isFile() && MEMORY.test(join(path, entry.name))) {
+          isTold = true;
+          this.#tell({ ...tree, leadsTo: OUTSIDE });
+        }
         return !this.#isOver;
       });
       if (problem && !isClosed(path)) this.#note(path, problem);
@@ -115,7 +133,8 @@ class Walk {
       // Another link may lead to the same folder: it is looked into once, but its name counts.
       if (isClaude) this.paths.push(path);
       if (!this.#seen.has(real)) this.#links.push({ path, real });
-    }
+    } else if (MEMORY.test(path) && !this.#roots.some((root) => isInside(root, real)))
+      this.#tell({ path, real, leadsTo: OUTSIDE });
   }
 
   /** @returns whether it leads where nobody looks */
@@ -123,10 +142,14 @@ class Walk {
     if (isInside(this.#dir, real)) return false;
     const into = this.#guarded.find((place) => isInside(place.path, real));
     const above = this.#guarded.find((place) => isInside(real, place.path));
-    if (this.outward.length > this.#max.outward) this.#stop();
-    else if (into) this.outward.push({ path, real, leadsTo: into.name });
-    else if (above) this.outward.push({ path, real, leadsTo: `a folder that holds ${above.name}` });
+    if (into) this.#tell({ path, real, leadsTo: into.name });
+    else if (above) this.#tell({ path, real, leadsTo: `a folder that holds ${above.name}` });
     return into !== undefined;
+  }
+
+  #tell(link: Nested["outward"][number]): void {
+    if (this.outward.length > this.#max.outward) this.#stop();
+    else this.outward.push(link);
   }
 
   #note(path: string, { problem }: Problem): void {
