@@ -9,6 +9,7 @@ import { addAttach } from "./commands/attach.ts";
 import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
+import { addDoctor } from "./commands/doctor.ts";
 import { addEvents } from "./commands/events.ts";
 import { addHere } from "./commands/here.ts";
 import { addInbox } from "./commands/inbox.ts";
@@ -43,6 +44,7 @@ const EXAMPLES = `Examples:
   threadmux approve 12                    allow what agent #12 asks for
   threadmux run --agent shop -- "why?"    print an agent's answer, and leave nothing open
   threadmux wait 12                       until its turn has ended
+  threadmux doctor                        what is wrong with the set-up, and what to type
 
 A thread is named by its id, an agent also by its number (12 or '#12'), or by its title; the start of an id or title is
 enough as long as that fits one thread; open ones go before ended ones.
@@ -124,6 +126,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addHere(program, act);
   addWait(program, act);
   addEvents(program, act);
+  addDoctor(program, act);
   return program;
 }
 

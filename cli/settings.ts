@@ -21,6 +21,11 @@ export interface Settings {
   stateDir: string;
   /** @throws AppError `invalid_request` where there is none, saying where it was looked for. */
   getToken: () => string;
+  /**
+   * The environment that sidecar and relay would have if they were started from here.
+   * @param file of settings, which goes before all else. @throws AppError `invalid_request` if it can't be read
+   */
+  getProgramEnv: (file?: string) => Record<string, string | undefined>;
 }
 
 /** @throws AppError `invalid_request` naming the flag or variable that is wrong. */
@@ -54,7 +59,30 @@ export function parseSettings(
       `VM_TOKEN: missing; set it, or STATE_DIR to the sidecar's state folder (there is no ${file}), or use --token-file`,
     );
   };
-  return { url, stateDir, getToken };
+
+  const getProgramEnv = (file?: string) => {
+    const fromFile = file === undefined ? {} : readSettingsFile(resolve(workingDir, file));
+    const isCheckout = !flags.stateDir && !find("STATE_DIR") && stateDir !== STATE_DIR;
+    return {
+      // As scripts/run has it, whose state folder this is then.
+      ...(isCheckout && { REPOS_DIR: join(workingDir, "workspace") }),
+      ...dotEnv,
+      ...env,
+      STATE_DIR: stateDir,
+      ...fromFile,
+      ...(flags.url !== undefined && { VM_URL: flags.url }),
+      ...(flags.stateDir !== undefined && { STATE_DIR: stateDir }),
+    };
+  };
+  return { url, stateDir, getToken, getProgramEnv };
+}
+
+function readSettingsFile(file: string): Record<string, string | undefined> {
+  try {
+    return parseEnv(readFileSync(file, "utf8"));
+  } catch (cause) {
+    throw problem(`--env-file: can't be read: ${errorText(cause)}`, cause);
+  }
 }
 
 function readDotEnv(file: string): Record<string, string | undefined> {

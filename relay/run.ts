@@ -8,7 +8,7 @@ import { listen, registerCommands } from "./discord/bot.ts";
 import { type Budget, createBudget } from "./discord/budget.ts";
 import { Cdn } from "./discord/cdn.ts";
 import { logIn, watchConnection } from "./discord/connection.ts";
-import { findStartProblem } from "./discord/refusals.ts";
+import { findStartProblem, NO_CHANNEL } from "./discord/refusals.ts";
 import { Requests } from "./discord/requests.ts";
 import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
@@ -27,9 +27,6 @@ import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
 import { Threads } from "./threads/threads.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
-
-const NO_CHANNEL =
-  "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.";
 
 export interface Relay {
   /** Who the bot is. */

@@ -8,10 +8,14 @@ import { withoutLocales } from "./page-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Puts `main.js` and `worker.js` into `<target>/relay`; the relay finds the worker beside itself. */
+/** Puts `main.js`, `worker.js` and `doctor/main.js` into `<target>/relay`; the relay finds the worker beside itself. */
 export async function bundleRelay(target) {
   await build({
-    entryPoints: { main: join(root, "relay/main.ts"), worker: join(root, "relay/screenshot/worker.ts") },
+    entryPoints: {
+      main: join(root, "relay/main.ts"),
+      worker: join(root, "relay/screenshot/worker.ts"),
+      "doctor/main": join(root, "relay/doctor/main.ts"),
+    },
     outdir: join(target, "relay"),
     allowOverwrite: true,
     bundle: true,
@@ -28,5 +32,6 @@ export async function bundleRelay(target) {
     plugins: [withoutLocales],
     logLevel: "warning",
   });
-  rmSync(join(target, "relay/main.js.map"), { force: true }); // of the module that it was
+  // Of the modules that they were.
+  for (const file of ["main", "doctor/main"]) rmSync(join(target, `relay/${file}.js.map`), { force: true });
 }

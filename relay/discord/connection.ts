@@ -4,18 +4,19 @@ import { errorText } from "../../shared/errors.ts";
 import { pause, withDeadline } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { createClient } from "./bot.ts";
+import { NO_MESSAGE_CONTENT, REFUSED_TOKEN } from "./refusals.ts";
 
 const MAX_BACKOFF_MS = 30_000;
 const READY_DEADLINE_MS = 60_000;
 
 /** Close codes after which discord.js does not come back, and what to do about each. */
 const FATAL_CLOSE_CODES: Record<number, string> = {
-  4004: "Discord refused the bot's token: check DISCORD_TOKEN.",
+  4004: REFUSED_TOKEN,
   4010: "Discord refused the shard that this bot asked for.",
   4011: "This bot is in so many servers that Discord asks for sharding; threadmux serves one.",
   4012: "Discord no longer speaks this version of its gateway: update threadmux.",
   4013: "Discord refused the intents that this bot asked for.",
-  4014: "The bot may not read messages: switch on the Message Content intent (Developer Portal → your application → Bot → Privileged Gateway Intents).",
+  4014: NO_MESSAGE_CONTENT,
 };
 
 /**

@@ -23,6 +23,13 @@ const REFUSALS: Record<number, Refusal> = {
   160004: "has a thread",
 };
 
+/** Why a relay can't start, for a person, with what to do. */
+export const REFUSED_TOKEN = "Discord refused the bot's token: check DISCORD_TOKEN.";
+export const NO_MESSAGE_CONTENT =
+  "The bot may not read messages: switch on the Message Content intent (Developer Portal → your application → Bot → Privileged Gateway Intents).";
+export const NO_CHANNEL =
+  "DISCORD_CHANNEL_ID names no channel of a server that the bot can see: invite it, and let it view the channel.";
+
 const MAX_WORDS = 1_000;
 
 export function findRefusal(error: unknown): Refusal | undefined {
@@ -98,7 +105,7 @@ export function findStartProblem(error: unknown, what: string): string | undefin
       : undefined;
   }
   if (!(error instanceof DiscordAPIError) || error.status >= 500) return undefined;
-  if (error.status === 401) return "Discord refused the bot's token: check DISCORD_TOKEN.";
+  if (error.status === 401) return REFUSED_TOKEN;
   if (findRefusal(error) === "forbidden") {
     return `Discord does not let the bot ${what} ("${error.message}"): invite it again with the scopes bot and applications.commands and the permissions that the README names.`;
   }

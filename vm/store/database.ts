@@ -35,8 +35,7 @@ export class Database {
       refuseUnknown(this.#db);
       this.#db.pragma("journal_mode = WAL");
       this.#db.pragma("foreign_keys = ON");
-      const found = this.#db.pragma("quick_check(1)", { simple: true });
-      if (found !== "ok") throw damaged(file, String(found));
+      refuseDamaged(this.#db, file);
       migrate(this.#db);
       reserveRoom(this.#db);
     } catch (error) {
@@ -79,9 +78,8 @@ export class Database {
 
   /** What SQLite says, in words for a person where there is something that a person can do. */
   #explained(error: unknown): unknown {
-    const { code = "", message = "" } = error as { code?: string; message?: string };
-    if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return damaged(this.#file, message);
-    if (!/^SQLITE_(BUSY|LOCKED)/.test(code)) return error;
+    const { code = "" } = error as { code?: string };
+    if (!/^SQLITE_(BUSY|LOCKED)/.test(code)) return explained(error, this.#file);
     if (!this.#isHeld && this.#db.open) this.#setHeld(true);
     return new AppError("unavailable", "Another process holds the sidecar's database; try again.", {
       cause: error,
@@ -101,6 +99,33 @@ export class Database {
   close(): void {
     this.#db.close();
   }
+}
+
+/**
+ * Whether {@link Database} would open it; it is not changed.
+ * @throws Error as that would
+ */
+export function checkDatabase(file: string): void {
+  const db = new Sqlite(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    refuseUnknown(db);
+    refuseDamaged(db, file);
+  } catch (error) {
+    throw explained(error, file);
+  } finally {
+    db.close();
+  }
+}
+
+function refuseDamaged(db: Sqlite.Database, file: string): void {
+  const found = db.pragma("quick_check(1)", { simple: true });
+  if (found !== "ok") throw damaged(file, String(found));
+}
+
+/** What SQLite says of damage, in words for a person. */
+function explained(error: unknown, file: string): unknown {
+  const { code = "", message = "" } = error as { code?: string; message?: string };
+  return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? damaged(file, message) : error;
 }
 
 /** @param what a short account of the damage. */

@@ -12,6 +12,12 @@ export function freeDiskBytes(folder: string): number {
   return bavail * bsize;
 }
 
+/** Undefined where the file system makes as many as it is asked for. */
+export function freeInodes(folder: string): number | undefined {
+  const { files, ffree } = statfsSync(folder);
+  return files === 0 ? undefined : ffree;
+}
+
 export function diskFull(cause?: unknown): AppError {
   return new AppError("unavailable", "The VM's disk is full; nothing was changed.", { cause });
 }

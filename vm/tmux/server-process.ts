@@ -3,12 +3,14 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Fault } from "../../shared/doctor.ts";
 import { errorText } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { ESCAPE_MS } from "./escape-time.ts";
 import { isTmuxAtLeast, OLDEST_TMUX } from "./protocol.ts";
 
 const run = promisify(execFile);
+const INSTALL_TMUX = "apt-get install -y tmux";
 
 /** The session that holds the server up and that the control client is attached to. */
 export const CTL_SESSION = "_ctl";
@@ -27,18 +29,16 @@ export function baseArgsOf(stateDir: string): string[] {
   return ["-u", "-S", join(stateDir, "tmux.sock"), "-f", "/dev/null"];
 }
 
-/** @returns what `tmux -V` says. @throws Error in words for a person if tmux is missing or too old. */
-export async function findVersion({ tmux, env }: TmuxProgram): Promise<string> {
+/** @returns what `tmux -V` says. @throws Fault if tmux is missing or too old. */
+export async function findVersion({ tmux, env }: Pick<TmuxProgram, "tmux" | "env">): Promise<string> {
   const version = await run(tmux, ["-V"], { env, timeout: 5_000 }).then(
     ({ stdout }) => stdout.trim(),
     (cause: unknown) => {
-      throw new Error(`tmux can't be run: ${errorText(cause)}. Install it (apt-get install tmux).`, {
-        cause,
-      });
+      throw new Fault(`tmux can't be run (${errorText(cause)})`, INSTALL_TMUX, { cause });
     },
   );
   if (isTmuxAtLeast(version, OLDEST_TMUX)) return version;
-  throw new Error(`tmux ${OLDEST_TMUX} or newer is needed, this is ${version}.`);
+  throw new Fault(`tmux ${OLDEST_TMUX} or newer is needed, this is ${version}`, INSTALL_TMUX);
 }
 
 /** One call, safe to repeat: a running server gets its settings again and refuses what comes after them. */

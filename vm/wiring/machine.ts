@@ -1,5 +1,6 @@
 /** What runs programs and knows of their terminals: tmux and control groups, which are not started here, and the sandbox, which is tried. */
 import { ConfigError } from "../../shared/config.ts";
+import { Fault } from "../../shared/doctor.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
@@ -36,15 +37,20 @@ export async function createMachine(
     reads,
     writes,
   });
-  const { mode, problem } = foundSandbox.health;
-  if (mode === "workspace" && problem !== null) {
-    throw new ConfigError([
-      `AGENT_SANDBOX: this machine can't make workspace (${problem}); install bubblewrap and let this user have user namespaces, or set AGENT_SANDBOX to secrets or state`,
-    ]);
-  }
+  const fault = findSandboxFault(foundSandbox.health);
+  if (fault) throw new ConfigError([`AGENT_SANDBOX: ${fault.says}; ${fault.mend}`]);
   saySandbox(foundSandbox.health, log);
   const programs = new Programs({ tmux, files, cgroups, wrapper });
   return { tmux, cgroups, programs, lineDisciplines, foundSandbox };
+}
+
+/** Without this sandbox agents would have more rights than the settings give them: the sidecar does not start. */
+export function findSandboxFault({ mode, problem }: SandboxHealth): Fault | undefined {
+  if (mode !== "workspace" || problem === null) return undefined;
+  return new Fault(
+    `this machine can't make workspace (${problem})`,
+    "install bubblewrap and let this user have user namespaces, or set AGENT_SANDBOX to secrets or state",
+  );
 }
 
 /** A machine that can't make the sandbox is no reason not to start, but nobody shall believe in it. */

@@ -1,0 +1,62 @@
+import { type Command, Option } from "commander";
+import { cleanLine } from "../../shared/clean-text.ts";
+import { type Finding, findingsSchema } from "../../shared/doctor.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type Act, examples } from "../command.ts";
+import type { Context } from "../context.ts";
+import { EXIT } from "../exit-codes.ts";
+import { runOwn } from "../own-programs.ts";
+
+/** Each program has deadlines of its own for what it asks; this is for all of them together. */
+const TIMEOUT_MS = 120_000;
+const PARTS = { sidecar: "vm/doctor/main.js", relay: "relay/doctor/main.js" } as const;
+const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
+
+interface DoctorOptions {
+  only?: keyof typeof PARTS;
+  envFile?: string;
+}
+
+export function addDoctor(program: Command, act: Act): void {
+  program
+    .command("doctor")
+    .summary("what is wrong with the set-up, and what to type")
+    .description(
+      "look at Node.js, the settings, folders, tmux, the agent and its sign-in, disk, file watches, control groups, the clock, the sidecar, and at Discord: token, intents, channel and permissions; nothing is changed, and no secret is shown; exits with 1 if there is a fault",
+    )
+    .addOption(new Option("--only <part>", "of a machine that has one of them").choices(NAMES))
+    .option("--env-file <file>", "the settings of the service, instead of those of this shell")
+    .addHelpText("after", examples("threadmux doctor", "threadmux doctor --only relay --json"))
+    .action((options: DoctorOptions, command: Command) =>
+      act(command, (context) => doctor(context, options)),
+    );
+}
+
+async function doctor(context: Context, { only, envFile }: DoctorOptions): Promise<number> {
+  const { settings, out, isJson } = context;
+  const env = settings.getProgramEnv(envFile);
+  const wanted = only === undefined ? NAMES : [only];
+  const parts = await Promise.all(wanted.map((name) => look(PARTS[name], env, context.workingDir)));
+  const findings = parts.flat();
+  const isWell = findings.every(({ state }) => state !== "fault");
+  if (isJson) await out.json({ ok: isWell, findings });
+  else for (const line of findings.flatMap((finding) => linesOf(finding, out.hasColor))) await out.line(line);
+  return isWell ? EXIT.ok : EXIT.failure;
+}
+
+async function look(file: string, env: Record<string, string | undefined>, cwd: string): Promise<Finding[]> {
+  const { code, stdout, stderr } = await runOwn({ file, env, cwd, timeoutMs: TIMEOUT_MS });
+  if (code === 0) return findingsSchema.parse(JSON.parse(stdout));
+  const words = stderr.trim().split("\n").at(-1) ?? "";
+  throw new AppError("internal", `${file} ended with ${code}: ${words}`);
+}
+
+const COLORS = { ok: 32, note: 33, fault: 31 } as const;
+
+/** What others named, such as a channel, is cleaned. */
+function linesOf({ look: name, state, says, mend }: Finding, hasColor: boolean): string[] {
+  const word = state.padEnd(5);
+  const shown = hasColor ? `\u001b[${COLORS[state]}m${word}\u001b[0m` : word;
+  const line = `${shown}  ${cleanLine(name).padEnd(18)} ${cleanLine(says)}`;
+  return mend === null ? [line] : [line, `       → ${cleanLine(mend)}`];
+}

@@ -1,0 +1,86 @@
+/** Looks at what the machine has for the sidecar: programs, room, file watches, control groups, the time. */
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname } from "node:path";
+import { Fault, type Finding, type Look, note } from "../../shared/doctor.ts";
+import { errorText } from "../../shared/errors.ts";
+import { findProgram } from "../../shared/find-program.ts";
+import { LOW_BYTES } from "../streams/disk.ts";
+import { findVersion } from "../tmux/server-process.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** A log and a folder a thread take some: with fewer a disk is full though bytes are left. */
+const LOW_INODES = 1_000;
+/** So much less is worth a word, but no reason to stop. */
+const SCARCE_BYTES = 1024 ** 3;
+const DAY_MS = 86_400_000;
+
+export interface MachineOptions {
+  stateDir: string;
+  /** Of the programs in threads. */
+  env: Record<string, string>;
+  around: Surroundings;
+}
+
+export function machineLooks({ stateDir, env, around }: MachineOptions): Look[] {
+  const folder = nearest(stateDir);
+  return [
+    { name: "tmux", mend: "apt-get install -y tmux", run: () => findVersion({ tmux: "tmux", env }) },
+    { name: "git", mend: "apt-get install -y git", run: () => lookAtGit(env) },
+    { name: "disk", mend: `df -h ${folder}`, run: () => lookAtDisk(folder, around) },
+    { name: "file watches", mend: "cat /proc/sys/fs/inotify/*", run: () => lookAtWatches(around) },
+    { name: "control groups", mend: "threadmux service install", run: () => lookAtGroups(stateDir, around) },
+    { name: "clock", mend: "timedatectl set-ntp true", run: () => lookAtClock(around) },
+  ];
+}
+
+function lookAtGit(env: Record<string, string>): string | Finding[] {
+  const git = findProgram("git", env["PATH"] ?? "");
+  if (git !== undefined) return git;
+  const says = "it is not on PATH: agents work without Undo, Diff and worktrees";
+  return [note("git", says, "apt-get install -y git")];
+}
+
+function lookAtDisk(folder: string, around: Surroundings): string | Finding[] {
+  const free = around.freeDiskBytes(folder);
+  const inodes = around.freeInodes(folder);
+  const mend = `df -h ${folder}; du -xh -d 2 ${folder} | sort -h | tail`;
+  if (free <= LOW_BYTES) throw new Fault(`${sizeOf(free)} are free in ${folder}: it is full`, mend);
+  if (inodes !== undefined && inodes < LOW_INODES)
+    throw new Fault(`the file system of ${folder} takes ${inodes} more files: it is full`, `df -i ${folder}`);
+  if (free < SCARCE_BYTES) return [note("disk", `only ${sizeOf(free)} are free in ${folder}`, mend)];
+  return `${sizeOf(free)} are free in ${folder}`;
+}
+
+function lookAtWatches(around: Surroundings): string {
+  const problem = around.findWatchProblem(tmpdir());
+  if (problem === undefined) return "they can be had";
+  const { code } = problem as NodeJS.ErrnoException;
+  // Too few instances, or too few watches in all.
+  const [key, value] = code === "EMFILE" ? ["max_user_instances", 1_024] : ["max_user_watches", 524_288];
+  throw new Fault(
+    `no folder can be watched (${errorText(problem)}): output comes up to a second late`,
+    `sysctl -w fs.inotify.${key}=${value} # and keep it: the same line in /etc/sysctl.d/60-threadmux.conf`,
+  );
+}
+
+function lookAtGroups(stateDir: string, around: Surroundings): string | Finding[] {
+  if (around.canMakeGroups(stateDir)) return "each thread gets one";
+  const says =
+    "none can be made from here: a program that hides on purpose can survive the end of its thread";
+  return [note("control groups", says, "threadmux service install # a service of systemd has its own")];
+}
+
+function lookAtClock({ now, builtAt }: Surroundings): string {
+  const time = new Date(now()).toISOString();
+  if (now() > builtAt - DAY_MS) return time;
+  throw new Fault(`it says ${time}, before this program was built`, "timedatectl set-ntp true");
+}
+
+function nearest(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearest(dirname(path));
+}
+
+function sizeOf(bytes: number): string {
+  return bytes < 1024 ** 3 ? `${Math.floor(bytes / 1024 ** 2)} MiB` : `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+}

@@ -1,0 +1,101 @@
+/** Looks at the sidecar itself: whether it runs, is well and takes the token; or whether it could be started. */
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { SidecarClient } from "../../shared/client.ts";
+import { Fault, type Finding, fault, type Look, note, ok } from "../../shared/doctor.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { HealthReply } from "../../shared/machine-api.ts";
+import { readPrivateFile } from "../../shared/private-file.ts";
+import { threads } from "../../shared/protocol/threads.ts";
+import { VERSION } from "../../shared/version.ts";
+import { statePaths, type VmConfig } from "../config.ts";
+import { holdLock } from "../store/lock.ts";
+
+const NAME = "sidecar";
+const START = "npm run vm # or: threadmux service install";
+const ANSWER_MS = 5_000;
+
+export interface ServerOptions {
+  config: VmConfig;
+  env: Record<string, string>;
+}
+
+export function serverLooks({ config, env }: ServerOptions): Look[] {
+  const url = env["VM_URL"] ?? urlOf(config);
+  return [{ name: NAME, mend: START, run: () => lookAtServer(config, url) }];
+}
+
+async function lookAtServer(config: VmConfig, url: string): Promise<Finding[]> {
+  const paths = statePaths(config.stateDir);
+  const token = config.token ?? (existsSync(paths.token) ? readPrivateFile(paths.token).trim() : "");
+  const client = new SidecarClient({ url, token, timeoutMs: ANSWER_MS });
+  const health = await client.getHealth().catch((error: unknown) => {
+    if (error instanceof AppError && /is no sidecar|in a form/.test(error.message))
+      throw new Fault(error.message, "set VM_PORT to a port that nothing else uses");
+    return undefined;
+  });
+  if (!health) return [await lookAtPlace(config, url)];
+  const findings = [...faultsOf(health, url)];
+  const refusal = await client.call(threads.list, {}).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (refusal instanceof AppError && refusal.code === "unauthorized") {
+    const says = `the sidecar at ${url} refuses this token: it runs with another VM_TOKEN or STATE_DIR`;
+    findings.push(fault(NAME, says, "set VM_TOKEN or STATE_DIR as the sidecar that runs has them"));
+  } else if (refusal !== undefined) throw refusal;
+  return findings.length > 0 ? findings : [ok(NAME, `runs at ${url}, version ${health.version}`)];
+}
+
+function* faultsOf({ tmux, disk, version }: HealthReply, url: string): Generator<Finding> {
+  if (!tmux.up)
+    yield fault(NAME, `its tmux does not answer since ${tmux.downForSeconds} s`, "threadmux service logs");
+  if (!disk.ok) yield fault(NAME, "its disk is full", "df -h");
+  if (version !== VERSION) {
+    const says = `the one at ${url} is of version ${version}, this is ${VERSION}`;
+    yield note(NAME, says, "restart it");
+  }
+}
+
+/** None answers: whether one could be started. */
+async function lookAtPlace({ stateDir, host, port }: VmConfig, url: string): Promise<Finding> {
+  const { lock } = statePaths(stateDir);
+  if (existsSync(lock) && isHeld(lock)) {
+    const says = `one runs on ${stateDir}, but none answers at ${url}`;
+    return fault(NAME, says, "set VM_PORT or VM_URL as the sidecar that runs has them, or restart it");
+  }
+  const problem = await findPortProblem(host, port);
+  if (problem === undefined) return note(NAME, `none runs at ${url}`, START);
+  if (problem.code !== "EADDRINUSE" && problem.code !== "EADDRNOTAVAIL" && problem.code !== "EACCES")
+    throw problem;
+  const says = `it can't listen at ${host} port ${port} (${problem.code})`;
+  const isTaken = problem.code === "EADDRINUSE";
+  return fault(
+    NAME,
+    says,
+    isTaken ? `ss -ltnp 'sport = :${port}' # or set another VM_PORT` : "set VM_HOST and VM_PORT to others",
+  );
+}
+
+function isHeld(lock: string): boolean {
+  try {
+    holdLock(lock, 0).release();
+    return false;
+  } catch {
+    return true; // its only reason
+  }
+}
+
+function findPortProblem(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", resolve);
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** Where this machine reaches it. */
+function urlOf({ host, port }: VmConfig): string {
+  const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
+}

@@ -1,0 +1,52 @@
+/** What the looks ask of the machine, beside files and programs, which tests make themselves. */
+import { randomUUID } from "node:crypto";
+import { findSandbox } from "../agents/sandbox.ts";
+import { Cgroups } from "../processes/cgroups.ts";
+import { freeDiskBytes, freeInodes } from "../streams/disk.ts";
+import { FolderWatch } from "../streams/folder-watch.ts";
+
+export interface Surroundings {
+  nodeVersion: string;
+  now: () => number;
+  /** When the program that runs was built. */
+  builtAt: number;
+  freeDiskBytes: (folder: string) => number;
+  freeInodes: (folder: string) => number | undefined;
+  /** @returns why a folder can't be watched */
+  findWatchProblem: (folder: string) => unknown;
+  canMakeGroups: (stateDir: string) => boolean;
+  findSandbox: typeof findSandbox;
+}
+
+export function machineAround(builtAt: number): Surroundings {
+  return {
+    nodeVersion: process.version,
+    now: Date.now,
+    builtAt,
+    freeDiskBytes,
+    freeInodes,
+    findWatchProblem,
+    canMakeGroups,
+    findSandbox,
+  };
+}
+
+function findWatchProblem(folder: string): unknown {
+  let problem: unknown;
+  const watch = new FolderWatch(
+    folder,
+    () => undefined,
+    (error) => {
+      problem = error;
+    },
+  );
+  watch.close();
+  return problem;
+}
+
+/** In a group of its own: that of a sidecar which runs stays. */
+function canMakeGroups(stateDir: string): boolean {
+  const groups = Cgroups.open(`${stateDir}/${randomUUID()}`);
+  groups?.close();
+  return groups !== undefined;
+}
