@@ -40,8 +40,7 @@ const reposDir = resolve(read("REPOS_DIR", "workspace"));
 const vmHost = read("VM_HOST", "127.0.0.1");
 const runFile = join(stateDir, "run.json");
 /** Without an agent on this machine: the built-in one, so that `/agent` shows something. */
-const isDemo =
-  read("AGENT_PROGRAM") === "demo" || (read("AGENT_PROGRAM") === undefined && !isOnPath("claude"));
+const isDemo = read("AGENT_PROGRAM", read("AGENT_ENGINE", isOnPath("claude") ? "" : "demo")) === "demo";
 const DEMO_WORDS =
   "a scripted demo, no model is behind it (for a real agent install Claude Code: README, The coding agent)";
 const LOCAL_HOST = "127.0.0.1";

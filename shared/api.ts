@@ -6,6 +6,7 @@ import * as z from "zod";
 import { inputIdSchema, transcriptReplySchema } from "./agent/api.ts";
 import { attachmentNamesSchema } from "./agent/attachments.ts";
 import { agentConfigSchema } from "./agent/config.ts";
+import { ENGINE_NAMES } from "./agent/engines/engines.ts";
 import { OUTPUTS } from "./agent/events.ts";
 import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
@@ -71,7 +72,13 @@ const titleSchema = z
   .max(1_000, "must be at most 1,000 characters");
 
 /** A field that nobody knows is refused: a limit that is misspelt would be none. */
-const agentRequestSchema = agentConfigSchema.extend({ limits: limitsSchema.strict().default({}) }).strict();
+const agentRequestSchema = agentConfigSchema
+  .extend({
+    /** Not set: the sidecar's default (`AGENT_ENGINE`). */
+    engine: z.enum(ENGINE_NAMES).optional(),
+    limits: limitsSchema.strict().default({}),
+  })
+  .strict();
 
 export const createRequestSchema = z.strictObject({
   threadId: threadIdSchema,
@@ -266,6 +273,8 @@ export const threadSchema = z.object({
   waiting: z.int(),
   /** What people call an agent thread: `#12`; null for terminals. */
   number: z.int().nullable(),
+  /** Which engine an agent works with, such as `claude`; null for terminals. */
+  engine: z.string().nullish(),
   /** What an agent waits for a person to decide; null if nothing. */
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */

@@ -1,11 +1,12 @@
 /** The sidecar's settings. */
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import { ENGINE_NAMES, findBypass } from "../shared/agent/engines/engines.ts";
 import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
-import { findBypass, splitArgs } from "./agents/program.ts";
-import type { LaunchOptions } from "./agents/requests.ts";
+import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/launch.ts";
+import { splitArgs } from "./agents/program.ts";
 import { namedPaths } from "./named-paths.ts";
 import { findHome, findShell } from "./processes/login.ts";
 import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
@@ -27,6 +28,8 @@ const token = () =>
     .min(32, "must have at least 32 characters (make one with: openssl rand -hex 32)")
     .regex(/^[!-~]+$/, "must be of printable ASCII characters without spaces")
     .optional();
+
+const orList = (names: readonly string[]) => names.join(", ").replace(/, (?=[^,]*$)/, " or ");
 
 /** A Unix socket's path must fit in 108 bytes with its final NUL. */
 const MAX_STATE_DIR_BYTES = 107 - "/tmux.sock".length;
@@ -73,16 +76,16 @@ export const vmSettings = z.object({
     .describe("How many hours the log and the row of an ended thread stay."),
   AGENT_PROGRAM: z
     .string()
-    .default("claude")
+    .optional()
     .describe(
-      "The program behind `/agent`: Claude Code, or `demo`, the scripted stand-in that comes with threadmux. `scripts/run` takes `demo` if there is no `claude` on `PATH`.",
+      "The program of the default engine (`AGENT_ENGINE`), by its name on `PATH` or its path. If it is not set: `claude` for the engine `claude`. `demo` names the scripted stand-in that comes with threadmux; `scripts/run` takes it if there is no `claude` on `PATH`.",
     ),
   AGENT_ARGS: z.string().default("").describe("Arguments of your own for that program."),
   AGENT_ENGINE: z
-    .enum(["claude", "command"], { error: "must be claude or command" })
-    .default("claude")
+    .enum(ENGINE_NAMES, { error: `must be ${orList(ENGINE_NAMES)}` })
+    .optional()
     .describe(
-      "The protocol of `AGENT_PROGRAM`: `claude`, or `command` for any program that is run once a message, gets it on standard input, or in the place of `{prompt}` in `AGENT_ARGS` (put `--` before it), and prints its answer.",
+      "The engine of a thread whose creator names none (`agent.engine`): `claude`, `demo`, or `command` for any program that is run once a message, gets it on standard input, or in the place of `{prompt}` in `AGENT_ARGS` (put `--` before it), and prints its answer. If it is not set: `demo` if `AGENT_PROGRAM` is that, else `claude`.",
     ),
   AGENT_IDLE_SECONDS: whole(1, 86_400)
     .default(120)
@@ -243,10 +246,9 @@ export function parseVmConfig(
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,
     agent: {
-      program: values.AGENT_PROGRAM,
+      ...usualProgram(values),
       args: agentArgs,
       allowBypass: values.ALLOW_BYPASS,
-      ...(values.AGENT_ENGINE === "command" ? { engine: "command" as const } : {}),
       timeouts: {
         idleSeconds: values.AGENT_IDLE_SECONDS,
         askParkMinutes: values.ASK_PARK_MINUTES,
@@ -279,9 +281,7 @@ function problemsOfAgent(
     problems.push(
       `AGENT_ARGS: ${bypass} lets agents do everything without asking; set ALLOW_BYPASS=1 if you mean it`,
     );
-  if (values?.AGENT_ENGINE === "command" && values.AGENT_PROGRAM === "demo")
-    problems.push("AGENT_ENGINE: must be claude for AGENT_PROGRAM=demo, which speaks its protocol");
-  return problems;
+  return [...problems, ...problemsOfEngine(values ?? {})];
 }
 
 function problemsOfTokens(env: Record<string, string>, host: string): string[] {

@@ -26,7 +26,7 @@ import {
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 /** Without options for V8: with any, Node compiles its own modules anew at each start. */
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
-const DEMO = fileURLToPath(new URL("../agent/engines/demo/main.cjs", import.meta.url));
+const OWN_PROGRAMS = fileURLToPath(new URL("../agent/engines/", import.meta.url));
 
 /**
  * The folder of the console's page: made by `node scripts/build.mjs --pages` beside the sources, by `npm run build`
@@ -45,7 +45,7 @@ export interface Sidecar {
 }
 
 export type SidecarOptions = Partial<
-  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "demo" | "page">
+  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "ownPrograms" | "page">
 >;
 
 /** @throws Error in words for a person if something that is needed is missing. */
@@ -65,7 +65,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       releasers,
       wrapper: WRAPPER,
       runner: RUNNER,
-      demo: DEMO,
+      ownPrograms: OWN_PROGRAMS,
       page: PAGE,
     };
     const { log } = setting;

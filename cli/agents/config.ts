@@ -9,6 +9,8 @@ export type AgentRequest = NonNullable<CreateRequest["agent"]>;
 
 export interface AgentOptions extends LimitOptions {
   engine?: string;
+  program?: string;
+  arg?: string[];
   model?: string;
   mode?: string;
   systemPrompt?: string;
@@ -29,7 +31,9 @@ export function addAgentOptions(command: Command): Command {
     .option("--messages <file>", "of an agent: a conversation held elsewhere that it goes on from, as JSON")
     .option("--worktree", "of an agent: it works in a git worktree of its own, on a branch of its own")
     .option("--tag <tag>", "of an agent: a word to find its events by; may be given again", collect)
-    .option("--engine <name>", "of an agent: which program's protocol it speaks (the sidecar's own choice)");
+    .option("--engine <name>", "of an agent: its engine: claude, demo, command (the sidecar's default)")
+    .option("--program <name>", "of an agent with the engine command: the program that it runs")
+    .option("--arg <arg>", "an argument of that program; may be given again", collect);
   return addLimitOptions(command);
 }
 
@@ -41,6 +45,8 @@ export function collect(value: string, before: string[] = []): string[] {
 /** What the sidecar calls these options, in an error of its own. */
 export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.engine": "--engine",
+  "agent.program": "--program",
+  "agent.args": "--arg",
   "agent.model": "--model",
   "agent.permissionMode": "--mode",
   "agent.systemPrompt": "--system-prompt",
@@ -55,11 +61,13 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
 
 /** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
 export function agentRequest(options: AgentOptions): AgentRequest | undefined {
-  const { engine, model, mode, systemPrompt, outputSchema, single, worktree, tag } = options;
+  const { engine, program, arg, model, mode, systemPrompt, outputSchema, single, worktree, tag } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
     ...(engine === undefined ? {} : { engine: engine as AgentRequest["engine"] }),
+    ...(program === undefined ? {} : { program }),
+    ...(arg === undefined ? {} : { args: arg }),
     ...(model === undefined ? {} : { model }),
     ...(mode === undefined ? {} : { permissionMode: mode }),
     ...(systemPrompt === undefined ? {} : { systemPrompt }),

@@ -48,6 +48,7 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     ["title", thread.title],
     ...(thread.number === null ? [] : [["number", `#${thread.number}`] as const]),
     ["type", thread.type],
+    ...(thread.engine ? [["engine", thread.engine] as const] : []),
     [
       "status",
       thread.awaiting === null ? thread.status : `${thread.status} for an answer: ${thread.awaiting}`,

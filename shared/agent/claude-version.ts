@@ -1,5 +1,5 @@
 /** Which versions of claude are good enough. Pure. */
-import { MIN_VERSION } from "./install.ts";
+import { MIN_VERSION } from "./engines/claude.ts";
 
 export interface VersionFault {
   code: "engine_missing" | "engine_too_old";

@@ -1,6 +1,7 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
 import { sourceSchema } from "../principal.ts";
+import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
 import { limitsSchema } from "./limit-schema.ts";
 
 const str = z.string();
@@ -10,12 +11,23 @@ const seconds = z
   .positive()
   .max(30 * 86_400);
 
-export const ENGINES = ["claude", "command", "demo"] as const;
-export type EngineName = (typeof ENGINES)[number];
+/** Linux ends a program's name and its arguments at a NUL. */
+const word = (max: number) =>
+  str.max(max).refine((text) => !text.includes("\0"), "must hold no NUL character");
 
 /** What the person who creates a thread may choose. A change of it is a branch. */
 export const agentConfigSchema = z.object({
-  engine: z.enum(ENGINES).default("claude"),
+  engine: z.enum(ENGINE_NAMES).default(DEFAULT_ENGINE),
+  /** The program behind an engine that leaves it open; if it is not set: the sidecar's own, or the engine's. */
+  program: word(4_096)
+    .min(1)
+    .refine(
+      (name) => !name.includes("/") || name.startsWith("/"),
+      "must be a name to look up on PATH, or an absolute path",
+    )
+    .optional(),
+  /** Arguments of that program. */
+  args: z.array(word(10_000)).max(100).optional(),
   /** A `single` thread takes no message after its first turn. */
   mode: z.enum(["conversation", "single"]).default("conversation"),
   model: str.min(1).max(200).optional(),

@@ -1,5 +1,5 @@
 /** Which controls an engine knows, and the values that they take. */
-import type { EngineName } from "./config.ts";
+import type { EngineDeclaration } from "./engines/declaration.ts";
 
 export const CONTROLS = [
   "interrupt",
@@ -26,15 +26,9 @@ export const CONTROL_SUMMARIES: Record<Control, string> = {
   rules: "Withdraw rules that people granted in an agent's thread",
 };
 
-/** A program that answers a message and ends has no mode, no model and no context to speak of. */
-export const ENGINE_CONTROLS: Record<EngineName, readonly Control[]> = {
-  claude: CONTROLS,
-  demo: CONTROLS,
-  command: ["interrupt", "pause", "resume", "limit", "undo"],
-};
-
-/** The mode that asks for nothing. */
-export const BYPASS_MODE = "bypassPermissions";
-
-/** What an agent may do without asking, as the engine names it. */
-export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "auto", "dontAsk", BYPASS_MODE] as const;
+/** The controls that an engine's capabilities leave. */
+export function controlsOf({ capabilities }: EngineDeclaration): Control[] {
+  const { compact, modes, models, rules } = capabilities;
+  const can: Partial<Record<Control, boolean>> = { compact, mode: modes !== undefined, model: models, rules };
+  return CONTROLS.filter((control) => can[control] ?? true);
+}

@@ -1,7 +1,7 @@
 /** What the documents promise is tested where they say so. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { MIN_VERSION } from "../../shared/agent/install.ts";
+import { MIN_VERSION } from "../../shared/agent/engines/claude.ts";
 import { heldIn, heldPromises, promiseDocs, promiseIds, rowsOf } from "../support/promise-docs.ts";
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");

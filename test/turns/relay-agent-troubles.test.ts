@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Round } from "../../agent/engines/demo/script.ts";
-import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
+import { INSTALL_COMMAND } from "../../shared/agent/engines/claude.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { contextOf, folderOf } from "../support/agent-siege.ts";
 import { STAND_IN, STAND_IN_CONFIG, script, standIn } from "../support/agents.ts";

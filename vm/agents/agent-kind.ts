@@ -1,9 +1,9 @@
 /** An agent: a conversation with a coding agent, driven by a runner in the thread's pane whenever there is work. */
 import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import { doingOf, emptyFold } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
-import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { maySleep } from "../../shared/agent/place-order.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
@@ -22,16 +22,10 @@ import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
+import { chooseLaunch, type Launch, type LaunchOptions } from "./launch.ts";
 import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
-import {
-  checkMessage,
-  initialLines,
-  killLine,
-  type LaunchOptions,
-  messageLine,
-  threadConfig,
-} from "./requests.ts";
+import { checkMessage, initialLines, killLine, messageLine, threadConfig } from "./requests.ts";
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
 import { refuseInitialMessages, refuseUnsupported } from "./support.ts";
@@ -49,7 +43,9 @@ export interface AgentKindOptions {
   runners: Runners;
   worktrees: Worktrees;
   removal: Removal;
-  launch: LaunchOptions;
+  settings: LaunchOptions;
+  /** The folder of the engines that come with threadmux. */
+  ownPrograms: string;
   /** The environment of the threads' programs; the agent's program is looked up on its PATH. */
   threadEnv: Record<string, string>;
   starter: Starter;
@@ -69,22 +65,24 @@ export class AgentKind implements Kind {
    * the machine, or `thread_exists` if the place of its worktree is taken.
    */
   checkCreation(request: CreateRequest): void {
-    const { launch, threadEnv, worktrees } = this.#options;
+    const { settings, threadEnv, worktrees } = this.#options;
     const { agent } = request;
+    const launch = this.#launchOf(request);
     if (request.workspace?.kind === "new") worktrees.refuseKept(request.threadId);
     if (request.workspace?.kind === "there") worktrees.refuseLeaving(request.workspace.dir);
-    refuseInitialMessages(request, launch);
-    if (agent) refuseUnsupported(agent, launch);
+    refuseInitialMessages(request, launch.engine);
+    if (agent) refuseUnsupported(agent, launch.engine, settings);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);
-    if (findProgram(launch.program, threadEnv["PATH"] ?? "") !== undefined) return;
-    throw new AppError(
-      "unavailable",
-      `The agent program ${JSON.stringify(launch.program)} is not installed on the VM. Install it (${INSTALL_COMMAND}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`,
-    );
+    if (findProgram(launch.program, threadEnv["PATH"] ?? "") === undefined) throw notInstalled(launch);
+  }
+
+  #launchOf({ agent }: CreateRequest): Launch {
+    const { settings, ownPrograms } = this.#options;
+    return chooseLaunch(agent ?? {}, settings, ownPrograms);
   }
 
   store(thread: NewThread, request: CreateRequest): void {
-    const { store, folders, worktrees, agents, launch, now } = this.#options;
+    const { store, folders, worktrees, agents, settings, now } = this.#options;
     const number = store.agents.takeNumber();
     const agent = request.agent ?? agentConfigSchema.parse({});
     const { config, folder, locks } = request.origin ?? {};
@@ -93,7 +91,9 @@ export class AgentKind implements Kind {
     const place = worktrees.placeOf(thread, number, request.workspace);
     const path = place.worktree?.path ?? place.path ?? thread.path;
     const mcpConfigFile = threadPath(folders.of(thread.threadId), "mcp");
-    const made = threadConfig(thread, { number, agent, launch, origin: config, mcpConfigFile });
+    const { timeouts } = settings;
+    const launch = this.#launchOf(request);
+    const made = threadConfig(thread, { number, agent, launch, timeouts, origin: config, mcpConfigFile });
     folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
     store.threads.insert({ ...thread, path });
     const status = thread.command === "" ? "idle" : "running";
@@ -256,6 +256,7 @@ export class AgentKind implements Kind {
       status: now.status,
       processRunning: status === "running",
       number,
+      engine: folders.engineOf(threadId) ?? null,
       awaiting,
       waiting: now.waiting,
       problem: now.problem,
@@ -319,4 +320,16 @@ export class AgentKind implements Kind {
       .some((one) => one.threadId !== threadId && one.path === config?.worktree?.path);
     if (config?.worktree && !isUsed) void worktrees.tidy(config);
   }
+}
+
+function notInstalled({ engine, program: name }: Launch): AppError {
+  const { program } = ENGINES[engine];
+  const how =
+    program.is === "installed"
+      ? `Install it (${program.install}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`
+      : "Install it, or name one that is in agent.program, or in AGENT_PROGRAM for all threads.";
+  return new AppError(
+    "unavailable",
+    `The agent program ${JSON.stringify(name)} is not installed on the VM. ${how}`,
+  );
 }

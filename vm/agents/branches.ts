@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { WantedPoint } from "../../shared/agent/branch-point.ts";
 import { type AgentConfig, agentConfigSchema, type ThreadConfig } from "../../shared/agent/config.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
@@ -19,6 +20,7 @@ import type { AgentThreads } from "./agent-threads.ts";
 import { findTree, hasTree, readFilesTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
+import { canDo } from "./support.ts";
 import type { Worktrees } from "./worktrees.ts";
 
 export interface BranchesOptions {
@@ -220,7 +222,8 @@ export class Branches {
     const { parentThreadId: _, ...agent } =
       folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
     const { modeId, model } = point.chosen;
-    const mayTakeMode = modeId !== "bypassPermissions" || agent.permissionMode === modeId;
+    const { modes } = ENGINES[agent.engine].capabilities;
+    const mayTakeMode = modeId !== modes?.bypass || agent.permissionMode === modeId;
     return {
       ...agent,
       ...(modeId !== undefined && mayTakeMode && { permissionMode: modeId }),
@@ -245,14 +248,21 @@ export class Branches {
   }
 }
 
+type AgentRequest = NonNullable<CreateRequest["agent"]>;
 type Files = Required<Pick<Extract<NewWorkspace, { kind: "new" }>, "tree" | "isMidTurn">>;
 
-/** What the request leaves open is as in the thread that is known. */
-function withChoices(asked: AgentConfig, known: AgentConfig): AgentConfig {
-  const { model, permissionMode, systemPrompt, outputSchema, limits } = known;
+/** What the request leaves open is as in the thread that is known, unless another engine can't do it. */
+function withChoices(asked: AgentRequest, known: AgentConfig): AgentRequest {
+  const { engine, program, args, model, permissionMode, systemPrompt, outputSchema, limits } = known;
   const hasLimits = Object.keys(asked.limits).length > 0;
+  const isSame = asked.engine === undefined || asked.engine === engine;
+  const ofEngine = { engine, program, args, model, permissionMode };
+  const ofAny = {
+    ...(canDo(asked.engine ?? engine, "systemPrompt") && { systemPrompt }),
+    ...(canDo(asked.engine ?? engine, "outputSchema") && { outputSchema }),
+  };
   return {
-    ...definedOf({ model, permissionMode, systemPrompt, outputSchema }),
+    ...definedOf({ ...(isSame && ofEngine), ...ofAny }),
     ...asked,
     limits: hasLimits ? asked.limits : limits,
   };

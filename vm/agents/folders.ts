@@ -43,7 +43,8 @@ export class AgentFolders {
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
-  readonly #parents = new Map<string, string | undefined>();
+  /** Of configurations, which never change: what every list of threads asks for. */
+  readonly #known = new Map<string, { parentId: string | undefined; engine: string | undefined }>();
 
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
@@ -83,7 +84,7 @@ export class AgentFolders {
   make(config: ThreadConfig, prepared?: string): string {
     const folder = this.of(config.threadId);
     const old = `${folder}${OLD}`;
-    this.#parents.delete(config.threadId);
+    this.#known.delete(config.threadId);
     rmSync(old, { recursive: true, force: true });
     // A crash here leaves an older thread's conversation in the one folder or in the other.
     if (existsSync(folder)) renameSync(folder, old);
@@ -104,11 +105,21 @@ export class AgentFolders {
 
   /** The thread that spawned it; undefined if none did. It never changes. */
   parentOf(threadId: string): string | undefined {
-    if (!this.#parents.has(threadId)) {
+    return this.#knownOf(threadId)?.parentId;
+  }
+
+  /** Which engine it works with; undefined if nothing of it can be read. */
+  engineOf(threadId: string): string | undefined {
+    return this.#knownOf(threadId)?.engine;
+  }
+
+  #knownOf(threadId: string) {
+    if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
-      this.#parents.set(threadId, this.findConfig(threadId)?.agent.parentThreadId);
+      const { parentThreadId: parentId, engine } = this.findConfig(threadId)?.agent ?? {};
+      this.#known.set(threadId, { parentId, engine });
     }
-    return this.#parents.get(threadId);
+    return this.#known.get(threadId);
   }
 
   /** Undefined if the file is damaged: then the runner says so. */
@@ -124,7 +135,7 @@ export class AgentFolders {
 
   /** Takes a removed thread's folder out of the way at once. @returns where it is now; undefined if there was none */
   setAside(threadId: string): string | undefined {
-    this.#parents.delete(threadId);
+    this.#known.delete(threadId);
     const aside = join(this.root, `${ASIDE}${randomUUID()}`);
     try {
       renameSync(this.of(threadId), aside);

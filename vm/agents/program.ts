@@ -1,6 +1,4 @@
 /** The agent's arguments as settings name them. */
-import { BYPASS_MODE } from "../../shared/agent/controls.ts";
-
 /**
  * Splits `AGENT_ARGS` at white space; single and double quotes keep words together. Nothing else is special.
  * @throws Error for a quote that is not closed.
@@ -26,14 +24,4 @@ export function splitArgs(text: string): string[] {
   if (quote !== undefined) throw new Error(`a ${quote} is not closed`);
   if (word !== undefined) words.push(word);
   return words;
-}
-
-/** The argument by which claude would do everything without asking, or could be told to. */
-export function findBypass(args: readonly string[]): string | undefined {
-  const flag = args.find((arg) => /^--(allow-)?dangerously-skip-permissions(=|$)/.test(arg));
-  if (flag !== undefined) return flag;
-  const isBypass = (arg: string, at: number) =>
-    arg === `--permission-mode=${BYPASS_MODE}` ||
-    (arg === BYPASS_MODE && args[at - 1] === "--permission-mode");
-  return args.some(isBypass) ? `--permission-mode ${BYPASS_MODE}` : undefined;
 }

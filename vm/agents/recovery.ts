@@ -1,7 +1,7 @@
 /** At the sidecar's start: what an earlier one was killed in the middle of. */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { BYPASS_MODE } from "../../shared/agent/controls.ts";
+import { findEngine } from "../../shared/agent/engines/engines.ts";
 import { ENGINE_FOLDER_MARKER } from "../../shared/agent/markers.ts";
 import { placeId, SLEEP_CLAIM } from "../../shared/agent/place-order.ts";
 import { isOpen } from "../../shared/api.ts";
@@ -63,11 +63,12 @@ function endBypass({ store, kind, queue, allowBypass, log, now }: RecoveryOption
   if (allowBypass) return;
   for (const { threadId, fold } of store.agents.list()) {
     const thread = store.threads.find(threadId);
-    const isOn = fold.engine?.isUp && fold.engine.modeId === BYPASS_MODE;
+    const modes = findEngine(fold.engine?.engine)?.capabilities.modes;
+    const isOn = fold.engine?.isUp && modes && fold.engine.modeId === modes.bypass;
     if (!isOn || !thread || !isOpen(thread.status)) continue;
     log.warn({ threadId }, "ALLOW_BYPASS is not set: an agent that asked for nothing asks again");
     const ts = new Date(now()).toISOString();
-    const line = { ts, op: "mode", modeId: "default", by: printPrincipal(job("recovery")) } as const;
+    const line = { ts, op: "mode", modeId: modes.asking, by: printPrincipal(job("recovery")) } as const;
     queue
       .run(threadId, () => kind.append(thread, [line]))
       .catch((error: unknown) => log.error({ threadId, err: error }, "could not change an agent's mode"));

@@ -1,37 +1,18 @@
 /** What callers ask of agent threads, as the lines and files that a runner reads. Pure. */
 import type { AmendRequest, AnswerRequest, AskReply, ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig, ThreadConfig } from "../../shared/agent/config.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import type { InboxLine, OpLine } from "../../shared/agent/inbox.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 import { job, type Principal, printPrincipal } from "../../shared/principal.ts";
+import type { Launch } from "./launch.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
-
-/** The person's settings on this machine, for every agent thread. */
-export interface LaunchOptions {
-  /** A name to look up on PATH, or a path. */
-  program: string;
-  args: readonly string[];
-  timeouts: ThreadConfig["timeouts"];
-  /** What the program speaks, if it is not claude's protocol: of all threads, whatever engine their creator names. */
-  engine?: "demo" | "command";
-  /** Whether an agent may be let do everything without asking. */
-  allowBypass?: boolean;
-}
 
 /** A message lies in a file, so only the inbox's reader bounds it. */
 const MAX_MESSAGE_BYTES = 512 * 1024;
-
-/** As `AGENT_PROGRAM` names the stand-in that comes with threadmux. */
-const BUILT_IN = "demo";
-
-/** @param demo the built-in demo's script */
-export function launchOf(chosen: LaunchOptions, demo: string): LaunchOptions {
-  if (chosen.program !== BUILT_IN) return chosen;
-  return { ...chosen, engine: "demo", program: process.execPath, args: [demo, ...chosen.args] };
-}
 
 export function threadConfig(
   thread: { threadId: string; path: string; createdBy: Principal; createdAt: number },
@@ -39,20 +20,21 @@ export function threadConfig(
     number,
     agent,
     launch,
+    timeouts,
     origin,
     mcpConfigFile,
   }: {
     number: number;
-    agent: AgentConfig;
-    launch: LaunchOptions;
+    agent: Omit<AgentConfig, "engine">;
+    launch: Launch;
+    timeouts: ThreadConfig["timeouts"];
     origin?: ThreadConfig["origin"];
     /** Where the engine finds the thread's own tools. */
     mcpConfigFile?: string;
   },
 ): ThreadConfig {
-  const engine = launch.engine ?? agent.engine;
-  // A program that answers a message and ends knows no tools.
-  const hasTools = engine !== "command" && mcpConfigFile !== undefined;
+  const { engine, program, args } = launch;
+  const hasTools = ENGINES[engine].capabilities.tools && mcpConfigFile !== undefined;
   return {
     v: 1,
     threadId: thread.threadId,
@@ -60,14 +42,14 @@ export function threadConfig(
     createdBy: printPrincipal(thread.createdBy),
     createdAt: new Date(thread.createdAt).toISOString(),
     dir: thread.path,
-    agent: launch.engine === undefined ? agent : { ...agent, engine: launch.engine },
+    agent: { ...agent, engine },
     launch: {
-      program: launch.program,
-      args: [...launch.args],
+      program,
+      args: [...args],
       allowedTools: hasTools ? [`mcp__${MCP_SERVER}`] : [],
       ...(hasTools && { mcpConfigFile }),
     },
-    timeouts: launch.timeouts,
+    timeouts,
     ...(origin === undefined ? {} : { origin }),
   };
 }

@@ -1,62 +1,77 @@
 /** What of a configuration is held to: the rest is refused, since a limit that nobody enforces is worse than none. */
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import type { AgentConfig } from "../../shared/agent/config.ts";
-import { BYPASS_MODE, ENGINE_CONTROLS, PERMISSION_MODES } from "../../shared/agent/controls.ts";
+import { controlsOf } from "../../shared/agent/controls.ts";
+import type { Capabilities } from "../../shared/agent/engines/declaration.ts";
+import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 
-/** What a program that answers a message and ends is not told. */
-const NOT_OF_COMMAND = ["model", "systemPrompt", "permissionMode", "outputSchema"] as const;
+/** The fields of a configuration that need a capability of the engine. */
+const NEEDS = {
+  model: "models",
+  systemPrompt: "systemPrompt",
+  permissionMode: "modes",
+  outputSchema: "outputSchema",
+} as const satisfies Partial<Record<keyof AgentConfig, keyof Capabilities>>;
+type Needing = keyof typeof NEEDS;
 
 /** What the sidecar's settings say of all its agents. */
 interface Settings {
-  /** The engine of all of them, if settings fix it. */
-  engine?: AgentConfig["engine"];
   allowBypass?: boolean;
 }
 
-const BYPASS_REFUSED = `${BYPASS_MODE} lets an agent do everything without asking: it is refused unless the sidecar is started with ALLOW_BYPASS=1.`;
+/** Whether the engine can do what a field of a configuration asks for. */
+export function canDo(engine: EngineName, field: Needing): boolean {
+  return Boolean(ENGINES[engine].capabilities[NEEDS[field]]);
+}
 
 /** @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid. */
-export function refuseUnsupported(agent: AgentConfig, { engine: fixed, allowBypass }: Settings): void {
-  const engine = fixed ?? agent.engine;
-  const { limits, params, outputSchema, permissionMode } = agent;
+export function refuseUnsupported(
+  agent: Omit<AgentConfig, "engine">,
+  engine: EngineName,
+  { allowBypass }: Settings,
+): void {
+  const { limits, params, permissionMode } = agent;
+  const { modes } = ENGINES[engine].capabilities;
   const refuse = (field: string, why: string) => {
     throw new AppError("unsupported", `agent.${field}: ${why}`);
   };
-  if (engine === "command" && fixed === undefined)
-    refuse("engine", "AGENT_PROGRAM speaks claude's protocol here; set AGENT_ENGINE=command on the sidecar.");
-  if (engine === "command") {
-    const given = NOT_OF_COMMAND.find((field) => agent[field] !== undefined);
-    if (given) refuse(given, "the engine command gives its program the message alone.");
-  }
-  if (permissionMode !== undefined && !PERMISSION_MODES.some((mode) => mode === permissionMode))
-    refuse("permissionMode", `must be one of ${PERMISSION_MODES.join(", ")}.`);
-  if (permissionMode === BYPASS_MODE && !allowBypass) refuse("permissionMode", BYPASS_REFUSED);
-  const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
-  if (told) refuse(`limits.${told}`, UNTOLD);
+  const asked = Object.keys(NEEDS) as Needing[];
+  const given = asked.find((field) => agent[field] !== undefined && !canDo(engine, field));
+  if (given) refuse(given, `the engine ${engine} can't do that.`);
+  if (permissionMode !== undefined && !modes?.names.includes(permissionMode))
+    refuse("permissionMode", `must be one of ${modes?.names.join(", ")}.`);
+  if (permissionMode !== undefined && permissionMode === modes?.bypass && !allowBypass)
+    refuse("permissionMode", bypassRefused(permissionMode));
+  const told = findUntold(engine, limits);
+  if (told) refuse(`limits.${told}`, untold(engine));
   for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
-  if (outputSchema !== undefined && engine === "demo") {
-    refuse("outputSchema", "the engine demo gives no results of a schema.");
-  }
 }
 
-/** What an engine must tell to be held to it. */
-const isTold = (limit: string) => limit === "tokens" || limit === "spendUsd";
-const UNTOLD = "the engine command does not tell what its program uses; limit turns or seconds.";
+function bypassRefused(mode: string): string {
+  return `${mode} lets an agent do everything without asking: it is refused unless the sidecar is started with ALLOW_BYPASS=1.`;
+}
+
+/** The limit that the engine must tell its use of, and does not. */
+function findUntold(engine: EngineName, limits: object): string | undefined {
+  if (ENGINES[engine].capabilities.cost) return undefined;
+  return definedIn(limits).find((limit) => limit === "tokens" || limit === "spendUsd");
+}
+
+function untold(engine: EngineName): string {
+  return `the engine ${engine} does not tell what its program uses; limit turns or seconds.`;
+}
 
 /** @throws AppError `unsupported` or `invalid_request` if an agent can't be begun with a conversation from elsewhere. */
-export function refuseInitialMessages(
-  { initialMessages, agent }: CreateRequest,
-  { engine: fixed }: Settings,
-): void {
+export function refuseInitialMessages({ initialMessages, agent }: CreateRequest, engine: EngineName): void {
   if (initialMessages === undefined) return;
-  if ((fixed ?? agent?.engine) === "command")
+  if (!ENGINES[engine].capabilities.resume)
     throw new AppError(
       "unsupported",
-      "initialMessages: the engine command gives its program the message alone.",
+      `initialMessages: the engine ${engine} gives its program the message alone.`,
     );
   if (agent?.originThreadId !== undefined)
     throw new AppError(
@@ -72,30 +87,31 @@ export function refuseControl(
   { allowBypass }: Settings,
 ): void {
   const { control } = request;
-  if (!ENGINE_CONTROLS[engine].includes(control)) {
+  const { modes } = ENGINES[engine].capabilities;
+  if (!controlsOf(ENGINES[engine]).includes(control)) {
     throw new AppError("unsupported", `The engine ${engine} can't do that: ${control}.`);
   }
   if (request.control === "limit") refuseLimits(engine, request.limits);
-  if (request.control !== "mode") return;
-  if (!PERMISSION_MODES.some((mode) => mode === request.modeId)) {
-    throw new AppError("invalid_request", `modeId: must be one of ${PERMISSION_MODES.join(", ")}.`);
-  }
-  if (request.modeId !== BYPASS_MODE) return;
-  if (!allowBypass) throw new AppError("unsupported", `modeId: ${BYPASS_REFUSED}`);
+  if (request.control !== "mode" || modes === undefined) return;
+  const { modeId } = request;
+  if (!modes.names.includes(modeId))
+    throw new AppError("invalid_request", `modeId: must be one of ${modes.names.join(", ")}.`);
+  if (modeId !== modes.bypass) return;
+  if (!allowBypass) throw new AppError("unsupported", `modeId: ${bypassRefused(modeId)}`);
   // The engine takes it only if it was started with it.
-  if (permissionMode !== BYPASS_MODE) {
+  if (permissionMode !== modeId) {
     throw new AppError(
       "unsupported",
-      `modeId: ${BYPASS_MODE} is for threads that were made with it; this one was not.`,
+      `modeId: ${modeId} is for threads that were made with it; this one was not.`,
     );
   }
 }
 
-function refuseLimits(engine: AgentConfig["engine"], limits: LimitChanges): void {
+function refuseLimits(engine: EngineName, limits: LimitChanges): void {
   if (definedIn(limits).length === 0)
     throw new AppError("invalid_request", `limits: name at least one of ${LIMIT_NAMES.join(", ")}.`);
-  const told = engine === "command" ? definedIn(limits).find(isTold) : undefined;
-  if (told) throw new AppError("unsupported", `limits.${told}: ${UNTOLD}`);
+  const told = findUntold(engine, limits);
+  if (told) throw new AppError("unsupported", `limits.${told}: ${untold(engine)}`);
 }
 
 /** @throws AppError `not_found` if a rule that is to be withdrawn was not granted, or not any more */

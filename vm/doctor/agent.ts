@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findVersionFault } from "../../shared/agent/claude-version.ts";
-import { INSTALL_COMMAND } from "../../shared/agent/install.ts";
+import { INSTALL_COMMAND } from "../../shared/agent/engines/claude.ts";
 import { Fault, type Finding, type Look, note, ok } from "../../shared/doctor.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { VmConfig } from "../config.ts";

@@ -7,7 +7,6 @@ import { EndedThreads } from "../agents/ended-threads.ts";
 import { McpFiles } from "../agents/mcp-files.ts";
 import { AgentMeter, type Measure } from "../agents/meter.ts";
 import { Removal } from "../agents/removal.ts";
-import { launchOf } from "../agents/requests.ts";
 import { Runners } from "../agents/runners.ts";
 import { Starter } from "../agents/starter.ts";
 import { WakeUps } from "../agents/wake-ups.ts";
@@ -40,7 +39,7 @@ export interface WiredKinds {
 
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
   const { tmux, programs, lineDisciplines } = machine;
-  const { config, log, now, releasers, runner, demo } = setting;
+  const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
   const tellReaders = (threadId: string) => logWatch.notify(threadId);
@@ -66,8 +65,8 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   releasers.add("agents' wake-ups", () => wakeUps.close());
   const mcpFiles = new McpFiles(store, folders);
   if (config.port !== 0) mcpFiles.setPlace(config);
-  const { maxAgents, spendLimitUsdPerDay } = config;
-  const allowBypass = config.agent.allowBypass ?? false;
+  const { maxAgents, spendLimitUsdPerDay, agent: settings } = config;
+  const allowBypass = settings.allowBypass ?? false;
   const parts = { store, folders, mcpFiles, agents: agentThreads, threadEnv, maxAgents, log, now };
   const rights = { allowBypass, sandbox: machine.foundSandbox.sandbox };
   const runners = new Runners({ ...parts, ...rights, tmux, programs, runner, spendLimitUsdPerDay });
@@ -91,7 +90,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     attachments,
     runners,
     starter,
-    launch: launchOf(config.agent, demo),
+    ...{ settings, ownPrograms },
   });
   const pasting = new Pasting({ files, tmux, lineDisciplines });
   const typing = new Typing({ store, tmux, pasting, lineDisciplines });

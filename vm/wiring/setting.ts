@@ -15,8 +15,8 @@ export interface Setting {
   wrapper: string;
   /** The program of the agents' runner with its arguments. */
   runner: readonly string[];
-  /** The script of the built-in demo, which stands in for a coding agent. */
-  demo: string;
+  /** The folder of the engines that come with threadmux: each has a program `main.cjs` in a folder of its name. */
+  ownPrograms: string;
   /** The folder of the console's page. */
   page: string;
   viewersLimits: Partial<ViewersLimits>;

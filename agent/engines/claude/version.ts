@@ -1,6 +1,6 @@
 /** What a thread says of a claude that is not good enough. Pure. */
 import { findVersionFault } from "../../../shared/agent/claude-version.ts";
-import { INSTALL_COMMAND } from "../../../shared/agent/install.ts";
+import { INSTALL_COMMAND } from "../../../shared/agent/engines/claude.ts";
 import type { EngineProblem } from "../../engine.ts";
 
 /** @param outcome what `--version` printed, or how it failed */

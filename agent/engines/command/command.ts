@@ -22,12 +22,16 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
     lookAround: async () => undefined, // it is the person's own program: we load nothing for it
     look: async (_sessionId, { deliveryIds }, env) => lookForTaken(deliveryIds, env),
     savedCalls: () => ({ has: () => true, close: () => {} }),
-    plan: ({ config: { launch }, env }) => ({
+    plan: ({ config: { launch, agent }, env }) => ({
       program: process.execPath,
       args: [adapter, launch.program, ...launch.args],
       env,
       needs: {
-        reads: [findProgram(launch.program, env["PATH"] ?? "") ?? "", ...launch.args].filter(isAbsolute),
+        // Only the settings of this machine may open files in the sandbox, no request.
+        reads: [
+          findProgram(launch.program, env["PATH"] ?? "") ?? "",
+          ...(agent.program === undefined ? launch.args : []),
+        ].filter(isAbsolute),
         writes: [],
         copies: [],
       },

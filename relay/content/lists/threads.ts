@@ -90,13 +90,14 @@ export function statusText(
   thread: Thread,
   { branch, paused, now }: { branch: string | undefined; paused: string | undefined; now: number },
 ): string {
-  const { threadId, type, number, title, dir, command, createdAt } = thread;
+  const { threadId, type, engine, number, title, dir, command, createdAt } = thread;
+  const kind = engine ? `${type} (${engine})` : type;
   const uptime = formatDuration((now - Date.parse(createdAt)) / 1_000);
   const on = branch === undefined ? "" : ` on ${inlineCode(branch, MAX_BRANCH)}`;
   const where = `${inlineCode(dir, MAX_DIR)}${on}`;
   const label = number === null ? "" : `#${number} `;
   const stopped = paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`;
-  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${type} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
+  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${kind} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
 }
 
 function titleText(title: string): string {

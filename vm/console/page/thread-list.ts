@@ -51,5 +51,6 @@ function aboutText(thread: Thread): string {
   const { origin, doing } = thread;
   const now = doing === null ? "" : ` · ${cleanLine(doing)}`;
   const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
-  return `${describeState(thread)}${now} · ${thread.type}${where}${from ?? ""}`;
+  const kind = thread.engine ? `${thread.type} (${thread.engine})` : thread.type;
+  return `${describeState(thread)}${now} · ${kind}${where}${from ?? ""}`;
 }

@@ -43,7 +43,16 @@ export type Input = z.output<typeof inputRequestSchema> & { by: Principal };
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<
   Thread,
-  "waiting" | "number" | "awaiting" | "problem" | "doing" | "output" | "holds" | "activeAt" | "origin"
+  | "waiting"
+  | "number"
+  | "engine"
+  | "awaiting"
+  | "problem"
+  | "doing"
+  | "output"
+  | "holds"
+  | "activeAt"
+  | "origin"
 > &
   Partial<Pick<Thread, "status" | "processRunning">> & {
     /** The thread that spawned it. */
@@ -54,6 +63,7 @@ export type KindDescription = Pick<
 export const NO_AGENT: KindDescription = {
   waiting: 0,
   number: null,
+  engine: null,
   awaiting: null,
   problem: null,
   doing: null,

@@ -1,4 +1,4 @@
-import { PERMISSION_MODES } from "../../../../shared/agent/controls.ts";
+import { allModes } from "../../../../shared/agent/engines/engines.ts";
 import { nameOf } from "../../../texts.ts";
 import { control, type Part, threadOption } from "./part.ts";
 
@@ -12,7 +12,7 @@ export const mode: Part = {
           .setName("mode")
           .setDescription("As the agent names it")
           .setRequired(true)
-          .addChoices(...PERMISSION_MODES.map((name) => ({ name, value: name }))),
+          .addChoices(...allModes().map((name) => ({ name, value: name }))),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
   isPrivate: false,

@@ -1,0 +1,51 @@
+/** Claude Code, by its own program. */
+import type { EngineDeclaration, PermissionModes } from "./declaration.ts";
+
+/** Older ones forget a call that ran when they were killed, and run it twice. */
+export const MIN_VERSION = "2.1.330";
+
+/** Without the version npm may take an older one, and without `--allow-scripts` npm 12 leaves the program out. */
+export const INSTALL_COMMAND = `npm install -g --allow-scripts=@anthropic-ai/claude-code @anthropic-ai/claude-code@${MIN_VERSION}`;
+
+const BYPASS = "bypassPermissions";
+
+const modes: PermissionModes = {
+  names: ["plan", "dontAsk", "default", "acceptEdits", "auto", BYPASS],
+  asking: "default",
+  editing: "acceptEdits",
+  bypass: BYPASS,
+};
+
+export const claude = {
+  title: "Claude Code",
+  provider: "anthropic",
+  program: { is: "installed", name: "claude", install: INSTALL_COMMAND },
+  capabilities: {
+    asks: true,
+    questions: ["AskUserQuestion"],
+    modes,
+    models: true,
+    undo: "calls",
+    cost: true,
+    rules: true,
+    images: true,
+    fork: true,
+    resume: true,
+    steering: true,
+    systemPrompt: true,
+    compact: true,
+    outputSchema: "draft-07",
+    tools: true,
+  },
+  brings: { folder: ".claude", memory: "CLAUDE.md" },
+  findBypass,
+  mcpCallId: "claudecode/toolUseId",
+} as const satisfies EngineDeclaration;
+
+function findBypass(args: readonly string[]): string | undefined {
+  const flag = args.find((arg) => /^--(allow-)?dangerously-skip-permissions(=|$)/.test(arg));
+  if (flag !== undefined) return flag;
+  const isBypass = (arg: string, at: number) =>
+    arg === `--permission-mode=${BYPASS}` || (arg === BYPASS && args[at - 1] === "--permission-mode");
+  return args.some(isBypass) ? `--permission-mode ${BYPASS}` : undefined;
+}

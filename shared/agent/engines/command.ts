@@ -1,0 +1,23 @@
+/** Any program that is run once a message and prints its answer. */
+import type { EngineDeclaration } from "./declaration.ts";
+
+export const command = {
+  title: "a program that is run once a message",
+  program: { is: "any" },
+  capabilities: {
+    asks: false,
+    questions: [],
+    models: false,
+    undo: "turns",
+    cost: false,
+    rules: false,
+    images: false,
+    fork: false,
+    resume: false,
+    steering: false,
+    systemPrompt: false,
+    compact: false,
+    outputSchema: false,
+    tools: false,
+  },
+} as const satisfies EngineDeclaration;

@@ -1,0 +1,40 @@
+/** The engines. A new one is declared here by one line, and the compiler then asks for its adapter. */
+import { claude } from "./claude.ts";
+import { command } from "./command.ts";
+import type { EngineDeclaration } from "./declaration.ts";
+import { demo } from "./demo.ts";
+
+const DECLARATIONS = { claude, command, demo } satisfies Record<string, EngineDeclaration>;
+
+export type EngineName = keyof typeof DECLARATIONS;
+
+export const ENGINES: Readonly<Record<EngineName, EngineDeclaration>> = DECLARATIONS;
+
+export const ENGINE_NAMES = Object.keys(DECLARATIONS) as [EngineName, ...EngineName[]];
+
+/** The engine of a thread if neither its creator nor `AGENT_ENGINE` chooses one. */
+export const DEFAULT_ENGINE: EngineName = "claude";
+
+/** @param name as a transcript tells it: it may be of a later version, or made up. */
+export function findEngine(name: string | undefined): EngineDeclaration | undefined {
+  return ENGINE_NAMES.some((known) => known === name) ? ENGINES[name as EngineName] : undefined;
+}
+
+/** The engine that comes with threadmux under this name: `AGENT_PROGRAM` may name it too. */
+export function findOwnEngine(program: string | undefined): EngineName | undefined {
+  return ENGINE_NAMES.find((name) => name === program && ENGINES[name].program.is === "ours");
+}
+
+/** The permission modes of all engines, each once. */
+export function allModes(): string[] {
+  return [...new Set(ENGINE_NAMES.flatMap((name) => ENGINES[name].capabilities.modes?.names ?? []))];
+}
+
+/** The argument that would let some engine's program do everything without asking. */
+export function findBypass(args: readonly string[]): string | undefined {
+  for (const name of ENGINE_NAMES) {
+    const found = ENGINES[name].findBypass?.(args);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
