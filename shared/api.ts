@@ -14,6 +14,7 @@ import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
+import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
 import { KEY_NAME } from "./key-name.ts";
@@ -195,6 +196,8 @@ export const outputReplySchema = z.object({
   /** The terminal's size now. */
   cols: z.int(),
   rows: z.int(),
+  /** Of a thread that follows logs: what it shows of them. */
+  view: viewSchema.optional(),
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
 
@@ -294,6 +297,8 @@ export const threadSchema = z.object({
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
+  /** The logs that a terminal follows, and what it shows of them; null if it follows none. */
+  follows: viewSchema.extend({ service: z.string() }).nullish(),
   /** Null if nobody wants it in Discord. */
   home: homeSchema.nullish(),
   /** The thread that spawned it, or that it was branched from, by its id in Discord if it has one. */

@@ -26,6 +26,7 @@ import {
 const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 /** Without options for V8: with any, Node compiles its own modules anew at each start. */
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
+const FOLLOWER = [process.execPath, fileURLToPath(new URL("../follow/main.cjs", import.meta.url))];
 const OWN_PROGRAMS = fileURLToPath(new URL("../agent/engines/", import.meta.url));
 
 /**
@@ -45,7 +46,7 @@ export interface Sidecar {
 }
 
 export type SidecarOptions = Partial<
-  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "ownPrograms" | "page">
+  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "follower" | "ownPrograms" | "page">
 >;
 
 /** @throws Error in words for a person if something that is needed is missing. */
@@ -65,6 +66,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       releasers,
       wrapper: WRAPPER,
       runner: RUNNER,
+      follower: FOLLOWER,
       ownPrograms: OWN_PROGRAMS,
       page: PAGE,
     };
@@ -77,6 +79,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const care = createCare(common, setting, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
     await operations.messages.recover();
+    operations.follows.recover();
     startAskFiles(common, operations, releasers);
     const url = await openDoor({ setting, storage, machine, operations, metrics });
     const { stateDir, reposDir, token, relayToken } = storage;

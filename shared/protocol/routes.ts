@@ -5,12 +5,16 @@ import { attachments } from "./attachments.ts";
 import { controls } from "./controls.ts";
 import { inputs } from "./inputs.ts";
 import { ledger } from "./ledger.ts";
+import { logs } from "./logs.ts";
 import { output } from "./output.ts";
 import { people } from "./people.ts";
 import type { Route } from "./route.ts";
 import { sidecar } from "./sidecar.ts";
 import { threads } from "./threads.ts";
 
-export const API = { threads, inputs, output, agents, asks, controls, attachments, ledger, people, sidecar };
+export const API = {
+  ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
+  ...{ ledger, people, sidecar },
+};
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

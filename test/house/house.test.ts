@@ -24,6 +24,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/store/"],
     ["vm/streams/"],
     ["vm/threads/"],
+    ["vm/follow/"],
     ["vm/agents/"],
     ["vm/mcp/"],
     ["vm/events/"],
@@ -72,6 +73,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["agent/trust/"],
     ["agent/"],
   ],
+  follow: [["follow/"]],
   cli: [["cli/"], ["cli/commands/"], ["cli/program.ts", "cli/main.ts"]],
   "local-discord": [
     ["local-discord/seen.ts", "local-discord/types.ts"],
@@ -197,7 +199,7 @@ const ACTOR_BY_HAND =
   /[`"'/^(](discord|thread|caller|job|api):(\$|["'`(]|\\[dw])|\b(source|by)\.startsWith\(/;
 
 test("who acts is printed and read in one file", () => {
-  const folders = ["shared", "vm", "relay", "agent", "cli"];
+  const folders = ["shared", "vm", "relay", "agent", "follow", "cli"];
   const made = folders
     .flatMap((folder) => filesOf(folder, (path) => !isTest(path) && path.endsWith(".ts")))
     .filter((path) => path !== "shared/principal.ts" && ACTOR_BY_HAND.test(read(path)));

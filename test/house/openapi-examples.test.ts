@@ -1,6 +1,6 @@
 /** Every example in the API's description, sent as it is written: the documented status and shape. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
@@ -29,6 +29,7 @@ let sidecar: TestSidecar;
 beforeAll(async () => {
   sidecar = await startSidecar(BYPASS_CONFIG);
   await openTerminal(sidecar.client, "demo", "cat");
+  writeFileSync(join(sidecar.reposDir, "web.log"), "GET /\n");
   const repository = join(sidecar.reposDir, "shop");
   mkdirSync(repository);
   const git = (...args: string[]) =>

@@ -6,6 +6,7 @@ import { API } from "../../shared/protocol/routes.ts";
 
 const NOUNS: Record<keyof typeof API, string> = {
   threads: "Threads",
+  logs: "Logs that threads follow",
   inputs: "Inputs",
   output: "Output",
   agents: "Agents",

@@ -7,14 +7,18 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SERVERS = ["vm", "relay"] as const;
-const STARTED = ["agent", "agent/engines/demo", "agent/engines/command"] as const;
+const STARTED = ["agent", "agent/engines/demo", "agent/engines/command", "follow"] as const;
 
 /**
  * The program as one JavaScript file, in its source's folder, where its assets are found. What the sidecar starts lies
  * where it lies in a build too.
  */
 export function programFile(program: (typeof SERVERS)[number] | (typeof STARTED)[number]): string {
-  return join(ROOT, program, program.startsWith("agent") ? "main.cjs" : ".main.bundle.mjs");
+  return join(
+    ROOT,
+    program,
+    STARTED.some((started) => started === program) ? "main.cjs" : ".main.bundle.mjs",
+  );
 }
 
 /** To be called before the tests run. */

@@ -15,6 +15,7 @@ import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from 
 import { attachmentHandlers } from "./handlers/attachments.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
+import { type LogServices, logHandlers } from "./handlers/logs.ts";
 import { type OutputServices, outputHandlers } from "./handlers/output.ts";
 import { type PeopleServices, peopleHandlers } from "./handlers/people.ts";
 import { type SidecarServices, sidecarHandlers } from "./handlers/sidecar.ts";
@@ -27,6 +28,7 @@ export type Services = ThreadServices &
   OutputServices &
   AgentServices &
   LedgerServices &
+  LogServices &
   PeopleServices &
   SidecarServices & { attachments: Attachments };
 
@@ -68,6 +70,7 @@ export function createApp(options: AppOptions): RequestListener {
 function handlersOf(services: Services): ApiHandlers {
   return {
     threads: threadHandlers(services),
+    logs: logHandlers(services),
     inputs: inputHandlers(services),
     output: outputHandlers(services),
     agents: agentHandlers(services),

@@ -150,6 +150,9 @@ const MIGRATIONS: readonly string[] = [
     agent  TEXT
   ) STRICT;
   `,
+  `
+  ALTER TABLE threads ADD COLUMN follows TEXT;
+  `,
 ];
 
 const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -7,6 +7,7 @@ import {
   threadStatusSchema,
   threadTypeSchema,
 } from "../../shared/api.ts";
+import { type Follows, followsSchema } from "../../shared/follow/spec.ts";
 import { type Principal, parsePrincipal, printPrincipal, sourceSchema } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
 import type { EventTable } from "./events.ts";
@@ -38,6 +39,8 @@ export interface StoredThread {
   readonly paneId: string;
   readonly panePid: number;
   readonly tty: string;
+  /** The logs that its program follows; null if it follows none. */
+  readonly follows: Follows | null;
   /** The offset of the log file's first byte; above 0 only if the file was written anew. */
   readonly logBase: number;
   /** The oldest offset that can still be read. */
@@ -57,7 +60,7 @@ export type NewThread = Pick<
   | "cols"
   | "rows"
   | "marker"
->;
+> & { readonly follows?: Follows | null };
 
 export type ThreadPatch = Partial<
   Pick<
@@ -76,6 +79,7 @@ export type ThreadPatch = Partial<
     | "paneId"
     | "panePid"
     | "tty"
+    | "follows"
   >
 >;
 
@@ -101,6 +105,7 @@ const rowSchema = z
     pane_id: z.string(),
     pane_pid: z.int(),
     tty: z.string(),
+    follows: z.string().nullable(),
     log_base: z.int(),
     first_offset: z.int(),
   })
@@ -126,6 +131,7 @@ const rowSchema = z
       paneId: row.pane_id,
       panePid: row.pane_pid,
       tty: row.tty,
+      follows: row.follows === null ? null : followsSchema.parse(JSON.parse(row.follows)),
       logBase: row.log_base,
       firstOffset: row.first_offset,
     }),
@@ -133,16 +139,18 @@ const rowSchema = z
 
 const INSERT = `
   INSERT INTO threads
-    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker)
+    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker,
+     follows)
   VALUES
-    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker)`;
+    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker,
+     @follows)`;
 
 /** Everything that a {@link ThreadPatch} may change. */
 const UPDATE = `
   UPDATE threads SET
     title = @title, status = @status, is_made = @isMade, ended_at = @endedAt, exit_code = @exitCode, signal = @signal,
     cols = @cols, rows = @rows, held_small_until = @heldSmallUntil, log_base = @logBase, first_offset = @firstOffset,
-    pane_id = @paneId, pane_pid = @panePid, tty = @tty
+    pane_id = @paneId, pane_pid = @panePid, tty = @tty, follows = @follows
   WHERE thread_id = @threadId`;
 
 export class ThreadTable {
@@ -196,7 +204,7 @@ export class ThreadTable {
     const createdBy = printPrincipal(thread.createdBy);
     this.#db.transaction(() => {
       this.delete(thread.threadId);
-      this.#insert.run({ ...thread, createdBy });
+      this.#insert.run({ ...thread, createdBy, follows: textOf(thread.follows) });
       this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
       const { threadId, type: kind, dir, title } = thread;
       this.#events.addOwn(threadId, {
@@ -216,7 +224,8 @@ export class ThreadTable {
     if (!before) return;
     const thread = { ...before, ...patch };
     const { status } = thread;
-    const write = () => void this.#update.run({ ...thread, isMade: Number(thread.isMade) });
+    const write = () =>
+      void this.#update.run({ ...thread, isMade: Number(thread.isMade), follows: textOf(thread.follows) });
     if (status === before.status || !isTold(status)) write();
     else {
       this.#db.transaction(() => {
@@ -256,6 +265,10 @@ export class ThreadTable {
 /** Running and idle come and go with an agent's runner; what it does is in its transcript. */
 function isTold(status: ThreadStatus): boolean {
   return status === "exited" || status === "killed" || status === "lost";
+}
+
+function textOf(follows: Follows | null | undefined): string | null {
+  return follows ? JSON.stringify(follows) : null;
 }
 
 function at(ms: number): string {

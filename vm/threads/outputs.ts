@@ -10,6 +10,7 @@ import {
   type outputsRequestSchema,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { viewSchema } from "../../shared/follow/spec.ts";
 import { HOMELESS, type Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
@@ -196,6 +197,7 @@ export class Outputs {
       more: slice.hasMore,
       cols: thread.cols,
       rows: thread.rows,
+      ...(thread.follows && { view: viewSchema.parse(thread.follows) }),
     };
   }
 }

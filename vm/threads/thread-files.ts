@@ -1,7 +1,9 @@
 /** What is kept of a thread's runs: what its program is told, and one file a run with the exit code; and its log. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { FollowSpec, Follows, View } from "../../shared/follow/spec.ts";
 import type { TerminalLink } from "../../shared/terminal-link.ts";
+import { writeWhole } from "../../shared/whole-file.ts";
 import { diskFull } from "../streams/disk.ts";
 import { linksIn } from "../streams/link-addresses.ts";
 import { readLogTail } from "../streams/log-file.ts";
@@ -45,6 +47,36 @@ export class ThreadFiles {
       throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
     }
     return file;
+  }
+
+  /**
+   * Keeps what the program that follows logs is told.
+   * @returns the file with all of it.
+   * @throws AppError `unavailable` if the disk is full.
+   */
+  writeFollow(threadId: string, { source, lines, ...view }: Follows, maxHeldBytes: number): string {
+    this.writeView(threadId, view);
+    const spec: FollowSpec = {
+      source,
+      lines,
+      viewFile: this.#view(threadId),
+      heldFile: join(this.runsFolder, `${threadId}.held`),
+      maxHeldBytes,
+    };
+    return this.writeProgram(threadId, JSON.stringify(spec));
+  }
+
+  /** @throws AppError `unavailable` if the disk is full. */
+  writeView(threadId: string, { paused, grep }: View): void {
+    try {
+      writeWhole(this.#view(threadId), JSON.stringify({ paused, grep }));
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
+    }
+  }
+
+  #view(threadId: string): string {
+    return join(this.runsFolder, `${threadId}.view`);
   }
 
   /** What {@link writeProgram} keeps. */

@@ -8,6 +8,7 @@ import {
   type Thread,
 } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { viewSchema } from "../../shared/follow/spec.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { printPrincipal } from "../../shared/principal.ts";
 import { findLinkRow, type TerminalLink } from "../../shared/terminal-link.ts";
@@ -201,6 +202,7 @@ export class Threads {
       logBytes: diskBytes,
       cols,
       rows,
+      follows: thread.follows && { service: thread.follows.service, ...viewSchema.parse(thread.follows) },
       heldSmallUntil: thread.heldSmallUntil === null ? null : new Date(thread.heldSmallUntil).toISOString(),
       ...described,
       delivery: store.deliveries.find(threadId) ?? null,

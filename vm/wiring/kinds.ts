@@ -37,8 +37,11 @@ export interface WiredKinds {
   listenToMeasures: (listener: (measure: Measure) => void) => void;
 }
 
+/** Of a log in a pause; what comes then waits in its source. */
+const MAX_HELD_BYTES = 64 * 1024 * 1024;
+
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
-  const { tmux, programs, lineDisciplines } = machine;
+  const { tmux, programs } = machine;
   const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
@@ -92,9 +95,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     starter,
     ...{ settings, ownPrograms },
   });
-  const pasting = new Pasting({ files, tmux, lineDisciplines });
-  const typing = new Typing({ store, tmux, pasting, lineDisciplines });
-  const terminal = new TerminalKind({ store, files, programs, typing, threadEnv, log, now });
+  const { terminal, pasting } = createTerminal(setting, storage, machine);
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
   };
@@ -104,4 +105,20 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const kinds = { terminal, agent: agentKind };
   const wired = { kinds, queue, agentKind, agentThreads, endedThreads, removal, starter, attachments };
   return { ...wired, pasting, mcpFiles, listenToTrouble, listenToMeasures };
+}
+
+function createTerminal(
+  { config, follower, log, now }: Setting,
+  { store, files }: Storage,
+  { tmux, programs, lineDisciplines }: Machine,
+): { terminal: TerminalKind; pasting: Pasting } {
+  const { threadEnv } = config;
+  const pasting = new Pasting({ files, tmux, lineDisciplines });
+  const typing = new Typing({ store, tmux, pasting, lineDisciplines });
+  const maxHeldBytes = Math.min(config.logMaxBytes, MAX_HELD_BYTES);
+  const terminal = new TerminalKind({
+    ...{ store, files, programs, typing, threadEnv, log, now },
+    ...{ follower, maxHeldBytes },
+  });
+  return { terminal, pasting };
 }

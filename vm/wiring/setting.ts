@@ -15,6 +15,8 @@ export interface Setting {
   wrapper: string;
   /** The program of the agents' runner with its arguments. */
   runner: readonly string[];
+  /** The program that follows logs, with its arguments. */
+  follower: readonly string[];
   /** The folder of the engines that come with threadmux: each has a program `main.cjs` in a folder of its name. */
   ownPrograms: string;
   /** The folder of the console's page. */

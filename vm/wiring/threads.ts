@@ -5,6 +5,7 @@ import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
+import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
@@ -58,6 +59,7 @@ export interface Operations {
   threads: Threads;
   homes: Homes;
   creation: Creation;
+  follows: Follows;
   inputs: Inputs;
   outputs: Outputs;
   agents: Agents;
@@ -71,11 +73,12 @@ export interface Operations {
 
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
   const { threads, agentKind, agentThreads, config } = common;
+  const { threadEnv } = config;
   const agents = new Agents({
     ...common,
     agents: agentThreads,
     kind: agentKind,
-    threadEnv: config.threadEnv,
+    threadEnv,
     settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
@@ -90,11 +93,12 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     threads,
     homes: common.homes,
     creation,
+    follows: new Follows({ ...common, creation, threadEnv }),
     branches: new Branches({
       ...common,
       creation,
       agents: agentThreads,
-      threadEnv: config.threadEnv,
+      threadEnv,
     }),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),

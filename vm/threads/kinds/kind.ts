@@ -8,6 +8,7 @@
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { Follows } from "../../../shared/follow/spec.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
@@ -18,6 +19,8 @@ export type CreateRequest = z.output<typeof createRequestSchema> & {
   createdBy: Principal;
   origin?: Origin;
   workspace?: NewWorkspace;
+  /** Of a terminal that follows logs. */
+  follows?: Follows;
   /** Of an agent's child: as many as of a message that its parent writes. */
   hops?: number;
 };

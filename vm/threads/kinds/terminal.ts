@@ -18,6 +18,10 @@ export interface TerminalKindOptions {
   files: ThreadFiles;
   programs: Programs;
   typing: Typing;
+  /** The program that follows logs, with its arguments. */
+  follower: readonly string[];
+  /** What a pause may hold of a log. */
+  maxHeldBytes: number;
   /** The environment of the threads' programs; its SHELL runs the command. */
   threadEnv: Record<string, string>;
   log: Log;
@@ -52,11 +56,17 @@ export class TerminalKind implements Kind {
   }
 
   async open(thread: StoredThread): Promise<void> {
-    const { store, files, programs, threadEnv } = this.#options;
-    const { threadId, command } = thread;
-    const argv = shellArgv(threadEnv["SHELL"] ?? "/bin/sh", files.writeProgram(threadId, command));
+    const { store, programs } = this.#options;
+    const { threadId } = thread;
+    const argv = this.#argvOf(thread);
     const running = await this.#openings.run(() => programs.open(thread, ONLY_RUN, { argv, input: "" }));
     store.threads.update(threadId, { ...running, isMade: true });
+  }
+
+  #argvOf({ threadId, command, follows }: StoredThread): string[] {
+    const { files, threadEnv, follower, maxHeldBytes } = this.#options;
+    if (follows) return [...follower, files.writeFollow(threadId, follows, maxHeldBytes)];
+    return shellArgv(threadEnv["SHELL"] ?? "/bin/sh", files.writeProgram(threadId, command));
   }
 
   hasTaken(thread: StoredThread, inputId: string): Promise<boolean> {
@@ -68,6 +78,7 @@ export class TerminalKind implements Kind {
     const { threadId, status } = thread;
     if (status !== "running") throw threadEnded(threadId, this.whyNoInput(status));
     if (this.findEnd(thread)) throw threadEnded(threadId, this.whyNoInput("exited")); // about to be noticed
+    if (thread.follows && !("key" in input)) throw takesNoText();
     if (!("key" in input)) return typing.type(thread, input);
     await typing.pressKey(thread, input.key);
     return { isHidden: false };
@@ -118,4 +129,11 @@ export class TerminalKind implements Kind {
   remove(threadId: string): void {
     this.#options.typing.forget(threadId);
   }
+}
+
+function takesNoText(): AppError {
+  return new AppError(
+    "unsupported",
+    "This thread follows logs and takes no text: *Grep* shows only lines that hold one.",
+  );
 }

@@ -1,0 +1,194 @@
+/**
+ * One file as it grows, by its path. Logs are rotated: the file is renamed and made anew, while its writer may still
+ * write into the old one for a while; or it is emptied.
+ */
+import type { Stats } from "node:fs";
+import { type FileHandle, stat } from "node:fs/promises";
+import { type FileProblem, openText } from "../shared/follow/text-file.ts";
+import { Lines } from "./lines.ts";
+
+/** In one look. */
+const READ_BYTES = 256 * 1024;
+/** How far back from its end a file's last lines are looked for. */
+const MAX_BACK_BYTES = 1024 * 1024;
+/** The bytes before the place that was read up to: if they are others now, the file began anew. */
+const CHECK_BYTES = 64;
+/** How long a file that was renamed is read on after its last byte. */
+const OLD_MS = 10_000;
+const MAX_OLD = 4;
+const NEWLINE = 10;
+
+/** A place in a file, whatever it is called by then. */
+export interface Place {
+  readonly position: number;
+  /** What stands before it. */
+  readonly before: Buffer;
+}
+
+interface Open {
+  readonly id: string;
+  readonly file: FileHandle;
+  readonly lines: Lines;
+  place: Place;
+  /** As it was when it was read to its end. */
+  seen: { size: number; mtimeMs: number };
+  /** When it last grew. */
+  grewAt: number;
+}
+
+export interface Looked {
+  lines: string[];
+  hasMore: boolean;
+  /** Something that people should know. */
+  remark?: string;
+}
+
+export function idOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+export class FileTail {
+  readonly #path: string;
+  /** Tells how far a file was read under another name, by its id. */
+  readonly #known: Map<string, Place>;
+  #current: Open | undefined;
+  #old: Open[] = [];
+  /** The file that stands there and is no text. */
+  #refusedId: string | undefined;
+
+  constructor(path: string, known: Map<string, Place>) {
+    this.#path = path;
+    this.#known = known;
+  }
+
+  /** Begins with the last lines of what is there. */
+  async begin(lines: number, now: number): Promise<FileProblem | undefined> {
+    const problem = await this.#open(now);
+    const { file, place } = this.#current ?? {};
+    if (!file || place?.position !== 0) return problem;
+    const position = await findLastLines(file, lines);
+    await this.#moveTo(this.#current as Open, position);
+    return undefined;
+  }
+
+  async look(now: number): Promise<Looked> {
+    const found: Looked = { lines: [], hasMore: false };
+    const stats = await stat(this.#path).catch(() => undefined);
+    const current = this.#current;
+    if (stats && current && idOf(stats) !== current.id) await this.#readInto(found, current, now);
+    const isReplaced = stats !== undefined && idOf(stats) !== current?.id;
+    // The old one is read to its end before the new one begins.
+    if (isReplaced && !found.hasMore && idOf(stats) !== this.#refusedId) {
+      if (current) this.#old.push(current);
+      this.#current = undefined;
+      const problem = await this.#open(now);
+      this.#refusedId = problem === undefined ? undefined : idOf(stats);
+      if (problem !== undefined && problem !== "missing")
+        found.remark = `${this.#path} is now ${describeProblem(problem)}`;
+    }
+    await this.#lookAtOld(found, now);
+    if (this.#current && !found.hasMore) await this.#readInto(found, this.#current, now);
+    return found;
+  }
+
+  async close(): Promise<void> {
+    for (const { file } of [...this.#old, ...(this.#current ? [this.#current] : [])]) await file.close();
+    this.#old = [];
+    this.#current = undefined;
+  }
+
+  async #lookAtOld(found: Looked, now: number): Promise<void> {
+    const left: Open[] = [];
+    for (const [i, old] of this.#old.entries()) {
+      await this.#readInto(found, old, now);
+      const isKept = now - old.grewAt < OLD_MS && i >= this.#old.length - MAX_OLD;
+      if (isKept || found.hasMore) left.push(old);
+      else {
+        found.lines.push(...old.lines.flush(now, true));
+        await old.file.close();
+      }
+    }
+    this.#old = left;
+  }
+
+  async #open(now: number): Promise<FileProblem | undefined> {
+    const opened = await openText(this.#path);
+    if ("problem" in opened) return opened.problem;
+    const { file, stats } = opened;
+    const place: Place = { position: 0, before: Buffer.alloc(0) };
+    const seen = { size: 0, mtimeMs: 0 };
+    const current = { id: idOf(stats), file, lines: new Lines(), place, seen, grewAt: now };
+    this.#current = current;
+    // Under another name it may have been read already.
+    const known = this.#known.get(current.id);
+    if (known && (await isStillThere(file, known))) current.place = known;
+    this.#known.set(current.id, current.place);
+    return undefined;
+  }
+
+  async #readInto(found: Looked, open: Open, now: number): Promise<void> {
+    const { size, mtimeMs } = await open.file.stat();
+    if (size !== open.seen.size || mtimeMs !== open.seen.mtimeMs) {
+      if (!(await isStillThere(open.file, open.place))) {
+        found.lines.push(...open.lines.flush(now, true));
+        found.remark = `${this.#path} begins anew`;
+        await this.#moveTo(open, 0);
+      }
+      const chunk = Buffer.alloc(Math.max(0, Math.min(READ_BYTES, size - open.place.position)));
+      const { bytesRead } = await open.file.read(chunk, 0, chunk.length, open.place.position);
+      if (bytesRead > 0) {
+        open.grewAt = now;
+        found.lines.push(...open.lines.push(chunk.subarray(0, bytesRead), now));
+        this.#setPlace(open, open.place.position + bytesRead, chunk.subarray(0, bytesRead));
+      }
+      if (open.place.position < size && bytesRead > 0) found.hasMore = true;
+      else open.seen = { size, mtimeMs };
+    }
+    found.lines.push(...open.lines.flush(now));
+  }
+
+  async #moveTo(open: Open, position: number): Promise<void> {
+    const before = Buffer.alloc(Math.min(CHECK_BYTES, position));
+    const { bytesRead } = await open.file.read(before, 0, before.length, position - before.length);
+    open.place = { position, before: before.subarray(0, bytesRead) };
+    this.#known.set(open.id, open.place);
+  }
+
+  #setPlace(open: Open, position: number, read: Buffer): void {
+    const before = Buffer.concat([open.place.before, read.subarray(-CHECK_BYTES)]).subarray(-CHECK_BYTES);
+    open.place = { position, before: Buffer.from(before) };
+    this.#known.set(open.id, open.place);
+  }
+}
+
+async function isStillThere(file: FileHandle, { position, before }: Place): Promise<boolean> {
+  const now = Buffer.alloc(before.length);
+  const { bytesRead } = await file.read(now, 0, now.length, position - before.length);
+  return bytesRead === before.length && now.equals(before);
+}
+
+/** Where the last so many lines begin. */
+async function findLastLines(file: FileHandle, count: number): Promise<number> {
+  const { size } = await file.stat();
+  const start = Math.max(0, size - MAX_BACK_BYTES);
+  const bytes = Buffer.alloc(size - start);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+  if (count === 0) return start + bytesRead;
+  // The last line may lack its end.
+  let at = bytesRead - (bytes[bytesRead - 1] === NEWLINE ? 1 : 0);
+  for (let left = count; left > 0 && at > 0; left--) at = bytes.lastIndexOf(NEWLINE, at - 1);
+  return start + Math.max(0, at + (at > 0 || bytes[0] === NEWLINE ? 1 : 0));
+}
+
+export function describeProblem(problem: FileProblem): string {
+  switch (problem) {
+    case "missing":
+      return "not there";
+    case "denied":
+      return "not ours to read";
+    case "binary":
+      return "a file that is not text";
+    default:
+      return `a ${problem}, not a file of text`;
+  }
+}
