@@ -24,6 +24,7 @@ export const sidecar = {
     status: 200,
     reply: reposReplySchema,
     errors: [],
+    access: "console",
     isRepeatable: true,
     example: { query: { prefix: "" } },
   }),

@@ -34,6 +34,7 @@ export const threads = {
       "too_many_agents",
       "unavailable",
     ],
+    access: "console",
     isRepeatable: false,
     example: {
       body: {
@@ -135,6 +136,7 @@ export const threads = {
     status: 200,
     reply: killReplySchema,
     errors: ["not_found", "thread_ended"],
+    access: "console",
     isRepeatable: false,
     example: { path: DEMO },
   }),

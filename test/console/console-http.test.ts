@@ -126,7 +126,7 @@ describe("a session", () => {
     "sec-fetch-site": "same-origin",
   });
 
-  test.each(["/threads", "/threads?status=all", "/thread/a"])("reads %s", async (path) => {
+  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos"])("reads %s", async (path) => {
     expect(await status("GET", path, own())).toBe(200);
     expect(await status("GET", path, withSecret(signed.secret))).toBe(200);
     expect(await status("GET", path, {})).toBe(401);
@@ -147,13 +147,12 @@ describe("a session", () => {
   });
 
   test.each([
-    ["POST", "/thread/create"],
+    ["POST", "/thread/a/branch"],
     ["POST", "/thread/a/pause"],
     ["POST", "/thread/a/mode"],
     ["PUT", "/thread/a/title"],
     ["GET", "/thread/a/steps"],
     ["POST", "/thread/a/resize"],
-    ["POST", "/thread/a/kill"],
     ["POST", "/threads/output"],
     ["PUT", "/thread/a/delivery"],
     ["PUT", "/thread/a/messages/page.0"],
@@ -161,10 +160,29 @@ describe("a session", () => {
     ["GET", "/thread/a/output"],
     ["GET", "/thread/a/log"],
     ["GET", "/thread/a/screen"],
-    ["GET", "/repos"],
+    ["GET", "/events"],
+    ["GET", "/people"],
   ])("does not do for %s %s, from wherever", async (method, path) => {
     const body = method === "GET" ? undefined : "{}";
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);
+  });
+
+  // Promise: S39
+  test("begins and ends threads, from its own page alone", async () => {
+    const body = JSON.stringify({ threadId: "made", type: "terminal", dir: ".", command: "sleep 60" });
+    const json = { "content-type": "application/json" };
+    const foreign = [{ origin: "http://127.0.0.1:1" }, { origin: "" }, { "sec-fetch-site": "same-site" }];
+    for (const path of ["/thread/create", "/thread/made/kill"]) {
+      const sent = path === "/thread/create" ? body : "{}";
+      for (const headers of foreign) {
+        expect(await status("POST", path, { ...own(), ...json, ...headers }, sent)).toBe(401);
+      }
+      expect(await status("POST", path, { ...withSecret(signed.secret), ...json }, sent)).toBe(401);
+      expect(await status("POST", path, { ...own(), ...json }, sent)).toBe(
+        path.endsWith("create") ? 201 : 200,
+      );
+    }
+    expect(await sidecar.client.getThread("made")).toMatchObject({ createdBy: "console", status: "killed" });
   });
 
   describe("with an agent's thread", () => {

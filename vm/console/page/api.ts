@@ -1,12 +1,13 @@
 /** The sidecar's HTTP API as the page uses it: with the session's secret, from the same origin. */
 import * as z from "zod";
 import type { AnswerRequest, AskReply, BlobReply, TranscriptReply } from "../../../shared/agent/api.ts";
-import { errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
+import { type CreateRequest, errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
+import { sidecar } from "../../../shared/protocol/sidecar.ts";
 import { threads } from "../../../shared/protocol/threads.ts";
 import { authorizationOf, findSecret, forgetSecret, keepSecret } from "./session.ts";
 
@@ -47,6 +48,20 @@ export async function listThreads(status: "open" | "ended"): Promise<Thread[]> {
 
 export async function getThread(threadId: string): Promise<Thread> {
   return callRoute(threads.get, { id: threadId });
+}
+
+/** Directories below `REPOS_DIR` whose paths begin so. */
+export async function listDirs(prefix: string): Promise<string[]> {
+  return (await callRoute(sidecar.listRepos, {}, { query: { prefix } })).repos.map(({ dir }) => dir);
+}
+
+export async function createThread(wanted: CreateRequest): Promise<void> {
+  await callRoute(threads.create, {}, { body: wanted, timeoutMs: SLOW_MS });
+}
+
+/** With the threads that it spawned. */
+export async function endThread(threadId: string): Promise<void> {
+  await callRoute(threads.kill, { id: threadId }, { body: {}, timeoutMs: SLOW_MS });
 }
 
 export interface TranscriptQuery {
@@ -97,6 +112,8 @@ export async function goOn(threadId: string): Promise<void> {
 }
 
 const TIMEOUT_MS = 10_000;
+/** Of what starts or ends programs. */
+const SLOW_MS = 60_000;
 
 interface CallOptions {
   /** Instead of the session's secret. */

@@ -5,14 +5,19 @@ import { ApiError, getThread, listThreads, signIn, signOut } from "./api.ts";
 import type { ConnectionState } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
+import { EndThread } from "./end-thread.ts";
+import { NewThread } from "./new-thread.ts";
 import { findSecret } from "./session.ts";
+import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
-import { showThreads } from "./thread-list.ts";
+import { ThreadLists } from "./thread-list.ts";
 
 const REFRESH_MS = 2_000;
 /** From here on there is room for an agent's terminal beside its transcript. */
 const WIDE = "(min-width: 1200px)";
 const HAS_TERMINAL = "threadmux.terminal";
+/** The address of the form that makes a thread: no thread's, which begins with a slash. */
+const MAKING = "#new";
 
 /** One thread that is being looked at. */
 interface Opened {
@@ -27,6 +32,17 @@ interface Opened {
 
 let opened: Opened | undefined;
 let isIn = false;
+
+const lists = new ThreadLists({
+  current: () => opened?.threadId,
+  onChoose: (threadId) => go(`/${threadId}`),
+});
+const newThread = new NewThread({
+  onMade: (threadId) => go(`/${threadId}`),
+  onCancel: () => go(""),
+  onSignedOut: showSignIn,
+});
+const endThread = new EndThread({ onEnded: () => void refresh(), onSignedOut: showSignIn });
 
 giveStylesTheNonce();
 find("#sign-in form").addEventListener("submit", (event) => {
@@ -48,6 +64,9 @@ find("#tab-terminal").addEventListener("click", () => {
   sessionStorage.setItem(HAS_TERMINAL, String(!isShown));
 });
 find("#ended").addEventListener("toggle", () => void refresh());
+find("#new-thread").addEventListener("click", () => go(MAKING));
+find("#end").addEventListener("click", askToEnd);
+onShortcut(doShortcut);
 window.addEventListener("hashchange", () => void follow());
 document.addEventListener("visibilitychange", () => void refresh());
 window.setInterval(() => {
@@ -94,14 +113,11 @@ async function refresh(): Promise<void> {
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
-    const options = { current: opened?.threadId, onChoose: (threadId: string) => go(`/${threadId}`) };
-    showThreads("#open-threads", open, options);
-    const current = open.find((thread) => thread.threadId === opened?.threadId);
+    lists.show(open, ended);
+    const current = lists.findOpen(opened?.threadId);
+    find("#end").hidden = !current;
     if (current) showTitle(current); // it may have been renamed
     if (current) opened?.pane?.setHeldSmall(current.heldSmallUntil);
-    showThreads("#ended-threads", ended.slice(0, 50), options);
-    notice.textContent =
-      open.length > 0 ? "" : "No thread is open. /terminal or /agent in Discord opens one.";
     if (isNew) await follow();
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
@@ -110,8 +126,39 @@ async function refresh(): Promise<void> {
     }
     if (!isIn) showSignIn();
     notice.textContent = `${errorText(error)} Trying again …`;
-  } finally {
-    notice.hidden = notice.textContent === "";
+    notice.hidden = false;
+  }
+}
+
+function askToEnd(): void {
+  const thread = lists.findOpen(opened?.threadId);
+  if (thread) endThread.ask(thread, lists.countChildren(thread));
+}
+
+/** @returns whether it was anything here */
+function doShortcut(shortcut: Shortcut, target: Element): boolean {
+  const help = find<HTMLDialogElement>("#keys-dialog");
+  if (!isIn || (document.querySelector("dialog[open]") && shortcut !== "help")) return false;
+  switch (shortcut) {
+    case "search":
+      lists.startSearch();
+      return true;
+    case "new":
+      go(MAKING);
+      return true;
+    case "next":
+    case "previous":
+      lists.go(opened?.threadId, shortcut === "next" ? 1 : -1);
+      return true;
+    case "leave":
+      if (lists.leaveSearch(target)) return true;
+      if (location.hash !== MAKING) return false;
+      go("");
+      return true;
+    case "help":
+      if (help.open) help.close();
+      else help.showModal();
+      return true;
   }
 }
 
@@ -119,9 +166,12 @@ function go(hash: string): void {
   location.hash = hash;
 }
 
-/** Opens what the address says: `#/<thread>` or `#/<thread>/view`. */
+/** Opens what the address says: `#/<thread>`, `#/<thread>/view` or the form for a new one. */
 async function follow(): Promise<void> {
   if (!isIn) return;
+  const isMaking = location.hash === MAKING;
+  find("#app").classList.toggle("is-making", isMaking);
+  if (isMaking) newThread.open();
   const [, threadId, view] = /^#\/([A-Za-z0-9_-]+)(\/view)?$/.exec(location.hash) ?? [];
   const mode = view === undefined ? "type" : "view";
   if (opened?.threadId === threadId && opened?.mode === mode) return;

@@ -1,33 +1,117 @@
-/** The list of threads. */
+/** The lists of threads, and the search over them. */
 import { holdsText } from "../../../shared/agent/holds.ts";
 import type { Thread } from "../../../shared/api.ts";
 import { describeState } from "../../../shared/attach.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { threadTree } from "../../../shared/thread-tree.ts";
 import { find, make } from "./dom.ts";
+import { isMeant } from "./search.ts";
 
-export interface ShowOptions {
+/** The newest ended threads; a search finds others. */
+const MAX_ENDED = 50;
+const NO_THREAD = "No thread is open. New makes one, as /terminal and /agent do in Discord.";
+
+export interface ThreadListsOptions {
   /** Of the thread that is being looked at. */
+  current: () => string | undefined;
+  onChoose: (threadId: string) => void;
+}
+
+export class ThreadLists {
+  readonly #options: ThreadListsOptions;
+  readonly #search = find<HTMLInputElement>("#search");
+  #open: readonly Thread[] = [];
+  #ended: readonly Thread[] = [];
+
+  constructor(options: ThreadListsOptions) {
+    this.#options = options;
+    this.#search.addEventListener("input", () => {
+      // Opened, it is asked for.
+      if (this.#search.value.trim() !== "") find<HTMLDetailsElement>("#ended").open = true;
+      this.#draw();
+    });
+    this.#search.addEventListener("keydown", ({ key, isComposing }) => {
+      if (key === "Enter" && !isComposing) this.go(undefined, 1);
+    });
+  }
+
+  /** As the sidecar tells them now. */
+  show(open: readonly Thread[], ended: readonly Thread[]): void {
+    this.#open = open;
+    this.#ended = ended;
+    this.#draw();
+  }
+
+  /** Undefined if it is not open. */
+  findOpen(threadId: string | undefined): Thread | undefined {
+    return this.#open.find((thread) => thread.threadId === threadId);
+  }
+
+  /** How many open threads this one spawned, and these: they end with it. */
+  countChildren(thread: Thread): number {
+    const ids = [thread.threadId, thread.home?.channelId];
+    const children = this.#open.filter(({ parentId, origin }) => origin === null && ids.includes(parentId));
+    return children.reduce((sum, child) => sum + 1 + this.countChildren(child), 0);
+  }
+
+  startSearch(): void {
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  /** @returns whether that is where the person writes */
+  leaveSearch(target: Element): boolean {
+    if (target !== this.#search) return false;
+    this.#search.value = "";
+    this.#search.blur();
+    this.#draw();
+    return true;
+  }
+
+  /** Chooses the next thread in the lists, or the one before; from none, the first. */
+  go(from: string | undefined, step: 1 | -1): void {
+    const all = [...document.querySelectorAll<HTMLButtonElement>("nav li button")];
+    const buttons = all.filter((button) => button.checkVisibility());
+    const at = buttons.findIndex((button) => button.dataset["thread"] === from);
+    (at < 0 ? buttons[0] : buttons[at + step])?.click();
+  }
+
+  #draw(): void {
+    const query = this.#search.value.trim();
+    const isShown = (thread: Thread) => isMeant(thread, query);
+    const open = threadTree(this.#open, isShown);
+    const ended = threadTree(this.#ended.filter(isShown).slice(0, MAX_ENDED));
+    this.#fill("#open-threads", open);
+    this.#fill("#ended-threads", ended);
+    const notice = find("#list-notice");
+    if (query === "") notice.textContent = this.#open.length > 0 ? "" : NO_THREAD;
+    else notice.textContent = open.length + ended.length > 0 ? "" : `No thread has ${query}.`;
+    notice.hidden = notice.textContent === "";
+  }
+
+  #fill(selector: string, tree: ReturnType<typeof threadTree<Thread>>): void {
+    const options = { current: this.#options.current(), onChoose: this.#options.onChoose };
+    const items = tree.map(({ thread, depth }) => {
+      const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
+        drawThread(thread, options),
+      ]);
+      item.style.setProperty("--depth", String(depth));
+      return item;
+    });
+    const list = find(selector);
+    // Left alone while nothing has changed: a press or a selection in it goes on.
+    const isSame =
+      list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
+    if (!isSame) list.replaceChildren(...items);
+  }
+}
+
+interface DrawOptions {
   current: string | undefined;
   onChoose: (threadId: string) => void;
 }
 
-export function showThreads(selector: string, threads: readonly Thread[], options: ShowOptions): void {
-  const items = threadTree(threads).map(({ thread, depth }) => {
-    const item = make("li", depth === 0 ? thread.status : `${thread.status} below`, [
-      drawThread(thread, options),
-    ]);
-    item.style.setProperty("--depth", String(depth));
-    return item;
-  });
-  const list = find(selector);
-  // Left alone while nothing has changed: a press or a selection in it goes on.
-  const isSame =
-    list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
-  if (!isSame) list.replaceChildren(...items);
-}
-
-function drawThread(thread: Thread, { current, onChoose }: ShowOptions): HTMLElement {
+function drawThread(thread: Thread, { current, onChoose }: DrawOptions): HTMLElement {
   const { threadId, title, number, command, type } = thread;
   const name = [make("span", "", [number === null ? title : `#${number} ${title}`])];
   const held = cleanLine(holdsText(thread.holds));

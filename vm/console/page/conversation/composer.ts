@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { ApiError, parseJson, sendMessage } from "../api.ts";
 import { errorText, find } from "../dom.ts";
+import { newId } from "../new-id.ts";
 
 const draftSchema = z.object({
   text: z.string(),
@@ -136,10 +137,4 @@ function nameOf(threadId: string): string {
 function readDraft(threadId: string): Draft {
   const draft = draftSchema.safeParse(parseJson(sessionStorage.getItem(nameOf(threadId)) ?? ""));
   return draft.success ? draft.data : { text: "" };
-}
-
-/** `crypto.randomUUID` is there on secure origins alone; a console may be opened by plain HTTP. */
-function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,0 +1,134 @@
+/** Threads begun, found and ended in the page, by somebody who has no Discord. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { STAND_IN_CONFIG, untilStatus } from "../support/agents.ts";
+import { buildPages, startBrowser } from "../support/console.ts";
+import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { openTerminal } from "../support/threads.ts";
+import { untilValue } from "../support/wait.ts";
+
+let sidecar: TestSidecar;
+let browser: Browser;
+let page: Page;
+const problems: string[] = [];
+
+beforeAll(async () => {
+  buildPages();
+  sidecar = await startSidecar(STAND_IN_CONFIG);
+  mkdirSync(join(sidecar.reposDir, "shop", ".git"), { recursive: true });
+  browser = await startBrowser();
+  page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  page.on("pageerror", (error) => problems.push(String(error)));
+  await page.goto(`${sidecar.url}/console`);
+  await page.fill("#token", sidecar.token);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#list-notice >> text=New makes one");
+});
+afterAll(async () => {
+  await browser?.close();
+  await sidecar?.close();
+});
+afterEach(() => {
+  expect(problems.splice(0)).toEqual([]);
+});
+
+const START = "#make button[type=submit]";
+const names = () => page.locator("nav .name").allInnerTexts();
+const untilNames = (expected: string[]) =>
+  untilValue("the names in the lists", names, (all) => JSON.stringify(all) === JSON.stringify(expected));
+
+test("a terminal is begun by keys alone, and typed into", async () => {
+  await page.keyboard.press("n");
+  await page.waitForSelector("#make >> text=New thread");
+  await untilValue(
+    "the directories",
+    () => page.locator("#make-dirs option").evaluateAll((all) => all.map((one) => one.getAttribute("value"))),
+    (dirs) => dirs.includes("shop"),
+  );
+  await page.fill("#make-dir", "shop");
+  await page.fill("#make-title", "the shop");
+  await page.focus("#make-command");
+  await page.keyboard.type("pwd; exec cat");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("h2 >> text=the shop");
+  await untilValue(
+    "the directory on its screen",
+    () => page.locator(".xterm-rows").innerText(),
+    (text) => text.includes("/shop"),
+  );
+  const [thread] = await sidecar.client.listThreads();
+  expect(thread).toMatchObject({ type: "terminal", dir: "shop", title: "the shop", createdBy: "console" });
+  await page.locator(".xterm-helper-textarea").focus();
+  await page.keyboard.type("n/?"); // the terminal's, all of them
+  await untilValue(
+    "the keys on its screen",
+    () => page.locator(".xterm-rows").innerText(),
+    (text) => text.includes("n/?"),
+  );
+});
+
+test("an agent is begun, and what is wrong is said in the form, with nothing lost", async () => {
+  await page.click("#new-thread");
+  await page.check("#make >> text=A coding agent");
+  await page.fill("#make-dir", "nowhere");
+  await page.fill("#make-command", "Say hello.");
+  await page.click(START);
+  await page.waitForSelector("#make .problem >> text=nowhere");
+  expect(await page.inputValue("#make-command")).toBe("Say hello.");
+  await page.fill("#make-dir", ".");
+  await page.click(START);
+  await page.waitForSelector("#app.is-agent");
+  const agent = (await sidecar.client.listThreads()).find(({ type }) => type === "agent");
+  expect(agent).toMatchObject({ dir: ".", command: "Say hello.", createdBy: "console" });
+  await untilStatus(sidecar, agent?.threadId ?? "", "waiting"); // a stand-in, which asks about its first call
+});
+
+test("a thread whose beginning nobody answered begins once", async () => {
+  await page.click("#new-thread");
+  await page.check("#make >> text=A command in a terminal");
+  await page.fill("#make-command", "exec sleep 1001");
+  await page.route(
+    "**/thread/create",
+    async (route) => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+  await page.click(START);
+  await page.waitForSelector("#make .problem >> text=It may have begun");
+  await page.click(START);
+  await page.waitForSelector("h2 >> text=sleep 1001");
+  const threads = await sidecar.client.listThreads();
+  expect(threads.filter(({ command }) => command === "exec sleep 1001")).toHaveLength(1);
+});
+
+test("the search leaves what it means, and Enter opens it", async () => {
+  await openTerminal(sidecar.client, "needle", "exec sleep 1000");
+  await page.click("nav h1"); // out of the terminal, whose keys they would be
+  await page.keyboard.press("/");
+  await page.keyboard.type("NEEDLE");
+  await untilNames(["exec sleep 1000"]);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#thread-id >> text=needle");
+  await page.fill("#search", "no such thread");
+  await page.waitForSelector("#list-notice >> text=No thread has no such thread.");
+  await page.focus("#search");
+  await page.keyboard.press("Escape");
+  await untilValue("all names", names, (all) => all.length >= 3);
+});
+
+test("a thread is ended once that was asked, and kept if it was not meant", async () => {
+  await page.goto(`${sidecar.url}/console#/needle`);
+  await page.click("#end");
+  await page.waitForSelector("#end-dialog[open]");
+  await page.click("#end-not");
+  expect(await sidecar.client.getThread("needle")).toMatchObject({ status: "running" });
+  await page.click("#end");
+  await page.click("#end-now");
+  await page.waitForSelector("#notice >> text=over");
+  expect(await sidecar.client.getThread("needle")).toMatchObject({ status: "killed" });
+  await page.waitForSelector("#end", { state: "hidden" });
+});

@@ -1,0 +1,146 @@
+/** The form that makes a thread. */
+import type { CreateRequest } from "../../../shared/api.ts";
+import { ApiError, createThread, getThread, listDirs } from "./api.ts";
+import { errorText, find, make } from "./dom.ts";
+import { newId } from "./new-id.ts";
+
+/** A completion is asked for once nobody has typed for so long. */
+const DIRS_MS = 150;
+/** People read and type it; it is one among the threads of a machine. */
+const ID_BYTES = 5;
+const UNSURE = "It may have begun: press Start again, it begins once.";
+
+export interface NewThreadOptions {
+  onMade: (threadId: string) => void;
+  onCancel: () => void;
+  onSignedOut: () => void;
+}
+
+export class NewThread {
+  readonly #options: NewThreadOptions;
+  readonly #form = find<HTMLFormElement>("#make");
+  readonly #dir = find<HTMLInputElement>("#make-dir");
+  readonly #command = find<HTMLTextAreaElement>("#make-command");
+  readonly #title = find<HTMLInputElement>("#make-title");
+  readonly #problem = find("#make .problem");
+  readonly #start = find<HTMLButtonElement>("#make button[type=submit]");
+  /** The id of a thread whose request was not answered: it may have begun. */
+  #unsure: string | undefined;
+  #dirsTimer: number | undefined;
+
+  constructor(options: NewThreadOptions) {
+    this.#options = options;
+    this.#form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.#submit();
+    });
+    this.#form.addEventListener("change", () => this.#showKind());
+    find("#make-cancel").addEventListener("click", options.onCancel);
+    this.#dir.addEventListener("input", () => {
+      window.clearTimeout(this.#dirsTimer);
+      this.#dirsTimer = window.setTimeout(() => void this.#complete(), DIRS_MS);
+    });
+    // As in a chat: Enter starts it, Shift-Enter is a new line.
+    this.#command.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      this.#form.requestSubmit();
+    });
+  }
+
+  /** What was typed before is still there. */
+  open(): void {
+    this.#showKind();
+    void this.#complete();
+    if (!matchMedia("(pointer: coarse)").matches) this.#command.focus();
+  }
+
+  get #isAgent(): boolean {
+    return new FormData(this.#form).get("type") === "agent";
+  }
+
+  #showKind(): void {
+    find("#make-command-label").textContent = this.#isAgent ? "What it is to do" : "Command";
+    find("#make-worktree-label").hidden = !this.#isAgent;
+  }
+
+  async #complete(): Promise<void> {
+    try {
+      const dirs = await listDirs(this.#dir.value === "." ? "" : this.#dir.value);
+      const options = dirs.map((dir) => {
+        const option = make("option");
+        option.value = dir;
+        return option;
+      });
+      find("#make-dirs").replaceChildren(...options);
+    } catch (error) {
+      // The directory can be typed; what is wrong with the sidecar the list of threads says.
+      if (error instanceof ApiError && error.status === 401) this.#options.onSignedOut();
+    }
+  }
+
+  #wanted(threadId: string): CreateRequest {
+    const isAgent = this.#isAgent;
+    const isAlone = isAgent && find<HTMLInputElement>("#make-worktree").checked;
+    const title = this.#title.value.trim();
+    return {
+      threadId,
+      type: isAgent ? "agent" : "terminal",
+      dir: this.#dir.value.trim(),
+      command: this.#command.value,
+      ...(title === "" ? {} : { title }),
+      ...(isAlone ? { agent: { workspace: "worktree" } } : {}),
+      ...(find<HTMLInputElement>("#make-discord").checked ? { home: "discord" } : {}),
+    };
+  }
+
+  async #submit(): Promise<void> {
+    if (this.#start.disabled) return;
+    this.#start.disabled = true;
+    this.#problem.textContent = "";
+    try {
+      const threadId = await this.#make();
+      this.#command.value = "";
+      this.#title.value = "";
+      this.#options.onMade(threadId);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) this.#options.onSignedOut();
+      this.#problem.textContent =
+        this.#unsure !== undefined ? `${errorText(error)} ${UNSURE}` : errorText(error);
+    } finally {
+      this.#start.disabled = false;
+    }
+  }
+
+  /** @returns its id @throws ApiError; if nobody knows whether it began, it stays to be sent again */
+  async #make(): Promise<string> {
+    const last = this.#unsure;
+    if (last !== undefined && (await isThere(last))) {
+      this.#unsure = undefined;
+      return last;
+    }
+    // Under the id of what may still be on its way, also with other words: there will be one thread.
+    const wanted = this.#wanted(last ?? newId(ID_BYTES));
+    this.#unsure = wanted.threadId;
+    try {
+      await createThread(wanted);
+    } catch (error) {
+      const status = error instanceof ApiError ? error.status : 0;
+      const isThereNow = last !== undefined && status === 409 && (await isThere(last));
+      if (!(error instanceof ApiError && error.isPassing)) this.#unsure = undefined;
+      if (!isThereNow) throw error;
+    }
+    this.#unsure = undefined;
+    return wanted.threadId;
+  }
+}
+
+async function isThere(threadId: string): Promise<boolean> {
+  try {
+    await getThread(threadId);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return false;
+    throw error;
+  }
+}
