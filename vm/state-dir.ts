@@ -15,6 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { Fault } from "../shared/doctor.ts";
 import { errorText } from "../shared/errors.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
+import { findOtherNames } from "../shared/sandbox/other-names.ts";
 import { isInside } from "./threads/directory.ts";
 
 /** One of them is in every folder that was a STATE_DIR before. Nobody but the sidecar writes them. */
@@ -81,7 +82,7 @@ function checkWritable(path: string): void {
 
 /**
  * Makes REPOS_DIR.
- * @param stateDir which is there; neither may be in the other, whatever links lead where
+ * @param stateDir which is there; neither may be in the other, whatever links and mounts lead where
  * @returns it without a link @throws Error in words for a person
  */
 export function makeReposDir(path: string, stateDir: string): string {
@@ -104,8 +105,10 @@ export function checkReposDir(path: string, stateDir: string): void {
 
 function refuseNested(path: string, stateDir: string): void {
   const [repos, state] = [realOf(path), realOf(stateDir)];
-  if (isInside(state, repos)) throw new Error(`REPOS_DIR: ${REPOS_IN_STATE}`);
-  if (isInside(repos, state)) throw new Error(`STATE_DIR: ${STATE_IN_REPOS}`);
+  for (const name of [state, ...findOtherNames(state).map((other) => other.path)]) {
+    if (isInside(name, repos)) throw new Error(`REPOS_DIR: ${REPOS_IN_STATE}`);
+    if (isInside(repos, name)) throw new Error(`STATE_DIR: ${STATE_IN_REPOS}`);
+  }
 }
 
 export const REPOS_IN_STATE = "must not be in STATE_DIR, where no agent may read or write";

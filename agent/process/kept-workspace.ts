@@ -10,6 +10,7 @@ import { findWorkPlace } from "../../shared/git/work-place.ts";
 import type { SameFolder } from "../../shared/sandbox/box.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { clearPlace, isWithin, layMounts, type Mount, makePlace } from "../../shared/sandbox/mounts.ts";
+import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
 import type { Env, Needs } from "../engine.ts";
 
@@ -77,7 +78,7 @@ export function keepWorkspace(kept: KeptWorkspace): {
       placeAt(path, "read"),
     ),
   ];
-  const mounts = layMounts(base, shown, findSecretPlaces(home));
+  const mounts = layMounts(base, shown, [...findSecretPlaces(home), ...findOtherNames(stateDir)]);
   const own = base.find(({ path, kind }) => kind === "own" && path === home);
   if (own && needs) renew(own, needs);
   mkdirSync(join(folder, OWN_TMP), { recursive: true, mode: 0o700 });

@@ -5,6 +5,7 @@ import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import { readProcFile } from "../../shared/proc-file.ts";
 import { type Box, boxCommand, prepareBox } from "../../shared/sandbox/box.ts";
 import type { Sandbox } from "../../shared/sandbox/modes.ts";
+import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../shared/sandbox/secrets.ts";
 import type { Env, Needs } from "../engine.ts";
 import { keepWorkspace } from "./kept-workspace.ts";
@@ -63,7 +64,10 @@ export function inSandbox(command: Command, kept: Kept): Command {
     stateDir,
     room: join(folder, ROOM),
     shown,
-    hidden: sandbox.mode === "state" ? [] : findSecretPlaces(env["HOME"] ?? "/"),
+    hidden: [
+      ...findOtherNames(stateDir),
+      ...(sandbox.mode === "state" ? [] : findSecretPlaces(env["HOME"] ?? "/")),
+    ],
     dir: cwd,
     ...("mounts" in only && { only }),
   };

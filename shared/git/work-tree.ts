@@ -3,7 +3,9 @@
  * What git would not add (ignored and untracked), nested repositories and very large files are in no state.
  */
 import { access, realpath, rm } from "node:fs/promises";
-import { dirname, join, sep } from "node:path";
+import { dirname, join } from "node:path";
+import { isWithin } from "../sandbox/mounts.ts";
+import { findOtherNames } from "../sandbox/other-names.ts";
 import { checkIndex, makeOwnDir } from "./own-dir.ts";
 import { type BytePath, Folders, joinList, look, splitList, textOf } from "./paths.ts";
 import { findRepositoryOf, type Repository } from "./repository.ts";
@@ -76,7 +78,7 @@ export class WorkTree {
     if (!repository) throw new GitError("missing", "the directory is in no git work tree");
     // A repository may have been made above STATE_DIR since the start, which refuses one.
     const [root, home] = await Promise.all([realpath(repository.path), realpath(dirname(own))]);
-    if (`${home}${sep}`.startsWith(root === sep ? sep : root + sep))
+    if ([home, ...findOtherNames(home).map(({ path }) => path)].some((name) => isWithin(root, name)))
       throw new GitError("missing", `the git work tree ${root} holds the folder of threadmux itself`);
     try {
       await makeOwnDir(repository, own);

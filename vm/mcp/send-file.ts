@@ -7,6 +7,7 @@ import * as z from "zod";
 import { MAX_SENT_FILE_BYTES } from "../../shared/agent/attachments.ts";
 import { AppError } from "../../shared/errors.ts";
 import { nameFile } from "../../shared/named-file.ts";
+import { findOtherNames } from "../../shared/sandbox/other-names.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { isInside } from "../threads/directory.ts";
@@ -80,7 +81,7 @@ export async function openBelow(
     const path = await readlink(`/proc/self/fd/${handle.fd}`);
     if (!path.startsWith(workspace + sep)) throw refuse("it lies outside of this thread's working directory");
     // REPOS_DIR may have been another one when the thread was made. A worktree of a thread is in STATE_DIR itself.
-    if (isInside(state, path) && !isInside(state, workspace)) throw refuse("it belongs to threadmux itself");
+    if (isOfState(state, path) && !isInside(state, workspace)) throw refuse("it belongs to threadmux itself");
     if (looksSecret(relative(workspace, path)) || looksSecret(wanted))
       throw refuse("its name looks like a secret's; ask a person to copy it under another name");
     if (stats.size > MAX_SENT_FILE_BYTES)
@@ -90,6 +91,11 @@ export async function openBelow(
     await handle.close();
     throw error;
   }
+}
+
+/** By any of its names. */
+function isOfState(state: string, path: string): boolean {
+  return [state, ...findOtherNames(state).map((other) => other.path)].some((name) => isInside(name, path));
 }
 
 /** @returns undefined if it is no file: a FIFO's writer is not let go */

@@ -17,6 +17,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
+import { findOtherNames } from "../../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../../shared/sandbox/secrets.ts";
 import type { Env } from "../../engine.ts";
 import {
@@ -91,8 +92,9 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
 
 function guardedOf(env: Env): Places["guarded"] {
   const state = env[STATE_FOLDER] === undefined ? undefined : realPathOf(env[STATE_FOLDER]);
+  const names = typeof state === "string" ? [state, ...findOtherNames(state).map(({ path }) => path)] : [];
   return [
-    ...(typeof state === "string" ? [{ path: state, name: "threadmux's state folder" }] : []),
+    ...names.map((path) => ({ path, name: "threadmux's state folder" })),
     ...findSecretPlaces(env["HOME"] ?? "/").map(({ path }) => ({ path, name: "a place of keys" })),
   ];
 }

@@ -139,9 +139,10 @@ class Walk {
 
   /** @returns whether it leads where nobody looks */
   #isOutward(path: string, real: string): boolean {
-    if (isInside(this.#dir, real)) return false;
+    const isOwn = isInside(this.#dir, real);
     const into = this.#guarded.find((place) => isInside(place.path, real));
     const above = this.#guarded.find((place) => isInside(real, place.path));
+    if (isOwn && (into === undefined || isInside(into.path, this.#dir))) return false;
     if (into) this.#tell({ path, real, leadsTo: into.name });
     else if (above) this.#tell({ path, real, leadsTo: `a folder that holds ${above.name}` });
     return into !== undefined;
