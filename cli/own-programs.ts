@@ -10,7 +10,8 @@ export interface OwnProgram {
   args?: readonly string[];
   env: Record<string, string | undefined>;
   cwd: string;
-  timeoutMs: number;
+  /** Without one it may take as long as it needs. */
+  timeoutMs?: number;
 }
 
 export interface OwnResult {
@@ -24,7 +25,7 @@ export async function runOwn({ file, args = [], env, cwd, timeoutMs }: OwnProgra
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], {
     ...{ env, cwd, stdio: ["ignore", "pipe", "pipe"] },
-    ...{ timeout: timeoutMs, killSignal: "SIGKILL" },
+    ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: "SIGKILL" }),
   });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
@@ -33,7 +34,7 @@ export async function runOwn({ file, args = [], env, cwd, timeoutMs }: OwnProgra
   try {
     const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
     if (child.signalCode === null) return { code, stdout, stderr };
-    throw new Error(`ended by ${child.signalCode}, after at most ${timeoutMs / 1_000} s`);
+    throw new Error(`ended by ${child.signalCode}`);
   } catch (cause) {
     const words = cause instanceof Error ? cause.message : String(cause);
     throw new AppError("unavailable", `${file} could not do its work: ${words}`, { cause });

@@ -6,6 +6,7 @@ import { VERSION } from "../shared/version.ts";
 import type { Act } from "./command.ts";
 import { addAnswer, addApprove, addAsks, addDeny } from "./commands/asks.ts";
 import { addAttach } from "./commands/attach.ts";
+import { addBackup } from "./commands/backup.ts";
 import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
@@ -127,6 +128,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addWait(program, act);
   addEvents(program, act);
   addDoctor(program, act);
+  addBackup(program, act);
   return program;
 }
 

@@ -9,7 +9,7 @@ import { readPrivateFile } from "../../shared/private-file.ts";
 import { threads } from "../../shared/protocol/threads.ts";
 import { VERSION } from "../../shared/version.ts";
 import { statePaths, type VmConfig } from "../config.ts";
-import { holdLock } from "../store/lock.ts";
+import { isLockHeld } from "../store/lock.ts";
 
 const NAME = "sidecar";
 const START = "npm run vm # or: threadmux service install";
@@ -60,7 +60,7 @@ function* faultsOf({ tmux, disk, version }: HealthReply, url: string): Generator
 /** None answers: whether one could be started. */
 async function lookAtPlace({ stateDir, host, port }: VmConfig, url: string): Promise<Finding> {
   const { lock } = statePaths(stateDir);
-  if (existsSync(lock) && isHeld(lock)) {
+  if (existsSync(lock) && isLockHeld(lock)) {
     const says = `one runs on ${stateDir}, but none answers at ${url}`;
     return fault(NAME, says, "set VM_PORT or VM_URL as the sidecar that runs has them, or restart it");
   }
@@ -75,15 +75,6 @@ async function lookAtPlace({ stateDir, host, port }: VmConfig, url: string): Pro
     says,
     isTaken ? `ss -ltnp 'sport = :${port}' # or set another VM_PORT` : "set VM_HOST and VM_PORT to others",
   );
-}
-
-function isHeld(lock: string): boolean {
-  try {
-    holdLock(lock, 0).release();
-    return false;
-  } catch {
-    return true; // its only reason
-  }
 }
 
 function findPortProblem(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {

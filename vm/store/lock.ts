@@ -19,3 +19,13 @@ export function holdLock(file: string, waitMs = 3_000): { release: () => void } 
   }
   return { release: () => db.close() };
 }
+
+/** Whether a sidecar has the state folder. @param file is there */
+export function isLockHeld(file: string): boolean {
+  try {
+    holdLock(file, 0).release();
+    return false;
+  } catch {
+    return true; // its only reason
+  }
+}

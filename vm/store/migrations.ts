@@ -155,7 +155,7 @@ const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
+export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 
 /** @throws Error if the database is of a version that this threadmux does not know. It is not changed. */
 export function refuseUnknown(db: Database.Database): void {

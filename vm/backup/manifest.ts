@@ -1,0 +1,48 @@
+/** A backup's first file: what it is. */
+import * as z from "zod";
+import { AppError } from "../../shared/errors.ts";
+import { VERSION } from "../../shared/version.ts";
+import { NEWEST_VERSION } from "../store/migrations.ts";
+
+export const MANIFEST = "threadmux-backup.json";
+export const DATABASE = "threadmux.db";
+/** Of the archive itself; a newer one may mean something else by the same names. */
+const FORMAT = 1;
+
+const manifestSchema = z.object({
+  format: z.int().min(1),
+  version: z.string(),
+  databaseVersion: z.int(),
+  stateDir: z.string(),
+  madeAt: z.string(),
+  threads: z.int(),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+export function makeManifest(facts: Omit<Manifest, "format" | "version">): Manifest {
+  return { format: FORMAT, version: VERSION, ...facts };
+}
+
+/** @throws AppError `invalid_request` if this threadmux can't restore it */
+export function parseManifest(file: string, text: string): Manifest {
+  const manifest = manifestSchema.safeParse(jsonOf(text)).data;
+  if (!manifest) throw notOne(file);
+  if (manifest.format > FORMAT || manifest.databaseVersion > NEWEST_VERSION)
+    throw new AppError(
+      "invalid_request",
+      `${file} was made by a newer threadmux (${manifest.version}, database ${manifest.databaseVersion}); this one knows database ${NEWEST_VERSION}: restore it with that one`,
+    );
+  return manifest;
+}
+
+export function notOne(file: string, cause?: unknown): AppError {
+  return new AppError("invalid_request", `${file} is no backup that threadmux backup has made`, { cause });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // the schema says so
+  }
+}

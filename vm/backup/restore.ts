@@ -1,0 +1,93 @@
+/** Makes a state folder of a backup: all of it, or nothing. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import type { RestoreDone } from "../../shared/backup.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
+import { statePaths } from "../config.ts";
+import { checkStateDir } from "../state-dir.ts";
+import { checkDatabase } from "../store/database.ts";
+import { isLockHeld } from "../store/lock.ts";
+import { DATABASE, MANIFEST, notOne, parseManifest } from "./manifest.ts";
+import { tar } from "./tar.ts";
+
+/**
+ * @param signal gives up; nothing is left then
+ * @throws AppError `invalid_request` if it is no backup, of a newer version, or the folder is in use or not empty;
+ *   `internal` in words for a person, with nothing kept
+ */
+export async function restore(source: string, target: string, signal?: AbortSignal): Promise<RestoreDone> {
+  const file = resolve(source);
+  const dir = resolve(target);
+  const manifest = await readManifest(file, signal);
+  refuseFolder(dir);
+  mkdirSync(dirname(dir), { recursive: true, mode: 0o700 });
+  const part = mkdtempSync(join(dirname(dir), `.${basename(dir)}.part-`));
+  try {
+    await tar(["--extract", `--file=${file}`, "--no-same-owner", "-C", part], signal);
+    rmSync(join(part, MANIFEST));
+    if (!existsSync(join(part, DATABASE)))
+      throw new AppError("invalid_request", `${file} is cut off: it has no database; nothing was kept`);
+    checkDatabase(join(part, DATABASE));
+    if (existsSync(dir)) rmdirSync(dir); // empty, as was looked at; else it refuses
+    renameSync(part, dir);
+  } catch (error) {
+    rmSync(part, { recursive: true, force: true });
+    throw explained(error, file, dir);
+  }
+  const isMoved = manifest.stateDir !== realpathSync(dir);
+  return {
+    dir,
+    threads: manifest.threads,
+    madeAt: manifest.madeAt,
+    movedFrom: isMoved ? manifest.stateDir : null,
+  };
+}
+
+async function readManifest(file: string, signal?: AbortSignal) {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (!stat) throw new AppError("invalid_request", `${file} is not there`);
+  if (!stat.isFile()) throw notOne(file);
+  const args = ["--extract", "--to-stdout", "--occurrence=1", `--file=${file}`, "--", MANIFEST];
+  const text = await tar(args, signal).catch((error: unknown) => {
+    throw error instanceof AppError && /^tar: /.test(error.message) ? notOne(file, error) : error;
+  });
+  return parseManifest(file, text);
+}
+
+function refuseFolder(dir: string): void {
+  const refuse = (words: string, cause?: unknown) => new AppError("invalid_request", words, { cause });
+  try {
+    checkStateDir(dir);
+  } catch (cause) {
+    throw refuse(errorText(cause), cause);
+  }
+  if (!existsSync(dir)) return;
+  const { lock } = statePaths(dir);
+  if (existsSync(lock) && isLockHeld(lock))
+    throw refuse(`a sidecar runs on ${dir}: end it first, or name another folder by --to`);
+  if (readdirSync(dir).length > 0)
+    throw refuse(`${dir} is not empty: move it away, or name another folder by --to; nothing was changed`);
+}
+
+function explained(error: unknown, file: string, dir: string): unknown {
+  const { code } = error as { code?: string };
+  if (code === "ENOTEMPTY")
+    return new AppError("invalid_request", `${dir} was filled meanwhile; nothing was kept`);
+  if (error instanceof AppError && /^tar: .*(Unexpected EOF|not look like|checksum)/i.test(error.message))
+    return new AppError(
+      "invalid_request",
+      `${file} is cut off or damaged (${error.message}); nothing was kept`,
+    );
+  if (error instanceof AppError || (error as Error).name === "AbortError") return error;
+  return new AppError("internal", `${errorText(error)}; nothing was kept`, { cause: error });
+}

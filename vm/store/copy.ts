@@ -1,0 +1,72 @@
+/** Copies of a database that others write meanwhile. */
+import Sqlite from "better-sqlite3";
+import { makePrivate } from "./database.ts";
+
+const BUSY_TIMEOUT_MS = 5_000;
+const ALL_PAGES = 0x7fff_ffff;
+
+/** Where a thread's log begins, as its row says. */
+export interface LogStart {
+  threadId: string;
+  isAgent: boolean;
+  /** The offset of the file's first byte. */
+  logBase: number;
+  /** Bytes before it were given back to the disk. */
+  firstOffset: number;
+}
+
+/**
+ * All of the database at one moment. In one step: a change in between would begin the copy anew, and a busy sidecar
+ * changes something all the time. Nobody waits for it, since readers hold up no writer.
+ * @returns the version of its schema
+ */
+export async function copyDatabase(file: string, to: string): Promise<number> {
+  makePrivate(to);
+  const db = new Sqlite(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    await db.backup(to, { progress: () => ALL_PAGES });
+  } finally {
+    db.close();
+  }
+  return versionOf(to);
+}
+
+function versionOf(file: string): number {
+  const db = new Sqlite(file, { readonly: true });
+  try {
+    return db.pragma("user_version", { simple: true }) as number;
+  } finally {
+    db.close();
+  }
+}
+
+/** Of all threads that were begun. */
+export function listLogStarts(file: string): LogStart[] {
+  const db = new Sqlite(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    const rows = db
+      .prepare("SELECT thread_id, type, log_base, first_offset FROM threads WHERE is_made = 1")
+      .all() as { thread_id: string; type: string; log_base: number; first_offset: number }[];
+    return rows.map((row) => ({
+      threadId: row.thread_id,
+      isAgent: row.type === "agent",
+      logBase: row.log_base,
+      firstOffset: row.first_offset,
+    }));
+  } finally {
+    db.close();
+  }
+}
+
+/** In a copy: the log of a thread begins later now. */
+export function setFirstOffsets(copy: string, starts: readonly LogStart[]): void {
+  const db = new Sqlite(copy);
+  try {
+    const set = db.prepare("UPDATE threads SET first_offset = ? WHERE thread_id = ?");
+    db.transaction(() => {
+      for (const { threadId, firstOffset } of starts) set.run(firstOffset, threadId);
+    })();
+  } finally {
+    db.close();
+  }
+}
