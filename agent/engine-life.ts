@@ -170,7 +170,8 @@ export class EngineLife {
     const sessionId = lastSessionId(fold, this.#thread.lastLaunch, config);
     const conversation = await this.#lookAtConversation(sessionId);
     const generation = Math.max(newestGeneration(folder), fold.endedGeneration) + 1;
-    const branch = config.origin && { threadId: config.origin.threadId, fork: await this.#lookAtFork() };
+    const goesOn = config.origin !== undefined || config.taken !== undefined;
+    const branch = goesOn ? { threadId: config.origin?.threadId, fork: await this.#lookAtFork() } : undefined;
     const plannedFor = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
     const { events } = plannedFor;
     const launch = { ...plannedFor.launch, ...(config.number !== undefined && { number: config.number }) };

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ThreadConfig } from "../shared/agent/config.ts";
+import { forkOf, type ThreadConfig } from "../shared/agent/config.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { ThreadFold } from "../shared/agent/fold-types.ts";
 import {
@@ -70,12 +70,12 @@ export function isFresh({ deliveryIds, deliveries }: ThreadFold): boolean {
 /** So often a branch's first process may die in its work before the branch begins from the transcript. */
 const MAX_FORKS = 2;
 
-/** Of a branch that is to begin: where it leaves its parent's conversation; undefined if it begins in no such way. */
+/** Of a thread that is to begin: where it leaves another conversation; undefined if it begins in no such way. */
 export function forkPoint(
   fold: ThreadFold,
-  { origin }: ThreadConfig,
+  config: ThreadConfig,
 ): { sessionId: string; at: string } | undefined {
-  const { sessionId, at } = origin ?? {};
+  const { sessionId, at } = forkOf(config);
   if (!isFresh(fold) || fold.cutOffs.count >= MAX_FORKS) return undefined;
   return sessionId !== undefined && at !== undefined ? { sessionId, at } : undefined;
 }
@@ -83,7 +83,8 @@ export function forkPoint(
 /**
  * How the next process begins, and what its look at the conversation says about deliveries: what is in it is not
  * sent again, what is not goes again under the same id. Pure but for the new conversation's id.
- * @param branch of a branch: its origin, and the look at the conversation that is to be forked
+ * @param branch of a thread that goes on from another conversation: the thread that it was, if it was one, and the look
+ * at the conversation that is to be forked
  */
 export function planGeneration(
   fold: ThreadFold,
@@ -91,7 +92,7 @@ export function planGeneration(
   sessionId: string | undefined,
   { exists, delivered, costUsd }: Conversation,
   now: Date,
-  branch?: { threadId: string; fork: Conversation | undefined },
+  branch?: { threadId: string | undefined; fork: Conversation | undefined },
 ): { launch: Launch; events: EventBody[] } {
   const events = fold.deliveries.flatMap(({ deliveryId, status }): EventBody[] => {
     const isIn = delivered.has(deliveryId);
@@ -120,7 +121,8 @@ export function planGeneration(
     events.push({ type: "notice", severity: "warning", title: "The conversation begins anew", description });
   } else if (reseeded && branch && fold.cutOffs.count === 0) {
     const title = "The conversation goes on from a transcript";
-    const description = `The engine is told what was said in ${branch.threadId}.`;
+    const where = branch.threadId === undefined ? "before this thread" : `in ${branch.threadId}`;
+    const description = `The engine is told what was said ${where}.`;
     events.push({ type: "notice", severity: "info", title, description });
   }
   return { launch, events };

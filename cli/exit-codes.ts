@@ -57,6 +57,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "worktree_in_use":
     case "worktree_dirty":
     case "turn_running":
+    case "conversation_open":
     case "would_complete":
     case "forbidden":
     case "ask_ended":

@@ -26,6 +26,7 @@ import { addSend } from "./commands/send.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSteps } from "./commands/steps.ts";
 import { addTail } from "./commands/tail.ts";
+import { addTake } from "./commands/take.ts";
 import { addWait } from "./commands/wait.ts";
 import { addWorktree } from "./commands/worktree.ts";
 import { type CommonOptions, createContext, type Streams } from "./context.ts";
@@ -125,6 +126,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addChanges(program, act);
   addRun(program, act);
   addHere(program, act);
+  addTake(program, act);
   addWait(program, act);
   addEvents(program, act);
   addDoctor(program, act);

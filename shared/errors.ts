@@ -15,6 +15,7 @@ export const ERROR_STATUS = {
   thread_locked: 409,
   thread_single: 409,
   turn_running: 409,
+  conversation_open: 409,
   would_complete: 409,
   worktree_in_use: 409,
   worktree_dirty: 409,

@@ -119,5 +119,15 @@ export const threadConfigSchema = z.object({
       at: str.optional(),
     })
     .optional(),
+  /** A conversation that a person began by hand: the thread goes on from this line of it, in a fork. */
+  taken: z.object({ sessionId: str, at: str }).optional(),
 });
 export type ThreadConfig = z.infer<typeof threadConfigSchema>;
+
+/** The engine's conversation that the thread's own begins as a fork of, and the line of it; empty if there is none. */
+export function forkOf({ origin, taken }: Pick<ThreadConfig, "origin" | "taken">): {
+  sessionId?: string | undefined;
+  at?: string | undefined;
+} {
+  return taken ?? { sessionId: origin?.sessionId, at: origin?.at };
+}

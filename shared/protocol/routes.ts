@@ -3,6 +3,7 @@ import { agents } from "./agents.ts";
 import { asks } from "./asks.ts";
 import { attachments } from "./attachments.ts";
 import { controls } from "./controls.ts";
+import { conversations } from "./conversations.ts";
 import { inputs } from "./inputs.ts";
 import { ledger } from "./ledger.ts";
 import { logs } from "./logs.ts";
@@ -14,7 +15,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ ledger, people, sidecar },
+  ...{ ledger, people, conversations, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -93,19 +93,22 @@ export class AgentKind implements Kind {
     const mcpConfigFile = threadPath(folders.of(thread.threadId), "mcp");
     const { timeouts } = settings;
     const launch = this.#launchOf(request);
-    const made = threadConfig(thread, { number, agent, launch, timeouts, origin: config, mcpConfigFile });
+    const { taken } = request;
+    const parts = { number, agent, launch, timeouts, origin: config, taken, mcpConfigFile };
+    const made = threadConfig(thread, parts);
     folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
     store.threads.insert({ ...thread, path });
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
-    if (thread.command === "") return; // a branch waits for its first message
     const { inputId, hops, plain, initialMessages = [] } = request;
     const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops };
-    agents
-      .get(thread.threadId)
-      .append([...initialLines(initialMessages, now()), messageLine(thread.command, first, now())]);
+    // One that goes on from another conversation may wait for its first message.
+    const message = thread.command === "" ? [] : [messageLine(thread.command, first, now())];
+    const lines = [...initialLines(initialMessages, now()), ...message];
+    if (lines.length === 0) return;
+    agents.get(thread.threadId).append(lines);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
   }
 

@@ -22,6 +22,7 @@ export function threadConfig(
     launch,
     timeouts,
     origin,
+    taken,
     mcpConfigFile,
   }: {
     number: number;
@@ -29,6 +30,7 @@ export function threadConfig(
     launch: Launch;
     timeouts: ThreadConfig["timeouts"];
     origin?: ThreadConfig["origin"];
+    taken?: ThreadConfig["taken"];
     /** Where the engine finds the thread's own tools. */
     mcpConfigFile?: string;
   },
@@ -51,6 +53,7 @@ export function threadConfig(
     },
     timeouts,
     ...(origin === undefined ? {} : { origin }),
+    ...(taken === undefined ? {} : { taken }),
   };
 }
 

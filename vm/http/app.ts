@@ -13,6 +13,7 @@ import { answerError } from "./failures.ts";
 import { Guard, RequestLog, type WrongTokens } from "./guard.ts";
 import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from "./handlers/agents.ts";
 import { attachmentHandlers } from "./handlers/attachments.ts";
+import { type ConversationServices, conversationHandlers } from "./handlers/conversations.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type LogServices, logHandlers } from "./handlers/logs.ts";
@@ -30,6 +31,7 @@ export type Services = ThreadServices &
   LedgerServices &
   LogServices &
   PeopleServices &
+  ConversationServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -79,6 +81,7 @@ function handlersOf(services: Services): ApiHandlers {
     attachments: attachmentHandlers(services.attachments),
     ledger: ledgerHandlers(services),
     people: peopleHandlers(services),
+    conversations: conversationHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

@@ -4,6 +4,7 @@ import type { KillRequest } from "../../shared/kill-api.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
+import { Conversations } from "../agents/conversations.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
@@ -64,6 +65,7 @@ export interface Operations {
   outputs: Outputs;
   agents: Agents;
   branches: Branches;
+  conversations: Conversations;
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
@@ -99,6 +101,12 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
       creation,
       agents: agentThreads,
       threadEnv,
+    }),
+    conversations: new Conversations({
+      ...common,
+      creation,
+      threadEnv: config.threadEnv,
+      engine: config.agent.engine,
     }),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
-import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { OWN_HOME } from "../../../shared/agent/paths.ts";
 import type { Engine, EngineProblem, Env, LaunchRequest, Needs } from "../../engine.ts";
@@ -85,10 +85,8 @@ function configDir(env: Env): string {
 
 function needsIn({ config, launch, env }: LaunchRequest): Needs {
   const set = env["CLAUDE_CONFIG_DIR"];
-  const ids = [
-    launch.sessionId,
-    ...(config.origin?.sessionId === undefined ? [] : [config.origin.sessionId]),
-  ];
+  const { sessionId } = forkOf(config);
+  const ids = [launch.sessionId, ...(sessionId === undefined ? [] : [sessionId])];
   const sessions = ids.flatMap((id) => findSession(id, env) ?? []);
   return needsOf({
     configDir: configDir(env),

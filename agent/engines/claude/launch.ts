@@ -1,6 +1,6 @@
 /** claude's command line and environment. Pure. */
 import { join } from "node:path";
-import type { ThreadConfig } from "../../../shared/agent/config.ts";
+import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
@@ -93,7 +93,7 @@ export function loadsProjects({ args, settingSources }: ThreadConfig["launch"]):
 
 function sessionArgs({ config, launch }: Pick<LaunchRequest, "config" | "launch">): string[] {
   if (launch.resumed) return ["--resume", launch.sessionId];
-  const { sessionId, at } = config.origin ?? {};
+  const { sessionId, at } = forkOf(config);
   if (launch.reseeded || sessionId === undefined) return ["--session-id", launch.sessionId];
   const point = at === undefined ? [] : ["--resume-session-at", at];
   return ["--resume", sessionId, ...point, "--fork-session", "--session-id", launch.sessionId];

@@ -21,6 +21,8 @@ export type CreateRequest = z.output<typeof createRequestSchema> & {
   workspace?: NewWorkspace;
   /** Of a terminal that follows logs. */
   follows?: Follows;
+  /** A conversation that a person began by hand, and where it is left. Such a thread may begin without a command too. */
+  taken?: NonNullable<ThreadConfig["taken"]>;
   /** Of an agent's child: as many as of a message that its parent writes. */
   hops?: number;
 };
