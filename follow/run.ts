@@ -76,10 +76,17 @@ class Screen implements Sink {
   #view: View;
   #hasTrouble = false;
 
-  constructor({ heldFile, maxHeldBytes, lines }: FollowSpec, view: View, write: (text: string) => void) {
+  constructor(
+    { service, heldFile, maxHeldBytes, lines }: FollowSpec,
+    view: View,
+    write: (text: string) => void,
+  ) {
     this.#write = write;
     this.#view = view;
-    this.#display = new Display(view.grep, Math.max(lines, 1));
+    this.#display = new Display(null, Math.max(lines, 1));
+    // Something is there to look at, and to press buttons below, before the first line comes.
+    this.#print(remark(service));
+    this.#print(this.#display.setGrep(view.grep));
     this.#held = new Held(heldFile, maxHeldBytes);
   }
 

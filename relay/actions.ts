@@ -14,6 +14,8 @@ import { history } from "./actions/history.ts";
 import { keepAll } from "./actions/keep-all.ts";
 import { key } from "./actions/key.ts";
 import { killAll } from "./actions/kill-all.ts";
+import { logsGrep } from "./actions/logs-grep.ts";
+import { logsView } from "./actions/logs-view.ts";
 import { permission } from "./actions/permission.ts";
 import { pick } from "./actions/pick.ts";
 import { picked } from "./actions/picked.ts";
@@ -30,7 +32,7 @@ import { worktreeRemove } from "./actions/worktree-remove.ts";
 
 export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
   [
-    ...[key, done, send, typeAnyway, resumeSend, endedHere, endedNew],
+    ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
     ...[killAll, keepAll, worktreeRemove, worktreeKeep],

@@ -1,4 +1,5 @@
 /** Which buttons stand together below messages; what each of them does is in `relay/actions/`. */
+import type { View } from "../../shared/follow/spec.ts";
 import { changes } from "../actions/changes.ts";
 import { diff } from "../actions/diff.ts";
 import { done } from "../actions/done.ts";
@@ -8,6 +9,8 @@ import type { Button } from "../actions/frame/controls.ts";
 import { goOn } from "../actions/go-on.ts";
 import { history } from "../actions/history.ts";
 import { key } from "../actions/key.ts";
+import { logsGrep } from "../actions/logs-grep.ts";
+import { logsView } from "../actions/logs-view.ts";
 import { resumeSend } from "../actions/resume-send.ts";
 import { send } from "../actions/send.ts";
 import { typeAnyway } from "../actions/type-anyway.ts";
@@ -18,6 +21,18 @@ export const KEY_BUTTONS: readonly Button[] = [
   ...key.buttons({ keys: ["Up", "Enter"] }, "↑⏎", "secondary"),
   ...done.buttons({}, "Done", "danger"),
 ];
+
+/** Below the newest page of a thread that follows logs. */
+export function viewButtons({ paused, grep }: View): readonly Button[] {
+  return [
+    ...(paused
+      ? logsView.buttons({ to: "resume" }, "Go on", "primary")
+      : logsView.buttons({ to: "pause" }, "Pause", "secondary")),
+    ...logsGrep.buttons({}, "Grep…", "secondary"),
+    ...(grep === null ? [] : logsView.buttons({ to: "all" }, "All lines", "secondary")),
+    ...done.buttons({}, "Done", "danger"),
+  ];
+}
 
 /** Below the message that tells a thread's end: all that is left to do. */
 export const DONE_BUTTON: readonly Button[] = done.buttons({}, "Done", "secondary");

@@ -1,6 +1,6 @@
 /** A terminal's log as content: its pages, the picture of a full-screen program, its bell and its end. */
 import { chunkOf, type OutputReply, type Thread } from "../../shared/api.ts";
-import { KEY_BUTTONS } from "./buttons.ts";
+import { KEY_BUTTONS, viewButtons } from "./buttons.ts";
 import type { LogEvent } from "./checkpoints.ts";
 import type { Content, Notice, Page } from "./content.ts";
 import { Document, type PageView } from "./document.ts";
@@ -202,11 +202,12 @@ export class LogContent implements Content<OutputReply> {
 
   #page({ kind, index, text, isSealed }: PageView, isNewest: boolean): Page {
     const hasKeys = isNewest && this.#process.isRunning && !isSealed;
+    const { view } = this.#process;
     const isPicture = kind === "screen";
     return {
       key: isPicture ? pictureKey(index) : pageKey(index),
       text: isPicture ? SCREEN_PREFIX + text : text,
-      buttons: hasKeys ? KEY_BUTTONS : [],
+      buttons: hasKeys ? (view ? viewButtons(view) : KEY_BUTTONS) : [],
       isSealed,
       presence: "wanted",
       isAside: isPicture,

@@ -1,5 +1,6 @@
 /** The process behind a log: whether it runs, how it ended, and what of that was told. */
 import type { OutputReply, Thread } from "../../shared/api.ts";
+import type { View } from "../../shared/follow/spec.ts";
 import type { Notice } from "./content.ts";
 import { afterNotice, listNotices, type NoticeFacts, type Told } from "./notices.ts";
 
@@ -15,6 +16,8 @@ export class LogProcess {
   #isEndSilent = false;
   #told: Told;
   #lastBellAt = 0;
+  /** What is shown of the logs that it follows; undefined if it follows none. */
+  #view: View | undefined;
   #lastKeyAt = Number.NEGATIVE_INFINITY;
 
   /** @param offset how far the log has been read. */
@@ -23,6 +26,7 @@ export class LogProcess {
     this.#isRunning = thread.processRunning;
     this.#told = told;
     this.#small = thread;
+    this.#view = thread.follows ?? undefined;
     this.end(thread, offset);
   }
 
@@ -38,8 +42,13 @@ export class LogProcess {
     return this.#told;
   }
 
+  get view(): View | undefined {
+    return this.#view;
+  }
+
   /** @returns whether the process has ended and {@link end} is to be told how. */
-  accept({ processRunning, more, status, output }: OutputReply): boolean {
+  accept({ processRunning, more, status, output, view }: OutputReply): boolean {
+    this.#view = view;
     this.#isRunning = processRunning;
     if (processRunning) this.#ended = undefined;
     return !processRunning && !more && (this.#ended?.status !== status || output !== "");

@@ -6,6 +6,7 @@ import { exported } from "./commands/export.ts";
 import { inbox } from "./commands/inbox.ts";
 import { key } from "./commands/key.ts";
 import { kill } from "./commands/kill.ts";
+import { logs } from "./commands/logs.ts";
 import { queue } from "./commands/queue.ts";
 import { resize } from "./commands/resize.ts";
 import { screenshot } from "./commands/screenshot.ts";
@@ -14,7 +15,7 @@ import { terminal } from "./commands/terminal.ts";
 import { thread } from "./commands/thread.ts";
 
 export const COMMANDS = new Map<string, Command>(
-  [terminal, agent, done, kill, status, key, queue, resize, screenshot, exported, thread, inbox].map(
+  [terminal, logs, agent, done, kill, status, key, queue, resize, screenshot, exported, thread, inbox].map(
     (command) => [command.definition.name, command],
   ),
 );

@@ -27,10 +27,12 @@ import type {
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
 import type { KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import type { ChannelMode } from "../../shared/people-api.ts";
+import { logs } from "../../shared/protocol/logs.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 
 /** Here a thread is called as it is in Discord, if it is there; the sidecar knows it by that name too. */
@@ -127,6 +129,17 @@ export class Vm {
     return this.#client.readThreads(request, signal);
   }
 
+  /** As {@link create}, of a thread that follows logs. */
+  async follow(discordId: string, request: Omit<FollowRequest, "threadId" | "home">): Promise<VmThread> {
+    await this.#client.call(logs.create, {}, { body: { ...request, ...inHome(discordId) } });
+    return this.thread(discordId);
+  }
+
+  /** What can be followed from a directory on. */
+  async listServices(dir: string, prefix: string): Promise<string[]> {
+    return (await this.#client.call(logs.listServices, {}, { query: { dir, prefix } })).services;
+  }
+
   listRepos(prefix: string): Promise<Repo[]> {
     return this.#client.listRepos(prefix);
   }
@@ -181,6 +194,11 @@ export class VmThread {
       throw error;
     }
     return { name, data: Buffer.concat(chunks) };
+  }
+
+  /** What a thread that follows logs shows of them. */
+  async setView(view: ViewRequest): Promise<void> {
+    await this.#client.call(logs.setView, { id: this.threadId }, { body: view });
   }
 
   kill(): Promise<KillReply> {

@@ -33,6 +33,13 @@ export interface NewThread {
   agent?: NonNullable<CreateRequest["agent"]>;
 }
 
+export interface NewFollow {
+  dir: string;
+  service: string;
+  grep?: string;
+  userId: string;
+}
+
 export interface NewBranch {
   parent: Thread;
   userId: string;
@@ -75,6 +82,19 @@ export class Beginnings {
     const vm = this.#options.vm.as(userId);
     const make = (threadId: string) => vm.create(threadId, requestOf(title, asked));
     return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
+  }
+
+  /** The same for a thread that follows logs. @throws AppError as {@link create} */
+  async follow({ userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<string> {
+    const { dir, service } = asked;
+    const command = `logs ${service}`;
+    const title = threadName("terminal", dir, command);
+    const vm = this.#options.vm.as(userId);
+    const make = (threadId: string) => vm.follow(threadId, { title, ...asked });
+    return this.#begin(
+      { title, userId, make, opening: openingText("terminal", dir, command, userId) },
+      onWait,
+    );
   }
 
   /**

@@ -38,6 +38,7 @@ export const followsSchema = viewSchema.extend({
 export type Follows = z.infer<typeof followsSchema>;
 
 export const specSchema = z.object({
+  service: z.string(),
   source: sourceSchema,
   lines: z.int(),
   /** Holds a {@link View}; it is replaced whenever people change that. */

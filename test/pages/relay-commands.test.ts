@@ -34,6 +34,7 @@ test("the commands are registered", () => {
     "inbox",
     "key",
     "kill",
+    "logs",
     "queue",
     "resize",
     "screenshot",

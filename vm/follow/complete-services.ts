@@ -29,14 +29,13 @@ export async function completeServices(
   const files = new Set<string>();
   const none: Listed = { names: [] };
   let lists: Lists = { containers: none, units: none, userUnits: none };
-  const looks = [
-    isFile && walks.run(() => collectFiles(path, wanted, files, stop.signal), stop.signal),
-    machine.known().then((found) => {
-      lists = found;
-    }),
-  ];
+  const look = async () => {
+    if (isFile) await walks.run(() => collectFiles(path, wanted, files, stop.signal), stop.signal);
+    // Not before: a program's start holds up all else for a while.
+    if (!stop.signal.aborted) lists = await machine.known();
+  };
   // A folder or a program that hangs is left out; the next key may find its answer.
-  await Promise.race([Promise.all(looks), ended]);
+  await Promise.race([look(), ended]);
   stop.abort();
   machine.refresh();
   const named = (list: Listed, kind: string) =>

@@ -49,7 +49,7 @@ export class MachineServices {
 
   /** Looks again for who asks next; all who ask at once share one look. */
   refresh(): void {
-    if (this.#asked && this.#now() - this.#asked.at >= FRESH_MS) void this.look();
+    if (this.#now() - (this.#asked?.at ?? 0) >= FRESH_MS) void this.look();
   }
 
   /** As it is now. */

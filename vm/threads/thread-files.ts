@@ -54,9 +54,10 @@ export class ThreadFiles {
    * @returns the file with all of it.
    * @throws AppError `unavailable` if the disk is full.
    */
-  writeFollow(threadId: string, { source, lines, ...view }: Follows, maxHeldBytes: number): string {
+  writeFollow(threadId: string, { service, source, lines, ...view }: Follows, maxHeldBytes: number): string {
     this.writeView(threadId, view);
     const spec: FollowSpec = {
+      service,
       source,
       lines,
       viewFile: this.#view(threadId),

@@ -22,7 +22,8 @@ export async function completions(
   const { name, value } = interaction.options.getFocused(true);
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;
-  const choices = await complete(context, { part, option: name, typed: value, place });
+  const dir = interaction.options.getString("dir") ?? ".";
+  const choices = await complete(context, { part, option: name, typed: value, place, dir });
   // One that Discord does not take would take all others with it: a directory may be called by a blank.
   const isTaken = (value: string) => value.length <= MAX_CHOICE_CHARACTERS && value.trim() !== "";
   return choices.filter(({ value }) => isTaken(value)).slice(0, MAX_CHOICES);
@@ -35,14 +36,21 @@ interface Typed {
   typed: string;
   /** The thread that the command names, or is used in. */
   place: string;
+  /** The directory that the command names. */
+  dir: string;
 }
 
-async function complete(context: CommandContext, { part, option, typed, place }: Typed) {
+async function complete(context: CommandContext, { part, option, typed, place, dir }: Typed) {
   switch (option) {
     case "dir":
       return completeDirectory(context.vm, typed);
     case "thread":
       return completeThread(context, part, typed);
+    case "service":
+      return (await context.vm.listServices(dir, typed)).map((service) => ({
+        name: cleanLine(service) || "?",
+        value: service,
+      }));
     case "withdraw":
       return completeRule(context.vm, place, typed);
     case "name":
