@@ -16,6 +16,7 @@ import { addHere } from "./commands/here.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
+import { addLogs } from "./commands/logs.ts";
 import { addLs } from "./commands/ls.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
@@ -111,6 +112,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addAttach(program, act);
   addKill(program, act);
   addLog(program, act);
+  addLogs(program, act);
   addResize(program, act);
   addStatus(program, act);
   addInbox(program, act);

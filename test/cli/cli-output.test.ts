@@ -191,3 +191,22 @@ describe("while the sidecar is away", () => {
     expect(said).toBe("threadmux: the sidecar does not answer; waiting for it\n");
   });
 });
+
+test("logs lists what is there, follows it, and view holds it and picks lines", async () => {
+  const dir = join(sidecar.reposDir, "logged");
+  mkdirSync(dir);
+  writeFileSync(join(dir, "app.log"), "one ERROR\none fine\n");
+  expect((await cli.call(["logs", "logged"])).stdout).toContain("app.log\n");
+  const { stdout, code } = await cli.call(["logs", "logged", "app.log", "--grep", "ERROR", "--id", "logged"]);
+  expect([stdout, code]).toEqual(["logged\n", 0]);
+  expect(await untilOutput(sidecar.client, "logged", "one ERROR")).not.toContain("one fine");
+  expect((await cli.call(["view", "logged", "--all", "--pause"])).code).toBe(0);
+  expect((await cli.call(["view", "logged"])).stdout).toBe("paused, all lines\n");
+  expect((await cli.call(["view", "logged", "--resume"])).code).toBe(0);
+  await untilOutput(sidecar.client, "logged", "one fine");
+  expect((await cli.call(["logs", "logged", "app.log", "--lines", "many"])).stderr).toContain("--lines:");
+  expect((await cli.call(["logs", "logged", "no.log"])).stderr).toContain('there is no "no.log"');
+  expect((await cli.call(["view", "logged", "--pause", "--resume"])).stderr).toContain(
+    "--pause: not together",
+  );
+});
