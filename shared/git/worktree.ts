@@ -5,6 +5,7 @@
  */
 import { lstat, mkdir, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { removeTree } from "../remove-tree.ts";
 import { makeOwnDir } from "./own-dir.ts";
 import { splitList, textOf } from "./paths.ts";
 import { findRepository, findRepositoryOf, type Repository, readPointer } from "./repository.ts";
@@ -72,7 +73,7 @@ async function writeWorktree(
 ): Promise<void> {
   await rm(kept, { recursive: true, force: true });
   await mkdir(path, { recursive: true, mode: 0o700 });
-  for (const one of await readdir(path)) await rm(join(path, one), { recursive: true, force: true });
+  for (const one of await readdir(path)) await removeTree(join(path, one));
   await mkdir(kept, { recursive: true });
   await runGit(place, ["update-ref", `refs/heads/${branch}`, commit]);
   await writeFile(join(kept, "HEAD"), `ref: refs/heads/${branch}\n`);
@@ -143,7 +144,7 @@ export async function removeWorktree(
   await rename(path, aside);
   await rm(repository.gitDir, { recursive: true, force: true });
   if (isThere && !isKept) await runGit(place, ["update-ref", "-d", name]);
-  await rm(aside, { recursive: true, force: true });
+  await removeTree(aside);
   if (isKept) return { branch: made };
   return { branch: commits > 0 ? branch : undefined };
 }

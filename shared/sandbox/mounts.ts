@@ -2,8 +2,9 @@
  * Of the mode `workspace`: what is seen of the disk. All of it is read-only; over that lie empty places, the thread's
  * own places, and what is shown in those. Pure but for {@link makePlaces}.
  */
-import { closeSync, lstatSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
+import { removeTreeNow } from "../remove-tree.ts";
 import type { SecretPlace } from "./secrets.ts";
 
 export interface Mount {
@@ -89,7 +90,7 @@ export function makePlace({ path: top, source = top }: Mount, path: string, isFo
     const wantsFolder = isFolder || index < names.length - 1;
     const found = lstatSync(at, { throwIfNoEntry: false });
     if (found && (wantsFolder ? found.isDirectory() : found.isFile())) continue;
-    if (found) rmSync(at, { recursive: true, force: true });
+    if (found) removeTreeNow(at);
     if (wantsFolder) mkdirSync(at, { mode: 0o700 });
     else closeSync(openSync(at, "wx", 0o600));
   }
@@ -99,5 +100,5 @@ export function makePlace({ path: top, source = top }: Mount, path: string, isFo
 /** Takes away what may lie there; folders on the way that are none are taken away too. */
 export function clearPlace(own: Mount, path: string): void {
   const folder = makePlace(own, dirname(path), true);
-  rmSync(join(folder, relative(dirname(path), path)), { recursive: true, force: true });
+  removeTreeNow(join(folder, relative(dirname(path), path)));
 }

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
+import { asUser, give } from "../../test/support/as-user.ts";
 import { AgentFolders } from "./folders.ts";
 
 let root: string;
@@ -36,4 +37,25 @@ test("a configuration of another version is read: what this one does not know is
   const agent = { model: "opus", limits: { turns: 2, days: 1 }, colour: "red" };
   folders.make({ ...config("old", {}), agent } as unknown as ThreadConfig);
   expect(folders.findConfig("old")?.agent).toMatchObject({ model: "opus", limits: { turns: 2 } });
+});
+
+test("what an agent has closed in the folder of a thread that is over holds up neither a new one nor the start", async () => {
+  const closed = (folder: string) => {
+    mkdirSync(join(folder, "home", "module", "cache"), { recursive: true });
+    for (const name of ["home/module/cache", "home/module"]) chmodSync(join(folder, name), 0o555);
+  };
+  give(root);
+  await asUser(() => {
+    const folders = new AgentFolders(root);
+    folders.make(config("a", {}));
+    closed(folders.of("a"));
+    folders.make(config("a", { model: "opus" }));
+    expect(existsSync(join(folders.of("a"), "home"))).toBe(false);
+    closed(folders.of("a"));
+    renameSync(folders.of("a"), `${folders.of("a")}.old`);
+    folders.make(config("a", {}));
+    closed(`${folders.of("a")}.old`);
+    new AgentFolders(root);
+    expect(existsSync(`${folders.of("a")}.old`)).toBe(false);
+  });
 });

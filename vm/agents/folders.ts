@@ -7,7 +7,6 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
 } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
@@ -15,6 +14,7 @@ import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import type { Holds } from "../../shared/agent/holds.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readHolds } from "./holds.ts";
 
@@ -62,7 +62,7 @@ export class AgentFolders {
   #bringBack(): void {
     for (const name of readdirSync(this.root).filter((name) => name.endsWith(OLD))) {
       const threadId = name.slice(0, -OLD.length);
-      if (existsSync(this.of(threadId))) rmSync(join(this.root, name), { recursive: true, force: true });
+      if (existsSync(this.of(threadId))) removeTreeNow(join(this.root, name));
       else renameSync(join(this.root, name), this.of(threadId));
     }
   }
@@ -85,13 +85,13 @@ export class AgentFolders {
     const folder = this.of(config.threadId);
     const old = `${folder}${OLD}`;
     this.#known.delete(config.threadId);
-    rmSync(old, { recursive: true, force: true });
+    removeTreeNow(old);
     // A crash here leaves an older thread's conversation in the one folder or in the other.
     if (existsSync(folder)) renameSync(folder, old);
     if (prepared === undefined) mkdirSync(folder, { mode: 0o700 });
     else renameSync(prepared, folder);
     writeWhole(threadPath(folder, "config"), `${JSON.stringify(config, null, 2)}\n`, { isDurable: true });
-    rmSync(old, { recursive: true, force: true });
+    removeTreeNow(old);
     return folder;
   }
 

@@ -8,8 +8,8 @@ import { forgetThread } from "../../shared/git/refs.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { removeTree } from "../../shared/remove-tree.ts";
 import type { AgentFolders } from "./folders.ts";
-import { removeTree } from "./remove-tree.ts";
 import { inWorkTree } from "./work-tree.ts";
 
 /** A repository that can't be written in is tried again at each start, so long. */

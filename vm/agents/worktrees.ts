@@ -14,6 +14,7 @@ import {
   type WorktreeState,
 } from "../../shared/git/worktree.ts";
 import type { Log } from "../../shared/log.ts";
+import { removeTree } from "../../shared/remove-tree.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -46,8 +47,7 @@ export class Worktrees {
   /** At the sidecar's start: removes what an earlier one was killed in the middle of. No thread's id has a dot. */
   async recover(): Promise<void> {
     const names = existsSync(this.#root) ? readdirSync(this.#root) : [];
-    for (const name of names.filter((name) => name.startsWith(".")))
-      await rm(join(this.#root, name), { recursive: true, force: true });
+    for (const name of names.filter((name) => name.startsWith("."))) await removeTree(join(this.#root, name));
   }
 
   /** What a thread in that directory needs to work in a worktree. @throws AppError `unsupported` */
