@@ -77,10 +77,13 @@ export interface Content<Reply> {
   /** A person wrote: what comes from now on stands below their message. */
   breakPage(): void;
   /**
-   * The pages that are not confirmed, in the order in which a person reads them.
+   * The pages that are not confirmed, in the order in which a person reads them; only the first of many, see
+   * {@link isCut}.
    * @param room so many new messages Discord takes in the next moments. What a flood leaves is made to fit.
    */
   pages(now: number, room?: number): readonly Page[];
+  /** True if more pages wait than {@link pages} listed: they are listed once those are confirmed. */
+  readonly isCut?: boolean;
   begin(key: string): void;
   /** @param keys sealed pages of the last {@link pages} whose messages are as they will stay. */
   confirm(keys: readonly string[]): void;

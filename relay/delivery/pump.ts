@@ -1,6 +1,7 @@
 /** Does one step of a thread's delivery after the other until nothing is left to do, and tries again what fails. */
 import { pause, withTimeout } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import { turns } from "../content/turns.ts";
 import type { Budget } from "../discord/budget.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
 
@@ -12,11 +13,14 @@ export interface Step {
   run(): Promise<void>;
 }
 
+/** `again`: something was found to be done already, and what comes behind it is looked at next. */
+export type NextStep = Step | "again" | undefined;
+
 export interface PumpOptions {
   /** Before each look at what is next. */
   prepare: () => Promise<void>;
   /** What is to be done next, as it is now. Undefined if all is done. */
-  next: () => Step | undefined;
+  next: () => NextStep;
   /** All is done. @param hasStepped whether anything was done since the last time. */
   onIdle: (hasStepped: boolean) => void;
   /** Discord takes nothing: nothing more is tried before {@link Pump.wake}. */
@@ -100,6 +104,7 @@ export class Pump {
     await prepare();
     const step = next();
     if (!step) return true;
+    if (step === "again") return turns.next().then(() => false);
     const waitMs = step.at - now();
     if (waitMs > 0) {
       this.#nap = new AbortController();
@@ -110,7 +115,7 @@ export class Pump {
       async () => {
         // Looked up again now that it is this thread's turn: only the newest state is ever sent.
         const step = next();
-        if (step && step.at <= now()) await step.run();
+        if (step && step !== "again" && step.at <= now()) await step.run();
       },
       owner,
       this.#stop.signal,

@@ -13,7 +13,7 @@ import type { Post } from "./outgoing.ts";
 import { Pace } from "./pace.ts";
 import { deleteNewest, isNewest, type PageAction, planPages } from "./plan.ts";
 import { Posts, type WaitingPost } from "./posts.ts";
-import { Pump, type Step } from "./pump.ts";
+import { type NextStep, Pump, type Step } from "./pump.ts";
 import { nextReceipt } from "./receipt-step.ts";
 
 /** Edits of messages older than an hour are throttled hard (3 in 6 s): a new page is begun before. */
@@ -206,7 +206,7 @@ export class ThreadDelivery<Reply> {
     await this.#keeper.close();
   }
 
-  #next(): Step | undefined {
+  #next(): NextStep {
     const post = this.#posts.next((key) => this.#ledger.find(key) !== undefined);
     const { content, now } = this.#options;
     if (post) return { at: this.#pace.nextSendAt(now()), run: () => this.#sendPost(post) };
@@ -221,7 +221,7 @@ export class ThreadDelivery<Reply> {
     const sooner = ready ? undefined : nextReceipt(this.#options);
     if (sooner) return sooner;
     const next = ready ?? steps.reduce((a, b) => (a && a.at <= b.at ? a : b), steps[0]);
-    if (!next) return this.#nextNotice();
+    if (!next) return content.isCut && delivered.length > 0 ? "again" : this.#nextNotice();
     if (next.action.kind !== "roll") return { at: next.at, run: () => this.#perform(next.action) };
     return this.#roll(next.action, pages);
   }
@@ -238,7 +238,7 @@ export class ThreadDelivery<Reply> {
     return undefined;
   }
 
-  #roll(action: Extract<PageAction, { kind: "roll" }>, pages: readonly Page[]): Step | undefined {
+  #roll(action: Extract<PageAction, { kind: "roll" }>, pages: readonly Page[]): NextStep {
     const { key } = action.page;
     const how = this.#options.content.roll(key);
     if (how === "moved") return this.#next();

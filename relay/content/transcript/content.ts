@@ -7,9 +7,10 @@ import type { Content, ContentMark, Notice, Page } from "../content.ts";
 import { turns } from "../turns.ts";
 import { EndNotices, KILLED } from "./end-notices.ts";
 import type { Entry } from "./entries.ts";
+import { Listing } from "./listing.ts";
 import { PlacedButtons, type PlacedTurn, placedListSchema } from "./placed-buttons.ts";
 import { Receipts } from "./receipts.ts";
-import { findCarrier, keptTurn, ownButtons, type RenderOptions, renderEntry } from "./render.ts";
+import { keptTurn, ownButtons, type RenderOptions, renderEntry } from "./render.ts";
 import { Story } from "./story.ts";
 
 export const transcriptMarkSchema = z.object({
@@ -39,8 +40,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
   readonly #where: string | undefined;
   /** Where an event begins, for those from which a restart may go on. */
   readonly #bytes = new Map<number, number>();
-  /** Keys of pages whose messages stay as they are. */
-  readonly #confirmed = new Set<string>();
+  readonly #listing = new Listing();
   readonly #receipts = new Receipts();
   readonly #placed: PlacedButtons;
   #breaks: number[];
@@ -113,25 +113,20 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   begin(): void {}
 
+  /** Whether more pages wait than the last {@link pages} listed. */
+  get isCut(): boolean {
+    return this.#listing.count < this.#story.entries.length;
+  }
+
   confirm(keys: readonly string[]): void {
-    // An ask that is asked again changes its message once more.
-    const stays = this.#story.entries.filter((entry) => entry.kind !== "ask" || !entry.mayComeBack);
-    const open = new Set(this.#openPages(stays).map(({ key }) => key));
     const carrier = this.#carrierKey();
+    const confirmed = this.#listing.confirm(keys);
     for (const key of keys) {
-      if (open.has(key)) this.#confirmed.add(key);
-      if (open.has(key) && key === carrier) this.#placed.note(key, this.#carrierTurn());
+      if (confirmed.has(key) && key === carrier) this.#placed.note(key, this.#carrierTurn());
       else this.#placed.drop(key);
     }
-    let count = 0;
-    const options = this.#renderOptions(undefined);
-    for (const entry of this.#story.entries) {
-      const pages = renderEntry(entry, options);
-      if (!pages.every(({ key, isSealed }) => isSealed && this.#confirmed.has(key))) break;
-      for (const { key } of pages) this.#confirmed.delete(key);
-      count += 1;
-    }
-    this.#story.forget(count);
+    const { count } = this.#listing;
+    this.#story.forget(this.#listing.forget(), count);
     this.#forgetOldBytes();
   }
 
@@ -185,15 +180,11 @@ export class TranscriptContent implements Content<TranscriptReply> {
     return key === KILLED.key || Number(/^[a-z](\d+)/.exec(key)?.[1]) >= seq;
   }
 
-  /** Those that are not confirmed. */
-  #openPages(entries = this.#story.entries): Page[] {
-    const options = this.#renderOptions(this.#live);
-    return entries
-      .flatMap((entry) => renderEntry(entry, options))
-      .filter(({ key }) => !this.#confirmed.has(key));
+  /** Those that are not confirmed, as far as they are listed now. */
+  #openPages(): Page[] {
+    return this.#listing.list(this.#story.entries, this.#renderOptions(this.#live));
   }
 
-  /** One for all entries: to find the carrier takes a look at each of them. */
   #renderOptions(live: Live | undefined): RenderOptions {
     const { turnId } = this.#story;
     return { starter: this.#starter, where: this.#where, live, carrier: this.#carrier(), turnId };
@@ -201,7 +192,7 @@ export class TranscriptContent implements Content<TranscriptReply> {
 
   /** A thread that was ended has no buttons any more. */
   #carrier(): Entry | undefined {
-    return this.#ends.isKilled ? undefined : findCarrier(this.#story.entries);
+    return this.#ends.isKilled ? undefined : this.#story.carrier;
   }
 
   /** The message that has the thread's buttons below it. */
@@ -236,7 +227,8 @@ export class TranscriptContent implements Content<TranscriptReply> {
   #forgetOldBytes(): void {
     const since = this.#story.openSince ?? Number.POSITIVE_INFINITY;
     for (const seq of this.#bytes.keys()) {
-      if (seq < since) this.#bytes.delete(seq);
+      if (seq >= since) return; // they are in order
+      this.#bytes.delete(seq);
     }
   }
 }

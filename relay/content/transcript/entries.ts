@@ -26,6 +26,8 @@ interface EntryBase {
   readonly seq: number;
   /** The event from which it can be told again: where its turn began, or `seq` outside of a turn. */
   readonly since: number;
+  /** The event from which it, and all entries behind it, can be told again. */
+  reach: number;
 }
 
 /** What the agent does, a line a step: one message, edited in place until it is sealed. */

@@ -36,15 +36,13 @@ export interface RenderOptions {
 }
 
 /**
- * The newest entry that is worth the thread's buttons: below an ask stands what decides it, and nothing else. An answer
- * or a notice is not worth the two edits.
+ * Whether an entry is worth the thread's buttons: below an ask stands what decides it, and nothing else. An answer or a
+ * notice is not worth the two edits.
  */
-export function findCarrier(entries: readonly Entry[]): Entry | undefined {
-  return entries.findLast((entry) => {
-    if (entry.kind === "activity") return entry.turnId !== "";
-    if (entry.kind === "words") return entry.end !== undefined;
-    return entry.kind === "end" || (entry.kind === "remark" && entry.event.type === "failure");
-  });
+export function mayCarry(entry: Entry): boolean {
+  if (entry.kind === "activity") return entry.turnId !== "";
+  if (entry.kind === "words") return entry.end !== undefined;
+  return entry.kind === "end" || (entry.kind === "remark" && entry.event.type === "failure");
 }
 
 /** What stays below an entry when the thread's buttons are gone. */

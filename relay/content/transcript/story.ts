@@ -7,7 +7,8 @@ import { ChangeSum, countChange, NO_CHANGE } from "../../../shared/agent/outcome
 import { restOf } from "../../../shared/agent/turn-rest.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
 import { AskedAgain, Asks, openRequests } from "./asked-again.ts";
-import type { Activity, ActivityLine, Entry, TurnEnd } from "./entries.ts";
+import type { ActivityLine, Entry, TurnEnd } from "./entries.ts";
+import { EntryList, type NewEntry } from "./entry-list.ts";
 import { OpenInitial } from "./initial.ts";
 import { outcomeOf } from "./outcome.ts";
 import { splitMarkdown } from "./split.ts";
@@ -26,10 +27,8 @@ interface OpenTurn {
   changes?: EventOf<"turn_changes">;
 }
 
-type NewEntry = Entry extends infer E ? (E extends Entry ? Omit<E, "since"> : never) : never;
-
 export class Story {
-  readonly #entries: Entry[] = [];
+  readonly #entries = new EntryList();
   /** What the agent said last: narration if it goes on with a call, its last words if the turn ends. */
   #spoken: EventOf<"agent_message"> | undefined;
   #turn: OpenTurn | undefined;
@@ -46,7 +45,7 @@ export class Story {
   readonly #sum = new TurnSum();
 
   get entries(): readonly Entry[] {
-    return this.#entries;
+    return this.#entries.all;
   }
 
   /** The turn that goes on. */
@@ -56,20 +55,25 @@ export class Story {
 
   /** The event from which everything that may still change, or is still to be told, can be told again. */
   get openSince(): number | undefined {
-    const others = [this.#turn?.since, this.#sum.since, this.#spoken?.seq];
-    let since = Math.min(...others.map((seq) => seq ?? Number.POSITIVE_INFINITY));
-    for (const entry of this.#entries) since = Math.min(since, entry.since);
+    const others = [this.#entries.since, this.#turn?.since, this.#sum.since, this.#spoken?.seq];
+    const since = Math.min(...others.map((seq) => seq ?? Number.POSITIVE_INFINITY));
     return since === Number.POSITIVE_INFINITY ? undefined : this.#askedAgain.reachBack(since);
   }
 
-  /** Forgets the first entries: their messages stay as they are. */
-  forget(count: number): void {
-    for (const entry of this.#entries.splice(0, count)) if (entry.kind === "ask") this.#asks.forget(entry);
+  /** The newest entry that is worth the thread's buttons; undefined if there is none, or if it is forgotten. */
+  get carrier(): Entry | undefined {
+    return this.#entries.carrier;
+  }
+
+  /** Forgets these of the first `count` entries: their messages stay as they are. */
+  forget(entries: ReadonlySet<Entry>, count: number): void {
+    this.#entries.forget(entries, count);
+    for (const entry of entries) if (entry.kind === "ask") this.#asks.forget(entry);
   }
 
   /** What comes from now on stands in a new activity. @returns whether there was one that goes on. */
   breakActivity(): boolean {
-    const activity = this.#openActivity();
+    const activity = this.#entries.openActivity;
     if (activity) activity.isSealed = true;
     return activity !== undefined;
   }
@@ -209,7 +213,7 @@ export class Story {
       this.#asks.add(earlier);
       return;
     }
-    const activity = this.#openActivity();
+    const activity = this.#entries.openActivity;
     if (activity) activity.isSealed = true;
     this.#asks.add(this.#push({ kind: "ask", seq, request, requestId, call, response: undefined }));
   }
@@ -220,7 +224,7 @@ export class Story {
   }
 
   #endTurn(event: EventOf<"turn_end">): void {
-    const activity = this.#openActivity();
+    const activity = this.#entries.openActivity;
     if (activity) activity.isSealed = true;
     const isCutOff = event.stopReason === "interrupted";
     const end: TurnEnd = {
@@ -256,7 +260,7 @@ export class Story {
   #tellRest(event: ThreadEvent): void {
     const end = this.#cutOff;
     if (!end || event.type === "delivery_update") return;
-    if (event.type === "engine_end") end.rest = restOf(event, openRequests(this.#entries));
+    if (event.type === "engine_end") end.rest = restOf(event, openRequests(this.entries));
     end.isUnsure = false;
     this.#cutOff = undefined;
   }
@@ -272,7 +276,7 @@ export class Story {
       this.#line(seq, { kind: "narration", text: text.trim() });
       return;
     }
-    const activity = this.#openActivity();
+    const activity = this.#entries.openActivity;
     if (activity) activity.isSealed = true;
     this.#push({ kind: "words", seq, pages: splitMarkdown(text).pages, isFinal: false });
   }
@@ -280,7 +284,7 @@ export class Story {
   #line(seq: number, line: ActivityLine): void {
     const turnId = this.#turn?.id ?? "";
     const activity =
-      this.#openActivity() ??
+      this.#entries.openActivity ??
       this.#push({ kind: "activity", seq, turnId, lines: new Set(), isSealed: false });
     activity.lines.add(line);
     if (line.kind === "step") this.#steps.add(line, activity);
@@ -291,20 +295,12 @@ export class Story {
    * @returns the event from which the turn's messages are told as they were
    */
   #adoptBefore({ turnId, seq }: EventOf<"turn_start">): number {
-    const open = this.#openActivity();
-    if (open?.turnId === "") open.turnId = turnId;
+    const open = this.#entries.openActivity;
+    if (open?.turnId === "") this.#entries.adopt(open, turnId);
     return Math.min(seq, open?.since ?? seq, this.#spoken?.seq ?? seq);
   }
 
-  #push<E extends NewEntry>(entry: E): E & { since: number } {
-    const pushed = { ...entry, since: Math.min(this.#turn?.since ?? entry.seq, entry.seq) };
-    this.#entries.push(pushed);
-    return pushed;
-  }
-
-  /** The activity that goes on: nothing stands below it. */
-  #openActivity(): Activity | undefined {
-    const last = this.#entries.at(-1);
-    return last?.kind === "activity" && !last.isSealed ? last : undefined;
+  #push<E extends NewEntry>(entry: E): E & { since: number; reach: number } {
+    return this.#entries.push(entry, Math.min(this.#turn?.since ?? entry.seq, entry.seq));
   }
 }

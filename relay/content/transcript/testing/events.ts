@@ -17,7 +17,7 @@ export function feed(content: TranscriptContent, events: readonly ThreadEvent[])
   void feedLong(content, events);
 }
 
-function feedLong(content: TranscriptContent, events: readonly ThreadEvent[]): Promise<void> {
+export function feedLong(content: TranscriptContent, events: readonly ThreadEvent[]): Promise<void> {
   const lines = events.map((event) => `${JSON.stringify(event)}\n`).join("");
   const start = content.offset;
   const offset = start + Buffer.byteLength(lines);

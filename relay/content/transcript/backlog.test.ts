@@ -1,0 +1,79 @@
+/** Messages that wait for Discord: a look costs the same however many they are, and none is lost. */
+import { expect, test } from "vitest";
+import { findFastGrowth } from "../../../test/support/growth.ts";
+import { planPages, type SentMessage, shownBy } from "../../delivery/plan.ts";
+import { TranscriptContent } from "./content.ts";
+import { ask, call, done, end, feedLong, numbered, restart, say, start } from "./testing/events.ts";
+
+/** Words, calls and remarks of one turn after the other: three messages each. */
+const turnOf = (n: number) => [
+  start,
+  call(`c${n}`, "Bash", `Bash step ${n}`, {}),
+  done(`c${n}`),
+  say(`${n} `.repeat(200)),
+  call(`d${n}`, "Bash", "Bash ls", {}),
+  done(`d${n}`),
+  say(`Done ${n}.`),
+  end,
+];
+const turns = (count: number) => Array.from({ length: count }, (_, n) => turnOf(n)).flat();
+
+async function contentOf(count: number): Promise<TranscriptContent> {
+  const content = new TranscriptContent({ starter: undefined });
+  await feedLong(content, numbered(turns(count)));
+  return content;
+}
+
+/** As the delivery does: one message a look. @returns what stands in Discord, in its order */
+function deliver(content: TranscriptContent, sent = new Map<string, SentMessage>()): string[] {
+  const find = (key: string) => sent.get(key);
+  for (;;) {
+    const pages = content.pages();
+    const { actions, delivered } = planPages({ pages, find, isTooOld: () => false });
+    content.confirm(delivered);
+    const [action] = actions;
+    if (!action && !(content.isCut && delivered.length > 0)) return [...sent.keys()];
+    if (!action) continue;
+    if (action.kind !== "send" && action.kind !== "edit") throw new Error(action.kind);
+    const { page } = action;
+    sent.set(page.key, { id: String(sent.size + 1), shows: shownBy(page), isGone: false });
+  }
+}
+
+test("all of a long backlog is delivered in its order, once, and no look lists all of it", async () => {
+  const content = await contentOf(300);
+  expect(content.pages().length).toBeLessThan(30);
+  const keys = deliver(content);
+  const places = keys.map((key) => Number(/\d+/.exec(key)?.[0]));
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+  expect(new Set(keys).size).toBe(1_200);
+  expect(content.pages()).toEqual([]);
+});
+
+test("an ask that stays open holds up nothing behind it, and is not lost in it", async () => {
+  const events = numbered([start, call("a", "Bash", "Bash rm", {}), ask("r", "a"), ...turns(100)]);
+  const content = new TranscriptContent({ starter: undefined });
+  await feedLong(content, events);
+  const sent = new Map<string, SentMessage>();
+  expect(deliver(content, sent)).toHaveLength(402);
+  expect(content.pages().map(({ key }) => key)).toContain("a3");
+  // The next process hears all of it again, since the ask is still to be told.
+  const next = restart(content, events);
+  expect(deliver(next, sent)).toHaveLength(402);
+});
+
+test("to look and deliver takes as long for each message of 100, 1,000 and 3,000", async () => {
+  const counts = [25, 250, 750];
+  const contents = new Map<number, TranscriptContent[]>();
+  // Each try takes one of its own.
+  for (const count of counts) contents.set(count, await Promise.all([0, 1].map(() => contentOf(count))));
+  const growth = findFastGrowth(
+    { name: "a backlog", make: (count: number) => ({ length: count }) },
+    ({ length }) => {
+      const content = contents.get(length)?.shift();
+      return content && deliver(content);
+    },
+    counts,
+  );
+  expect(growth).toBeUndefined();
+});
