@@ -25,8 +25,6 @@ export type Launch = NonNullable<RunnerState["launch"]>;
 /** One engine. `State` is plain JSON: what its translation remembers from line to line. */
 export interface Engine<State extends EngineState = EngineState> {
   readonly name: string;
-  /** Whether it asks before and after each call; if not, its whole turn counts as one. */
-  readonly tellsCalls: boolean;
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
   /** What it would load of the thread's directory; undefined if that is nothing. */

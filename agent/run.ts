@@ -7,12 +7,11 @@ import { BYPASS_ALLOWED, STATE_FOLDER } from "../shared/agent/markers.ts";
 import { threadPath } from "../shared/agent/paths.ts";
 import { ConfigError, withoutBlanks } from "../shared/config.ts";
 import { errorText } from "../shared/errors.ts";
-import type { Engine, Env } from "./engine.ts";
-import { claudeEngine } from "./engines/claude/claude.ts";
-import { commandEngine } from "./engines/command/command.ts";
+import type { Env } from "./engine.ts";
+import { adapterOf } from "./engines/adapters.ts";
 import { Runner } from "./runner.ts";
 
-const COMMAND_ADAPTER = fileURLToPath(new URL("./engines/command/main.cjs", import.meta.url));
+const ENGINES_FOLDER = fileURLToPath(new URL("./engines/", import.meta.url));
 
 /** @throws ConfigError if the folder holds no thread that this version can run. */
 export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pane: Writable): Promise<void> {
@@ -21,7 +20,13 @@ export async function runAgent(path: string, environment: NodeJS.ProcessEnv, pan
   );
   const folder = findFolder(path);
   const config = withRights(withTimeouts(readConfig(folder), env), env);
-  await new Runner({ folder, config, engine: engineOf(config), env, pane }).run();
+  await new Runner({
+    folder,
+    config,
+    engine: adapterOf(config.agent.engine, ENGINES_FOLDER),
+    env,
+    pane,
+  }).run();
 }
 
 function findFolder(path: string): string {
@@ -80,9 +85,4 @@ const VARIABLES: Record<string, string> = {
 
 function withoutUndefined(record: Record<string, number | undefined>): Record<string, number> {
   return Object.fromEntries(Object.entries(record).flatMap(([k, v]) => (v === undefined ? [] : [[k, v]])));
-}
-
-/** `demo` speaks the same protocol as `claude`. */
-function engineOf({ agent: { engine } }: ThreadConfig): Engine {
-  return (engine === "command" ? commandEngine(engine, COMMAND_ADAPTER) : claudeEngine(engine)) as Engine;
 }

@@ -25,7 +25,6 @@ import {
 import { THREAD_FILES } from "../shared/agent/paths.ts";
 import { parseSandbox } from "../shared/sandbox/modes.ts";
 import type { Conversation, Engine, Env, Launch, Needs } from "./engine.ts";
-import { SYSTEM_PROMPT_FILE } from "./engines/claude/launch.ts";
 import type { ProcessPlan } from "./process/engine-process.ts";
 import { type Command, inSandbox } from "./process/sandbox.ts";
 
@@ -136,12 +135,9 @@ export function planProcess(
   keep: Keep,
 ): ProcessPlan {
   const { config, folder } = request;
-  if (config.agent.systemPrompt !== undefined) {
-    writeFileSync(join(folder, SYSTEM_PROMPT_FILE), config.agent.systemPrompt, { mode: 0o600 });
-  }
   const { files = {}, needs, ...plan } = engine.plan(request);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const read = [SYSTEM_PROMPT_FILE, THREAD_FILES.mcp, ...Object.keys(files)];
+  const read = [THREAD_FILES.mcp, ...Object.keys(files)];
   return keep(
     { ...plan, cwd: config.dir },
     read.map((name) => join(folder, name)),

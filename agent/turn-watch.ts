@@ -1,9 +1,10 @@
 /** Tells the keeper of turns what happens to calls and turns, before it is written down or goes on. */
 import type { ThreadConfig } from "../shared/agent/config.ts";
+import { ENGINES } from "../shared/agent/engines/engines.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import { endLockWaits } from "./core/closing.ts";
-import type { Engine, Env, OpenRequest, Refusal } from "./engine.ts";
+import type { Env, OpenRequest, Refusal } from "./engine.ts";
 import type { EventSource } from "./folder/transcript.ts";
 import { OutputJudge } from "./output/output-judge.ts";
 import type { ThreadFiles } from "./thread-files.ts";
@@ -12,14 +13,12 @@ import { TurnKeeper } from "./undo/turn-keeper.ts";
 export class TurnWatch {
   readonly #keeper: TurnKeeper;
   readonly #thread: ThreadFiles;
-  readonly #engine: Engine;
+  /** Undo knows what each call changed. */
+  readonly #isByCalls: boolean;
   readonly #outputs: OutputJudge;
 
-  constructor(
-    options: { folder: string; config: ThreadConfig; engine: Engine; env: Env },
-    thread: ThreadFiles,
-  ) {
-    this.#engine = options.engine;
+  constructor(options: { folder: string; config: ThreadConfig; env: Env }, thread: ThreadFiles) {
+    this.#isByCalls = ENGINES[options.config.agent.engine].capabilities.undo === "calls";
     this.#thread = thread;
     this.#keeper = new TurnKeeper(options, this.#ended);
     this.#outputs = new OutputJudge(options.config.agent.outputSchema);
@@ -28,7 +27,7 @@ export class TurnWatch {
   /** A message is about to go in while no turn runs. */
   async begin(): Promise<void> {
     if (this.#fold.turn !== null) return;
-    if (this.#engine.tellsCalls) this.#keeper.start(this.#ended);
+    if (this.#isByCalls) this.#keeper.start(this.#ended);
     else await this.#keeper.startOneCall(this.#ended);
   }
 

@@ -1,14 +1,27 @@
-// Bundles the programs that the sidecar starts whenever an agent has something to do, the runner and two engines, and
-// the one that follows logs, each into one script with all that it needs, compiled: so Node starts it in a third of the time of its modules.
+// Bundles the programs that the sidecar starts whenever an agent has something to do, the runner and the engines that
+// come with threadmux, and the one that follows logs, each into one script with all that it needs, compiled: so Node
+// starts it in a third of the time of its modules.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { withoutLocales } from "./page-bundle.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const programs = ["agent", "agent/engines/demo", "agent/engines/command", "follow"];
+const engines = readdirSync(join(root, "agent/engines")).filter((name) =>
+  existsSync(join(root, "agent/engines", name, "main.ts")),
+);
+const programs = ["agent", ...engines.map((name) => `agent/engines/${name}`), "follow"];
 const loader = join(root, "scripts/agent-loader.cjs");
 const packer = join(root, "scripts/agent-pack.cjs");
 

@@ -11,10 +11,8 @@ const MAX_INPUT_ITEM = 200;
 const MAX_PATH = 200;
 const MAX_INPUT = 2_000;
 
-const WITHOUT = '"Run without them" also leaves out the directory\'s CLAUDE.md.';
-
 export function trustAsk(
-  { dir, key, items, isWhole: isLookedAt }: Brought,
+  { dir, key, items, isWhole: isLookedAt, names }: Brought,
   requestId: string,
 ): EventBody<"permission_request"> {
   const path = visibleStart(dir, MAX_PATH);
@@ -36,8 +34,8 @@ export function trustAsk(
       ...(isWhole ? [trust] : []),
       { optionId: "without", name: "Run without them", kind: "reject_always" },
     ],
-    title: `Trust ${path}? It brings ${countItems(items)}`,
-    description: [...lines, WITHOUT].join("\n"),
+    title: `Trust ${path}? It brings ${countItems(items, names)}`,
+    description: [...lines, `"Run without them" also leaves out the directory's ${names.memory}.`].join("\n"),
     trust: true,
   };
 }
@@ -57,11 +55,11 @@ function shownOf(items: Brought["items"]): { lines: string[]; left: number } {
  * Said when an engine starts without what its directory brings, for the first time in the thread.
  * @param isNotSetUp its worktree has a setup, which would run what the repository brings
  */
-export function withoutNotice({ items }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
+export function withoutNotice({ items, names }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
   return {
     type: "notice",
     severity: "info",
     title: "The agent runs without what the directory brings",
-    description: `${countItems(items)}; its CLAUDE.md is left out too.${isNotSetUp ? " Its worktree is not set up: WORKTREE_SETUP would run scripts of the repository." : ""}`,
+    description: `${countItems(items, names)}; its ${names.memory} is left out too.${isNotSetUp ? " Its worktree is not set up: WORKTREE_SETUP would run scripts of the repository." : ""}`,
   };
 }

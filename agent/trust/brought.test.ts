@@ -4,6 +4,8 @@ import { type BroughtItem, countItems, itemOfFolder, itemsOfServers, itemsOfSett
 import { headLines } from "./head.ts";
 import { visible } from "./visible.ts";
 
+const names = { folder: ".tool", memory: "TOOL.md" };
+
 const texts = (items: BroughtItem[] | undefined) => (items ?? []).map(({ text }) => text);
 
 // Promise: S9
@@ -33,7 +35,7 @@ test("settings are named one by one: each hook, each setting", () => {
     's.json: permissions {"allow":["Bash(rm:*)"]}',
     "s.json: apiKeyHelper ./key.sh",
   ]);
-  expect(countItems(items ?? [])).toBe("3 hooks, 2 settings");
+  expect(countItems(items ?? [], names)).toBe("3 hooks, 2 settings");
 });
 
 test("MCP servers are named with what they start", () => {
@@ -136,7 +138,7 @@ test("all that is brought is shown, and none of it can feign another line", () =
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`s${i}`, "end"]));
   const heads = [{ file: "a.md", lines: ["x\n- feigned"] }];
   const items = [...(itemsOfSettings("s", JSON.stringify(many)) ?? []), itemOfFolder("f", ["a.md"], heads)];
-  const { description = "", options } = trustAsk({ dir: "/d", key: "k", items, isWhole: true }, "r");
+  const { description = "", options } = trustAsk({ dir: "/d", key: "k", items, isWhole: true, names }, "r");
   expect(description.split("\n")).toHaveLength(304);
   expect(description).toContain("- 1 file in f: a.md\n  a.md:\n    x\\n- feigned\n");
   expect(options.map(({ optionId }) => optionId)).toEqual(["trust", "without"]);
@@ -156,7 +158,7 @@ test("hidden characters are written out, and nothing is longer than people can r
   );
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`s${i}`, "\u200b".repeat(5_000)]));
   const items = itemsOfSettings("s", JSON.stringify(many)) ?? [];
-  const ask = trustAsk({ dir: `/${"d\u202e".repeat(3_000)}`, key: "k", items, isWhole: true }, "r");
+  const ask = trustAsk({ dir: `/${"d\u202e".repeat(3_000)}`, key: "k", items, isWhole: true, names }, "r");
   expect(ask.title.length).toBeLessThan(300);
   expect(ask.title).toContain("500 settings");
   expect(ask.description?.length).toBeLessThan(600_000);
@@ -172,6 +174,6 @@ test("hidden characters are written out, and nothing is longer than people can r
 });
 
 test("what could not be looked at as a whole can't be trusted", () => {
-  const ask = trustAsk({ dir: "/d", key: "k", items: [], isWhole: false }, "r");
+  const ask = trustAsk({ dir: "/d", key: "k", items: [], isWhole: false, names }, "r");
   expect(ask.options.map(({ optionId }) => optionId)).toEqual(["without"]);
 });

@@ -1,4 +1,5 @@
 /** What files of a directory make an agent run or obey, in words. Pure. */
+import type { Brings } from "../../shared/agent/engines/declaration.ts";
 import { visible } from "./visible.ts";
 
 /** What a directory brings that an engine would run or obey before anybody is asked. */
@@ -10,6 +11,8 @@ export interface Brought {
   items: BroughtItem[];
   /** Everything was looked at. What was not can't be trusted. */
   isWhole: boolean;
+  /** The engine's folder and file of instructions. */
+  names: Brings;
 }
 
 export interface BroughtItem {
@@ -80,12 +83,12 @@ export function itemOfProblem(name: string, problem: string): BroughtItem {
 }
 
 /** Such as "2 hooks, 1 MCP server, 3 settings". */
-export function countItems(items: readonly BroughtItem[]): string {
+export function countItems(items: readonly BroughtItem[], { folder }: Brings): string {
   const words = {
     hook: "hook",
     server: "MCP server",
     setting: "setting",
-    file: "more of .claude",
+    file: `more of ${folder}`,
     link: "link that leads out",
   } as const;
   const counts = Object.entries(words).flatMap(([kind, word]) => {

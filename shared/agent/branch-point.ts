@@ -41,7 +41,8 @@ export class PointFinder<Mark> {
   /** Positions are of this thread's transcript. */
   readonly #ownThreadId: string;
   #threadId = "";
-  #sessionId: string | undefined;
+  /** The engine that ran last, and its conversation. */
+  #run: { engine: string; sessionId: string } | undefined;
   #chosen: { model?: string } = {};
   #mode: ModeChoice = { modeId: null };
   readonly #openCalls = new Set<string>();
@@ -72,13 +73,13 @@ export class PointFinder<Mark> {
 
   /** @param end behind the event's line */
   take(event: ThreadEvent, end: Mark): void {
-    this.#mode = foldMode(this.#mode, event);
+    this.#mode = foldMode(this.#mode, event, this.#run?.engine);
     switch (event.type) {
       case "thread_start":
         this.#begin(event.threadId);
         return;
       case "engine_start":
-        this.#sessionId = event.sessionId;
+        this.#run = event;
         return;
       case "turn_end":
       case "engine_end":
@@ -117,7 +118,7 @@ export class PointFinder<Mark> {
 
   #begin(threadId: string): void {
     this.#threadId = threadId;
-    this.#sessionId = undefined;
+    this.#run = undefined;
     this.#openCalls.clear();
     this.#unread.clear();
     this.#seqs.clear();
@@ -159,12 +160,12 @@ export class PointFinder<Mark> {
   }
 
   #offer({ seq, at, messageId, says, until = seq }: Offered, end: Mark): void {
-    const canFork = at !== undefined && this.#sessionId !== undefined && this.#openCalls.size === 0;
+    const canFork = at !== undefined && this.#run !== undefined && this.#openCalls.size === 0;
     const point: Found = {
       threadId: this.#threadId,
       seq,
       ...(messageId !== undefined && { messageId }),
-      ...(canFork && { fork: { sessionId: this.#sessionId ?? "", at } }),
+      ...(canFork && { fork: { sessionId: this.#run?.sessionId ?? "", at } }),
       chosen: { ...(this.#mode.modeId !== null && { modeId: this.#mode.modeId }), ...this.#chosen },
       end,
     };

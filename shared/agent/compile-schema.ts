@@ -60,12 +60,12 @@ export function compileSchema(
 }
 
 /** As claude 2.1.330 makes its own check: a word that it does not know ends it. */
-const CLAUDES = { ...OWN, strict: true, strictTypes: false, strictTuples: false } as const;
+const STRICT_07 = { ...OWN, strict: true, strictTypes: false, strictTuples: false } as const;
 
-/** Why claude would not start with a schema that {@link compileSchema} takes; undefined if it would. */
-export function findClaudesProblem({ $schema: _, ...schema }: Record<string, unknown>): string | undefined {
+/** Why an engine that knows draft-07 alone, and no other words, would not start with a schema that {@link compileSchema} takes; undefined if it would. */
+export function findDraft07Problem({ $schema: _, ...schema }: Record<string, unknown>): string | undefined {
   try {
-    within(MAX_COMPILE_MS, "can't be made a check of", () => new Ajv(CLAUDES).compile(schema));
+    within(MAX_COMPILE_MS, "can't be made a check of", () => new Ajv(STRICT_07).compile(schema));
     return undefined;
   } catch (error) {
     return toSentence(error).replace(/^strict mode: /, "");

@@ -1,4 +1,5 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
+import { findEngine } from "./engines/engines.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
 import { LET_IN_OPTION, settleHeld } from "./fold-held.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
@@ -23,7 +24,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     case "elicitation_request":
       return open(fold, event, {
         kind: "question",
-        toolName: "AskUserQuestion",
+        toolName: findEngine(fold.engine?.engine)?.capabilities.questions[0] ?? "Question",
         title: event.message,
         options: [],
       });

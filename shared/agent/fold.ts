@@ -62,7 +62,8 @@ export function emptyFold(): ThreadFold {
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
   const folded = foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
-  const after = { ...folded, chosen: { model: folded.chosen.model, ...foldMode(folded.chosen, event) } };
+  const mode = foldMode(folded.chosen, event, folded.engine?.engine);
+  const after = { ...folded, chosen: { model: folded.chosen.model, ...mode } };
   return { ...after, clock: foldClock(fold, after, event) };
 }
 

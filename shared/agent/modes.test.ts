@@ -26,7 +26,9 @@ const approved = (optionId: string): EventBody => ({
 
 const modeAfter = (...bodies: EventBody[]) => {
   const events = bodies.map((body, i) => toEvent({ seq: i + 1, id: `e1-${i}.0`, ts: AT, ...body }));
-  return events.filter((event) => event !== undefined).reduce<ModeChoice>(foldMode, { modeId: null }).modeId;
+  return events
+    .filter((event) => event !== undefined)
+    .reduce<ModeChoice>((chosen, event) => foldMode(chosen, event, "claude"), { modeId: null }).modeId;
 };
 const AT = "2026-11-22T10:00:00.000Z";
 

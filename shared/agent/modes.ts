@@ -1,8 +1,6 @@
 /** Which permission mode holds at the engine's next start, and for who comes from the thread. Pure. */
+import { findEngine } from "./engines/engines.ts";
 import type { ThreadEvent } from "./events.ts";
-
-/** What may be done in them without asking: the least first. */
-export const MODES = ["plan", "dontAsk", "default", "acceptEdits", "auto", "bypassPermissions"];
 
 export interface ModeChoice {
   /** Null if nobody chose one. */
@@ -14,8 +12,9 @@ export interface ModeChoice {
 /**
  * A line of the engine alone gives no right: something that it runs could have written it. It is believed if it tells
  * a mode that a person has given, or one that asks as much.
+ * @param engine the one that runs, by its name
  */
-export function foldMode(chosen: ModeChoice, event: ThreadEvent): ModeChoice {
+export function foldMode(chosen: ModeChoice, event: ThreadEvent, engine: string | undefined): ModeChoice {
   switch (event.type) {
     case "engine_start":
       // The first one has what the person's own settings say.
@@ -31,12 +30,16 @@ export function foldMode(chosen: ModeChoice, event: ThreadEvent): ModeChoice {
     }
     case "permission_response": {
       const lets = event.outcome === "selected" && event.optionId === LETS_EDIT;
-      return lets && rank(chosen.most) < rank("acceptEdits") ? { ...chosen, most: "acceptEdits" } : chosen;
+      const editing = findEngine(engine)?.capabilities.modes?.editing;
+      if (!lets || editing === undefined) return chosen;
+      return rank(engine, chosen.most) < rank(engine, editing) ? { ...chosen, most: editing } : chosen;
     }
     case "current_mode_update": {
       const { modeId, by } = event;
       if (by !== undefined) return { ...chosen, modeId, most: modeId };
-      const isGiven = modeId === chosen.most || (MODES.includes(modeId) && rank(modeId) <= rank(chosen.most));
+      const isKnown = findEngine(engine)?.capabilities.modes?.names.includes(modeId) === true;
+      const isGiven =
+        modeId === chosen.most || (isKnown && rank(engine, modeId) <= rank(engine, chosen.most));
       return isGiven ? { ...chosen, modeId } : chosen;
     }
     default:
@@ -47,6 +50,9 @@ export function foldMode(chosen: ModeChoice, event: ThreadEvent): ModeChoice {
 /** Of a plan: it is approved, and its edits need no asking. */
 const LETS_EDIT = "edits";
 
-function rank(mode = "default"): number {
-  return Math.max(MODES.indexOf(mode), MODES.indexOf("default"));
+/** The place of a mode among those of its engine. None counts as less than the one that asks. */
+function rank(engine: string | undefined, mode: string | undefined): number {
+  const modes = findEngine(engine)?.capabilities.modes;
+  if (!modes) return 0;
+  return Math.max(modes.names.indexOf(mode ?? modes.asking), modes.names.indexOf(modes.asking));
 }

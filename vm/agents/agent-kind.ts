@@ -72,7 +72,7 @@ export class AgentKind implements Kind {
     if (request.workspace?.kind === "there") worktrees.refuseLeaving(request.workspace.dir);
     refuseInitialMessages(request, launch.engine);
     if (agent) refuseUnsupported(agent, launch.engine, settings);
-    if (agent?.outputSchema) checkOutputSchema(agent.outputSchema);
+    if (agent?.outputSchema) checkOutputSchema(agent.outputSchema, launch.engine);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") === undefined) throw notInstalled(launch);
   }
 

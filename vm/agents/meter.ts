@@ -1,4 +1,5 @@
 /** What agents' events say for the sidecar's metrics: durations, tokens, waits. */
+import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -20,9 +21,6 @@ type ChatLabels = {
   gen_ai_provider_name: string;
   error_type: string;
 };
-
-/** Whoever makes the models of an engine, by OTel's names where it has one. */
-const PROVIDERS: Record<string, string> = { claude: "anthropic" };
 
 export class AgentMeter {
   readonly #record: (measure: Measure) => void;
@@ -119,7 +117,7 @@ export class AgentMeter {
 
 function providerOf({ engine }: ThreadFold): string {
   const name = engine?.engine ?? "";
-  return PROVIDERS[name] ?? name;
+  return findEngine(name)?.provider ?? name;
 }
 
 function secondsBetween(from: string, to: string): number {

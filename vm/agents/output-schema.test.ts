@@ -4,7 +4,7 @@ import { checkOutputSchema } from "./output-schema.ts";
 
 function refusal(schema: Record<string, unknown>): unknown {
   try {
-    checkOutputSchema(schema);
+    checkOutputSchema(schema, "claude");
   } catch (error) {
     return error instanceof AppError ? [error.code, error.message] : error;
   }

@@ -1,5 +1,6 @@
 /** What a result's schema may be before it is handed to an engine, on whose command line it stands. */
-import { compileSchema, findClaudesProblem } from "../../shared/agent/compile-schema.ts";
+import { compileSchema, findDraft07Problem } from "../../shared/agent/compile-schema.ts";
+import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
 
@@ -12,9 +13,9 @@ const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"] as const;
 
 /**
  * No pattern is run here: that is up to the thread's own runner.
- * @throws AppError `invalid_request`, `too_large`, `unsupported` if claude would not start with it
+ * @throws AppError `invalid_request`, `too_large`, `unsupported` if the engine would not start with it
  */
-export function checkOutputSchema(schema: Record<string, unknown>): void {
+export function checkOutputSchema(schema: Record<string, unknown>, engine: EngineName): void {
   let parts = 0;
   const open: { value: unknown; depth: number }[] = [{ value: schema, depth: 1 }];
   for (let next = open.pop(); next; next = open.pop()) {
@@ -41,11 +42,12 @@ export function checkOutputSchema(schema: Record<string, unknown>): void {
   } catch (error) {
     throw invalid(errorText(error));
   }
-  const problem = findClaudesProblem(schema);
+  if (ENGINES[engine].capabilities.outputSchema !== "draft-07") return;
+  const problem = findDraft07Problem(schema);
   if (problem === undefined) return;
   throw new AppError(
     "unsupported",
-    `agent.outputSchema: claude, which knows the words of draft-07 alone, would not start with it: ${problem}`,
+    `agent.outputSchema: ${engine}, which knows the words of draft-07 alone, would not start with it: ${problem}`,
   );
 }
 

@@ -6,8 +6,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { findVersionFault } from "../../shared/agent/claude-version.ts";
 import { INSTALL_COMMAND } from "../../shared/agent/engines/claude.ts";
+import { DEFAULT_ENGINE, ENGINES } from "../../shared/agent/engines/engines.ts";
 import { Fault, type Finding, type Look, note, ok } from "../../shared/doctor.ts";
 import { findProgram } from "../../shared/find-program.ts";
+import { usualProgram } from "../agents/launch.ts";
 import type { VmConfig } from "../config.ts";
 import { findSandboxFault } from "../wiring/machine.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -23,19 +25,20 @@ export interface AgentOptions {
 }
 
 export function agentLooks({ config, env, around }: AgentOptions): Look[] {
-  const { program } = config.agent;
+  const { program, engine = usualProgram({ AGENT_PROGRAM: program }).engine } = config.agent;
   const looks: Look[] = [
     { name: "sandbox", mend: "apt-get install -y bubblewrap", run: () => lookAtSandbox(config, around) },
   ];
-  if (program === "demo") {
-    const says = "the scripted demo, no model is behind it";
+  const { title, program: behind } = ENGINES[engine];
+  if (behind.is === "ours") {
+    const says = `${title}, no model is behind it`;
     return [...looks, { name: "agent", mend: INSTALL_COMMAND, run: () => says }];
   }
-  const isClaude = config.agent.engine !== "command";
-  const mend = isClaude ? INSTALL_COMMAND : "set AGENT_PROGRAM to a program that is there";
+  const isInstalled = behind.is === "installed";
+  const mend = isInstalled ? behind.install : "set AGENT_PROGRAM to a program that is there";
   const file = findProgram(program, config.threadEnv["PATH"] ?? "");
   looks.push({ name: "agent", mend, run: () => lookAtProgram(config, file, mend) });
-  if (isClaude && file !== undefined)
+  if (isInstalled && file !== undefined)
     looks.push({ name: "sign-in", mend: SIGN_IN, run: () => lookAtSignIn(config, env) });
   return looks;
 }
@@ -47,7 +50,7 @@ async function lookAtProgram(
 ): Promise<string> {
   if (file === undefined)
     throw new Fault(`AGENT_PROGRAM: ${agent.program} is not on the sidecar's PATH`, mend);
-  if (agent.engine === "command") return file;
+  if (ENGINES[agent.engine ?? DEFAULT_ENGINE].program.is === "any") return file;
   const outcome = await run(agent.program, [...agent.args, "--version"], threadEnv).then(
     ({ stdout }) => stdout,
     (error: NodeJS.ErrnoException) => error,

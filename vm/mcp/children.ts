@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
+import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
-import { MODES } from "../../shared/agent/modes.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -85,7 +85,11 @@ export class Children {
     const { threads, agents } = this.#options;
     const [own, others] = [await agents.foldNow(threadId), await agents.foldNow(otherId)];
     if (own.grantedRules.some((rule) => !others.grantedRules.includes(rule))) return true;
-    if (MODES.indexOf(this.#ownMode(threadId)) > MODES.indexOf(this.#ownMode(otherId))) return true;
+    const { folders } = this.#options;
+    // Modes of two engines can't be compared.
+    if (folders.engineOf(threadId) !== folders.engineOf(otherId)) return true;
+    const names: readonly string[] = this.#modesOf(threadId)?.names ?? [];
+    if (names.indexOf(this.#ownMode(threadId)) > names.indexOf(this.#ownMode(otherId))) return true;
     return !isBelow(threads.getStored(threadId).path, threads.getStored(otherId).path);
   }
 
@@ -222,10 +226,15 @@ export class Children {
 
   /** As the parent works now, or narrower. */
   #modeOf(parentId: string, wanted: string | undefined): { permissionMode?: string } {
+    const names = this.#modesOf(parentId)?.names;
+    if (!names) {
+      if (wanted === undefined) return {};
+      throw new AppError("unsupported", "permissionMode: this thread's engine has no modes.");
+    }
     const own = this.#ownMode(parentId);
     const mode = wanted ?? own;
-    const [rank, most] = [MODES.indexOf(mode), MODES.indexOf(own)];
-    if (rank < 0) throw new AppError("invalid_request", `permissionMode: one of ${MODES.join(", ")}.`);
+    const [rank, most] = [names.indexOf(mode), names.indexOf(own)];
+    if (rank < 0) throw new AppError("invalid_request", `permissionMode: one of ${names.join(", ")}.`);
     if (rank > Math.max(0, most)) {
       throw new AppError(
         "unsupported",
@@ -239,7 +248,12 @@ export class Children {
     const { store, folders } = this.#options;
     const fold = store.agents.find(threadId)?.fold;
     const configured = folders.findConfig(threadId)?.agent.permissionMode;
-    return fold?.chosen.modeId ?? configured ?? fold?.chosen.most ?? "default";
+    const asking = this.#modesOf(threadId)?.asking ?? "";
+    return fold?.chosen.modeId ?? configured ?? fold?.chosen.most ?? asking;
+  }
+
+  #modesOf(threadId: string) {
+    return findEngine(this.#options.folders.engineOf(threadId))?.capabilities.modes;
   }
 
   /** Where the child works: in the parent's directory, or one below it, also if that is in a worktree. */

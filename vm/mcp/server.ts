@@ -4,14 +4,13 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
+import { findCallId } from "../../shared/agent/engines/engines.ts";
 import { AppError } from "../../shared/errors.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { Tool } from "./tool.ts";
 
-/** As claude names a call in a request. */
-const CALL_ID = "claudecode/toolUseId";
 /** It is written into transcripts. */
 const MAX_CALL_ID = 200;
 /** Of one thread at once: each may read or wait. One request may hold thousands. */
@@ -44,7 +43,7 @@ export class McpServer {
     const server = new Server({ name: "threadmux", version: VERSION }, { capabilities: { tools: {} } });
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#descriptions() }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-      const callId = params._meta?.[CALL_ID];
+      const callId = findCallId(params._meta);
       const told = { threadId, input: params.arguments ?? {}, signal };
       const isId = typeof callId === "string" && callId.length <= MAX_CALL_ID;
       return this.#call(params.name, { ...told, callId: isId ? callId : undefined });

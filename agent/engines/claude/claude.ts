@@ -32,7 +32,6 @@ const VERSION_TIMEOUT_MS = 20_000;
 export function claudeEngine(name: string): Engine<ClaudeState> {
   return {
     name,
-    tellsCalls: true,
     check: checkProgram,
     lookAround: async ({ dir, launch }, env) => (loadsProjects(launch) ? lookAround(dir, env) : undefined),
     look: async (sessionId, wanted, env) => {

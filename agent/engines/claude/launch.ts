@@ -26,7 +26,7 @@ export const PROTOCOL_FLAGS = [
 const MAX_ANSWERS = 10_000;
 
 /** The prompt is in a file: arguments can be read by every user of the machine. */
-export const SYSTEM_PROMPT_FILE = "system-prompt.txt";
+const SYSTEM_PROMPT_FILE = "system-prompt.txt";
 
 /**
  * @param theirs the settings that the person's own arguments name
@@ -63,7 +63,10 @@ export function planLaunch(
     program: how.program,
     args,
     env: { ...env, CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1", ...(launch.takesUp && resumeEnv(fold)) },
-    files: { [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ours)) },
+    files: {
+      [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ours)),
+      ...(agent.systemPrompt !== undefined && { [SYSTEM_PROMPT_FILE]: agent.systemPrompt }),
+    },
   };
 }
 

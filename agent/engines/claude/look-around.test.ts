@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claude } from "../../../shared/agent/engines/claude.ts";
 import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
 import { makeFolder } from "../../../test/support/folders.ts";
 import { countItems } from "../../trust/brought.ts";
@@ -235,7 +236,7 @@ describe("links that leave the directory", () => {
       "up: a link to a folder that holds threadmux's state folder",
     ]);
     expect(found?.isWhole).toBe(true);
-    expect(countItems(found?.items ?? [])).toBe("5 links that lead out");
+    expect(countItems(found?.items ?? [], claude.brings)).toBe("5 links that lead out");
     put(join(state, "token"), "another");
     expect((await see())?.key).toBe(found?.key);
     rmSync(join(repo, "net"));

@@ -13,9 +13,11 @@
  *
  * Where this finds more than that it asks too much, never too little.
  */
+
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
+import { claude } from "../../../shared/agent/engines/claude.ts";
 import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
 import { findOtherNames } from "../../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../../shared/sandbox/secrets.ts";
@@ -188,7 +190,7 @@ class Look {
     const key = createHash("sha256")
       .update(JSON.stringify([this.#dir, this.#hash.digest("hex")]))
       .digest("hex");
-    return { dir: this.#dir, key, items: this.#items, isWhole: this.#isWhole };
+    return { dir: this.#dir, key, items: this.#items, isWhole: this.#isWhole, names: claude.brings };
   }
 
   #nameOf(path: string): string {

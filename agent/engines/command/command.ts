@@ -11,7 +11,6 @@ import { beginCommand, type CommandState, translateCommand } from "./translate.t
 export function commandEngine(name: string, adapter: string): Engine<CommandState> {
   return {
     name,
-    tellsCalls: false,
     check: async ({ launch: { program } }, env) =>
       findProgram(program, env["PATH"] ?? "") === undefined
         ? {

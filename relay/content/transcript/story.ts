@@ -2,6 +2,7 @@
  * Transcript events → entries, one event at a time. Pure but for its own state: the same events give the same
  * entries.
  */
+import { isQuestionTool } from "../../../shared/agent/engines/engines.ts";
 import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { ChangeSum, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import { restOf } from "../../../shared/agent/turn-rest.ts";
@@ -186,7 +187,7 @@ export class Story {
   #beginCall(event: EventOf<"tool_call">): void {
     this.#calls.set(event.toolCallId, event);
     this.#speakAsNarration();
-    if (event.parentToolCallId !== undefined || event.name === "AskUserQuestion") return;
+    if (event.parentToolCallId !== undefined || isQuestionTool(event.name)) return;
     if (this.#turn) this.#sum.countStep();
     this.#line(event.seq, { ...stepLine(event.toolCallId, event.title, event.ts), name: event.name });
   }

@@ -25,6 +25,17 @@ export function findOwnEngine(program: string | undefined): EngineName | undefin
   return ENGINE_NAMES.find((name) => name === program && ENGINES[name].program.is === "ours");
 }
 
+/** The engine's id of a call, by which an MCP request names it; engines declare the field. */
+export function findCallId(meta: Record<string, unknown> | undefined): unknown {
+  const fields = ENGINE_NAMES.flatMap((name) => ENGINES[name].mcpCallId ?? []);
+  return fields.map((field) => meta?.[field]).find((id) => id !== undefined);
+}
+
+/** Whether an engine's model asks a person a question by this tool. */
+export function isQuestionTool(tool: string): boolean {
+  return ENGINE_NAMES.some((name) => ENGINES[name].capabilities.questions.includes(tool));
+}
+
 /** The permission modes of all engines, each once. */
 export function allModes(): string[] {
   return [...new Set(ENGINE_NAMES.flatMap((name) => ENGINES[name].capabilities.modes?.names ?? []))];
