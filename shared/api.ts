@@ -32,7 +32,6 @@ export const MAX_COMMAND_BYTES = 100 * 1024;
 export const MAX_OUTPUT_BYTES = 1024 * 1024;
 /** What one reply for many threads may hold in all. */
 export const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
-export const MAX_DELIVERY_BYTES = 4096;
 export const DEFAULT_OUTPUT_BYTES = 64 * 1024;
 export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;
@@ -227,23 +226,6 @@ export const outputsReplySchema = z.object({
   homeless: z.array(z.string()).optional(),
 });
 export type OutputsReply = z.infer<typeof outputsReplySchema>;
-
-/** The relay's mark: how far a thread's output has been delivered, and what it needs to go on from there. */
-export const deliverySchema = z
-  .looseObject({ offset: z.int().min(0) })
-  .refine((mark) => jsonBytes(mark) <= MAX_DELIVERY_BYTES, {
-    error: `must be at most ${MAX_DELIVERY_BYTES} bytes of JSON`,
-  });
-/** More than any limit where it is nested too deeply to be written. */
-function jsonBytes(value: unknown): number {
-  try {
-    return Buffer.byteLength(JSON.stringify(value));
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return Number.POSITIVE_INFINITY;
-  }
-}
-export type Delivery = z.infer<typeof deliverySchema>;
 
 export const threadSchema = z.object({
   threadId: z.string(),

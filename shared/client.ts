@@ -17,7 +17,6 @@ import type {
 import type { Attachment } from "./agent/attachments.ts";
 import type {
   CreateRequest,
-  Delivery,
   InputReply,
   InputRequest,
   KillReply,
@@ -37,7 +36,7 @@ import { followEvents } from "./follow-events.ts";
 import type { HomeRequest } from "./home-api.ts";
 import { HttpCall } from "./http-call.ts";
 import type { EventsQuery, HubEvent, Reset } from "./hub-events.ts";
-import type { KeptMessage, LedgerRow, MessageRequest } from "./ledger-api.ts";
+import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "./ledger-api.ts";
 import type { HealthReply, Repo } from "./machine-api.ts";
 import { agents } from "./protocol/agents.ts";
 import { asks } from "./protocol/asks.ts";

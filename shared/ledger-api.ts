@@ -1,8 +1,9 @@
-/** The ledger: which of Discord's messages are ours, and which one is in flight. */
+/** The relay's own notes. The mark: how far it has come. The ledger: which of Discord's messages are ours, and which one is in flight. */
 import * as z from "zod";
 
 /** What a thread's ledger may hold: the relay forgets messages that will not change any more. */
 export const MAX_MESSAGES = 1_000;
+export const MAX_DELIVERY_BYTES = 4096;
 
 export const snowflakeSchema = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
 /** The relay's name for one message of a thread, such as `page.12`. */
@@ -52,3 +53,20 @@ export type KeptMessage = z.infer<typeof keptMessageSchema>;
 export const keptMessagesReplySchema = z.object({ messages: z.array(keptMessageSchema) });
 
 export const channelLedgerReplySchema = z.object({ messages: z.array(ledgerRowSchema) });
+
+/** The relay's mark: how far a thread's output has been delivered, and what it needs to go on from there. */
+export const deliverySchema = z
+  .looseObject({ offset: z.int().min(0) })
+  .refine((mark) => jsonBytes(mark) <= MAX_DELIVERY_BYTES, {
+    error: `must be at most ${MAX_DELIVERY_BYTES} bytes of JSON`,
+  });
+/** More than any limit where it is nested too deeply to be written. */
+function jsonBytes(value: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return Number.POSITIVE_INFINITY;
+  }
+}
+export type Delivery = z.infer<typeof deliverySchema>;

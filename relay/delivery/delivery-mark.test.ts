@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_DELIVERY_BYTES } from "../../shared/api.ts";
+import { MAX_DELIVERY_BYTES } from "../../shared/ledger-api.ts";
 import { MAX_STATE_CHARACTERS } from "../content/log-content.ts";
 import { type DeliveryMark, findDeliveryMark } from "./delivery-mark.ts";
 

@@ -13,7 +13,6 @@ import { type Attachment, MAX_SENT_FILE_BYTES } from "../../shared/agent/attachm
 import { type BlobMap, readWhole } from "../../shared/agent/bound.ts";
 import type {
   CreateRequest,
-  Delivery,
   InputReply,
   InputRequest,
   KillReply,
@@ -29,7 +28,7 @@ import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
-import type { KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
+import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import type { ChannelMode } from "../../shared/people-api.ts";
 import { logs } from "../../shared/protocol/logs.ts";

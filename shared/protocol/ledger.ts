@@ -1,8 +1,9 @@
 /** The relay's own notes: which Discord thread is whose, which messages are its own, and how far it has come. */
-import { deliverySchema, listQuerySchema } from "../api.ts";
+import { listQuerySchema } from "../api.ts";
 import { homeRequestSchema } from "../home-api.ts";
 import {
   channelLedgerReplySchema,
+  deliverySchema,
   keptMessagesReplySchema,
   ledgersReplySchema,
   messageRequestSchema,

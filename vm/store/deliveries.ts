@@ -1,6 +1,6 @@
 /** The relay's mark for each thread: kept for it, never looked into. */
 import * as z from "zod";
-import { type Delivery, deliverySchema } from "../../shared/api.ts";
+import { type Delivery, deliverySchema } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
 const rowSchema = z.object({ mark: z.string() });
