@@ -14,6 +14,7 @@ import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
+import { WhoMay } from "./sidecar/who-may.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channel } from "./threads/channel.ts";
@@ -55,7 +56,8 @@ export async function runRelay(
   const stop = new AbortController();
   releasers.add("waits", () => stop.abort());
   try {
-    const vm = new Vm(new SidecarClient({ url: config.vmUrl, token: config.relayToken }));
+    const client = new SidecarClient({ url: config.vmUrl, token: config.relayToken });
+    const vm = new Vm(client);
     const { channelId } = config;
     const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
@@ -66,7 +68,7 @@ export async function runRelay(
     if (!found?.guildId) throw new Error(NO_CHANNEL);
     const botId = discord.user.id;
     const place = { channelId, guildId: found.guildId, botId, signal: stop.signal, log };
-    const rooms = openRooms(config, { vm, api, budget, place, releasers, now, waitScale });
+    const rooms = openRooms(config, { client, vm, api, budget, place, releasers, now, waitScale });
     const { threads, absent, inputs, channel, poller, findAll } = rooms;
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
@@ -96,6 +98,7 @@ export async function runRelay(
 }
 
 interface Foundations {
+  client: SidecarClient;
   vm: Vm;
   api: DiscordApi;
   budget: Budget;
@@ -106,11 +109,14 @@ interface Foundations {
 }
 
 /** All that serves threads and the channel, made and not started. */
-function openRooms(config: RelayConfig, { vm, api, budget, place, releasers, now, waitScale }: Foundations) {
+function openRooms(
+  config: RelayConfig,
+  { client, vm, api, budget, place, releasers, now, waitScale }: Foundations,
+) {
   const { channelId, allowedUserIds, listMinutes, isAnsi } = config;
   const { botId, signal, log } = place;
   const served = { id: channelId, dir: config.channelDir, mode: config.channelMode };
-  const tellWhoMay = () => vm.tellWhoMay(allowedUserIds, served);
+  const whoMay = new WhoMay({ client, userIds: allowedUserIds, channel: served, log });
   const threadMaker = new ThreadMaker({ api, ...place, now });
   const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now, waitScale });
   releasers.add("what needs people", () => channel.close());
@@ -121,7 +127,7 @@ function openRooms(config: RelayConfig, { vm, api, budget, place, releasers, now
   const poller = new Poller({
     ...{ vm, threads, endings, channel, homes, log },
     pollIntervalMs: config.pollIntervalMs,
-    onBack: tellWhoMay,
+    onBack: () => whoMay.tell(),
   });
   const files = new PersonFiles(new Cdn(config.discordApiUrl, signal));
   const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
@@ -137,13 +143,26 @@ function openRooms(config: RelayConfig, { vm, api, budget, place, releasers, now
     dir: config.channelDir,
   });
   const findAll = async () => {
-    await tellWhoMay();
+    await whoMay.tell();
     await recover({ api, vm, threads, endings, inputs, homes, channelMessages, absent, ...place });
   };
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());
   const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
-  return { threadMaker, threads, absent, inputs, ended, channel, channelMessages, poller, context, findAll };
+  const met = (discordId: string, name: string) => whoMay.note(discordId, name);
+  return {
+    threadMaker,
+    threads,
+    absent,
+    inputs,
+    ended,
+    channel,
+    channelMessages,
+    poller,
+    context,
+    findAll,
+    met,
+  };
 }
 
 interface Streaming {

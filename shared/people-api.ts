@@ -10,6 +10,8 @@ const MAX_CHANNELS = 100;
 /** `maker`: may make threads and do all that can be done with any of them. */
 export const ROLES = ["maker"] as const;
 
+export const MAX_HANDLE = 64;
+
 const personSchema = z.strictObject({
   id: discordIdSchema,
   role: z.enum(ROLES, { error: `must be ${ROLES.join(", ")}` }),
@@ -17,11 +19,13 @@ const personSchema = z.strictObject({
   handle: z
     .string()
     .min(1, "must not be empty")
-    .max(64, "must be at most 64 characters")
-    .nullable()
-    .default(null),
+    .max(MAX_HANDLE, `must be at most ${MAX_HANDLE} characters`)
+    .nullable(),
 });
 export type PersonRow = z.output<typeof personSchema>;
+/** Without a handle, the one that is known stays. */
+const toldPersonSchema = personSchema.partial({ handle: true });
+export type ToldPerson = z.output<typeof toldPersonSchema>;
 
 /** What a message in the channel does: nothing, or begin an agent's thread, if it names the bot or always. */
 export const CHANNEL_MODES = ["off", "mention", "threads"] as const;
@@ -49,7 +53,7 @@ const TWICE = "must name each id once";
 
 /** All of them: who is not among them has no role any more. */
 export const peopleRequestSchema = z.strictObject({
-  people: z.array(personSchema).max(MAX_PEOPLE).refine(onceEach, TWICE),
+  people: z.array(toldPersonSchema).max(MAX_PEOPLE).refine(onceEach, TWICE),
 });
 export const peopleReplySchema = z.object({ people: z.array(personSchema) });
 

@@ -59,6 +59,8 @@ export interface BotOptions {
   channelMessages: ChannelMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
+  /** Somebody acts, whom Discord calls so. */
+  met: (discordId: string, name: string) => void;
   /** The gateway has made a new session: what happened in between was not told. */
   onReconnected: () => Promise<void>;
   log: Log;
@@ -100,11 +102,13 @@ export function listen(options: BotOptions): void {
 }
 
 async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
-  const { inputs, channelId, channelMessages, context, threadMaker } = options;
+  const { inputs, channelId, channelMessages, context, threadMaker, met } = options;
   const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE": {
       const message = messageSchema.parse(data);
+      const { id, username, global_name } = message.author;
+      if (username !== undefined) met(id, global_name ?? username);
       return message.channel_id === channelId ? channelMessages.take(message) : inputs.take(message);
     }
     case "MESSAGE_UPDATE": {
@@ -144,6 +148,7 @@ async function handleInteraction(interaction: Interaction, bot: BotOptions): Pro
   // All that follows is asked of the sidecar in this person's name.
   const options = { ...bot, context: { ...bot.context, vm: bot.context.vm.as(interaction.user.id) } };
   const isAllowed = options.context.allowedUserIds.has(interaction.user.id);
+  bot.met(interaction.user.id, interaction.user.displayName);
   if (interaction.isAutocomplete()) {
     await interaction.respond(isAllowed ? await completions(interaction, options.context) : []);
   } else if (isComponent(interaction) || interaction.isModalSubmit()) {

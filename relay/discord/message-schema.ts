@@ -34,7 +34,13 @@ export const messageSchema = z.object({
   id: z.string(),
   channel_id: z.string(),
   content: z.string(),
-  author: z.object({ id: z.string(), bot: z.boolean().optional() }),
+  author: z.object({
+    id: z.string(),
+    bot: z.boolean().optional(),
+    username: z.string().optional(),
+    /** What people call them, if they have chosen a name. */
+    global_name: z.string().nullish(),
+  }),
   type: z.int(),
   webhook_id: z.string().optional(),
   /** What it answers; of "… started a thread" the thread. */

@@ -30,7 +30,6 @@ import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
-import type { ChannelMode } from "../../shared/people-api.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 
@@ -73,15 +72,6 @@ export class Vm {
   /** The same in the name of a person. */
   as(discordId: string): Vm {
     return new Vm(this.#client.as(discordId));
-  }
-
-  /** Says who may, and which channels are served how: all of them, so that the same again changes nothing. */
-  async tellWhoMay(
-    userIds: ReadonlySet<string>,
-    channel: { id: string; dir: string; mode: ChannelMode },
-  ): Promise<void> {
-    await this.#client.putPeople([...userIds].map((id) => ({ id, role: "maker" as const })));
-    await this.#client.putChannels([channel]);
   }
 
   /** Makes a thread in a Discord thread, whose id becomes its own. */

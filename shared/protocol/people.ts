@@ -15,6 +15,7 @@ export const people = {
     status: 200,
     reply: peopleReplySchema,
     errors: [],
+    access: "console",
     isRepeatable: true,
     example: {},
   }),

@@ -126,11 +126,14 @@ describe("a session", () => {
     "sec-fetch-site": "same-origin",
   });
 
-  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos"])("reads %s", async (path) => {
-    expect(await status("GET", path, own())).toBe(200);
-    expect(await status("GET", path, withSecret(signed.secret))).toBe(200);
-    expect(await status("GET", path, {})).toBe(401);
-  });
+  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos", "/people"])(
+    "reads %s",
+    async (path) => {
+      expect(await status("GET", path, own())).toBe(200);
+      expect(await status("GET", path, withSecret(signed.secret))).toBe(200);
+      expect(await status("GET", path, {})).toBe(401);
+    },
+  );
 
   test.each([
     ["cross-site", { "sec-fetch-site": "cross-site" }],
@@ -161,7 +164,8 @@ describe("a session", () => {
     ["GET", "/thread/a/log"],
     ["GET", "/thread/a/screen"],
     ["GET", "/events"],
-    ["GET", "/people"],
+    ["PUT", "/people"],
+    ["GET", "/channels"],
   ])("does not do for %s %s, from wherever", async (method, path) => {
     const body = method === "GET" ? undefined : "{}";
     expect(await status(method, path, { ...own(), "content-type": "application/json" }, body)).toBe(401);

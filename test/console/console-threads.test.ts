@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { STAND_IN_CONFIG, untilStatus } from "../support/agents.ts";
+import { openAgent, STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { buildPages, startBrowser } from "../support/console.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal } from "../support/threads.ts";
@@ -131,4 +131,28 @@ test("a thread is ended once that was asked, and kept if it was not meant", asyn
   await page.waitForSelector("#notice >> text=over");
   expect(await sidecar.client.getThread("needle")).toMatchObject({ status: "killed" });
   await page.waitForSelector("#end", { state: "hidden" });
+});
+
+test("people in Discord have their names, which can't be the owner's", async () => {
+  const [ada, eve] = ["123456789012345678", "223456789012345678"];
+  const people = [ada, eve].map((id) => ({
+    id,
+    role: "maker" as const,
+    handle: id === ada ? "ada" : "the owner",
+  }));
+  await sidecar.client.putPeople(people);
+  await openAgent(
+    sidecar,
+    "asked",
+    script("Do", { tools: [{ name: "Bash", input: { command: "touch x" } }] }),
+  );
+  await untilStatus(sidecar, "asked", "waiting");
+  const [ask] = await sidecar.client.listAsks("asked");
+  await sidecar.as(ada).answerAsk("asked", ask?.requestId ?? "", { optionId: "once" });
+  await untilStatus(sidecar, "asked", "idle");
+  await sidecar.as(eve).sendInput("asked", { text: "Go on." });
+  await page.goto(`${sidecar.url}/console#/asked`);
+  await page.reload(); // names are asked for each minute, and at the start
+  await page.waitForSelector("#transcript >> text=by @ada");
+  await page.waitForSelector("#transcript .who >> text=@the owner");
 });

@@ -4,6 +4,7 @@ import { people as routes } from "../../shared/protocol/people.ts";
 import { startForTest } from "../support/relay.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, refusal } from "../support/threads.ts";
+import { untilValue } from "../support/wait.ts";
 
 /** Who in Discord may is a row on the sidecar, which judges at its door. */
 
@@ -46,10 +47,11 @@ test("nobody may before the relay has said who; then those, and nobody else", as
       message: `You have no role that allows this. Makers could (ALLOWED_USER_IDS): <@${ADA}>.`,
     });
   // Removed people go at once.
-  await client.putPeople([{ id: GRACE, role: "maker" }]);
+  await client.putPeople([{ id: GRACE, role: "maker", handle: "Grace" }]);
+  await client.putPeople([{ id: GRACE, role: "maker" }]); // whoever does not know it leaves it
   expect([await may(sidecar.as(ADA)), await may(sidecar.as(GRACE))]).toEqual([false, true]);
   expect(await client.call(routes.list, {})).toEqual({
-    people: [{ id: GRACE, role: "maker", handle: null }],
+    people: [{ id: GRACE, role: "maker", handle: "Grace" }],
   });
   // The owner is no person, and asks nobody.
   expect(await may(client)).toBe(true);
@@ -130,6 +132,17 @@ test("the relay says it at its start and takes back who was removed", async (con
   expect(await client.call(routes.listChannels, {})).toMatchObject({
     channels: [{ id: all.discord.channelId, dir: ".", mode: "mention" }],
   });
+  // What a person is called comes with what they do, and stays over a restart.
+  all.discord.driver.command(you, all.discord.channelId, "status");
+  const called = { people: [{ id: you, role: "maker", handle: "You" }] };
+  await untilValue(
+    "the name",
+    () => client.call(routes.list, {}),
+    ({ people }) => people[0]?.handle === "You",
+  );
+  await all.stopRelay();
+  await all.startRelay();
+  expect(await client.call(routes.list, {})).toEqual(called);
   await all.stopRelay();
   all.relayConfig.allowedUserIds = new Set([stranger]);
   await all.startRelay();

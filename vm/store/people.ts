@@ -5,6 +5,7 @@ import {
   channelsReplySchema,
   type PersonRow,
   peopleReplySchema,
+  type ToldPerson,
 } from "../../shared/people-api.ts";
 import type { Database } from "./database.ts";
 
@@ -38,10 +39,11 @@ export class PeopleTable {
   }
 
   /** These, and nobody else. */
-  replace(people: readonly PersonRow[]): void {
+  replace(people: readonly ToldPerson[]): void {
+    const rows = people.map(({ id, role, handle = this.find(id)?.handle ?? null }) => ({ id, role, handle }));
     this.#db.transaction(() => {
       this.#clear.run();
-      for (const person of people) this.#insert.run(person);
+      for (const row of rows) this.#insert.run(row);
     });
     this.#people = this.#read();
   }

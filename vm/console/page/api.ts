@@ -2,10 +2,12 @@
 import * as z from "zod";
 import type { AnswerRequest, AskReply, BlobReply, TranscriptReply } from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
+import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
+import { people } from "../../../shared/protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
 import { sidecar } from "../../../shared/protocol/sidecar.ts";
 import { threads } from "../../../shared/protocol/threads.ts";
@@ -48,6 +50,11 @@ export async function listThreads(status: "open" | "ended"): Promise<Thread[]> {
 
 export async function getThread(threadId: string): Promise<Thread> {
   return callRoute(threads.get, { id: threadId });
+}
+
+/** Who in Discord has a role, and what they are called. */
+export async function listPeople(): Promise<PersonRow[]> {
+  return (await callRoute(people.list, {})).people;
 }
 
 /** Directories below `REPOS_DIR` whose paths begin so. */

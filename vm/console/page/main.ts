@@ -7,12 +7,14 @@ import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
 import { EndThread } from "./end-thread.ts";
 import { NewThread } from "./new-thread.ts";
+import { learnNames } from "./people.ts";
 import { findSecret } from "./session.ts";
 import { onShortcut, type Shortcut } from "./shortcuts.ts";
 import { TerminalPane, type ThreadState } from "./terminal-pane.ts";
 import { ThreadLists } from "./thread-list.ts";
 
 const REFRESH_MS = 2_000;
+const NAMES_MS = 60_000;
 /** From here on there is room for an agent's terminal beside its transcript. */
 const WIDE = "(min-width: 1200px)";
 const HAS_TERMINAL = "threadmux.terminal";
@@ -72,6 +74,10 @@ document.addEventListener("visibilitychange", () => void refresh());
 window.setInterval(() => {
   if (isIn) void refresh();
 }, REFRESH_MS);
+window.setInterval(() => {
+  // Without an answer the names that are known go on; the list says what is wrong.
+  if (isIn && document.visibilityState === "visible") learnNames().catch(() => undefined);
+}, NAMES_MS);
 window.setInterval(showAgentNotice, 250);
 void refresh();
 
@@ -110,6 +116,7 @@ async function refresh(): Promise<void> {
     const hasEnded = find<HTMLDetailsElement>("#ended").open;
     const [open, ended] = await Promise.all([listThreads("open"), hasEnded ? listThreads("ended") : []]);
     const isNew = !isIn;
+    if (isNew) await learnNames();
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;

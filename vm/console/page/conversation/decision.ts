@@ -1,14 +1,13 @@
 /** What was decided on an ask, by whom, in words. Pure. */
 import type { EventOf } from "../../../../shared/agent/events.ts";
 import { cleanLine } from "../../../../shared/clean-text.ts";
-import { describePrincipal, parsePrincipal } from "../../../../shared/principal.ts";
+import { nameOf } from "../people.ts";
 
 export type Request = EventOf<"permission_request" | "elicitation_request">;
 export type Response = EventOf<"permission_response" | "elicitation_response">;
 
 export function describeDecision(request: Request | undefined, response: Response): string {
-  const by =
-    response.by === undefined ? "" : ` by ${cleanLine(describePrincipal(parsePrincipal(response.by)))}`;
+  const by = response.by === undefined ? "" : ` by ${nameOf(response.by)}`;
   if (response.type === "elicitation_response") {
     if (response.action === "cancel") return describeEnd(response.reason);
     if (response.action === "decline") return `✗ Not answered${by}`;

@@ -6,8 +6,8 @@ import { opTarget } from "../../../../shared/agent/ops.ts";
 import { REST_TEXTS, type TurnRest } from "../../../../shared/agent/turn-rest.ts";
 import type { Block } from "../../../../shared/agent/values.ts";
 import { cleanLine, cleanLines } from "../../../../shared/clean-text.ts";
-import { describePrincipal, parsePrincipal } from "../../../../shared/principal.ts";
 import { make } from "../dom.ts";
+import { nameOf } from "../people.ts";
 import { describeDecision, type Response } from "./decision.ts";
 import { formatDuration, formatThousands } from "./format.ts";
 import { cutTexts } from "./long-text.ts";
@@ -82,7 +82,7 @@ function remark(text: string, className = ""): HTMLElement {
 function drawMessage({ source, content, ts, when, blobs }: EventOf<"user_message">, threadId: string) {
   const time = new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const waits = when === "next_turn" ? " · for the next turn" : "";
-  const head = `${cleanLine(describePrincipal(parsePrincipal(source)))} · ${time}${waits}`;
+  const head = `${nameOf(source)} · ${time}${waits}`;
   return [
     make("p", "who", [head]),
     make("div", "words", [textOf(content)]),
@@ -174,10 +174,7 @@ function drawEnd(
 
 /** What needs one line. */
 function describe(event: ThreadEvent): string {
-  const by =
-    "by" in event && event.by !== undefined
-      ? ` by ${cleanLine(describePrincipal(parsePrincipal(event.by)))}`
-      : "";
+  const by = "by" in event && event.by !== undefined ? ` by ${nameOf(event.by)}` : "";
   switch (event.type) {
     case "message_edit":
       return event.applied

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { createLog } from "../../shared/log.ts";
+import { WhoMay } from "./who-may.ts";
+
+const ADA = "123456789012345678";
+const GRACE = "223456789012345678";
+
+function start(fails: { next: boolean } = { next: false }) {
+  const told: unknown[] = [];
+  const client = {
+    putPeople: async (people: unknown) => {
+      if (fails.next) throw new Error("down");
+      told.push(people);
+    },
+    putChannels: async () => undefined,
+  };
+  const channel = { id: "1", dir: ".", mode: "off" as const };
+  const userIds = new Set([ADA, GRACE]);
+  return { told, whoMay: new WhoMay({ client, userIds, channel, log: createLog("relay", "silent") }) };
+}
+
+const ada = (handle?: string) => ({ id: ADA, role: "maker", ...(handle === undefined ? {} : { handle }) });
+const grace = { id: GRACE, role: "maker" };
+
+test("a name is told once, and again only if it is another one", () => {
+  const { told, whoMay } = start();
+  for (const name of ["Ada", "Ada", "Ada L."]) whoMay.note(ADA, name);
+  expect(told).toEqual([
+    [ada("Ada"), grace],
+    [ada("Ada L."), grace],
+  ]);
+});
+
+test("a name that is long or hides something is made to fit; who may not is not told of", () => {
+  const { told, whoMay } = start();
+  whoMay.note("323456789012345678", "stranger");
+  whoMay.note(ADA, " \n");
+  expect(told).toEqual([]);
+  whoMay.note(ADA, `a\nb${"c".repeat(100)}`);
+  expect(told).toEqual([[ada(`a b${"c".repeat(60)}…`), grace]]);
+});
+
+test("what could not be told is told when they act again", async () => {
+  const fails = { next: true };
+  const { told, whoMay } = start(fails);
+  whoMay.note(ADA, "Ada");
+  await new Promise(setImmediate);
+  fails.next = false;
+  whoMay.note(ADA, "Ada");
+  await whoMay.tell();
+  expect(told).toEqual([
+    [ada("Ada"), grace],
+    [ada("Ada"), grace],
+  ]);
+});

@@ -1,0 +1,49 @@
+/** What the sidecar is told of people and channels: who may, what they are called, which channels are served. */
+import { cleanLine } from "../../shared/clean-text.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import type { Log } from "../../shared/log.ts";
+import { type ChannelMode, MAX_HANDLE } from "../../shared/people-api.ts";
+import { clip } from "../texts.ts";
+
+export interface WhoMayOptions {
+  client: Pick<SidecarClient, "putPeople" | "putChannels">;
+  userIds: ReadonlySet<string>;
+  channel: { id: string; dir: string; mode: ChannelMode };
+  log: Log;
+}
+
+export class WhoMay {
+  readonly #options: WhoMayOptions;
+  /** What Discord called those who have acted since the relay's start. The sidecar keeps what it knew of others. */
+  readonly #handles = new Map<string, string>();
+
+  constructor(options: WhoMayOptions) {
+    this.#options = options;
+  }
+
+  /** Says all of it: the same again changes nothing. */
+  async tell(): Promise<void> {
+    await this.#tellPeople();
+    await this.#options.client.putChannels([this.#options.channel]);
+  }
+
+  /** Somebody acts. A name that is news is told at once; if that fails, when they act again. */
+  note(discordId: string, name: string): void {
+    const handle = clip(cleanLine(name).trim(), MAX_HANDLE);
+    if (handle === "" || !this.#options.userIds.has(discordId)) return;
+    if (this.#handles.get(discordId) === handle) return;
+    this.#handles.set(discordId, handle);
+    this.#tellPeople().catch((error: unknown) => {
+      this.#handles.delete(discordId);
+      this.#options.log.warn({ err: error }, "could not tell the sidecar what somebody is called");
+    });
+  }
+
+  #tellPeople(): Promise<void> {
+    const people = [...this.#options.userIds].map((id) => {
+      const handle = this.#handles.get(id);
+      return { id, role: "maker" as const, ...(handle === undefined ? {} : { handle }) };
+    });
+    return this.#options.client.putPeople(people);
+  }
+}
