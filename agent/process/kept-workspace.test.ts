@@ -165,6 +165,26 @@ for (const uid of users.filter(has)) {
       expect(existsSync(at("h", ".bashrc"))).toBe(false);
     });
 
+    // Promise: S17
+    test("a worktree can't be made to bring settings or hooks that git would run for a person there", () => {
+      git(at("r", "shop"), "config", "extensions.worktreeConfig", "true");
+      const evil = `[core]\n\tfsmonitor = touch ${at("ran")}; false\n`;
+      const script = `g=$(git rev-parse --absolute-git-dir); mkdir -p evil; printf '%s' "$EVIL" > evil/config
+        cp -r "$g/../.." copy; printf '%s' "$EVIL" >> copy/config
+        for f in .git "$g/commondir" "$g/gitdir" "$g/config.worktree"; do
+          for to in "gitdir: $PWD/copy" "$PWD/copy" "$EVIL"; do echo "$to" > "$f"; done
+          mv "$f" "$f.away"; rm -f "$f"; ln -sf "$PWD/copy" "$f"; mv -T evil/config "$f"
+        done 2>/dev/null
+        mv "$g" "$g.away" 2>/dev/null; rm -rf copy evil; git add -A; git commit -qm third --allow-empty && echo DONE`;
+      const { stdout } = run(uid, `EVIL='${evil}'; ${script}`);
+      expect(stdout).toBe("DONE\n");
+      const tree = at("s", "worktrees", "t");
+      const seen = spawnSync("git", ["-c", "safe.directory=*", "-C", tree, "status", "--short"], {
+        encoding: "utf8",
+      });
+      expect([seen.status, seen.stderr, existsSync(at("ran"))]).toEqual([0, "", false]);
+    });
+
     test("no other process is seen or ended", () => {
       const other = spawn("sleep", ["60"], { env: { SECRET } });
       const { stdout } = run(

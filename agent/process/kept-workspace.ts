@@ -66,6 +66,7 @@ export function keepWorkspace(kept: KeptWorkspace): {
       ({ path, isWritable }): Mount => ({ path, kind: isWritable ? "write" : "read", isFolder: true }),
     ),
   ];
+  const keptFiles = work.kept.filter((path) => written.some((one) => isWithin(one.path, path)));
   const folders = written.map(({ path }) => sameFolder(path));
   const shown = [
     ...kept.shown,
@@ -78,7 +79,8 @@ export function keepWorkspace(kept: KeptWorkspace): {
       placeAt(path, "read"),
     ),
   ];
-  const mounts = layMounts(base, shown, [...findSecretPlaces(home), ...findOtherNames(stateDir)]);
+  const secrets = [...findSecretPlaces(home), ...findOtherNames(stateDir)];
+  const mounts = layMounts(base, shown, secrets, keptFiles);
   const own = base.find(({ path, kind }) => kind === "own" && path === home);
   if (own && needs) renew(own, needs);
   mkdirSync(join(folder, OWN_TMP), { recursive: true, mode: 0o700 });

@@ -21,11 +21,13 @@ export interface Mount {
  * @param base empty and own places
  * @param shown left out if it can be read anyway
  * @param secrets left out if they are out of sight anyway
+ * @param kept files that stay as they are, also in what can be written
  */
 export function layMounts(
   base: readonly Mount[],
   shown: readonly Mount[],
   secrets: readonly SecretPlace[],
+  kept: readonly string[] = [],
 ): Mount[] {
   const all = byDepth(base);
   for (const mount of byDepth(shown)) {
@@ -34,6 +36,7 @@ export function layMounts(
   for (const { path, isFolder } of secrets) {
     if (!isUnseen(all, path)) all.push({ path, kind: "empty", isFolder });
   }
+  all.push(...kept.map((path): Mount => ({ path, kind: "read", isFolder: false })));
   return byDepth(all);
 }
 
