@@ -68,6 +68,7 @@ const agentOf = (text: string): Thread => ({
   type: "agent",
   number: 2_147_483_647,
   doing: text,
+  turn: { step: Number.MAX_SAFE_INTEGER, startedAt: "2026-01-01T00:00:00.000Z" },
   holds: { files: [text, text, text], count: 100 },
   problem: text,
   origin: { threadId: "t".repeat(64), number: null, seq: 1 },
@@ -219,4 +220,15 @@ describe("clip", () => {
     expect(clip(`a${"\u0301".repeat(5_000_000)}`, 100)).toBe("…");
     expect(clip("abc", 3)).toBe("abc");
   });
+});
+
+it("the step and the begin of the running turn, by a clock that goes on by itself", () => {
+  const turn = { step: 3, startedAt: "2026-01-01T00:00:02.500Z" };
+  const agent = { ...agentOf("x"), waiting: 0, problem: null, holds: null, turn };
+  const now = Date.parse("2026-01-01T00:02:00Z");
+  expect(listLine(agent, now)).toContain("running · step 3 · began <t:1767225602:R> · x");
+  expect(statusText(agent, { branch: undefined, paused: undefined, now })).toContain("step 3 · began <t:");
+  expect(listLine({ ...agent, turn: null }, now)).not.toContain("step");
+  // What stands in the channel is edited only if something happens.
+  expect(channelStatus("12345678901234567890", agent)).not.toContain("step");
 });

@@ -264,6 +264,8 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
+  /** Of an agent: how many calls of its turn have begun, and when the turn began; null if none runs. */
+  turn: z.object({ step: z.int(), startedAt: z.iso.datetime() }).nullish(),
   /**
    * Of an agent with an `outputSchema`: whether the result of the last turn that ended fits it. Null before the first
    * end, and if that turn owed no result: it was stopped, or failed.

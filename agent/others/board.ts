@@ -6,9 +6,8 @@ import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:f
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
-import { doingOf } from "../../shared/agent/fold.ts";
-import { asksOfWork } from "../../shared/agent/fold-held.ts";
-import type { OpenTurn, ThreadFold } from "../../shared/agent/fold-types.ts";
+import { doingOf, statusOf, turnNowOf } from "../../shared/agent/fold.ts";
+import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { BOARD_FOLDER, THREAD_TITLE } from "../../shared/agent/markers.ts";
 import type { Env } from "../engine.ts";
 import { findJson, replaceJson } from "../folder/json-file.ts";
@@ -22,6 +21,7 @@ const noteSchema = z.object({
   title: z.string().max(1_000),
   /** Of the files that it shares with others: its git work tree, or its directory. */
   workspace: z.string(),
+  status: z.string().max(50).default("running"),
   step: z.number(),
   doing: z.string().max(10_000),
   holds: z.array(z.string()).max(100),
@@ -55,11 +55,12 @@ export class Board {
   /** Writes down what the thread does, some times a second at most. @returns whether it waits for its time */
   tell(fold: ThreadFold, holds: readonly string[], nowMs: number): boolean {
     if (!this.#folder) return false;
-    if (!fold.turn) {
+    const turn = turnNowOf(fold);
+    if (!turn) {
       this.close();
       return false;
     }
-    const note = this.#noteOf(fold, fold.turn, holds, nowMs);
+    const note = this.#noteOf(fold, turn.step, holds, nowMs);
     const text = JSON.stringify(note);
     if (text === this.#written) return false;
     if (nowMs - this.#writtenMs < INTERVAL_MS) return true;
@@ -71,7 +72,7 @@ export class Board {
 
   /** What the others in the same files do; empty if there are none. */
   describeOthers(): string {
-    return describeOthers(this.#others(), this.#config.dir);
+    return describeOthers(this.#others(), this.#config.dir, this.#self);
   }
 
   /** Whether others are at work in the same files. */
@@ -84,10 +85,10 @@ export class Board {
     this.#written = "";
   }
 
-  #noteOf(fold: ThreadFold, { callsBefore = 0 }: OpenTurn, holds: readonly string[], nowMs: number): Note {
-    const step = fold.totals.toolCalls - callsBefore;
-    const doing = asksOfWork(fold).length > 0 ? "waiting for a person" : (doingOf(fold, nowMs) ?? "thinking");
-    return { ...this.#self, step, doing, holds: holds.slice(0, 100) };
+  #noteOf(fold: ThreadFold, step: number, holds: readonly string[], nowMs: number): Note {
+    const status = statusOf(fold);
+    const doing = status === "waiting" ? "waiting for a person" : (doingOf(fold, nowMs) ?? "thinking");
+    return { ...this.#self, status, step, doing, holds: holds.slice(0, 100) };
   }
 
   #others(): AtWork[] {

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { type AtWork, describeOthers, newsOfOthers } from "./describe.ts";
 
+const SELF = { threadId: "t1", number: 1, title: "Fixing]\nauth" };
+
 const other = (fields: Partial<AtWork> = {}): AtWork => ({
   threadId: "t2",
   number: 2,
   title: "Writing user model tests",
+  status: "running",
   step: 3,
   doing: "Calling LLM",
   holds: ["/repo/src/user.ts"],
@@ -12,16 +15,23 @@ const other = (fields: Partial<AtWork> = {}): AtWork => ({
 });
 
 test("a line for each: what it is called, its step, what it does and which files it has", () => {
-  const text = describeOthers([other({ number: 7, holds: [], title: "" }), other()], "/repo");
+  const text = describeOthers(
+    [other({ number: 7, holds: [], title: "", status: "waiting" }), other()],
+    "/repo",
+    SELF,
+  );
   expect(text.split("\n").slice(1)).toEqual([
-    "#2 Writing user model tests: step 3, currently: Calling LLM, holds src/user.ts",
-    "#7: step 3, currently: Calling LLM",
+    "#2 Writing user model tests: running, step 3, currently: Calling LLM, holds src/user.ts",
+    "#7: waiting, step 3, currently: Calling LLM",
   ]);
-  expect(describeOthers([], "/repo")).toBe("");
+  expect(text.split("\n")[0]).toBe(
+    "[threadmux: you are #1 Fixing auth; other agents that work in this directory now, for your information]",
+  );
+  expect(describeOthers([], "/repo", SELF)).toBe("");
 });
 
 test("told only if it is new; also that nobody is left", () => {
-  const text = describeOthers([other()], "/repo");
+  const text = describeOthers([other()], "/repo", SELF);
   expect([newsOfOthers(text, ""), newsOfOthers(text, text), newsOfOthers("", "")]).toEqual([
     text,
     undefined,
@@ -38,6 +48,7 @@ test("what others chose is one short line and can't pass for ours; all of it sta
       other({ number: i + 1, title: hostile, doing: hostile, holds: Array(50).fill(`/repo/${hostile}`) }),
     ),
     "/repo",
+    SELF,
   );
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2_000);
   const lines = text.split("\n");

@@ -10,6 +10,8 @@ export interface AtWork {
   /** What people call the thread. */
   number?: number | undefined;
   title: string;
+  /** In one word, as people see it: running, waiting, queued, … */
+  status: string;
   /** So many calls of the turn have begun. */
   step: number;
   /** What it does this moment. */
@@ -22,19 +24,21 @@ export interface AtWork {
 const MAX_BYTES = 2_000;
 const MAX_TITLE = 60;
 const MAX_DOING = 80;
+const MAX_STATUS = 20;
 const MAX_PATH = 100;
 const MAX_HOLDS = 3;
-const HEAD = "[threadmux: other agents that work in this directory now, for your information]";
+const HEAD = "other agents that work in this directory now, for your information";
 const NOBODY = "[threadmux: no other agent works in this directory any more]";
 
 /**
  * @param dir of the agent that is told
+ * @param self that agent; its step is left out, because it would make news of every call
  * @returns empty if nobody else works
  */
-export function describeOthers(others: readonly AtWork[], dir: string): string {
+export function describeOthers(others: readonly AtWork[], dir: string, self: Named): string {
   if (others.length === 0) return "";
   const lines = [...others].sort(byNumber).map((other) => describe(other, dir));
-  const shown: string[] = [HEAD];
+  const shown: string[] = [`[threadmux: you are ${nameOf(self)}; ${HEAD}]`];
   for (const [i, line] of lines.entries()) {
     const rest = `and ${lines.length - i} more`;
     if (Buffer.byteLength([...shown, line, rest].join("\n")) > MAX_BYTES) return [...shown, rest].join("\n");
@@ -49,13 +53,18 @@ export function newsOfOthers(now: string, told: string): string | undefined {
   return now === "" ? NOBODY : now;
 }
 
-function describe({ number, threadId, title, step, doing, holds }: AtWork, dir: string): string {
+type Named = Pick<AtWork, "number" | "threadId" | "title">;
+
+function nameOf({ number, threadId, title }: Named): string {
   const name = number === undefined ? cut(threadId, MAX_TITLE) : `#${number}`;
+  return [name, cut(title, MAX_TITLE)].filter((part) => part !== "").join(" ");
+}
+
+function describe({ status, step, doing, holds, ...named }: AtWork, dir: string): string {
   const paths = holds.slice(0, MAX_HOLDS).map((path) => cut(shownPath(path, dir), MAX_PATH));
   const more = holds.length > MAX_HOLDS ? ` and ${holds.length - MAX_HOLDS} more` : "";
   const held = paths.length === 0 ? "" : `, holds ${paths.join(", ")}${more}`;
-  const called = cut(title, MAX_TITLE);
-  return `${[name, called].filter((part) => part !== "").join(" ")}: step ${step}, currently: ${cut(doing, MAX_DOING)}${held}`;
+  return `${nameOf(named)}: ${cut(status, MAX_STATUS)}, step ${step}, currently: ${cut(doing, MAX_DOING)}${held}`;
 }
 
 /** One line without anything hidden, and without what could pass for a line of ours. */

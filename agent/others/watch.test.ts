@@ -32,7 +32,7 @@ function begin(): OthersWatch {
 test("whichever runner answers a hook says the same, and none says it again", () => {
   const first = begin();
   const told = first.takeNews("round 1")?.text;
-  expect(told).toContain("#2 Other: step 1");
+  expect(told).toContain("#2 Other: running, step 1");
   first.save(); // killed here, it may have answered or not
   const second = begin();
   expect(second.takeNews("round 1")).toEqual({ text: told, events: [] });

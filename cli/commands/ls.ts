@@ -7,6 +7,7 @@ import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { nameOf } from "../find-thread.ts";
 import { formatDuration, formatTable } from "../table.ts";
+import { describeTurn } from "../turn-text.ts";
 
 const STATUS = new Option("-s, --status <which>", "which threads")
   .choices(["open", "ended", "all"])
@@ -18,6 +19,7 @@ const COLUMNS = [
   { title: "STATUS" },
   { title: "DIR", minWidth: 6 },
   { title: "UPTIME" },
+  { title: "TURN" },
   { title: "COMMAND", minWidth: 8 },
 ];
 const TITLE_COLUMN = 1;
@@ -77,7 +79,8 @@ function fields(thread: Thread, now: number, depth = 0): string[] {
   const from = origin && ` (from ${nameOf(origin)})`;
   const title = number === null ? thread.title : `#${number} ${thread.title}${from ?? ""}`;
   const below = depth === 0 ? "" : `${"  ".repeat(depth - 1)}└ `;
-  const shown = [threadId, title, type, describeStatus(thread), dir, uptime, command];
+  const turn = describeTurn(thread, now) ?? "";
+  const shown = [threadId, title, type, describeStatus(thread), dir, uptime, turn, command];
   return shown.map((field, i) => (i === TITLE_COLUMN ? below : "") + cleanLine(field).trim());
 }
 

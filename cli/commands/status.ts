@@ -6,6 +6,7 @@ import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findThread, nameOf } from "../find-thread.ts";
 import { formatDuration } from "../table.ts";
+import { describeTurn } from "../turn-text.ts";
 
 export function addStatus(program: Command, act: Act): void {
   program
@@ -43,6 +44,7 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     await out.json(thread);
     return EXIT.ok;
   }
+  const turn = describeTurn(thread, Date.now());
   await printFields(out, [
     ["thread", thread.threadId],
     ["title", thread.title],
@@ -53,6 +55,8 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
       "status",
       thread.awaiting === null ? thread.status : `${thread.status} for an answer: ${thread.awaiting}`,
     ],
+    ...(turn === undefined ? [] : [["turn", turn] as const]),
+    ...(thread.doing === null ? [] : [["doing", thread.doing] as const]),
     ...(thread.problem === null ? [] : [["problem", thread.problem] as const]),
     ...(thread.origin === null ? [] : [["origin", originOf(thread.origin)] as const]),
     ["dir", thread.dir],

@@ -100,6 +100,13 @@ export function doingOf(fold: ThreadFold, nowMs: number): string | null {
   return lock?.title ?? childWait(fold) ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }
 
+/** How far the turn is that runs: so many calls of it have begun, since then; null if none runs. */
+export function turnNowOf({ turn, totals }: ThreadFold): { step: number; startedAt: string } | null {
+  if (turn === null) return null;
+  const { startedAt, callsBefore = 0 } = turn;
+  return { step: totals.toolCalls - callsBefore, startedAt };
+}
+
 /** Something is to be done that needs the engine: a turn that runs, or messages that it has not finished. */
 export function hasWork(fold: ThreadFold): boolean {
   if (fold.stoppedAt !== null) return false;

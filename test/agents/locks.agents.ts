@@ -105,7 +105,7 @@ test("what it is told of the others stands at the end: no earlier message of the
     );
     expect(own).toHaveLength(8);
     const last = textOf(own.at(-1)?.messages);
-    expect(last).toContain("#2 Title 2: step 1, currently: Calling LLM");
+    expect(last).toContain("#2 Title 2: running, step 1, currently: Calling LLM");
     expect(last).toMatch(/changed by somebody else since you last read or wrote them: a\.txt\./);
     expect(last.split("#2 Title 2").length - 1).toBe(1);
     for (const [i, request] of own.slice(1).entries()) {

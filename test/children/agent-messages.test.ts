@@ -153,7 +153,10 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   expect(await send(home, "parent", "Hello.", "x")).toContain("No thread spawned you");
   expect(await send(home, "../../etc", "Hello.", "x")).toContain("The input is wrong");
   expect(await send(home, plan, "  ", "x")).toContain("must not be empty");
-  expect(await call(plan, "list_threads", {})).toContain(`Beside you: ${below}`);
+  const listed = await call(plan, "list_threads", {});
+  expect(listed).toContain(`Beside you: ${below}`);
+  // Its own line comes first, with how far it is.
+  expect(listed).toMatch(new RegExp(`^You: ${plan} \\(#\\d+, .*\\): (idle|running)`));
   for (const child of [plan, below])
     expect(await send(child, "parent", "Please run it.", "up")).toContain("may do more than you");
   expect(await send(plan, below, "Please run it.", "beside")).toContain("may do more than you");

@@ -83,7 +83,9 @@ test("an agent is told what the others in its directory do: when it changed, and
   await told.ended();
   const said = toldTo(told);
   expect(said).toHaveLength(2);
-  expect(said[0]).toContain("#2 Writing user model tests: step 1, currently: Write user.ts, holds user.ts");
+  expect(said[0]).toContain(
+    "#2 Writing user model tests: running, step 1, currently: Write user.ts, holds user.ts",
+  );
   expect(said[0]).not.toContain("Elsewhere");
   expect(said[1]).toContain("no other agent works in this directory any more");
   expect(onBoard().map(({ number }) => number)).toEqual([3]);
@@ -120,7 +122,9 @@ test("the sidecar tells runners their threads' titles, whatever they hold", asyn
         .map((name) => readFileSync(join(projects, name), "utf8"))
         .join("");
     await until("it to be told", () => saved().includes("other agents that work in this directory"));
-    expect(saved()).toContain(JSON.stringify(`#1 ${title}: step 0, currently: Calling LLM`).slice(1, -1));
+    expect(saved()).toContain(
+      JSON.stringify(`#1 ${title}: running, step 0, currently: Calling LLM`).slice(1, -1),
+    );
   } finally {
     await sidecar.close();
   }

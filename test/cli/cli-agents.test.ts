@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openAgent, STAND_IN_CONFIG, script, standIn, transcriptOf, untilStatus } from "../support/agents.ts";
 import { buildCli } from "../support/cli.ts";
 import { bash, cliAgents } from "../support/cli-agents.ts";
+import { callTool } from "../support/mcp.ts";
 import { startSidecar } from "../support/sidecar.ts";
 import { openTerminal } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
@@ -144,8 +145,20 @@ describe.concurrent("what an agent does", () => {
 
   test("steps: turns, calls and asks, the last so many", async () => {
     const number = await at.openAsking("steps", bash("touch made"));
+    // Of the turn that runs, people see its step and how long it has gone on.
+    const { turn } = await at.sidecar.client.getThread("steps");
+    expect(turn).toEqual({ step: 1, startedAt: expect.stringMatching(/Z$/) });
+    const listed = (await at.cli.ok("ls")).split("\n").find((line) => line.startsWith("steps\t"));
+    expect(listed?.split("\t")[6]).toMatch(/^step 1, \d+s$/);
+    expect(await at.cli.ok("status", "steps")).toMatch(/^turn {7}step 1, \d+s$/m);
+    // The agent itself, and its parent, are told the same.
+    const told = await callTool(at.sidecar, { threadId: "steps", name: "list_threads", input: {} });
+    expect(told).toMatch(
+      /^You: steps \(#\d+, .+\): waiting, step 1, begun \S+Z; waits for a person: permission\nYou have no open children\.$/,
+    );
     await at.cli.ok("approve", number);
-    await untilStatus(at.sidecar, "steps", "idle");
+    expect((await untilStatus(at.sidecar, "steps", "idle")).turn).toBeNull();
+    expect(await at.cli.ok("status", "steps")).not.toMatch(/^turn /m);
     const rows = (await at.cli.ok("steps", "steps"))
       .trimEnd()
       .split("\n")

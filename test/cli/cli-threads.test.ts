@@ -40,6 +40,7 @@ describe.concurrent("new and ls", () => {
       "running",
       "shop",
       expect.stringMatching(/^\d+[sm]$/),
+      "", // no turn
       "echo ready; exec cat",
     ]);
     const { threads } = listReplySchema.parse(await cli.json("ls"));

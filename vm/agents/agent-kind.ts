@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { ENGINES } from "../../shared/agent/engines/engines.ts";
-import { doingOf, emptyFold } from "../../shared/agent/fold.ts";
+import { doingOf, emptyFold, turnNowOf } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { maySleep } from "../../shared/agent/place-order.ts";
@@ -264,6 +264,7 @@ export class AgentKind implements Kind {
       waiting: now.waiting,
       problem: now.problem,
       doing: status === "killed" ? null : (starter.titleOf(threadId) ?? doingOf(fold, this.#options.now())),
+      turn: status === "killed" ? null : turnNowOf(fold),
       output: fold.output ?? null,
       holds: now.status === "running" || now.status === "waiting" ? folders.holdsOf(threadId) : null,
       activeAt: fold.ts,

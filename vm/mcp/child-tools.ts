@@ -101,7 +101,8 @@ export function childTools(options: ChildToolsOptions): Tool[] {
     },
     {
       name: "list_threads",
-      description: "Your open children; your parent and those beside you, if a thread spawned you.",
+      description:
+        "You and your open children, each with its status, step and work; your parent and those beside you, if a thread spawned you.",
       inputSchema: z.strictObject({}),
       run: async ({ threadId }) => listFamily(options, threadId),
     },
@@ -191,21 +192,30 @@ const isAtRest = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork
 function listFamily({ threads, children }: ChildToolsOptions, threadId: string): string {
   const own = children.list(threadId).map(statusOf);
   const parentId = children.parentOf(threadId);
-  if (parentId === undefined) return own.join("\n") || "You have no open children.";
+  // What it does this moment is this call.
+  const self = `You: ${statusOf({ ...threads.get(threadId), doing: null })}`;
+  if (parentId === undefined)
+    return [self, ...(own.length === 0 ? ["You have no open children."] : own.map(asChild))].join("\n");
   const beside = children.list(parentId).filter((one) => one.threadId !== threadId);
   const parent = threads.list("all").find((one) => one.threadId === parentId);
   return [
+    self,
     ...(parent ? [`Your parent: ${nameOf(parent)}`] : []),
-    ...beside.map((one) => `Beside you: ${nameOf(one)}`),
-    ...own.map((line) => `Your child: ${line}`),
+    ...beside.map((one) => `Beside you: ${nameOf(one)}, ${one.status}`),
+    ...own.map(asChild),
   ].join("\n");
 }
+
+const asChild = (line: string) => `Your child: ${line}`;
 
 const nameOf = ({ threadId, number, title }: Thread) => `${threadId} (#${number ?? "?"}, ${title})`;
 
 function statusOf(thread: Thread): string {
-  const { status, doing, awaiting, problem } = thread;
-  const more = [doing, awaiting && `waits for a person: ${awaiting}`, problem].filter(Boolean).join("; ");
+  const { status, turn, doing, awaiting, problem } = thread;
+  const step = turn && `step ${turn.step}, begun ${turn.startedAt}`;
+  const more = [step, doing, awaiting && `waits for a person: ${awaiting}`, problem]
+    .filter(Boolean)
+    .join("; ");
   return `${nameOf(thread)}: ${status}${more === "" ? "" : `, ${more}`}`;
 }
 

@@ -10,7 +10,7 @@ const MAX_WORDS = 1_800;
 export function channelStatus(threadId: string, thread: Thread | null): string {
   if (!thread) return `🤖 <#${threadId}> · the VM does not know it any more`;
   // What it does this moment would be an edit a second: that is told in the thread.
-  const state = describeState({ ...thread, doing: null, holds: null });
+  const state = describeState({ ...thread, turn: null, doing: null, holds: null });
   return `🤖 **#${thread.number}** <#${threadId}> · ${state}`;
 }
 

@@ -106,13 +106,15 @@ function titleText(title: string): string {
 
 /** What a thread does, or what it waits for. */
 export function describeState(thread: Thread): string {
-  const { status, awaiting, doing, waiting, problem } = thread;
+  const { status, awaiting, turn, doing, waiting, problem } = thread;
   const more = [
     status === "waiting" && awaiting !== null
       ? WANTS[awaiting]
       : status === "exited"
         ? `exited, ${describeExit(thread)}`
         : status,
+    // Discord's own clock goes on by itself.
+    ...(turn ? [`step ${turn.step} · began ${formatTime(turn.startedAt)}`] : []),
     ...(["running", "queued"].includes(status) && doing !== null
       ? [inline(clipEnd(doing, MAX_RAW), 80)]
       : []),
@@ -128,6 +130,10 @@ const WANTS = {
   question: "**has a question**",
   plan: "**has a plan**",
 } as const;
+
+function formatTime(iso: string): string {
+  return `<t:${Math.floor(Date.parse(iso) / 1_000)}:R>`;
+}
 
 function formatAge(at: number, now: number): string {
   return `${formatDuration(Math.max(0, now - at) / 1_000)} ago`;

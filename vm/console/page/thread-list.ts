@@ -132,8 +132,9 @@ function drawThread(thread: Thread, { current, onChoose }: DrawOptions): HTMLEle
 
 function aboutText(thread: Thread): string {
   const where = thread.dir === "." ? "" : ` in ${thread.dir}`;
-  const { origin, doing } = thread;
-  const now = doing === null ? "" : ` · ${cleanLine(doing)}`;
+  const { origin, turn, doing } = thread;
+  const step = turn ? ` · step ${turn.step}` : "";
+  const now = `${step}${doing === null ? "" : ` · ${cleanLine(doing)}`}`;
   const from = origin && ` · from ${origin.number === null ? origin.threadId : `#${origin.number}`}`;
   const kind = thread.engine ? `${thread.type} (${thread.engine})` : thread.type;
   return `${describeState(thread)}${now} · ${kind}${where}${from ?? ""}`;

@@ -54,6 +54,7 @@ export type KindDescription = Pick<
   | "awaiting"
   | "problem"
   | "doing"
+  | "turn"
   | "output"
   | "holds"
   | "activeAt"
@@ -72,6 +73,7 @@ export const NO_AGENT: KindDescription = {
   awaiting: null,
   problem: null,
   doing: null,
+  turn: null,
   output: null,
   holds: null,
   activeAt: null,
