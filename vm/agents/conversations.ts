@@ -3,7 +3,7 @@ import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
-import type { EngineName } from "../../shared/agent/engines/engines.ts";
+import { DEFAULT_ENGINE, ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import {
@@ -101,16 +101,19 @@ export class Conversations {
 
   get #configDir(): string {
     const { threadEnv } = this.#options;
-    return threadEnv["CLAUDE_CONFIG_DIR"] ?? join(threadEnv["HOME"] ?? "/", ".claude");
+    const { records } = ENGINES[this.#engine];
+    if (!records) throw new Error(`${this.#engine} keeps no conversations of people`);
+    return threadEnv[records.variable] ?? join(threadEnv["HOME"] ?? "/", records.folder);
   }
 
   get #projects(): string {
     return join(this.#configDir, "projects");
   }
 
-  /** Whose conversations they are; the stand-in keeps its own as claude does. */
+  /** The engine whose conversations they are. */
   get #engine(): EngineName {
-    return this.#options.engine === "demo" ? "demo" : "claude";
+    const { engine = DEFAULT_ENGINE } = this.#options;
+    return ENGINES[engine].records ? engine : DEFAULT_ENGINE;
   }
 
   async #newestIn(path: string): Promise<{ sessionId: string; file: string }[]> {

@@ -38,6 +38,7 @@ export const claude = {
     tools: true,
   },
   brings: { folder: ".claude", memory: "CLAUDE.md" },
+  records: { folder: ".claude", variable: "CLAUDE_CONFIG_DIR" },
   findBypass,
   mcpCallId: "claudecode/toolUseId",
 } as const satisfies EngineDeclaration;

@@ -9,6 +9,8 @@ export interface EngineDeclaration {
   readonly capabilities: Capabilities;
   /** The directory's files that it would obey unasked; undefined if it reads none. */
   readonly brings?: Brings;
+  /** The folder in which it keeps people's own conversations, which a thread may go on from. */
+  readonly records?: Records;
   /** Finds the argument that lets its program do everything without asking. */
   readonly findBypass?: (args: readonly string[]) => string | undefined;
   /** The field of an MCP request's `_meta` in which it names the call. */
@@ -64,6 +66,12 @@ export interface PermissionModes {
   readonly editing?: string;
   /** Asks for nothing: `ALLOW_BYPASS` alone allows it. */
   readonly bypass?: string;
+}
+
+/** `folder` lies in the home, unless the variable names another place. */
+export interface Records {
+  readonly folder: string;
+  readonly variable: string;
 }
 
 export interface Brings {

@@ -7,6 +7,7 @@ export const demo = {
   program: { is: "ours" },
   capabilities: { ...claude.capabilities, outputSchema: false },
   brings: claude.brings,
+  records: claude.records,
   findBypass: claude.findBypass,
   mcpCallId: claude.mcpCallId,
 } as const satisfies EngineDeclaration;
