@@ -50,9 +50,25 @@ test("a branch of a child comes from that child, and outlives the agent that spa
   await sidecar.client.branchThread(childId, { threadId: "of-child", lockParent: false });
   expect(await sidecar.client.getThread("of-child")).toMatchObject({ parentId: childId });
   expect(await call("spawner", "kill_thread", { threadId: "of-child" })).toContain("no child");
+  await call(
+    "spawner",
+    "spawn_thread",
+    { prompt: script("Other", { text: "Other." }), mode: "async" },
+    "second",
+  );
+  const secondId = (await childrenOf("spawner")).find(({ threadId }) => threadId !== childId)?.threadId ?? "";
+  await untilStatus(sidecar, secondId, "idle");
+  await call("spawner", "kill_thread", { threadId: secondId });
   await sidecar.client.killThread("spawner");
   expect(await sidecar.client.getThread(childId)).toMatchObject({ status: "killed" });
   expect(await sidecar.client.getThread("of-child")).toMatchObject({ status: "idle" });
+  // Whoever ended the parent ended its child; an agent ends its own by its tool.
+  const endedBy = async (threadId: string) =>
+    (await transcriptOf(sidecar, threadId)).flatMap((event) =>
+      event.type === "control" && event.op === "kill" ? [event.by] : [],
+    );
+  expect(await endedBy(secondId)).toEqual(["thread:spawner"]);
+  expect(await endedBy(childId)).toEqual(["owner"]);
 });
 
 test("a call spawns one child however often it comes, also over a restart, and its result stays the same", async () => {

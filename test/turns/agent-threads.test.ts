@@ -147,6 +147,7 @@ test("a kill ends everything, and what was open is closed in the transcript", as
   expect(await sidecar.client.killThread("kill")).toMatchObject({ killed: true, survivors: 0 });
   expect(await sidecar.client.getThread("kill")).toMatchObject({ status: "killed" });
   const events = await transcriptOf(sidecar, "kill");
+  expect(events.find(({ type }) => type === "control")).toMatchObject({ op: "kill", by: "owner" });
   const ends = events
     .filter(({ type }) => type === "turn_end" || type === "engine_end")
     .map(({ type }) => type);

@@ -1,4 +1,5 @@
 /** An agent: a conversation with a coding agent, driven by a runner in the thread's pane whenever there is work. */
+
 import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { ENGINES } from "../../shared/agent/engines/engines.ts";
@@ -10,6 +11,7 @@ import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { AgentRow } from "../store/agents.ts";
 import type { Store } from "../store/store.ts";
 import type { NewThread, StoredThread } from "../store/threads.ts";
@@ -295,11 +297,11 @@ export class AgentKind implements Kind {
   }
 
   /** The processes are gone: a last runner writes down what that ended. */
-  async takeKill({ threadId }: StoredThread): Promise<void> {
+  async takeKill({ threadId }: StoredThread, by?: Principal): Promise<void> {
     const { store, agents, runners, starter, log, now } = this.#options;
     try {
       await runners.endAll(threadId); // an engine whose runner died is in no pane's tree
-      agents.get(threadId).append([killLine(now())]);
+      agents.get(threadId).append([killLine(now(), by)]);
       await runners.runToClose(threadId);
       await agents.catchUp(threadId);
     } catch (error) {

@@ -139,8 +139,9 @@ export function controlLine(request: ControlRequest, principal: Principal, now: 
   return { ...line, op, ...fields } as OpLine;
 }
 
-export function killLine(now: number): OpLine {
-  return { ts: at(now), op: "kill", by: printPrincipal(job("kill")) };
+/** @param by who ends the thread; the sidecar, where an earlier one was told and is gone */
+export function killLine(now: number, by: Principal = job("kill")): OpLine {
+  return { ts: at(now), op: "kill", by: printPrincipal(by) };
 }
 
 /** A `text` that is null takes the message back. @param files of the message, which stay */

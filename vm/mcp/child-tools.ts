@@ -7,7 +7,12 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { type Thread, threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import { describePrincipal, parsePrincipal } from "../../shared/principal.ts";
+import {
+  describePrincipal,
+  type Principal,
+  parsePrincipal,
+  threadPrincipal,
+} from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -57,7 +62,7 @@ export interface ChildToolsOptions {
   children: Children;
   /** Told of every change of a thread. */
   logWatch: LogWatch;
-  kill: (threadId: string) => Promise<unknown>;
+  kill: (threadId: string, by: Principal) => Promise<unknown>;
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
@@ -121,7 +126,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       run: async ({ threadId: parentId, input }) => {
         const { threadId: childId } = one.parse(input);
         children.checkChild(parentId, childId);
-        await kill(childId);
+        await kill(childId, threadPrincipal(parentId));
         return `Ended ${childId}.`;
       },
     },

@@ -1,4 +1,5 @@
 /** Threads that agents spawn: who is whose child, and what a child may not be. */
+
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
@@ -8,6 +9,7 @@ import type { EventBody } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
+import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
@@ -34,7 +36,7 @@ export interface ChildrenOptions {
   /** A real path. */
   reposDir: string;
   now: () => number;
-  kill: (threadId: string) => Promise<unknown>;
+  kill: (threadId: string, by: Principal) => Promise<unknown>;
 }
 
 export interface SpawnRequest {
@@ -156,7 +158,8 @@ export class Children {
     };
     await agents.noteChild(parentId, told).catch(async (error: unknown) => {
       // Its parent was killed while the child was made, and nobody knew of it.
-      if (!isOpen(threads.getStored(parentId).status)) await this.#options.kill(threadId);
+      if (!isOpen(threads.getStored(parentId).status))
+        await this.#options.kill(threadId, threadPrincipal(parentId));
       throw error;
     });
     return threadId;

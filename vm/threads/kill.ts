@@ -4,6 +4,7 @@ import { isOpen, type KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
+import type { Principal } from "../../shared/principal.ts";
 import { withAddresses } from "../../shared/terminal-link.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
@@ -39,22 +40,24 @@ export interface KillOptions {
  * As {@link killThread}, with the threads that it spawned and that are still open: those end after it, and one that is
  * over by then is as well. A crash in between leaves none of them: see {@link finishKills}.
  * @param findChildren the open ones, a parent before its children
+ * @param by who ends them
  */
 export async function killWithChildren(
   options: KillOptions,
   threadId: string,
   findChildren: () => readonly string[],
+  by: Principal,
 ): Promise<KillReply> {
   const { agents, threads } = options.store;
   const isThere = () => isOpen(threads.find(threadId)?.status ?? "killed");
   // It may be being made: whoever had no answer to that ends it, and would be told that there is none.
   if (!isThere()) await options.queue.run(threadId, async () => undefined);
-  if (!isThere()) return killThread(options, threadId); // which says so
+  if (!isThere()) return killThread(options, threadId, by); // which says so
   const all = [threadId, ...findChildren()];
   agents.setEnding(all, true);
   let reply: KillReply;
   try {
-    reply = await killThread(options, threadId);
+    reply = await killThread(options, threadId, by);
   } catch (error) {
     if (isThere()) agents.setEnding(all, false); // the caller is told that nothing ends
     throw error;
@@ -62,7 +65,7 @@ export async function killWithChildren(
   // It may have spawned more until its end.
   const children = findChildren();
   agents.setEnding(children, true);
-  for (const childId of children) await finishKill(options, childId);
+  for (const childId of children) await finishKill(options, childId, by);
   return reply;
 }
 
@@ -71,8 +74,8 @@ export async function finishKills(options: KillOptions): Promise<void> {
   for (const threadId of options.store.agents.listEnding()) await finishKill(options, threadId);
 }
 
-async function finishKill(options: KillOptions, threadId: string): Promise<void> {
-  await killThread(options, threadId).catch((error: unknown) => {
+async function finishKill(options: KillOptions, threadId: string, by?: Principal): Promise<void> {
+  await killThread(options, threadId, by).catch((error: unknown) => {
     const isOver = error instanceof AppError && ["thread_ended", "not_found"].includes(error.code);
     if (!isOver)
       options.log.error({ threadId, err: error }, "could not end a thread; the next start tries again");
@@ -81,9 +84,10 @@ async function finishKill(options: KillOptions, threadId: string): Promise<void>
 
 /**
  * Ends the whole process tree and then the thread. Works while tmux is away too: the session is ended when it is back.
+ * @param by who ends it; nobody knows if an earlier sidecar was told
  * @throws AppError `not_found`, `thread_ended`
  */
-export async function killThread(options: KillOptions, threadId: string): Promise<KillReply> {
+export async function killThread(options: KillOptions, threadId: string, by?: Principal): Promise<KillReply> {
   const { queue, store, tmux, files, threads, programs, kinds, log, now } = options;
   threads.getStored(threadId);
   return queue.run(threadId, async () => {
@@ -100,7 +104,7 @@ export async function killThread(options: KillOptions, threadId: string): Promis
         : { exitCode: thread.exitCode, signal: thread.signal, endedAt: thread.endedAt ?? now() };
     await unlessAway(tmux.killSession(sessionName(threadId)));
     store.threads.update(threadId, { status: "killed", ...ending });
-    await kind.takeKill(thread);
+    await kind.takeKill(thread, by);
     log.info({ threadId, survivors }, "thread killed");
     return { killed: true, summary, exitCode: ending.exitCode, survivors };
   });

@@ -1,6 +1,8 @@
 /** The threads: what callers do with them, and what looks after them. */
+
 import type { KillReply } from "../../shared/api.ts";
 import type { KillRequest } from "../../shared/kill-api.ts";
+import type { Principal } from "../../shared/principal.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
@@ -70,7 +72,7 @@ export interface Operations {
   mcpFiles: McpFiles;
   children: Children;
   messages: Messages;
-  kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
+  kill: (threadId: string, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {
@@ -84,9 +86,9 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     settings: config.agent,
   });
   const creation = new Creation({ ...common, maxThreads: config.maxThreads });
-  const kill: Operations["kill"] = async (threadId, { children: what = "kill" } = {}) => {
+  const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
     const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
-    const reply = await killWithChildren(common, threadId, find);
+    const reply = await killWithChildren(common, threadId, find, by);
     await noteKill({ threads, agents, children }, threadId);
     return reply;
   };

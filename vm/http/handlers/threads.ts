@@ -1,7 +1,9 @@
 /** Threads as such: made, listed, described, named, seen, resized, ended. */
+
 import type { KillReply } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
 import type { KillRequest } from "../../../shared/kill-api.ts";
+import type { Principal } from "../../../shared/principal.ts";
 import type { threads as routes } from "../../../shared/protocol/threads.ts";
 import type { Branches } from "../../agents/branches.ts";
 import type { Threads } from "../../threads/threads.ts";
@@ -11,7 +13,7 @@ export interface ThreadServices {
   threads: Threads;
   branches: Branches;
   /** As `killThread`. */
-  kill: (threadId: string, request?: KillRequest) => Promise<KillReply>;
+  kill: (threadId: string, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function threadHandlers({ threads, branches, kill }: ThreadServices): Handlers<typeof routes> {
@@ -29,7 +31,7 @@ export function threadHandlers({ threads, branches, kill }: ThreadServices): Han
       await threads.resize(params.id, body);
       return { resized: true };
     },
-    kill: ({ params, body }) => kill(params.id, body),
+    kill: ({ params, by, body }) => kill(params.id, by, body),
   };
 }
 

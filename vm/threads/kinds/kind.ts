@@ -132,7 +132,7 @@ export interface Kind {
   diskBytes(threadId: string): Promise<number>;
 
   /** The thread was killed: its processes are gone, and it is stored so. What is kept of it in memory may go. */
-  takeKill(thread: StoredThread): Promise<void>;
+  takeKill(thread: StoredThread, by?: Principal): Promise<void>;
 
   /** The thread and its log are removed, or about to be made anew: so is what the kind keeps of it. */
   remove(threadId: string): void;
