@@ -19,6 +19,8 @@ export const conversationsQuerySchema = z.strictObject({
 export const conversationSchema = z.object({
   /** What `claude --resume` takes. */
   sessionId: z.uuid(),
+  /** What the person called it, or else claude itself; a thread that takes it is called so. Null if nobody did. */
+  title: z.string().nullable(),
   /** What the person said first: one line without control characters, at most 200 characters. */
   firstWords: z.string(),
   startedAt: z.iso.datetime().nullable(),

@@ -38,7 +38,10 @@ export function addTake(program: Command, act: Act): void {
     )
     .argument("[session]", "its id or the start of it; without one, they are listed, the newest first")
     .argument("[message...]", "the agent's first message; without it, the agent waits for one")
-    .option("--title <text>", "what people call the thread (otherwise the conversation's first words)")
+    .option(
+      "--title <text>",
+      "what people call the thread (otherwise the conversation's own title, or its first words)",
+    )
     .option("--model <name>", "the agent's model")
     .option("--mode <mode>", "its permission mode: plan, acceptEdits, …")
     .option("--no-discord", "no thread in Discord")

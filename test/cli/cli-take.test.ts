@@ -239,3 +239,47 @@ test("what is no conversation of this directory is refused in words, and nothing
   const { stdout } = await call(place, hostile!);
   expect((await at.sidecar.client.getThread(stdout.trim())).title).toBe("]0;ownedhi there second line");
 });
+
+test("a thread is called as claude called the conversation, unless a person called it something", async () => {
+  const place = makePlace("titled");
+  const [byModel, byPerson, hostile] = [randomUUID(), randomUUID(), randomUUID()];
+  const ai = (aiTitle: string, sessionId: string) => ({ type: "ai-title", aiTitle, sessionId });
+  const custom = (customTitle: string, sessionId: string) => ({
+    type: "custom-title",
+    customTitle,
+    sessionId,
+  });
+  const talk = (id: string) => said(place, id, ["please look at the login", "It is fixed."]);
+  keep(
+    place,
+    byModel,
+    [ai("A first guess", byModel), ...talk(byModel), ai("Fix the login form", byModel)],
+    9_000,
+  );
+  keep(
+    place,
+    byPerson,
+    [custom("my login", byPerson), ...talk(byPerson), ai("Fix the login", byPerson)],
+    8_000,
+  );
+  keep(
+    place,
+    hostile,
+    [
+      ...talk(hostile),
+      ai(`\u001b]0;x\u0007a\nb\u202e${"c".repeat(5_000)}`, hostile),
+      { type: "ai-title", aiTitle: 5 },
+    ],
+    7_000,
+  );
+  const { conversations } = JSON.parse((await call(place, "--json")).stdout);
+  expect(conversations.map(({ title }: { title: string }) => title)).toEqual([
+    expect.stringMatching(/^\]0;xa bc{90,}…$/),
+    "my login",
+    "Fix the login form",
+  ]);
+  const { stdout } = await call(place, byModel, "--no-discord");
+  expect(await at.sidecar.client.getThread(stdout.trim())).toMatchObject({ title: "Fix the login form" });
+  const named = await call(place, byModel, "--no-discord", "--title", "mine");
+  expect(await at.sidecar.client.getThread(named.stdout.trim())).toMatchObject({ title: "mine" });
+});

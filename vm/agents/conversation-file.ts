@@ -21,6 +21,13 @@ const MAX_TEXT = 16 * 1024;
 /** What the program itself notes as a person's message: its commands, what they print, reminders. */
 const NOT_SAID = /^\s*<[a-z]+(?:-[a-z]+)+>|^\[Request interrupted by user/;
 const SPOKEN = /"type":"(?:user|assistant)"/;
+/** What claude calls the conversation itself, or was told to: lines of their own, of which the last one counts. */
+const TITLED = /^\{"type":"(?:custom-title|ai-title)"/;
+const MAX_TITLE_UNITS = 1_000;
+const titleEntry = z.discriminatedUnion("type", [
+  z.looseObject({ type: z.literal("custom-title"), customTitle: z.string() }),
+  z.looseObject({ type: z.literal("ai-title"), aiTitle: z.string() }),
+]);
 
 const block = z.looseObject({
   type: z.string(),
@@ -46,6 +53,8 @@ export interface Told {
   /** A program spoke last, such as a thread's own engine in a fork: the lines of the source keep their `entrypoint`. */
   isProgram: boolean;
   startedAt: string | undefined;
+  /** What the person called it, or else claude itself; empty if nobody did. */
+  title: string;
   /** What the person said first. */
   firstWords: string;
   /** How often the person spoke. */
@@ -116,11 +125,13 @@ class Reading {
   #at: string | undefined;
   #messages: InitialMessage[] = [];
   #messageBytes = 0;
+  readonly #titles = new Map<"custom-title" | "ai-title", string>();
   readonly #openCalls = new Set<string>();
 
   take(line: string | undefined): void {
     // It may have been the result of any call.
     if (line === undefined) this.#openCalls.clear();
+    if (line !== undefined && TITLED.test(line)) this.#takeTitle(line);
     if (line === undefined || !SPOKEN.test(line)) return;
     const parsed = entry.safeParse(parseJson(line));
     if (parsed.success && !parsed.data.isSidechain) this.#takeEntry(parsed.data);
@@ -131,11 +142,19 @@ class Reading {
       cwd: this.#cwd,
       isProgram: this.#isProgram,
       startedAt: this.#startedAt,
+      title: this.#titles.get("custom-title") || this.#titles.get("ai-title") || "",
       firstWords: this.#firstWords,
       prompts: this.#prompts,
       at: this.#at,
       messages: this.#messages,
     };
+  }
+
+  #takeTitle(line: string): void {
+    const { data } = titleEntry.safeParse(parseJson(line));
+    if (!data) return;
+    const title = data.type === "custom-title" ? data.customTitle : data.aiTitle;
+    this.#titles.set(data.type, title.slice(0, MAX_TITLE_UNITS));
   }
 
   #takeEntry({ type, uuid, timestamp, cwd, entrypoint, isMeta, message }: Entry): void {

@@ -90,7 +90,8 @@ export class Conversations {
       cols: DEFAULT_COLS,
       rows: DEFAULT_ROWS,
       createdBy,
-      title: title ?? (cleanTitle(told.firstWords) || `claude ${sessionId.slice(0, 8)}`),
+      title:
+        title ?? (cleanTitle(told.title) || cleanTitle(told.firstWords) || `claude ${sessionId.slice(0, 8)}`),
       home,
       agent: { ...agentConfigSchema.parse(agent), engine: this.#engine },
       initialMessages: messages,
@@ -200,6 +201,7 @@ async function isSame(cwd: string | undefined, path: string): Promise<boolean> {
 function describe(sessionId: string, told: Told, openPid: number | undefined): Conversation {
   return {
     sessionId,
+    title: cleanTitle(told.title) || null,
     firstWords: [...cleanLine(told.firstWords)].slice(0, MAX_FIRST_WORDS).join(""),
     startedAt: told.startedAt ?? null,
     updatedAt: new Date(told.writtenMs).toISOString(),
