@@ -60,13 +60,17 @@ export function plainLine(line: string): string {
 
 /** The same with its colours, which end with it. */
 export function shownLine(line: string): string {
+  if (PLAIN.test(line)) return line;
   const parts = line.split(SGR);
   if (parts.length === 1) return clean(line);
   return `${parts.map((part, i) => (i % 2 === 0 ? clean(part) : part)).join("")}\u001b[0m`;
 }
 
+const PLAIN = /^[\x20-\x7e]*$/;
+
 /** Who wrote the line may be anybody: nothing of it moves the cursor, hides what stands there or asks the terminal. */
 function clean(text: string): string {
+  if (PLAIN.test(text)) return text;
   const words = text.replace(/\r$/, "").replace(SEQUENCE, "").split("\t");
   return words.map((word) => replaceHarmful(word, "\ufffd")).join("\t");
 }
