@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
-import { DISCORD_ID } from "../shared/ids.ts";
+import { type DiscordId, discordIdOr, discordIdSchema } from "../shared/ids.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
 import { CHANNEL_MODES, type ChannelMode } from "../shared/people-api.ts";
 import { readPrivateFile } from "../shared/private-file.ts";
@@ -25,16 +25,16 @@ export const relaySettings = z.object({
   DISCORD_API_URL: url("the base address of Discord's REST API")
     .default("https://discord.com/api")
     .describe("The base address of Discord's REST API. The gateway's address comes from it."),
-  DISCORD_CHANNEL_ID: z
-    .string("the id of the channel where threads are made is needed")
-    .regex(DISCORD_ID, "must be a channel's id: 17 to 20 digits")
-    .describe("The channel where threads are made."),
+  DISCORD_CHANNEL_ID: discordIdOr(
+    "the id of the channel where threads are made is needed",
+    "must be a channel's id: 17 to 20 digits",
+  ).describe("The channel where threads are made."),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")
     .transform(splitNames)
     .refine((ids) => ids.length > 0, "must name at least one user")
     .refine(
-      (ids) => ids.every((id) => DISCORD_ID.test(id)),
+      (ids) => ids.every((id) => discordIdSchema.safeParse(id).success),
       "must be user ids of 17 to 20 digits, separated by commas",
     )
     .describe("Who may use the bot: user ids, separated by commas. Nobody else is served."),
@@ -80,7 +80,7 @@ export interface RelayConfig {
   relayToken: string;
   discordToken: string;
   discordApiUrl: string;
-  channelId: string;
+  channelId: DiscordId;
   allowedUserIds: ReadonlySet<string>;
   pollIntervalMs: number;
   /** So long after its end, or after an agent fell idle, a thread leaves the lists. */

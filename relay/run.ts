@@ -1,5 +1,6 @@
 /** Wires the relay together: logs in, registers commands, finds its threads again, streams. */
 import { SidecarClient } from "../shared/client.ts";
+import type { DiscordId } from "../shared/ids.ts";
 import { Releasers } from "../shared/lifecycle.ts";
 import { createLog, type Log } from "../shared/log.ts";
 import type { RelayConfig } from "./config.ts";
@@ -102,7 +103,7 @@ interface Foundations {
   vm: Vm;
   api: DiscordApi;
   budget: Budget;
-  place: { channelId: string; guildId: string; botId: string; signal: AbortSignal; log: Log };
+  place: { channelId: DiscordId; guildId: string; botId: string; signal: AbortSignal; log: Log };
   releasers: Releasers;
   now: () => number;
   waitScale: number;

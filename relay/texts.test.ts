@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Step } from "../shared/agent/api.ts";
-import type { KillReply, Thread, ThreadStatus } from "../shared/api.ts";
+import type { KillReply, ThreadStatus } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
+import { aDiscordId, aThreadId } from "../test/support/ids.ts";
 import { channelStatus } from "./content/lists/channel.ts";
 import { HISTORY_PAGE, historyText } from "./content/lists/history.ts";
 import { inboxHead, inboxLine } from "./content/lists/inbox.ts";
@@ -9,6 +10,7 @@ import { fitLines, joinBlocks } from "./content/lists/lines.ts";
 import { listLine, statusText, threadChoice } from "./content/lists/threads.ts";
 import { describeEnd, listNotices } from "./content/notices.ts";
 import { gapNotice } from "./content/pages.ts";
+import type { Thread } from "./sidecar/names.ts";
 import {
   branchText,
   channelInputText,
@@ -71,7 +73,7 @@ const agentOf = (text: string): Thread => ({
   turn: { step: Number.MAX_SAFE_INTEGER, startedAt: "2026-01-01T00:00:00.000Z" },
   holds: { files: [text, text, text], count: 100 },
   problem: text,
-  origin: { threadId: "t".repeat(64), number: null, seq: 1 },
+  origin: { threadId: aThreadId("t".repeat(64)), number: null, seq: 1 },
 });
 
 const stepOf = (text: string, seq: number): Step => ({
@@ -95,7 +97,7 @@ const wordsOf = (text: string): string[] => {
     branchText({ parent: agent, userId: "12345678901234567890", text, from: "<#12345678901234567890>" }),
     homeText(agent, "12345678901234567890"),
     channelInputText("12345678901234567890", text),
-    channelStatus("12345678901234567890", agent),
+    channelStatus(aDiscordId("12345678901234567890"), agent),
   ];
 };
 
@@ -106,7 +108,7 @@ const listsOf = (text: string): string[] => {
   const { threadId, number } = agent;
   const line = listLine(agent, 1e15);
   const inboxItem = {
-    threadId: "api",
+    threadId: aThreadId("api"),
     number: 1,
     title: text,
     createdBy: "discord:1",
@@ -230,5 +232,5 @@ it("the step and the begin of the running turn, by a clock that goes on by itsel
   expect(statusText(agent, { branch: undefined, paused: undefined, now })).toContain("step 3 · began <t:");
   expect(listLine({ ...agent, turn: null }, now)).not.toContain("step");
   // What stands in the channel is edited only if something happens.
-  expect(channelStatus("12345678901234567890", agent)).not.toContain("step");
+  expect(channelStatus(aDiscordId("12345678901234567890"), agent)).not.toContain("step");
 });

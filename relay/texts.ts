@@ -1,5 +1,5 @@
 /** What the relay says, as pure functions of what it knows. */
-import type { KillReply, Thread, ThreadType } from "../shared/api.ts";
+import type { KillReply, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
 import { KINDS, kindOf } from "../shared/kinds.ts";
@@ -8,6 +8,7 @@ import type { TerminalLink } from "../shared/terminal-link.ts";
 import type { WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 import { cleanRow } from "./content/text.ts";
+import type { Thread } from "./sidecar/names.ts";
 
 const MAX_NAME_CHARACTERS = 100;
 /** Below Discord's 2,000. */

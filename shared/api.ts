@@ -17,6 +17,7 @@ import { ERROR_CODES } from "./errors.ts";
 import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
+import { knownThreadId, threadIdSchema, threadNameSchema } from "./ids.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { KINDS, type ThreadType } from "./kinds.ts";
 import { sourceSchema } from "./principal.ts";
@@ -37,12 +38,6 @@ export const DEFAULT_COLS = 80;
 export const DEFAULT_ROWS = 24;
 
 const noNul = (what: string) => z.string().refine((s) => !s.includes("\0"), `${what} must not hold a NUL`);
-
-export const threadIdSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
-  // Ids are keys of JSON objects, here and at the callers.
-  .refine((id) => !(id in {}), "must not be a name that every object has");
 
 export const threadTypeSchema = z.enum(Object.keys(KINDS) as [ThreadType, ...ThreadType[]]);
 export type { ThreadType };
@@ -207,15 +202,15 @@ export function chunkOf({ output, start, offset, replaced }: OutputReply): Chunk
 
 /** One request for the output of many threads. Each gets an equal share of {@link MAX_OUTPUTS_BYTES}. */
 export const outputsRequestSchema = z.strictObject({
-  since: z.record(threadIdSchema, z.int().min(0)),
+  since: z.record(threadNameSchema, z.int().min(0)),
   /** Agents' transcripts to read in the same request, each from a position. */
-  transcripts: z.record(threadIdSchema, z.int().min(0)).default({}),
+  transcripts: z.record(threadNameSchema, z.int().min(0)).default({}),
   /** Threads that want a Discord thread, as far as the caller knows: others are news. */
   homeless: z.array(threadIdSchema).max(MAX_HOMELESS).optional(),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
-  status: z.record(threadIdSchema, threadStatusSchema).optional(),
+  status: z.record(threadNameSchema, threadStatusSchema).optional(),
 });
 export type OutputsRequest = z.input<typeof outputsRequestSchema>;
 /** Threads that do not exist are left out. */
@@ -223,12 +218,12 @@ export const outputsReplySchema = z.object({
   threads: z.record(z.string(), outputReplySchema),
   transcripts: z.record(z.string(), transcriptReplySchema),
   /** If the request asked: all that want a Discord thread. */
-  homeless: z.array(z.string()).optional(),
+  homeless: z.array(knownThreadId).optional(),
 });
 export type OutputsReply = z.infer<typeof outputsReplySchema>;
 
 export const threadSchema = z.object({
-  threadId: z.string(),
+  threadId: knownThreadId,
   type: threadTypeSchema,
   /** Relative to `REPOS_DIR`; `.` is `REPOS_DIR` itself. */
   dir: z.string(),
@@ -274,7 +269,7 @@ export const threadSchema = z.object({
   /** The files that an agent with a turn holds; nobody else's agent writes them meanwhile. */
   holds: holdsSchema.nullish(),
   /** Of a branch, and of a thread that was made to know another one: whose conversation it goes on from, and where. */
-  origin: z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() }).nullable(),
+  origin: z.object({ threadId: knownThreadId, number: z.int().nullable(), seq: z.int() }).nullable(),
   /** When an agent last did something; null for terminals, and before it did anything. */
   activeAt: z.iso.datetime().nullable(),
   /** Why an agent can't go on although its transcript does not say so, a sentence for a person; null if it can. */
@@ -285,8 +280,8 @@ export const threadSchema = z.object({
   follows: viewSchema.extend({ service: z.string() }).nullish(),
   /** Null if nobody wants it in Discord. */
   home: homeSchema.nullish(),
-  /** The thread that spawned it, or that it was branched from, by its id in Discord if it has one. */
-  parentId: z.string().nullish(),
+  /** The thread that spawned it, or that it was branched from. */
+  parentId: knownThreadId.nullish(),
 });
 export type Thread = z.infer<typeof threadSchema>;
 

@@ -2,7 +2,8 @@
 import * as z from "zod";
 import { agentConfigSchema } from "./agent/config.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
-import { createRequestSchema, threadIdSchema } from "./api.ts";
+import { createRequestSchema } from "./api.ts";
+import { knownThreadId, threadIdSchema } from "./ids.ts";
 
 const { model, permissionMode, tags } = agentConfigSchema.shape;
 const { command, title, home } = createRequestSchema.shape;
@@ -45,6 +46,6 @@ export type BranchRequest = z.output<typeof branchRequestSchema>;
 export const branchReplySchema = z.object({
   created: z.literal(true),
   /** Where the branch left. */
-  origin: z.object({ threadId: z.string(), seq: z.int() }),
+  origin: z.object({ threadId: knownThreadId, seq: z.int() }),
 });
 export type BranchReply = z.infer<typeof branchReplySchema>;

@@ -1,6 +1,6 @@
 /** The part of the API about a thread's Discord thread. */
 import * as z from "zod";
-import { snowflakeSchema } from "./ledger-api.ts";
+import { knownDiscordId, snowflakeSchema } from "./ids.ts";
 
 /** So many threads may want a Discord thread at once. */
 export const MAX_HOMELESS = 500;
@@ -8,9 +8,9 @@ export const MAX_HOMELESS = 500;
 /** Of a thread that has a Discord thread, or is to have one. Both ids lead to it. */
 export const homeSchema = z.object({
   /** The Discord thread; null until there is one. */
-  channelId: z.string().nullable(),
+  channelId: knownDiscordId.nullable(),
   /** A Discord thread was about to be made for it, newer than this id: after a crash it may be there. */
-  after: z.string().nullable(),
+  after: knownDiscordId.nullable(),
 });
 export type Home = z.infer<typeof homeSchema>;
 

@@ -3,7 +3,7 @@
  * whoever gives the id of the last one that it has gets what comes after it.
  */
 import * as z from "zod";
-import { threadIdSchema } from "./api.ts";
+import { threadIdSchema } from "./ids.ts";
 
 const MAX_VALUES = 50;
 

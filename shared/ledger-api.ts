@@ -1,11 +1,11 @@
 /** The relay's own notes. The mark: how far it has come. The ledger: which of Discord's messages are ours, and which one is in flight. */
 import * as z from "zod";
+import { knownDiscordId, snowflakeSchema } from "./ids.ts";
 
 /** What a thread's ledger may hold: the relay forgets messages that will not change any more. */
 export const MAX_MESSAGES = 1_000;
 export const MAX_DELIVERY_BYTES = 4096;
 
-export const snowflakeSchema = z.string().regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits");
 /** The relay's name for one message of a thread, such as `page.12`. */
 export const messageKeySchema = z
   .string()
@@ -36,8 +36,8 @@ export type MessageRequest = z.input<typeof messageRequestSchema>;
 export const ledgerRowSchema = z.object({
   key: z.string(),
   /** Null while it is in flight; then `after` and `nonce` are those of the intent. */
-  messageId: z.string().nullable(),
-  after: z.string().nullable(),
+  messageId: knownDiscordId.nullable(),
+  after: knownDiscordId.nullable(),
   nonce: z.string().nullable(),
 });
 export type LedgerRow = z.infer<typeof ledgerRowSchema>;
@@ -47,7 +47,7 @@ export const ledgersReplySchema = z.object({
 });
 
 /** A message that a person may ask about: Discord's id, and the relay's name for it. */
-export const keptMessageSchema = z.object({ messageId: z.string(), key: z.string() });
+export const keptMessageSchema = z.object({ messageId: knownDiscordId, key: z.string() });
 export type KeptMessage = z.infer<typeof keptMessageSchema>;
 /** The oldest first. */
 export const keptMessagesReplySchema = z.object({ messages: z.array(keptMessageSchema) });

@@ -2,16 +2,10 @@ import { expect, test } from "vitest";
 import { threadTree } from "./thread-tree.ts";
 
 type Placed = Parameters<typeof threadTree>[0][number];
-const thread = (
-  threadId: string,
-  second: number,
-  parentId: string | null = null,
-  channelId?: string,
-): Placed => ({
+const thread = (threadId: string, second: number, parentId: string | null = null): Placed => ({
   threadId,
   createdAt: new Date(second * 1_000).toISOString(),
   parentId,
-  home: channelId === undefined ? null : ({ channelId } as NonNullable<Placed["home"]>),
 });
 const drawn = (threads: Placed[], shown?: (id: string) => boolean) =>
   threadTree(threads, shown && (({ threadId }) => shown(threadId))).map(
@@ -23,21 +17,21 @@ test("children stand below their parent, the oldest first, whatever the order of
     thread("new", 9),
     thread("child-2", 8, "old"),
     thread("child-1", 7, "old"),
-    thread("grandchild", 8, "99"),
+    thread("grandchild", 8, "child-0"),
     thread("old", 1),
-    thread("in-discord", 2, "old", "99"),
+    thread("child-0", 2, "old"),
     thread("orphan", 3, "gone"),
   ];
   expect(drawn(threads)).toEqual([
     "new",
     "old",
-    "-in-discord",
+    "-child-0",
     "--grandchild",
     "-child-1",
     "-child-2",
     "orphan",
   ]);
-  expect(drawn(threads, (id) => id === "grandchild")).toEqual(["old", "-in-discord", "--grandchild"]);
+  expect(drawn(threads, (id) => id === "grandchild")).toEqual(["old", "-child-0", "--grandchild"]);
 });
 
 test("a circle loses nobody, and a chain of thousands is drawn in three steps", () => {

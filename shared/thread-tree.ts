@@ -1,6 +1,12 @@
 /** Threads as a tree: a child stands below the thread that spawned it, a branch below the one that it came from. */
 import type { Thread } from "./api.ts";
 
+/** By whatever names; the thread and its parent's thread by the same. */
+interface InTree extends Pick<Thread, "createdAt"> {
+  threadId: string;
+  parentId?: string | null | undefined;
+}
+
 export interface Placed<T> {
   thread: T;
   /** How many threads it stands below, as lists show it: {@link MAX_DEPTH} at most. */
@@ -15,7 +21,7 @@ export const MAX_DEPTH = 3;
  * top, in the order in which it came. So does one of a circle of parents, which only a broken answer could hold.
  * @param isShown those for which it says no are left out, unless one that is shown stands below
  */
-export function threadTree<T extends Pick<Thread, "threadId" | "home" | "parentId" | "createdAt">>(
+export function threadTree<T extends InTree>(
   threads: readonly T[],
   isShown: (thread: T) => boolean = () => true,
 ): Placed<T>[] {
@@ -42,14 +48,11 @@ export function threadTree<T extends Pick<Thread, "threadId" | "home" | "parentI
   return tree;
 }
 
-function findParents<T extends Pick<Thread, "threadId" | "home" | "parentId">>(
-  threads: readonly T[],
-): Map<T, T> {
-  const byId = new Map(threads.map((thread) => [thread.threadId, thread]));
-  for (const thread of threads) if (thread.home?.channelId) byId.set(thread.home.channelId, thread);
+function findParents<T extends InTree>(threads: readonly T[]): Map<T, T> {
+  const byId = new Map<string, T>(threads.map((thread) => [thread.threadId, thread]));
   const parents = new Map<T, T>();
   for (const thread of threads) {
-    const parent = byId.get(thread.parentId ?? "");
+    const parent = thread.parentId && byId.get(thread.parentId);
     if (parent) parents.set(thread, parent);
   }
   const rooted = new Set<T>();

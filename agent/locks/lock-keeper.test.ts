@@ -6,6 +6,7 @@ import { type EventBody, type ThreadEvent, toEvent } from "../../shared/agent/ev
 import { emptyFold, foldEvent } from "../../shared/agent/fold.ts";
 import { LOCK_FOLDER } from "../../shared/agent/markers.ts";
 import { engineInputPath } from "../../shared/agent/paths.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import type { OpenRequest } from "../engine.ts";
 import { makeFifo, openForEngine } from "../process/fifo.ts";
 import { config, launch } from "../testing/thread.ts";
@@ -44,7 +45,7 @@ class Thread {
     const fifo = engineInputPath(folder, 1);
     makeFifo(fifo);
     this.#engine = openForEngine(fifo);
-    const own = { ...config, threadId: `t${number}`, number, dir: join(root, "work") };
+    const own = { ...config, threadId: aThreadId(`t${number}`), number, dir: join(root, "work") };
     this.keeper = new LockKeeper({ folder, config: own, env: { [LOCK_FOLDER]: join(root, "locks") } }, this);
     this.append(null, [{ type: "turn_start", turnId: "t", cause: "message", deliveryIds: [] }]);
   }

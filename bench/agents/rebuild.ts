@@ -5,6 +5,7 @@ import { emptyFold } from "../../shared/agent/fold.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { createLog } from "../../shared/log.ts";
 import { OWNER } from "../../shared/principal.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { AgentThread } from "../../vm/agents/agent-thread.ts";
 import { Projection } from "../../vm/agents/projection.ts";
 import { openStore } from "../../vm/store/store.ts";
@@ -18,13 +19,27 @@ export async function rowRebuild(folder: string, events: number): Promise<Row[]>
   lengthen(path, events);
   const store = openStore(join(folder, "rebuild.db"));
   try {
-    const thread = { threadId: "x", type: "agent" as const, dir: ".", path, command: "x", title: "x" };
+    const thread = {
+      threadId: aThreadId("x"),
+      type: "agent" as const,
+      dir: ".",
+      path,
+      command: "x",
+      title: "x",
+    };
     const more = { createdBy: OWNER, createdAt: 0, cols: 80, rows: 24, marker: "x=x", agentSession: null };
     store.threads.insert({ ...thread, ...more });
-    store.agents.insert({ threadId: "x", number: 1, status: "idle", fold: emptyFold() });
+    store.agents.insert({ threadId: aThreadId("x"), number: 1, status: "idle", fold: emptyFold() });
     const projection = new Projection(store);
     const log = createLog("vm", "silent");
-    const agent = { threadId: "x", folder: path, fold: emptyFold(), transcriptBytes: 0, projection, log };
+    const agent = {
+      threadId: aThreadId("x"),
+      folder: path,
+      fold: emptyFold(),
+      transcriptBytes: 0,
+      projection,
+      log,
+    };
     const built = new AgentThread(agent);
     const slices: number[] = [];
     for (let isMore = true; isMore; ) {
@@ -34,7 +49,8 @@ export async function rowRebuild(folder: string, events: number): Promise<Row[]>
     }
     const seconds = slices.reduce((sum, ms) => sum + ms, 0) / 1_000;
     const longest = Math.max(...slices);
-    const isWhole = store.agents.find("x")?.transcriptBytes === statSync(threadPath(path, "transcript")).size;
+    const isWhole =
+      store.agents.find(aThreadId("x"))?.transcriptBytes === statSync(threadPath(path, "transcript")).size;
     if (!isWhole) throw new Error("not all of the transcript was read");
     const name = `steps rebuilt from ${events} events (s)`;
     return [

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { AskReply } from "../../shared/agent/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { askLines } from "./ask-text.ts";
 import { approval, chooseAsk, denial } from "./choose-ask.ts";
 
@@ -23,7 +24,7 @@ function permission(requestId: string, fields: object = {}): AskReply {
     ...fields,
   };
   return {
-    threadId: "t",
+    threadId: aThreadId("t"),
     requestId,
     kind: "permission",
     askedAt: place.ts,

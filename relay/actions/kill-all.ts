@@ -1,7 +1,8 @@
 /** Ends the threads of a kind that the person saw on the list; `/thread kill-all` asks. */
-import { isOpen, type Thread, type ThreadType } from "../../shared/api.ts";
+import { isOpen, type ThreadType } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { fitLines } from "../content/lists/lines.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { errorSentence } from "../texts.ts";
 import { action, people } from "./frame/action.ts";
 import { oneOf, whole } from "./frame/parts.ts";
@@ -26,9 +27,10 @@ export const killAll = action({
     const found = killable(await vm.listThreads(), which, before);
     await press.show({ content: `⏳ Ending ${counted(found.length)}…`, buttons: [] });
     const results = await Promise.allSettled(
-      found.map(({ threadId }) =>
-        threads.has(threadId) ? endings.killAndTell(threadId, press.userId) : vm.thread(threadId).kill(),
-      ),
+      found.map(({ threadId }) => {
+        const live = threads.find(threadId);
+        return live ? endings.killAndTell(live.threadId, press.userId) : vm.thread(threadId).kill();
+      }),
     );
     const failed = results.flatMap((result, i) => {
       if (result.status === "fulfilled" || isEndedAlready(result.reason)) return [];

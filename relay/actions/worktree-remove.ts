@@ -1,8 +1,9 @@
 /** Removes an ended agent's worktree as it was shown; `/thread worktree` shows it. */
 import { createHash } from "node:crypto";
-import { isOpen, type Thread } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { joinBlocks } from "../content/lists/lines.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { inlineCode, nameOf, worktreeText } from "../texts.ts";
 import { action, people } from "./frame/action.ts";
 import type { Reply } from "./frame/controls.ts";

@@ -1,5 +1,6 @@
 /** Which buttons stand together below messages; what each of them does is in `relay/actions/`. */
 import type { View } from "../../shared/follow/spec.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { changes } from "../actions/changes.ts";
 import { diff } from "../actions/diff.ts";
 import { done } from "../actions/done.ts";
@@ -63,30 +64,30 @@ export function changesButtons(turnId: string, label = "Undo"): readonly Button[
 }
 
 /** Lets a paused agent go on, with what a person wrote to it. */
-export function resumeButton(messageId: string): readonly Button[] {
+export function resumeButton(messageId: DiscordId): readonly Button[] {
   return resumeSend.buttons({ messageId }, "Resume and send", "primary");
 }
 
 /** What a message to an agent that has ended can become. */
-export function endedButtons(messageId: string): readonly Button[] {
+export function endedButtons(messageId: DiscordId): readonly Button[] {
   return [...endedHere.buttons({ messageId }, "Go on here", "primary"), ...newButton(messageId)];
 }
 
 /** What a message to an agent that is locked can become. */
-export function lockedButtons(messageId: string): readonly Button[] {
+export function lockedButtons(messageId: DiscordId): readonly Button[] {
   return [...resumeSend.buttons({ messageId }, "Go on here", "primary"), ...newButton(messageId)];
 }
 
-function newButton(messageId: string): Button[] {
+function newButton(messageId: DiscordId): Button[] {
   return endedNew.buttons({ messageId }, "Start a new one that knows this", "secondary");
 }
 
 /** Sends what a person wrote while the relay was away. */
-export function sendButton(messageId: string): readonly Button[] {
+export function sendButton(messageId: DiscordId): readonly Button[] {
   return send.buttons({ messageId }, "Send it now", "primary");
 }
 
 /** Types a text with tabs, although the program may take them for a key. */
-export function typeAnywayButton(messageId: string): readonly Button[] {
+export function typeAnywayButton(messageId: DiscordId): readonly Button[] {
   return typeAnyway.buttons({ messageId }, "Type it anyway", "secondary");
 }

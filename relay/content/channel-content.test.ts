@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import type { Thread } from "../../shared/api.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { ChannelContent, type ChannelThread } from "./channel-content.ts";
 
 const thread = (threadId: string, ends: ChannelThread["ends"] = []): ChannelThread => ({
-  threadId,
+  threadId: aDiscordId(threadId),
   thread: { threadId, number: 1, status: "idle", waiting: 0, problem: null, doing: null } as Thread,
   isOver: false,
   ends,

@@ -1,7 +1,8 @@
 /** What the bot keeps in its channel: what needs people, and how the threads stand that messages there began. */
 import type { InboxItem } from "../../shared/agent/api.ts";
-import type { Thread } from "../../shared/api.ts";
+import { type DiscordId, knownDiscordId, type ThreadName } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
+import type { Thread } from "../sidecar/names.ts";
 import type { Content, ContentMark, Notice, Page } from "./content.ts";
 import { InboxContent } from "./inbox-content.ts";
 import { channelStatus, channelWords } from "./lists/channel.ts";
@@ -12,7 +13,7 @@ const WORDS = "words.";
 /** A thread that a message of the channel began. */
 export interface ChannelThread {
   /** The message's too. */
-  readonly threadId: string;
+  readonly threadId: DiscordId;
   /** Null if the VM does not know it any more. */
   readonly thread: Thread | null;
   /** Nothing will change any more. */
@@ -32,7 +33,7 @@ export interface ChannelContentOptions {
   /** Who may use the bot. */
   isAllowed: (userId: string) => boolean;
   /** Whether a thread is one of those that the channel still tells of. */
-  isKept: (threadId: string) => boolean;
+  isKept: (threadId: ThreadName) => boolean;
   waitScale?: number | undefined;
 }
 
@@ -40,13 +41,13 @@ export class ChannelContent implements Content<ChannelNews> {
   readonly offset = 0;
   readonly eventCount = 0;
   readonly #inbox: InboxContent;
-  readonly #isKept: (threadId: string) => boolean;
+  readonly #isKept: (threadId: ThreadName) => boolean;
   /** By key: pages that are not confirmed. */
   readonly #pages = new Map<string, Page>();
   /** Keys of pages that may have a message already. */
   readonly #begun = new Set<string>();
   /** By thread: the last turn whose words stand in the channel. */
-  readonly #told = new Map<string, number>();
+  readonly #told = new Map<ThreadName, number>();
   /** How often a page came to stand as it stays. */
   #confirmations = 0;
 
@@ -59,7 +60,7 @@ export class ChannelContent implements Content<ChannelNews> {
   }
 
   /** Up to this event of the thread the channel has been told. */
-  toldUpTo(threadId: string): number {
+  toldUpTo(threadId: ThreadName): number {
     return this.#told.get(threadId) ?? 0;
   }
 
@@ -76,7 +77,7 @@ export class ChannelContent implements Content<ChannelNews> {
   }
 
   /** The newest end alone: a channel takes five messages in five seconds, and the thread tells all. */
-  #tellEnd(threadId: string, end: ChannelThread["ends"][number] | undefined): void {
+  #tellEnd(threadId: DiscordId, end: ChannelThread["ends"][number] | undefined): void {
     if (!end || end.seq <= this.toldUpTo(threadId)) return;
     const text = channelWords(threadId, end.words);
     if (text === "") return;
@@ -102,8 +103,9 @@ export class ChannelContent implements Content<ChannelNews> {
   /** What the channel does not tell of any more: its message stays as it is. */
   #forgetOld(): void {
     const threadOf = (key: string) =>
-      key.startsWith(STATUS) ? key.slice(STATUS.length) : (parseWords(key)?.threadId ?? "");
-    for (const key of [...this.#pages.keys()].filter((key) => !this.#isKept(threadOf(key)))) {
+      key.startsWith(STATUS) ? knownDiscordId.parse(key.slice(STATUS.length)) : parseWords(key)?.threadId;
+    const isKept = (threadId?: DiscordId) => threadId !== undefined && this.#isKept(threadId);
+    for (const key of [...this.#pages.keys()].filter((key) => !isKept(threadOf(key)))) {
       this.#pages.delete(key);
       this.#begun.delete(key);
     }
@@ -141,10 +143,10 @@ export class ChannelContent implements Content<ChannelNews> {
   isNeeded(key: string): boolean {
     const words = parseWords(key);
     if (words) return this.#isKept(words.threadId) && words.seq >= this.toldUpTo(words.threadId);
-    return !key.startsWith(STATUS) || this.#isKept(key.slice(STATUS.length));
+    return !key.startsWith(STATUS) || this.#isKept(knownDiscordId.parse(key.slice(STATUS.length)));
   }
 
-  #set(key: string, { threadId, text, isSealed }: { threadId: string; text: string; isSealed: boolean }) {
+  #set(key: string, { threadId, text, isSealed }: { threadId: DiscordId; text: string; isSealed: boolean }) {
     this.#pages.set(key, {
       key,
       text,
@@ -164,7 +166,7 @@ export class ChannelContent implements Content<ChannelNews> {
   }
 }
 
-function parseWords(key: string): { threadId: string; seq: number } | undefined {
+function parseWords(key: string): { threadId: DiscordId; seq: number } | undefined {
   const [, threadId, seq] = /^words\.(\d+)\.(\d+)$/.exec(key) ?? [];
-  return threadId === undefined ? undefined : { threadId, seq: Number(seq) };
+  return threadId === undefined ? undefined : { threadId: knownDiscordId.parse(threadId), seq: Number(seq) };
 }

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { startSidecar } from "../../test/support/sidecar.ts";
 import { openTerminal, refusal, untilEnded } from "../../test/support/threads.ts";
 import { until } from "../../test/support/wait.ts";
@@ -16,7 +17,7 @@ describe("a log from a real sidecar", async () => {
   const sidecar = await startSidecar();
   afterAll(() => sidecar.close());
   const exportOf = (threadId: string, maxBytes: number) =>
-    exportLog({ thread: new Vm(sidecar.client).thread(threadId), maxBytes, signal: never });
+    exportLog({ thread: new Vm(sidecar.client).thread(aThreadId(threadId)), maxBytes, signal: never });
 
   it("is a text file without escape sequences when it fits", async () => {
     await openTerminal(sidecar.client, "small", "printf '\\033[31mred\\033[0m\\nä\\n'");
@@ -62,7 +63,11 @@ describe("a download", () => {
     const text = "日本語".repeat(10_000);
     const client = await serve((_req, res) => res.end(text));
     for (const maxBytes of [2_000, 2_050, 2_100, 2_150]) {
-      const { data } = await exportLog({ thread: new Vm(client).thread("1"), maxBytes, signal: never });
+      const { data } = await exportLog({
+        thread: new Vm(client).thread(aThreadId("1")),
+        maxBytes,
+        signal: never,
+      });
       const kept = gunzipSync(data).toString();
       expect(kept.length).toBeGreaterThan(100);
       expect(text.endsWith(kept)).toBe(true);
@@ -71,8 +76,16 @@ describe("a download", () => {
 
   it("exactly as large as allowed is left as it is; one byte more is compressed", async () => {
     const client = await serve((_req, res) => res.end("x".repeat(1_000)));
-    const fits = await exportLog({ thread: new Vm(client).thread("1"), maxBytes: 1_000, signal: never });
-    const over = await exportLog({ thread: new Vm(client).thread("1"), maxBytes: 999, signal: never });
+    const fits = await exportLog({
+      thread: new Vm(client).thread(aThreadId("1")),
+      maxBytes: 1_000,
+      signal: never,
+    });
+    const over = await exportLog({
+      thread: new Vm(client).thread(aThreadId("1")),
+      maxBytes: 999,
+      signal: never,
+    });
     expect([fits.fileName, fits.data.length, over.fileName]).toEqual(["1.txt", 1_000, "1.txt.gz"]);
     expect(gunzipSync(over.data).length).toBe(1_000);
   });
@@ -82,7 +95,7 @@ describe("a download", () => {
       res.write("x".repeat(100_000), () => res.destroy());
     });
     const error = await refusal(
-      exportLog({ thread: new Vm(client).thread("1"), maxBytes: MiB, signal: never }),
+      exportLog({ thread: new Vm(client).thread(aThreadId("1")), maxBytes: MiB, signal: never }),
     );
     expect(error.code).toBe("unavailable");
   });
@@ -99,7 +112,7 @@ describe("a download", () => {
     });
     const controller = new AbortController();
     const exported = exportLog({
-      thread: new Vm(client).thread("1"),
+      thread: new Vm(client).thread(aThreadId("1")),
       maxBytes: MiB,
       signal: controller.signal,
     });

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import type { OutputReply, Thread } from "../../shared/api.ts";
+import type { OutputReply } from "../../shared/api.ts";
+import { aThreadId } from "../../test/support/ids.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { LogContent, SCREEN_PREFIX } from "./log-content.ts";
 import { joinPages } from "./pages.ts";
 
@@ -7,7 +9,8 @@ const NOW = 1_800_000_000_000;
 const never = new AbortController().signal;
 
 const threadAt = (offset: number, more: Partial<Thread> = {}): Thread => ({
-  threadId: "1000",
+  threadId: aThreadId("1000"),
+  ownId: aThreadId("1000"),
   type: "terminal",
   dir: ".",
   command: "true",

@@ -1,5 +1,6 @@
 /** A terminal's log as content: its pages, the picture of a full-screen program, its bell and its end. */
-import { chunkOf, type OutputReply, type Thread } from "../../shared/api.ts";
+import { chunkOf, type OutputReply } from "../../shared/api.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { KEY_BUTTONS, viewButtons } from "./buttons.ts";
 import type { LogEvent } from "./checkpoints.ts";
 import type { Content, Notice, Page } from "./content.ts";

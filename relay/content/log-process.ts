@@ -1,6 +1,7 @@
 /** The process behind a log: whether it runs, how it ended, and what of that was told. */
-import type { OutputReply, Thread } from "../../shared/api.ts";
+import type { OutputReply } from "../../shared/api.ts";
 import type { View } from "../../shared/follow/spec.ts";
+import type { Thread } from "../sidecar/names.ts";
 import type { Notice } from "./content.ts";
 import { afterNotice, listNotices, type NoticeFacts, type Told } from "./notices.ts";
 

@@ -1,6 +1,6 @@
 /** What a terminal's thread tells besides its text: its bell, that it was made small, and its end. Pure. */
-import type { Thread } from "../../shared/api.ts";
 import { findDiscordId, type Source } from "../../shared/principal.ts";
+import type { Thread } from "../sidecar/names.ts";
 import { describeExit, formatDuration } from "../texts.ts";
 import { DONE_BUTTON } from "./buttons.ts";
 import type { Notice } from "./content.ts";

@@ -3,6 +3,7 @@ import { DiscordAPIError } from "discord.js";
 import pino from "pino";
 import { expect, test } from "vitest";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import { TranscriptContent, type TranscriptMark } from "../content/transcript/content.ts";
 import { ask, call, done, end, feed, numbered, say, start } from "../content/transcript/testing/events.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -65,7 +66,7 @@ class Side {
       findChannel: async () => undefined,
     };
     const options: ThreadDeliveryOptions<never> = {
-      threadId: THREAD,
+      threadId: aDiscordId(THREAD),
       content: this.content as never,
       rows: structuredClone([...this.rows.values()]),
       seen: THREAD,
@@ -76,7 +77,12 @@ class Side {
       },
       putMessage: async (key, note) => {
         const sent = "messageId" in note ? note.messageId : null;
-        this.rows.set(key, { key, messageId: sent, after: null, nonce: null });
+        this.rows.set(key, {
+          key,
+          messageId: sent === null ? null : aDiscordId(sent),
+          after: null,
+          nonce: null,
+        });
       },
       api: api as unknown as DiscordApi,
       budget: { run: (work: () => Promise<void>) => work() } as unknown as Budget,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type LedgerRow, type MessageRequest, messageRequestSchema } from "../../shared/ledger-api.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import type { OutgoingMessage } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { Ledger } from "./ledger.ts";
@@ -25,8 +26,8 @@ class Remote {
     const id = String(this.#nextId++);
     const author = { id: BOT, bot: true };
     const message = {
-      id,
-      channel_id: THREAD,
+      id: aDiscordId(id),
+      channel_id: aDiscordId(THREAD),
       content,
       author,
       type: 0,
@@ -46,7 +47,7 @@ class Remote {
       isShared,
       mayChange: (key) => !key.startsWith("words."),
       findNewest: () => this.#call(() => this.messages.at(-1)?.id),
-      threadId: THREAD,
+      threadId: aDiscordId(THREAD),
       rows: structuredClone([...this.rows.values()]),
       put: (key, note) => this.#call(() => this.#put(key, note)),
       api: {

@@ -1,6 +1,7 @@
 /** The ledger of one thread: which of its messages Discord holds, known by the ids that were noted. */
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
+import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import { compareIds, type DiscordApi, type OutgoingMessage } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
@@ -15,7 +16,7 @@ const MAX_UNKNOWN = 3;
 const MAX_GONE = 20;
 
 export interface LedgerOptions {
-  threadId: string;
+  threadId: DiscordId;
   /** As the sidecar has them. */
   rows: readonly LedgerRow[];
   /** Writes a row on the sidecar. */
@@ -23,7 +24,7 @@ export interface LedgerOptions {
   api: Pick<DiscordApi, "send" | "listMessagesAfter">;
   botId: string;
   /** The newest message of anybody: one of ours that is sent after that is newer. */
-  findNewest: () => Promise<string | undefined>;
+  findNewest: () => Promise<DiscordId | undefined>;
   /** Others write much there too, so what stands between our messages is never read through. */
   isShared?: boolean;
   /** False of pages that stay as they are: what their messages show is not looked up. */
@@ -173,7 +174,7 @@ export class Ledger {
     const { api, threadId } = this.#options;
     const id = this.#messages.get(key)?.id;
     if (id === undefined) return [];
-    const there = new Set((await api.listMessagesAfter(threadId, id)).map((message) => message.id));
+    const there = new Set<string>((await api.listMessagesAfter(threadId, id)).map((message) => message.id));
     const gone = [...this.#messages].filter(
       ([, message]) => compareIds(message.id, id) >= 0 && !there.has(message.id) && !message.isGone,
     );
@@ -242,7 +243,7 @@ export class Ledger {
     const [oldest] = unknown;
     if (!oldest) return "";
     const messages = await api.listMessagesAfter(threadId, String(BigInt(oldest.id) - 1n), maxPages);
-    const byId = new Map(messages.map((message) => [message.id, message]));
+    const byId = new Map<string, DiscordMessage>(messages.map((message) => [message.id, message]));
     for (const { key, id } of unknown) {
       const message = byId.get(id);
       if (message) this.noteEdit(key, shownIn(message));

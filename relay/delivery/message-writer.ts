@@ -3,6 +3,7 @@
  * each of them waits for its time: the thread goes on, and people read why.
  */
 
+import type { DiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Page } from "../content/content.ts";
 import type { DiscordApi, OutgoingFile } from "../discord/api.ts";
@@ -19,7 +20,7 @@ const REST_MS = 10_000;
 const MAX_REJECTED = 100;
 
 export interface MessageWriterOptions {
-  threadId: string;
+  threadId: DiscordId;
   ledger: Pick<Ledger, "send" | "noteEdit" | "forget">;
   api: Pick<DiscordApi, "edit" | "deleteMessage">;
   /** An attachment of the thread; undefined if it is gone. */

@@ -1,6 +1,7 @@
 import { DiscordAPIError } from "discord.js";
 import { expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { nextReceipt } from "./receipt-step.ts";
@@ -21,7 +22,13 @@ test("no receipt is given while steps wait for the request budget, and none is m
     react: (...parts: string[]) => Promise.resolve(void reactions.push(parts.join(" "))),
   } as unknown as DiscordApi;
   const ids = ["1", "2"];
-  const options = { threadId: "7", content: taken(ids), api, budget, log: createLog("relay", "silent") };
+  const options = {
+    threadId: aDiscordId("7"),
+    content: taken(ids),
+    api,
+    budget,
+    log: createLog("relay", "silent"),
+  };
   budget.slowDown(5_000);
   expect(nextReceipt(options)).toBeUndefined();
   expect(ids).toEqual(["2"]);
@@ -35,7 +42,13 @@ test("a receipt that Discord refuses is not tried again", async () => {
   const api = { react: () => Promise.reject(new Error("no")) } as unknown as DiscordApi;
   const ids = ["1"];
   const log = createLog("relay", "silent");
-  await nextReceipt({ threadId: "7", content: taken(ids), api, budget: createBudget(), log })?.run();
+  await nextReceipt({
+    threadId: aDiscordId("7"),
+    content: taken(ids),
+    api,
+    budget: createBudget(),
+    log,
+  })?.run();
   expect(ids).toEqual([]);
 });
 
@@ -49,7 +62,10 @@ test("a message that was written in the thread's channel gets its receipt there"
         : Promise.resolve(void reactions.push(`${channelId} ${messageId}`)),
   } as unknown as DiscordApi;
   const log = createLog("relay", "silent");
-  const options = { threadId: "7", parentId: "3", content: taken(["1"]), api, budget: createBudget(), log };
+  const options = {
+    ...{ threadId: aDiscordId("7"), parentId: aDiscordId("3") },
+    ...{ content: taken(["1"]), api, budget: createBudget(), log },
+  };
   await nextReceipt(options)?.run();
   expect(reactions).toEqual(["3 1"]);
 });

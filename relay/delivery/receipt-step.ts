@@ -1,4 +1,5 @@
 /** Says below a person's message that its reader has it. */
+import type { DiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Content } from "../content/content.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -9,9 +10,9 @@ import type { Step } from "./pump.ts";
 const RECEIPT = "👀";
 
 export interface ReceiptOptions {
-  threadId: string;
+  threadId: DiscordId;
   /** The thread's channel, where what it was told may have been written too. */
-  parentId?: string | undefined;
+  parentId?: DiscordId | undefined;
   content: Pick<Content<never>, "receipt" | "receipted">;
   api: DiscordApi;
   budget: Budget;

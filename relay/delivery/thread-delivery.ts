@@ -1,4 +1,5 @@
 /** One thread's content on its way to Discord: what it shows becomes messages, each of them exactly once. */
+import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Content, ContentMark, Notice, Page } from "../content/content.ts";
@@ -29,9 +30,9 @@ const KEPT_SHARED_POSTS = 100;
 
 export interface ThreadDeliveryOptions<Reply> {
   /** Where the messages stand: a thread, or a channel. */
-  threadId: string;
+  threadId: DiscordId;
   /** Of a thread: its channel. */
-  parentId?: string | undefined;
+  parentId?: DiscordId | undefined;
   /** Of a channel, in which others write too: what stands between our messages is never read through. */
   isShared?: boolean;
   /** False of pages whose messages stay as they are. */
@@ -79,10 +80,7 @@ export class ThreadDelivery<Reply> {
   readonly #posts = new Posts();
   #seen: string;
   #isAccepting = false;
-  /**
-   * The mark may say something new. After a start it does not: hundreds of threads that keep at once what the sidecar
-   * has already would hold up all streams.
-   */
+  /** The mark may say something new. Not after a start: hundreds that are kept at once would hold up all streams. */
   #hasNews = false;
   /** So many events the mark knows that the sidecar has. */
   #keptEvents: number;

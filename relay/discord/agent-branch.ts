@@ -9,6 +9,7 @@ import { nextSeq, parseKey } from "../content/transcript/details.ts";
 import { readFrom } from "../sidecar/transcript-reader.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import { findAgent } from "./agent-details.ts";
+import { placeOf } from "./api.ts";
 import { type CommandContext, tellWait } from "./commands/command.ts";
 
 export const BRANCH = "Branch from here";
@@ -23,8 +24,8 @@ export async function branchFrom(
   interaction: MessageContextMenuCommandInteraction,
   { vm, beginnings, now }: CommandContext,
 ): Promise<void> {
-  const { channelId, targetMessage, applicationId, user } = interaction;
-  const thread = await findAgent(vm, channelId, BRANCH);
+  const { targetMessage, applicationId, user } = interaction;
+  const thread = await findAgent(vm, placeOf(interaction), BRANCH);
   const parent = await thread.get();
   const isAgents = targetMessage.author.id === applicationId;
   const point = isAgents ? await findPoint(thread, targetMessage.id) : { messageId: targetMessage.id };

@@ -6,6 +6,7 @@ import {
 } from "discord.js";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { KINDS } from "../../shared/kinds.ts";
 import type { Reply } from "../actions/frame/controls.ts";
 import { isTurnEnd, sectionsReply } from "../actions/frame/sections.ts";
@@ -20,6 +21,7 @@ import {
 } from "../content/transcript/details.ts";
 import { readFrom, type TranscriptPart } from "../sidecar/transcript-reader.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
+import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
 
 /** The sidecar gives so many steps at once. */
@@ -37,8 +39,8 @@ export async function showDetails(
   interaction: MessageContextMenuCommandInteraction,
   { vm }: { vm: Vm },
 ): Promise<void> {
-  const { channelId, targetMessage, applicationId } = interaction;
-  const thread = await findAgent(vm, channelId, DETAILS);
+  const { targetMessage, applicationId } = interaction;
+  const thread = await findAgent(vm, placeOf(interaction), DETAILS);
   if (targetMessage.author.id !== applicationId) {
     throw new AppError(
       "invalid_request",
@@ -62,7 +64,7 @@ export async function showDetails(
 }
 
 /** @param command what was used there, for its refusal @throws AppError */
-export async function findAgent(vm: Vm, channelId: string, command: string): Promise<VmThread> {
+export async function findAgent(vm: Vm, channelId: DiscordId, command: string): Promise<VmThread> {
   const thread = vm.thread(channelId);
   const refusal = `${command} works on the messages of an agent's thread; /status lists them.`;
   const { type } = await thread.get().catch((error: unknown) => {

@@ -1,6 +1,7 @@
 /** Discord's REST API as the relay uses it: each call with a deadline of its own and typed refusals. */
 import { type REST, Routes } from "discord.js";
 import * as z from "zod";
+import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Components } from "./buttons.ts";
 import { type DiscordMessage, messageSchema } from "./message-schema.ts";
 import { findRefusal } from "./refusals.ts";
@@ -11,12 +12,12 @@ const PUBLIC_THREAD = 11;
 const SUPPRESS_NOTIFICATIONS = 4096;
 
 const channelSchema = z.object({
-  id: z.string(),
+  id: knownDiscordId,
   name: z.string().optional(),
   guild_id: z.string().optional(),
-  parent_id: z.string().nullish(),
+  parent_id: knownDiscordId.nullish(),
   owner_id: z.string().optional(),
-  last_message_id: z.string().nullish(),
+  last_message_id: knownDiscordId.nullish(),
   thread_metadata: z
     .object({
       archived: z.boolean(),
@@ -26,20 +27,20 @@ const channelSchema = z.object({
     })
     .optional(),
 });
-const idSchema = z.object({ id: z.string() });
+const idSchema = z.object({ id: knownDiscordId });
 const sentSchema = z.object({ id: z.string(), content: z.string() });
 
 export interface ChannelInfo {
-  id: string;
+  id: DiscordId;
   name: string | undefined;
   guildId: string | undefined;
-  parentId: string | undefined;
+  parentId: DiscordId | undefined;
   ownerId: string | undefined;
   isArchived: boolean;
   isLocked: boolean;
   /** Archived long before its time was up: so a person did it. */
   isArchivedByPerson: boolean;
-  lastMessageId: string | undefined;
+  lastMessageId: DiscordId | undefined;
 }
 
 export interface OutgoingMessage {
@@ -71,7 +72,7 @@ export class DiscordApi {
   }
 
   /** The text is what the message holds: with a nonce it may be of an earlier try. */
-  async send(channelId: string, message: OutgoingMessage): Promise<{ id: string; content: string }> {
+  async send(channelId: DiscordId, message: OutgoingMessage): Promise<{ id: string; content: string }> {
     const body = {
       content: message.content,
       allowed_mentions: { parse: [], ...(message.mention === undefined ? {} : { users: [message.mention] }) },
@@ -93,7 +94,7 @@ export class DiscordApi {
 
   /** @param message without `content` the text stays, without `files` its files; otherwise it has these alone */
   async edit(
-    channelId: string,
+    channelId: DiscordId,
     messageId: string,
     {
       content,
@@ -113,14 +114,14 @@ export class DiscordApi {
     );
   }
 
-  async deleteMessage(channelId: string, messageId: string): Promise<void> {
+  async deleteMessage(channelId: DiscordId, messageId: string): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channelMessage(channelId, messageId), { signal }),
     );
   }
 
   /** Adds the bot's reaction; once it is there, again changes nothing. */
-  async react(channelId: string, messageId: string, emoji: string): Promise<void> {
+  async react(channelId: DiscordId, messageId: string, emoji: string): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.put(Routes.channelMessageOwnReaction(channelId, messageId, encodeURIComponent(emoji)), {
         signal,
@@ -129,7 +130,7 @@ export class DiscordApi {
   }
 
   /** Undefined where it does not exist any more. */
-  async findMessage(channelId: string, messageId: string): Promise<DiscordMessage | undefined> {
+  async findMessage(channelId: DiscordId, messageId: string): Promise<DiscordMessage | undefined> {
     try {
       return await this.#requests.call(messageSchema, (signal) =>
         this.#rest.get(Routes.channelMessage(channelId, messageId), { signal }),
@@ -142,7 +143,7 @@ export class DiscordApi {
 
   /** All messages after `afterId`, oldest first. @param maxPages so many hundreds at most: the oldest */
   async listMessagesAfter(
-    channelId: string,
+    channelId: DiscordId,
     afterId: string,
     maxPages = Infinity,
   ): Promise<DiscordMessage[]> {
@@ -161,7 +162,7 @@ export class DiscordApi {
   }
 
   /** Undefined where it does not exist any more. */
-  async findChannel(channelId: string): Promise<ChannelInfo | undefined> {
+  async findChannel(channelId: DiscordId): Promise<ChannelInfo | undefined> {
     try {
       const channel = await this.#requests.call(channelSchema, (signal) =>
         this.#rest.get(Routes.channel(channelId), { signal }),
@@ -185,7 +186,7 @@ export class DiscordApi {
    * @param before what `next` was, for the ones after those.
    */
   async listArchivedThreads(
-    channelId: string,
+    channelId: DiscordId,
     before?: string,
   ): Promise<{ threads: ChannelInfo[]; next: string | undefined }> {
     const query = new URLSearchParams({ limit: "100", ...(before === undefined ? {} : { before }) });
@@ -203,10 +204,10 @@ export class DiscordApi {
    * @param onWait as in {@link RequestOptions}.
    */
   async createThread(
-    channelId: string,
+    channelId: DiscordId,
     name: string,
     onWait?: RequestOptions["onWait"],
-  ): Promise<{ id: string }> {
+  ): Promise<{ id: DiscordId }> {
     const body = { name, type: PUBLIC_THREAD, auto_archive_duration: AUTO_ARCHIVE_MINUTES };
     return this.#requests.call(
       idSchema,
@@ -220,7 +221,7 @@ export class DiscordApi {
    * @param onWait as in {@link RequestOptions}.
    */
   async createThreadFrom(
-    channelId: string,
+    channelId: DiscordId,
     messageId: string,
     name: string,
     onWait?: RequestOptions["onWait"],
@@ -237,20 +238,20 @@ export class DiscordApi {
     }
   }
 
-  async addThreadMember(threadId: string, userId: string): Promise<void> {
+  async addThreadMember(threadId: DiscordId, userId: string): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.put(Routes.threadMembers(threadId, userId), { signal }),
     );
   }
 
   /** Raw, since discord.js queues an archive behind a rename that is rate limited, for up to 10 minutes. */
-  async setArchived(threadId: string, archived: boolean): Promise<void> {
+  async setArchived(threadId: DiscordId, archived: boolean): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.patch(Routes.channel(threadId), { body: { archived }, signal }),
     );
   }
 
-  async deleteChannel(channelId: string): Promise<void> {
+  async deleteChannel(channelId: DiscordId): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>
       this.#rest.delete(Routes.channel(channelId), { signal }),
     );
@@ -288,6 +289,11 @@ function toInfo(channel: z.infer<typeof channelSchema>): ChannelInfo {
   };
 }
 
+/** Where somebody used a command, or pressed a button. */
+export function placeOf({ channelId }: { readonly channelId: string | null }): DiscordId {
+  return knownDiscordId.parse(channelId ?? "");
+}
+
 /** Snowflakes in order of time. */
 export function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
@@ -299,6 +305,6 @@ export function snowflakeTime(id: string): number {
 }
 
 /** The lowest snowflake of a moment, with a minute's room for a clock that differs from Discord's. */
-export function snowflakeNow(now: number): string {
-  return String(BigInt(Math.max(0, now - 60_000 - 1_420_070_400_000)) << 22n);
+export function snowflakeNow(now: number): DiscordId {
+  return knownDiscordId.parse(String(BigInt(Math.max(0, now - 60_000 - 1_420_070_400_000)) << 22n));
 }

@@ -12,6 +12,7 @@ import {
 } from "discord.js";
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
+import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ActionContext } from "../actions/frame/action.ts";
 import type { ChannelMessages } from "../threads/channel-messages.ts";
@@ -55,7 +56,7 @@ export interface BotOptions {
   inputs: Inputs;
   ended: EndedThreads;
   /** The bot's own. */
-  channelId: string;
+  channelId: DiscordId;
   channelMessages: ChannelMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
@@ -119,14 +120,16 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       return inputs.change(message);
     }
     case "MESSAGE_DELETE": {
-      const { id, channel_id } = z.object({ id: z.string(), channel_id: z.string() }).parse(data);
+      const { id, channel_id } = z.object({ id: knownDiscordId, channel_id: knownDiscordId }).parse(data);
       if (channel_id === channelId) return channelMessages.withdraw(id);
       const thread = threads.find(channel_id);
       thread?.delivery.noteDeleted(id);
       return thread ? inputs.withdraw(channel_id, id) : undefined;
     }
     case "MESSAGE_DELETE_BULK": {
-      const { ids, channel_id } = z.object({ ids: z.array(z.string()), channel_id: z.string() }).parse(data);
+      const { ids, channel_id } = z
+        .object({ ids: z.array(knownDiscordId), channel_id: knownDiscordId })
+        .parse(data);
       for (const id of ids) await handleEvent("MESSAGE_DELETE", { id, channel_id }, options);
       return;
     }
@@ -138,7 +141,7 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
     case "THREAD_UPDATE":
       return threads.onDiscordThreadChanged(parseChannel(data));
     case "THREAD_DELETE":
-      return endings.onDiscordThreadDeleted(z.object({ id: z.string() }).parse(data).id);
+      return endings.onDiscordThreadDeleted(z.object({ id: knownDiscordId }).parse(data).id);
     default:
       return; // nothing of ours
   }
@@ -173,7 +176,7 @@ async function refuseStranger(interaction: RepliableInteraction, { context }: Bo
 
 function actionContext(options: BotOptions): ActionContext {
   const { context, inputs, ended, channelId, channelMessages, log } = options;
-  const takeAfterAll = (messageId: string) => channelMessages.takeAfterAll(messageId);
+  const takeAfterAll = (messageId: DiscordId) => channelMessages.takeAfterAll(messageId);
   return { ...context, inputs, ended, channel: { id: channelId, takeAfterAll }, log };
 }
 

@@ -1,4 +1,5 @@
 /** What a message in the bot's channel asks for. Pure. */
+import type { DiscordId } from "../../shared/ids.ts";
 import type { ChannelMode } from "../../shared/people-api.ts";
 import type { DiscordMessage } from "./message-schema.ts";
 
@@ -42,14 +43,14 @@ export function wordsFor({ content }: DiscordMessage, { botId }: ChannelRules): 
 }
 
 /** The message that this one answers, if it stands in the same channel. */
-export function answered({ type, channel_id, message_reference }: DiscordMessage): string | undefined {
+export function answered({ type, channel_id, message_reference }: DiscordMessage): DiscordId | undefined {
   if (type === THREAD_CREATED || message_reference?.type === FORWARDED) return undefined;
   const isHere = (message_reference?.channel_id ?? channel_id) === channel_id;
   return isHere ? message_reference?.message_id : undefined;
 }
 
 /** The thread that this message tells the beginning of. */
-export function createdThread({ type, message_reference }: DiscordMessage): string | undefined {
+export function createdThread({ type, message_reference }: DiscordMessage): DiscordId | undefined {
   return type === THREAD_CREATED ? message_reference?.channel_id : undefined;
 }
 

@@ -1,5 +1,6 @@
 /** A message as REST and gateway give it, as far as the relay reads it. */
 import * as z from "zod";
+import { knownDiscordId } from "../../shared/ids.ts";
 
 const attachmentsSchema = z
   .array(
@@ -31,8 +32,8 @@ const snapshotSchema = z.object({
   }),
 });
 export const messageSchema = z.object({
-  id: z.string(),
-  channel_id: z.string(),
+  id: knownDiscordId,
+  channel_id: knownDiscordId,
   content: z.string(),
   author: z.object({
     id: z.string(),
@@ -48,8 +49,8 @@ export const messageSchema = z.object({
     .object({
       /** 1: it was forwarded from there. */
       type: z.int().optional(),
-      message_id: z.string().optional(),
-      channel_id: z.string().optional(),
+      message_id: knownDiscordId.optional(),
+      channel_id: knownDiscordId.optional(),
     })
     .optional(),
   /** When its writer changed it; null if they never did. */

@@ -9,6 +9,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { ActionContext, Press, Pressed } from "../actions/frame/action.ts";
 import { people } from "../actions/frame/action.ts";
 import { readPressed } from "../actions.ts";
+import { placeOf } from "./api.ts";
 import { toMessage } from "./buttons.ts";
 import { toModal } from "./form.ts";
 import { sentenceOf } from "./refusals.ts";
@@ -58,10 +59,10 @@ export async function submit(interaction: ModalSubmitInteraction, context: Actio
 }
 
 function pressOf(interaction: ComponentInteraction | ModalSubmitInteraction): Omit<Press, "open"> {
-  const { user, channelId } = interaction;
+  const { user } = interaction;
   return {
     userId: user.id,
-    threadId: channelId ?? "",
+    threadId: placeOf(interaction),
     chosen: interaction.isStringSelectMenu() ? interaction.values.map(Number) : [],
     show: async (reply) => {
       await interaction.editReply(toMessage(reply));

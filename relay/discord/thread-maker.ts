@@ -1,5 +1,6 @@
 /** Makes Discord threads, and leaves none behind when Discord does not say whether it has made one. */
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { formatDuration } from "../texts.ts";
@@ -14,7 +15,7 @@ const LOOKS_MS = [0, 1_000, 3_000];
 export interface ThreadMakerOptions {
   api: DiscordApi;
   /** Where threads are made. */
-  channelId: string;
+  channelId: DiscordId;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -31,9 +32,9 @@ export class ThreadMaker {
   readonly #options: ThreadMakerOptions;
   #underWay = 0;
   /** While creations are under way: threads of ours that the gateway told of and that nobody has taken, by id. */
-  readonly #told = new Map<string, string>();
+  readonly #told = new Map<DiscordId, string>();
   /** The threads that were made last. */
-  readonly #claimed = new Set<string>();
+  readonly #claimed = new Set<DiscordId>();
   /** Names of threads that were given up while Discord might still make them, and until when. */
   readonly #givenUp = new Map<string, number>();
 
@@ -48,7 +49,7 @@ export class ThreadMaker {
    * @returns the thread's id.
    * @throws AppError `rate_limited`, or `unavailable` in Discord's own words.
    */
-  async make(name: string, onWait: (ms: number) => void = () => undefined): Promise<string> {
+  async make(name: string, onWait: (ms: number) => void = () => undefined): Promise<DiscordId> {
     const { api, channelId, now } = this.#options;
     const since = snowflakeNow(now());
     this.#underWay += 1;
@@ -76,7 +77,7 @@ export class ThreadMaker {
 
   /** As {@link make}, of a message of the channel, whose id the thread gets: the same again is the same thread. */
   async makeFrom(
-    messageId: string,
+    messageId: DiscordId,
     name: string,
     onWait: (ms: number) => void = () => undefined,
   ): Promise<void> {
@@ -112,7 +113,7 @@ export class ThreadMaker {
     });
   }
 
-  #claim(id: string): string {
+  #claim(id: DiscordId): DiscordId {
     this.#told.delete(id);
     this.#claimed.add(id);
     const [oldest] = this.#claimed;
@@ -121,7 +122,7 @@ export class ThreadMaker {
   }
 
   /** Looks for a thread of that name, made since, that nobody has taken: told by the gateway, or listed. */
-  async #find(name: string, since: string): Promise<string | undefined> {
+  async #find(name: string, since: string): Promise<DiscordId | undefined> {
     const { signal } = this.#options;
     for (const waitMs of LOOKS_MS) {
       await pause(waitMs, signal);
@@ -134,7 +135,7 @@ export class ThreadMaker {
   }
 
   /** Undefined also if Discord gives no list: whatever it has made is still removed when the gateway tells of it. */
-  async #findListed(name: string, since: string): Promise<string | undefined> {
+  async #findListed(name: string, since: string): Promise<DiscordId | undefined> {
     const { api, channelId, guildId, botId, log } = this.#options;
     try {
       const listed = (await api.listActiveThreads(guildId)).find(

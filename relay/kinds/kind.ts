@@ -2,7 +2,8 @@
  * What the relay does for each kind of thread in its own way. All other code treats threads alike and asks the thread
  * (`thread.kind`), or its facts in `shared/kinds.ts`; it never looks at the type.
  */
-import type { OutputsReply, Thread, ThreadStatus, ThreadType } from "../../shared/api.ts";
+import type { OutputsReply, ThreadStatus, ThreadType } from "../../shared/api.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ThreadDelivery } from "../delivery/thread-delivery.ts";
@@ -11,6 +12,7 @@ import type { Budget } from "../discord/budget.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import type { Attachment } from "../discord/person-message.ts";
 import type { Refusal } from "../discord/refusals.ts";
+import type { ThreadInDiscord } from "../sidecar/names.ts";
 import type { Source, Vm, VmThread } from "../sidecar/vm.ts";
 
 export interface RelayKind {
@@ -74,7 +76,7 @@ export interface News {
 }
 
 export interface LiveThread {
-  readonly threadId: string;
+  readonly threadId: DiscordId;
   readonly kind: RelayKind;
   readonly vm: VmThread;
   readonly delivery: Delivery;
@@ -104,7 +106,7 @@ export interface LiveThread {
 }
 
 export interface LiveThreadOptions {
-  thread: Thread;
+  thread: ThreadInDiscord;
   /** Its ledger. */
   rows: readonly LedgerRow[];
   vm: Vm;
@@ -112,7 +114,7 @@ export interface LiveThreadOptions {
   budget: Budget;
   botId: string;
   /** The bot's channel. */
-  channelId?: string;
+  channelId?: DiscordId;
   isAnsi: boolean;
   log: Log;
   now: () => number;

@@ -3,18 +3,27 @@ import { expect, onTestFinished, test } from "vitest";
 import { outputsReplySchema, threadSchema } from "../../shared/api.ts";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog } from "../../shared/log.ts";
+import { aDiscordId, asNamed } from "../../test/support/ids.ts";
 import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
 import { Requests } from "../discord/requests.ts";
+import { isInDiscord, type ThreadInDiscord } from "../sidecar/names.ts";
 import { Vm } from "../sidecar/vm.ts";
 import { openThread } from "./kinds.ts";
 
-const threadId = "100000000000000009";
+const threadId = aDiscordId("100000000000000009");
+
+function inDiscord(thread: object): ThreadInDiscord {
+  const home = { channelId: threadId, after: null };
+  const made = asNamed(threadSchema.parse({ ...thread, home }));
+  if (!isInDiscord(made)) throw new Error("it is not in Discord");
+  return made;
+}
 
 function open(type: "terminal" | "agent") {
   const stop = new AbortController();
   const live = openThread({
-    thread: threadSchema.parse({
+    thread: inDiscord({
       threadId,
       number: 1,
       type,

@@ -1,9 +1,10 @@
 /** What the kinds share when they open a thread. */
-import type { OutputsReply, Thread } from "../../shared/api.ts";
+import type { OutputsReply } from "../../shared/api.ts";
 import type { Content } from "../content/content.ts";
 import type { DeliveryPlace } from "../delivery/delivery-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import { compareIds, snowflakeNow } from "../discord/api.ts";
+import type { Thread, ThreadInDiscord } from "../sidecar/names.ts";
 import type { Source, VmThread } from "../sidecar/vm.ts";
 import type { LiveThread, LiveThreadOptions, News, RelayKind } from "./kind.ts";
 
@@ -75,15 +76,15 @@ function openDelivery<Reply>(
 }
 
 /** Whether it goes on in the Discord thread of the one that it knows. */
-function isHeir({ threadId, origin }: Thread): boolean {
-  return origin?.threadId === threadId;
+function isHeir({ ownId, origin }: Thread): boolean {
+  return origin?.threadId === ownId;
 }
 
 /**
  * What was written before an heir was made was not written to it. Only there the VM's clock is compared with
  * Discord's: if they differ, messages would be missed.
  */
-function beginningOf(thread: Thread): string {
+function beginningOf(thread: ThreadInDiscord): string {
   const { threadId, createdAt } = thread;
   if (!isHeir(thread)) return threadId;
   const made = snowflakeNow(Date.parse(createdAt));

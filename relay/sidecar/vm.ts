@@ -22,26 +22,17 @@ import type {
   ResizeRequest,
   ScreenQuery,
   ScreenReply,
-  Thread,
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
+import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
-
-/** Here a thread is called as it is in Discord, if it is there; the sidecar knows it by that name too. */
-function inDiscord(thread: Thread): Thread {
-  return { ...thread, threadId: thread.home?.channelId ?? thread.threadId };
-}
-
-/** Of a new thread: its own id, and its Discord thread. */
-function inHome(discordId: string) {
-  return { threadId: discordId, home: { channelId: discordId } };
-}
+import { named, newInDiscord, type Thread } from "./names.ts";
 
 type BranchRequest = Parameters<SidecarClient["branchThread"]>[1];
 
@@ -56,7 +47,7 @@ export class Vm {
   }
 
   /** A handle, also of a thread that does not exist: its methods say so. */
-  thread(threadId: string): VmThread {
+  thread(threadId: ThreadName): VmThread {
     return new VmThread(this.#client, threadId);
   }
 
@@ -74,33 +65,43 @@ export class Vm {
     return new Vm(this.#client.as(discordId));
   }
 
-  /** Makes a thread in a Discord thread, whose id becomes its own. */
-  async create(discordId: string, request: Omit<CreateRequest, "threadId" | "home">): Promise<VmThread> {
-    await this.#client.createThread({ ...request, ...inHome(discordId) });
+  /**
+   * Makes a thread in a Discord thread.
+   * @param ownId of the one in whose place it comes
+   */
+  async create(
+    discordId: DiscordId,
+    request: Omit<CreateRequest, "threadId" | "home">,
+    ownId?: ThreadId,
+  ): Promise<VmThread> {
+    await this.#client.createThread({ ...request, ...newInDiscord(discordId, ownId) });
     return this.thread(discordId);
   }
 
   /** As {@link create}, of a branch. */
-  async branch(parentId: string, discordId: string, request: Omit<BranchRequest, "threadId" | "home">) {
-    await this.#client.branchThread(parentId, { ...request, ...inHome(discordId) });
+  async branch(
+    parentId: ThreadName,
+    discordId: DiscordId,
+    request: Omit<BranchRequest, "threadId" | "home">,
+  ) {
+    await this.#client.branchThread(parentId, { ...request, ...newInDiscord(discordId, undefined) });
     return this.thread(discordId);
   }
 
   async listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
-    return (await this.#client.listThreads({ status })).map(inDiscord);
+    return named(await this.#client.listThreads({ status }));
   }
 
   /** What needs people, over all agents. */
-  async listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
-    const items = await this.#client.listInbox({}, signal);
-    return items.map((item) => ({ ...item, threadId: item.home ?? item.threadId }));
+  listInbox(signal?: AbortSignal): Promise<InboxItem[]> {
+    return this.#client.listInbox({}, signal);
   }
 
-  listChannelLedger(channelId: string, signal: AbortSignal): Promise<LedgerRow[]> {
+  listChannelLedger(channelId: DiscordId, signal: AbortSignal): Promise<LedgerRow[]> {
     return this.#client.listChannelLedger(channelId, signal);
   }
 
-  putChannelMessage(channelId: string, key: string, note: MessageRequest): Promise<void> {
+  putChannelMessage(channelId: DiscordId, key: string, note: MessageRequest): Promise<void> {
     return this.#client.putChannelMessage(channelId, key, note);
   }
 
@@ -110,7 +111,7 @@ export class Vm {
   }
 
   /** Of one thread, which may have ended. */
-  async findLedger(threadId: string): Promise<LedgerRow[]> {
+  async findLedger(threadId: ThreadName): Promise<LedgerRow[]> {
     return (await this.#client.listLedgers({ status: "all" }))[threadId] ?? [];
   }
 
@@ -119,8 +120,8 @@ export class Vm {
   }
 
   /** As {@link create}, of a thread that follows logs. */
-  async follow(discordId: string, request: Omit<FollowRequest, "threadId" | "home">): Promise<VmThread> {
-    await this.#client.call(logs.create, {}, { body: { ...request, ...inHome(discordId) } });
+  async follow(discordId: DiscordId, request: Omit<FollowRequest, "threadId" | "home">): Promise<VmThread> {
+    await this.#client.call(logs.create, {}, { body: { ...request, ...newInDiscord(discordId, undefined) } });
     return this.thread(discordId);
   }
 
@@ -136,10 +137,10 @@ export class Vm {
 
 /** One thread on its sidecar: `thread.send(…)`. Every method rejects with an AppError. */
 export class VmThread {
-  readonly threadId: string;
+  readonly threadId: ThreadName;
   readonly #client: SidecarClient;
 
-  constructor(client: SidecarClient, threadId: string) {
+  constructor(client: SidecarClient, threadId: ThreadName) {
     this.#client = client;
     this.threadId = threadId;
   }
@@ -150,7 +151,8 @@ export class VmThread {
   }
 
   async get(): Promise<Thread> {
-    return inDiscord(await this.#client.getThread(this.threadId));
+    const [thread] = named([await this.#client.getThread(this.threadId)]);
+    return thread as Thread;
   }
 
   /** Notes that its Discord thread is about to be made, or which it is. */

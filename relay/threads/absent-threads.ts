@@ -2,6 +2,7 @@
  * Open threads whose Discord thread is not among the active ones: archived, deleted or out of sight. Each is looked up
  * by itself and for as long as it takes, so that Discord's trouble with one holds up no other.
  */
+import type { DiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ChannelInfo, DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
@@ -12,7 +13,7 @@ const MAX_PAGES = 5;
 
 export interface AbsentThreadsOptions {
   api: Pick<DiscordApi, "findChannel" | "listArchivedThreads">;
-  channelId: string;
+  channelId: DiscordId;
   log: Log;
 }
 
@@ -23,14 +24,14 @@ export class AbsentThreads {
   readonly #options: AbsentThreadsOptions;
   readonly #stop = new AbortController();
   /** By thread: resolves when it has been taken care of. */
-  readonly #inHand = new Map<string, Promise<void>>();
+  readonly #inHand = new Map<DiscordId, Promise<void>>();
 
   constructor(options: AbsentThreadsOptions) {
     this.#options = options;
   }
 
   /** Resolves when it is known what became of the thread's Discord thread, at once if nobody looks it up. */
-  async whenKnown(threadId: string): Promise<void> {
+  async whenKnown(threadId: DiscordId): Promise<void> {
     await this.#inHand.get(threadId);
   }
 
@@ -38,7 +39,7 @@ export class AbsentThreads {
    * Looks up threads, in the background. One that is being looked up already is not looked up again.
    * @param take deals with one; called again if it rejects.
    */
-  lookUp(threadIds: readonly string[], take: (threadId: string, found: Absent) => Promise<void>): void {
+  lookUp(threadIds: readonly DiscordId[], take: (threadId: DiscordId, found: Absent) => Promise<void>): void {
     const ids = threadIds.filter((id) => !this.#inHand.has(id));
     const listing = this.#list(ids);
     for (const id of ids) {
@@ -54,9 +55,9 @@ export class AbsentThreads {
   }
 
   async #take(
-    threadId: string,
-    listing: Promise<ReadonlyMap<string, ChannelInfo>>,
-    take: (threadId: string, found: Absent) => Promise<void>,
+    threadId: DiscordId,
+    listing: Promise<ReadonlyMap<DiscordId, ChannelInfo>>,
+    take: (threadId: DiscordId, found: Absent) => Promise<void>,
   ): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stop;
@@ -68,7 +69,7 @@ export class AbsentThreads {
     });
   }
 
-  async #find(threadId: string): Promise<Absent> {
+  async #find(threadId: DiscordId): Promise<Absent> {
     try {
       return (await this.#options.api.findChannel(threadId)) ?? "deleted";
     } catch (error) {
@@ -78,9 +79,9 @@ export class AbsentThreads {
   }
 
   /** Most are archived: a list of these takes one request for a hundred. What it lacks is looked up by itself. */
-  async #list(threadIds: readonly string[]): Promise<ReadonlyMap<string, ChannelInfo>> {
+  async #list(threadIds: readonly DiscordId[]): Promise<ReadonlyMap<DiscordId, ChannelInfo>> {
     const { api, channelId, log } = this.#options;
-    const listed = new Map<string, ChannelInfo>();
+    const listed = new Map<DiscordId, ChannelInfo>();
     if (threadIds.length < 2) return listed;
     try {
       let before: string | undefined;

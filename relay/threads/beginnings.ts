@@ -1,13 +1,15 @@
 /** How threads begin: a Discord thread, a thread on the VM, and the message that says what was asked for. */
-import { type CreateRequest, isOpen, type Thread, type ThreadType } from "../../shared/api.ts";
+import { type CreateRequest, isOpen, type ThreadType } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
+import type { Thread, ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
 import { branchText, clip, errorSentence, openingText, threadName } from "../texts.ts";
 import type { Endings } from "./endings.ts";
@@ -61,7 +63,7 @@ interface Beginning {
   title: string;
   userId: string;
   opening: string;
-  make: (threadId: string) => Promise<VmThread>;
+  make: (threadId: DiscordId) => Promise<VmThread>;
 }
 
 export class Beginnings {
@@ -76,11 +78,11 @@ export class Beginnings {
    * @param onWait is told how long Discord makes us wait for the thread.
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
-  async create(asked: NewThread, onWait: (ms: number) => void): Promise<string> {
+  async create(asked: NewThread, onWait: (ms: number) => void): Promise<DiscordId> {
     const { type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: string) => vm.create(threadId, requestOf(title, asked));
+    const make = (threadId: DiscordId) => vm.create(threadId, requestOf(title, asked));
     return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
   }
 
@@ -90,7 +92,7 @@ export class Beginnings {
     const command = `logs ${service}`;
     const title = threadName("terminal", dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: string) => vm.follow(threadId, { title, ...asked });
+    const make = (threadId: DiscordId) => vm.follow(threadId, { title, ...asked });
     return this.#begin(
       { title, userId, make, opening: openingText("terminal", dir, command, userId) },
       onWait,
@@ -102,7 +104,7 @@ export class Beginnings {
    * as before.
    * @throws AppError as {@link create}
    */
-  async branch(asked: NewBranch, onWait: (ms: number) => void): Promise<string> {
+  async branch(asked: NewBranch, onWait: (ms: number) => void): Promise<DiscordId> {
     const { parent, userId, text, isPlain, from, ...point } = asked;
     const title = clip(cleanLine(`↳ ${parent.title}`), MAX_TITLE_CHARACTERS);
     const request = {
@@ -113,7 +115,7 @@ export class Beginnings {
       ...point,
     };
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: string) => vm.branch(parent.threadId, threadId, request);
+    const make = (threadId: DiscordId) => vm.branch(parent.threadId, threadId, request);
     return this.#begin({ title, userId, make, opening: branchText(asked) }, onWait);
   }
 
@@ -122,22 +124,22 @@ export class Beginnings {
    * @throws AppError
    */
   async goOnHere(
-    ended: Thread,
+    ended: ThreadInDiscord,
     {
       text,
       isPlain,
       userId,
       messageId,
-    }: { text: string; isPlain: boolean; userId: string; messageId: string },
+    }: { text: string; isPlain: boolean; userId: string; messageId: DiscordId },
   ): Promise<void> {
     const { vm, threads } = this.#options;
-    const { threadId, type, dir, title } = ended;
+    const { threadId, ownId, type, dir, title } = ended;
     threads.setBusy(threadId, true);
     try {
       await threads.drop(threadId);
-      const agent = { originThreadId: threadId };
+      const agent = { originThreadId: ownId };
       const first = { command: text, ...(isPlain && { plain: true }), inputId: messageId };
-      const handle = await vm.as(userId).create(threadId, { type, dir, ...first, title, agent });
+      const handle = await vm.as(userId).create(threadId, { type, dir, ...first, title, agent }, ownId);
       const { delivery } = threads.add(await handle.get(), []);
       delivery.noteSeen(messageId, true);
     } finally {
@@ -151,7 +153,7 @@ export class Beginnings {
    * @param onWait as of {@link create}.
    * @throws AppError as {@link create}; {@link abandon} then takes back what was begun.
    */
-  async createFrom(messageId: string, asked: NewThread, onWait: (ms: number) => void): Promise<void> {
+  async createFrom(messageId: DiscordId, asked: NewThread, onWait: (ms: number) => void): Promise<void> {
     const { vm, threads, threadMaker } = this.#options;
     const { type, dir, command, userId } = asked;
     threads.setBusy(messageId, true);
@@ -172,14 +174,17 @@ export class Beginnings {
   }
 
   /** Nothing is left of a beginning that failed. If the VM has the thread, it stays. */
-  async abandon(threadId: string): Promise<void> {
+  async abandon(threadId: DiscordId): Promise<void> {
     const { api } = this.#options;
     if (!(await this.#find(threadId)) && (await api.findChannel(threadId))) {
       await this.#removeDiscordThread(threadId);
     }
   }
 
-  async #begin({ title, userId, make, opening }: Beginning, onWait: (ms: number) => void): Promise<string> {
+  async #begin(
+    { title, userId, make, opening }: Beginning,
+    onWait: (ms: number) => void,
+  ): Promise<DiscordId> {
     const { threads, endings, threadMaker } = this.#options;
     const threadId = await threadMaker.make(title, onWait);
     threads.setBusy(threadId, true);
@@ -208,7 +213,7 @@ export class Beginnings {
     await delivery.say("opening", { text: opening, buttons: [] });
   }
 
-  async #find(threadId: string): Promise<Thread | undefined> {
+  async #find(threadId: DiscordId): Promise<Thread | undefined> {
     try {
       return await this.#options.vm.thread(threadId).get();
     } catch (error) {
@@ -217,7 +222,7 @@ export class Beginnings {
     }
   }
 
-  async #addMember(threadId: string, userId: string): Promise<void> {
+  async #addMember(threadId: DiscordId, userId: string): Promise<void> {
     const { api, log } = this.#options;
     await api.addThreadMember(threadId, userId).catch((error: unknown) => {
       log.warn({ threadId, err: error }, "could not add the person to their thread");
@@ -225,7 +230,7 @@ export class Beginnings {
   }
 
   /** The person is told why the thread did not begin, not what went wrong after that. */
-  async #try(threadId: string, what: string, work: () => Promise<void>): Promise<void> {
+  async #try(threadId: DiscordId, what: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
@@ -233,7 +238,7 @@ export class Beginnings {
     }
   }
 
-  async #removeDiscordThread(threadId: string): Promise<void> {
+  async #removeDiscordThread(threadId: DiscordId): Promise<void> {
     const { api, endings, log } = this.#options;
     try {
       await api.deleteChannel(threadId);

@@ -3,6 +3,7 @@
  * belongs to. A thread has the id of the message that began it, so the same message never begins two.
  */
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -41,7 +42,7 @@ export interface ChannelMessagesOptions {
   beginnings: Beginnings;
   inputs: Inputs;
   channel: Channel;
-  channelId: string;
+  channelId: DiscordId;
   rules: ChannelRules;
   /** Where the agents work. */
   dir: string;
@@ -62,7 +63,7 @@ export class ChannelMessages {
   /** By thread. */
   readonly #work = new KeyedQueue();
   /** Messages that are being taken care of; each resolves when it has gone where it belongs. */
-  readonly #pending = new Map<string, Promise<unknown>>();
+  readonly #pending = new Map<DiscordId, Promise<unknown>>();
   /** Messages that a thread is being made of. */
   readonly #beginning = new Set<string>();
   /** Written while nobody listened. */
@@ -89,7 +90,7 @@ export class ChannelMessages {
   }
 
   /** Whether a message that was not taken care of yet will make a thread of this id. */
-  isAwaited(threadId: string): boolean {
+  isAwaited(threadId: DiscordId): boolean {
     return this.#beginning.has(threadId) || this.#missed.some(({ id }) => id === threadId);
   }
 
@@ -106,7 +107,7 @@ export class ChannelMessages {
   }
 
   /** A person wants what they wrote while the relay was away to be taken after all. @throws AppError */
-  async takeAfterAll(messageId: string): Promise<void> {
+  async takeAfterAll(messageId: DiscordId): Promise<void> {
     const { api, channelId } = this.#options;
     const message = await api.findMessage(channelId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");
@@ -132,13 +133,13 @@ export class ChannelMessages {
   }
 
   /** As {@link change}, of a message that was deleted. */
-  async withdraw(messageId: string): Promise<void> {
+  async withdraw(messageId: DiscordId): Promise<void> {
     const threadId = await this.#findReader(messageId);
     if (threadId !== undefined) await this.#options.inputs.withdraw(threadId, messageId);
   }
 
   /** The thread that got a message, or that it began. */
-  async #findReader(messageId: string): Promise<string | undefined> {
+  async #findReader(messageId: DiscordId): Promise<DiscordId | undefined> {
     if (this.#isOff) return undefined;
     await this.#pending.get(messageId);
     const { channel, threads } = this.#options;
@@ -183,7 +184,7 @@ export class ChannelMessages {
   }
 
   /** Whose queue it waits in: its thread's, or that of the thread that it will begin. */
-  #place(message: DiscordMessage): Promise<string> {
+  #place(message: DiscordMessage): Promise<DiscordId> {
     const { channelId, log } = this.#options;
     return this.#routing.run(channelId, async () => {
       const reference = answered(message);
@@ -202,7 +203,7 @@ export class ChannelMessages {
   }
 
   /** All before the oldest that is being taken care of are done. */
-  async #noteDone(messageId: string, rows: ChannelRows): Promise<void> {
+  async #noteDone(messageId: DiscordId, rows: ChannelRows): Promise<void> {
     this.#missed = this.#missed.filter(({ id }) => id !== messageId);
     if (compareIds(messageId, this.#newest) > 0) this.#newest = messageId;
     const [oldest] = [...this.#pending.keys()].filter((id) => id !== messageId).sort(compareIds);
@@ -253,7 +254,7 @@ export class ChannelMessages {
   }
 
   /** @returns undefined if the thread is over, and never had the message. */
-  async #answer(threadId: string, message: DiscordMessage): Promise<Taken> {
+  async #answer(threadId: DiscordId, message: DiscordMessage): Promise<Taken> {
     const { threads, vm, inputs, rules, channel } = this.#options;
     const live = threads.find(threadId);
     const { id: inputId, author } = message;
@@ -285,7 +286,7 @@ export class ChannelMessages {
   }
 
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
-  async #begin(message: DiscordMessage, over: string | undefined): Promise<void> {
+  async #begin(message: DiscordMessage, over: DiscordId | undefined): Promise<void> {
     const { beginnings, channel, dir, rules, inputs, threads } = this.#options;
     const forwarded = forwardedTexts(message).map(asForwarded);
     const words = [wordsFor(message, rules), ...forwarded].filter((text) => text !== "").join("\n\n");
@@ -300,14 +301,14 @@ export class ChannelMessages {
     const known = over === undefined ? undefined : await this.#routes.findThread(over);
     const knows = known !== undefined && kindOf(known).hasTurns;
     const userId = message.author.id;
-    const origin = knows && { agent: { originThreadId: over } };
+    const origin = knows && { agent: { originThreadId: known.ownId } };
     const asked = { type: agent.type, dir, command, isPlain: forwarded.length > 0, userId, ...origin };
     await beginnings.createFrom(message.id, asked, (ms) => this.#tellWait(message, ms));
     await channel.begin(message.id);
     const live = threads.find(message.id);
     if (live && attachments.length > 0) {
-      const files = { ...message, attachments, message_snapshots: [] };
-      await inputs.typeInto(live, { ...files, id: `${message.id}.files`, content: "" });
+      const files = { ...message, attachments, message_snapshots: [], content: "" };
+      await inputs.typeInto(live, files, `${message.id}.files`);
     }
   }
 

@@ -1,9 +1,10 @@
 /** Which thread a message of the channel is about. */
-import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { answered, createdThread } from "../discord/channel-message.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
+import type { Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Channel } from "./channel.ts";
 import type { Threads } from "./threads.ts";
@@ -18,15 +19,15 @@ export interface ChannelRoutesOptions {
   vm: Vm;
   threads: Pick<Threads, "has">;
   channel: Pick<Channel, "rows">;
-  channelId: string;
+  channelId: DiscordId;
   /** Whether a thread is being made of that message. */
-  isBeginning: (messageId: string) => boolean;
+  isBeginning: (messageId: DiscordId) => boolean;
 }
 
 export class ChannelRoutes {
   readonly #options: ChannelRoutesOptions;
   /** By message: the one that it answers. */
-  readonly #answers = new Map<string, string | undefined>();
+  readonly #answers = new Map<DiscordId, DiscordId | undefined>();
 
   constructor(options: ChannelRoutesOptions) {
     this.#options = options;
@@ -43,10 +44,10 @@ export class ChannelRoutes {
    * The thread that a message made, went into or tells of, or that of the message which it answers.
    * @throws AppError of the sidecar, or what Discord refuses with
    */
-  async resolve(messageId: string): Promise<string | undefined> {
+  async resolve(messageId: DiscordId): Promise<DiscordId | undefined> {
     const { threads, channel, isBeginning } = this.#options;
     const rows = await channel.rows();
-    let id: string | undefined = messageId;
+    let id: DiscordId | undefined = messageId;
     for (let hops = 0; id !== undefined && hops < MAX_HOPS; hops++) {
       if (isBeginning(id) || threads.has(id)) return id;
       const passed = rows?.findPassed(id);
@@ -59,7 +60,7 @@ export class ChannelRoutes {
     return undefined;
   }
 
-  async findThread(threadId: string): Promise<Thread | undefined> {
+  async findThread(threadId: DiscordId): Promise<Thread | undefined> {
     try {
       return await this.#options.vm.thread(threadId).get();
     } catch (error) {
@@ -68,7 +69,7 @@ export class ChannelRoutes {
     }
   }
 
-  async #next(id: string): Promise<{ created?: string | undefined; answers?: string | undefined }> {
+  async #next(id: DiscordId): Promise<{ created?: DiscordId | undefined; answers?: DiscordId | undefined }> {
     if (this.#answers.has(id)) return { answers: this.#answers.get(id) };
     const message = await this.#options.api.findMessage(this.#options.channelId, id);
     return message ? { created: createdThread(message), answers: answered(message) } : {};

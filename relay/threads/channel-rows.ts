@@ -2,6 +2,7 @@
  * What the relay must know of its channel after a restart, kept as rows of the channel's ledger that are no messages
  * of ours: up to which message all are taken care of, which messages began threads, and which went into one.
  */
+import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { compareIds } from "../discord/api.ts";
 import type { Vm } from "../sidecar/vm.ts";
@@ -17,13 +18,13 @@ const MAX_PASSED = 300;
 
 export class ChannelRows {
   readonly #vm: Vm;
-  readonly #channelId: string;
+  readonly #channelId: DiscordId;
   #seen: string | undefined;
-  #began: string[] = [];
+  #began: DiscordId[] = [];
   /** By message: the thread that got it. The oldest first. */
-  readonly #passed = new Map<string, string>();
+  readonly #passed = new Map<DiscordId, DiscordId>();
 
-  constructor(vm: Vm, channelId: string) {
+  constructor(vm: Vm, channelId: DiscordId) {
     this.#vm = vm;
     this.#channelId = channelId;
   }
@@ -31,10 +32,13 @@ export class ChannelRows {
   /** Takes what is its own. @returns the others: messages of ours. */
   load(rows: readonly LedgerRow[]): LedgerRow[] {
     this.#seen = rows.find(({ key }) => key === SEEN)?.messageId ?? undefined;
-    this.#began = rows.flatMap(({ key }) => (key.startsWith(BEGAN) ? [key.slice(BEGAN.length)] : []));
+    this.#began = rows.flatMap(({ key }) =>
+      key.startsWith(BEGAN) ? [knownDiscordId.parse(key.slice(BEGAN.length))] : [],
+    );
     this.#began.sort(compareIds);
     for (const { key, messageId } of rows)
-      if (key.startsWith(PASSED) && messageId !== null) this.#passed.set(key.slice(PASSED.length), messageId);
+      if (key.startsWith(PASSED) && messageId !== null)
+        this.#passed.set(knownDiscordId.parse(key.slice(PASSED.length)), messageId);
     return rows.filter(({ key }) => key !== SEEN && !key.startsWith(BEGAN) && !key.startsWith(PASSED));
   }
 
@@ -44,16 +48,16 @@ export class ChannelRows {
   }
 
   /** Threads that began with a message of the channel, whose id they have; the oldest first. */
-  get began(): readonly string[] {
+  get began(): readonly DiscordId[] {
     return this.#began;
   }
 
   /** The thread that got a message which answers others. */
-  findPassed(messageId: string): string | undefined {
+  findPassed(messageId: DiscordId): DiscordId | undefined {
     return this.#passed.get(messageId);
   }
 
-  async notePassed(messageId: string, threadId: string): Promise<void> {
+  async notePassed(messageId: DiscordId, threadId: DiscordId): Promise<void> {
     if (this.#passed.get(messageId) === threadId) return;
     const ids = [...this.#passed.keys()].filter((id) => id !== messageId);
     const old = ids.slice(0, Math.max(0, ids.length + 1 - MAX_PASSED));
@@ -69,7 +73,7 @@ export class ChannelRows {
     if (this.#seen === undefined || compareIds(messageId, this.#seen) > 0) this.#seen = messageId;
   }
 
-  async noteBegan(threadId: string): Promise<void> {
+  async noteBegan(threadId: DiscordId): Promise<void> {
     if (this.#began.includes(threadId)) return;
     // At once, not when the sidecar has it: others begin meanwhile.
     const ids = [...this.#began, threadId].sort(compareIds);

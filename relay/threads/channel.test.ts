@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
 import { createLog } from "../../shared/log.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import { until } from "../../test/support/wait.ts";
 import { DiscordApi } from "../discord/api.ts";
 import { createBudget } from "../discord/budget.ts";
@@ -34,7 +35,7 @@ test.each(["/messages", "/inbox"])("closing does not wait for a sidecar that han
     api: new DiscordApi(new REST(), new Requests(new AbortController().signal, async () => undefined)),
     budget: createBudget(),
     botId: "100000000000000001",
-    channelId: "100000000000000002",
+    channelId: aDiscordId("100000000000000002"),
     allowedUserIds: new Set(),
     log: createLog("relay", "silent"),
     now: Date.now,

@@ -2,8 +2,9 @@
  * What the bot keeps in its channel, through a ledger and a pump as a thread's messages: what needs people, and how
  * the threads stand that messages of the channel began.
  */
-import { isOpen, type Thread } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -12,6 +13,7 @@ import type { Post } from "../delivery/outgoing.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import type { Budget } from "../discord/budget.ts";
+import type { Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { ChannelRows } from "./channel-rows.ts";
 import { listTurnEnds } from "./turn-ends.ts";
@@ -27,7 +29,7 @@ export interface ChannelOptions {
   api: DiscordApi;
   budget: Budget;
   botId: string;
-  channelId: string;
+  channelId: DiscordId;
   allowedUserIds: ReadonlySet<string>;
   log: Log;
   now: () => number;
@@ -43,9 +45,9 @@ export class Channel {
   readonly #options: ChannelOptions;
   readonly #rows: ChannelRows;
   /** By thread: the state in which the channel was told of it. */
-  readonly #toldOf = new Map<string, string>();
+  readonly #toldOf = new Map<ThreadName, string>();
   /** Threads of which the channel has been told the end. */
-  readonly #over = new Set<string>();
+  readonly #over = new Set<DiscordId>();
   readonly #stop = new AbortController();
   /** The ledger is read once the sidecar answers. */
   readonly #opening: Promise<Opened | undefined>;
@@ -65,7 +67,7 @@ export class Channel {
   }
 
   /** From now on the channel tells how this thread stands, which a message of the channel began. */
-  async begin(threadId: string): Promise<void> {
+  async begin(threadId: DiscordId): Promise<void> {
     await this.#rows.noteBegan(threadId);
     this.poke();
   }
@@ -104,7 +106,7 @@ export class Channel {
     const content = new ChannelContent({
       rows,
       isAllowed: (userId) => allowedUserIds.has(userId),
-      isKept: (threadId) => this.#rows.began.includes(threadId),
+      isKept: (threadId) => this.#rows.began.some((id) => id === threadId),
       waitScale,
     });
     const delivery = new ThreadDelivery<ChannelNews>({
@@ -173,12 +175,12 @@ export class Channel {
       if (isOver) this.#over.add(threadId);
     }
     // Older threads are not told of any more.
-    const isOld = (threadId: string) => !this.#rows.began.includes(threadId);
+    const isOld = (threadId: ThreadName) => !this.#rows.began.some((id) => id === threadId);
     for (const threadId of [...this.#toldOf.keys()].filter(isOld)) this.#toldOf.delete(threadId);
     for (const threadId of [...this.#over].filter(isOld)) this.#over.delete(threadId);
   }
 
-  async #find(threadId: string): Promise<Thread | null> {
+  async #find(threadId: DiscordId): Promise<Thread | null> {
     try {
       return await this.#options.vm.thread(threadId).get();
     } catch (error) {

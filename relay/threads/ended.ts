@@ -1,6 +1,7 @@
 /** Agents that have ended, or are locked: whoever writes to one is asked what is to become of the message. */
-import { isOpen, type Thread } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { KINDS, kindOf } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -13,6 +14,7 @@ import type { DiscordApi } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { agent } from "../kinds/agent.ts";
+import { isInDiscord, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Endings } from "./endings.ts";
@@ -43,8 +45,8 @@ export interface EndedThreadsOptions {
 
 /** Who pressed a button below such a question, and the message that it is about. */
 interface Pressed {
-  threadId: string;
-  messageId: string;
+  threadId: DiscordId;
+  messageId: DiscordId;
   userId: string;
 }
 
@@ -53,7 +55,7 @@ export class EndedThreads {
   /** By thread: one that goes on again is not asked about. */
   readonly #queue = new KeyedQueue();
   /** By message: the thread that was made last of it. Whoever presses twice gets the same. */
-  readonly #made = new Map<string, Promise<string>>();
+  readonly #made = new Map<DiscordId, Promise<DiscordId>>();
 
   constructor(options: EndedThreadsOptions) {
     this.#options = options;
@@ -90,7 +92,7 @@ export class EndedThreads {
    * @returns its id
    * @throws AppError
    */
-  startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
+  startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<DiscordId> {
     const { messageId } = pressed;
     const known = this.#made.get(messageId);
     if (known) return known;
@@ -102,17 +104,17 @@ export class EndedThreads {
     return making;
   }
 
-  async #startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<string> {
+  async #startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<DiscordId> {
     const { beginnings } = this.#options;
     const { thread, text, isPlain } = await this.#find(pressed);
-    const { userId, threadId } = pressed;
+    const { userId } = pressed;
     if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text, isPlain }, onWait);
-    const known = { originThreadId: threadId };
+    const known = { originThreadId: thread.ownId };
     const first = { command: text, isPlain };
     return beginnings.create({ type: agent.type, dir: thread.dir, ...first, userId, agent: known }, onWait);
   }
 
-  async #isEnded(threadId: string): Promise<boolean> {
+  async #isEnded(threadId: DiscordId): Promise<boolean> {
     try {
       const { type, status } = await this.#options.vm.thread(threadId).get();
       return KINDS[type].hasTurns && !isOpen(status);
@@ -123,7 +125,7 @@ export class EndedThreads {
   }
 
   /** Nobody keeps the thread's ledger any more, so it is taken up for this message alone. */
-  async #ask(threadId: string, messageId: string): Promise<void> {
+  async #ask(threadId: DiscordId, messageId: DiscordId): Promise<void> {
     const { api, vm, endings, botId } = this.#options;
     // Below its end, and not before it is archived: nobody can press a button in an archived thread.
     await endings.untilLetGo(threadId);
@@ -144,9 +146,13 @@ export class EndedThreads {
     await ledger.send(key, outgoing(question), shownBy(question));
   }
 
-  async #find({ threadId, messageId }: Pressed): Promise<{ thread: Thread; text: string; isPlain: boolean }> {
+  async #find({
+    threadId,
+    messageId,
+  }: Pressed): Promise<{ thread: ThreadInDiscord; text: string; isPlain: boolean }> {
     const { api, vm, files } = this.#options;
     const thread = await vm.thread(threadId).get();
+    if (!isInDiscord(thread)) throw new Error(`${threadId} has no Discord thread`);
     if (!kindOf(thread).hasTurns) throw new AppError("unsupported", `This thread is ${kindOf(thread).name}.`);
     const message = await api.findMessage(threadId, messageId);
     if (!message) throw new AppError("not_found", "That message is gone.");

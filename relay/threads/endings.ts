@@ -1,6 +1,7 @@
 /** How threads end: killed by a person, gone with their Discord thread, or ended without us. */
 import type { KillReply } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -45,12 +46,12 @@ export class Endings {
    * Discord takes no answer there after that. The thread is archived whether or not the answer gets through.
    * @throws AppError, or what `tell` rejects with
    */
-  kill(threadId: string, userId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
+  kill(threadId: DiscordId, userId: string, tell: (text: string) => Promise<unknown>): Promise<KillReply> {
     return this.#queue.run(threadId, () => this.#kill(threadId, userId, tell));
   }
 
   async #kill(
-    threadId: string,
+    threadId: DiscordId,
     userId: string,
     tell: (text: string) => Promise<unknown>,
   ): Promise<KillReply> {
@@ -95,7 +96,7 @@ export class Endings {
   }
 
   /** As {@link kill}, told in the thread itself. */
-  killAndTell(threadId: string, userId: string): Promise<KillReply> {
+  killAndTell(threadId: DiscordId, userId: string): Promise<KillReply> {
     const delivery = this.#options.threads.find(threadId)?.delivery;
     return this.kill(threadId, userId, async (text) => {
       const told = delivery?.say("killed", { text, buttons: [] }) ?? Promise.resolve();
@@ -104,7 +105,7 @@ export class Endings {
   }
 
   /** If it is over already, that is as well. */
-  async killQuietly(threadId: string): Promise<void> {
+  async killQuietly(threadId: DiscordId): Promise<void> {
     try {
       await this.#options.vm.thread(threadId).kill();
     } catch (error) {
@@ -113,7 +114,7 @@ export class Endings {
   }
 
   /** A Discord thread was deleted: its process ends, once the sidecar answers. */
-  async onDiscordThreadDeleted(threadId: string): Promise<void> {
+  async onDiscordThreadDeleted(threadId: DiscordId): Promise<void> {
     const { threads, signal, log } = this.#options;
     if (!threads.find(threadId)) return;
     log.info({ threadId }, "the Discord thread was deleted; ending what runs in it");
@@ -125,7 +126,7 @@ export class Endings {
   }
 
   /** The sidecar has no such thread, so there is no ledger to keep either: nobody will look for this message. */
-  async closeVanished(threadId: string): Promise<void> {
+  async closeVanished(threadId: DiscordId): Promise<void> {
     const { threads, api } = this.#options;
     await threads.drop(threadId);
     await this.#whereAllowed(threadId, "tell a thread its end", api.send(threadId, { content: VANISHED }));
@@ -141,7 +142,7 @@ export class Endings {
    * Resolves once a thread that is over has shown its end and is archived: from then on its ledger is nobody's.
    * @throws AppError
    */
-  async untilLetGo(threadId: string): Promise<void> {
+  async untilLetGo(threadId: DiscordId): Promise<void> {
     const thread = this.#options.threads.find(threadId);
     if (thread) await this.#letGo(thread, () => this.#finish(thread));
     // Somebody else may be at it.
@@ -165,7 +166,7 @@ export class Endings {
     });
   }
 
-  async archive(threadId: string): Promise<void> {
+  async archive(threadId: DiscordId): Promise<void> {
     const archiving = this.#options.api.setArchived(threadId, true);
     await this.#whereAllowed(threadId, "archive a thread", archiving);
   }
@@ -186,7 +187,7 @@ export class Endings {
     await delivery.flush(Math.max(MIN_FLUSH_MS, untilMs - performance.now()));
   }
 
-  async #dropAndArchive(threadId: string): Promise<void> {
+  async #dropAndArchive(threadId: DiscordId): Promise<void> {
     const { threads } = this.#options;
     try {
       await threads.drop(threadId);
@@ -196,7 +197,7 @@ export class Endings {
     }
   }
 
-  async #whereAllowed(threadId: string, what: string, work: Promise<unknown>): Promise<void> {
+  async #whereAllowed(threadId: DiscordId, what: string, work: Promise<unknown>): Promise<void> {
     try {
       await work;
     } catch (error) {

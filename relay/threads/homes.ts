@@ -2,17 +2,20 @@
  * Discord threads for threads that Discord did not begin. What is about to be made is noted before it is made, one at a
  * time, so that a restart finds the one that was made and not noted: the bot's only newer thread that no row knows.
  */
-import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { type DiscordId, knownDiscordId, type ThreadId, type ThreadName } from "../../shared/ids.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { findDiscordId } from "../../shared/principal.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
+import { discordIdOf, type Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { homeText, linkText, threadTitle } from "../texts.ts";
 import type { Threads } from "./threads.ts";
 
+/** Before all of Discord's ids. */
+const NONE = knownDiscordId.parse("0");
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -21,7 +24,7 @@ export interface HomesOptions {
   threads: Threads;
   threadMaker: ThreadMaker;
   api: DiscordApi;
-  channelId: string;
+  channelId: DiscordId;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -32,19 +35,19 @@ export class Homes {
   readonly #options: HomesOptions;
   readonly #queue = new KeyedQueue();
   /** Those that wait for their turn, or for Discord. */
-  readonly #inHand = new Set<string>();
+  readonly #inHand = new Set<ThreadId>();
 
   constructor(options: HomesOptions) {
     this.#options = options;
   }
 
   /** Threads that want a Discord thread, as far as they are known here. */
-  get known(): string[] {
+  get known(): ThreadId[] {
     return [...this.#inHand];
   }
 
   /** The sidecar told of threads that want one. */
-  note(threadIds: readonly string[]): void {
+  note(threadIds: readonly ThreadId[]): void {
     for (const threadId of threadIds) {
       if (this.#inHand.has(threadId)) continue;
       this.#inHand.add(threadId);
@@ -77,7 +80,7 @@ export class Homes {
     await threads.find(from)?.delivery.say(`home.${threadId}`, link);
   }
 
-  async #makeUntilItWorks(threadId: string): Promise<void> {
+  async #makeUntilItWorks(threadId: ThreadId): Promise<void> {
     const { signal, log } = this.#options;
     for (let waitMs = FIRST_WAIT_MS; !signal.aborted; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
       try {
@@ -90,7 +93,7 @@ export class Homes {
     }
   }
 
-  async #make(ownId: string): Promise<void> {
+  async #make(ownId: ThreadId): Promise<void> {
     const { vm, threads, threadMaker, api, guildId, signal, log } = this.#options;
     const thread = await vm.thread(ownId).get();
     if (!thread.home || thread.home.channelId !== null || signal.aborted) return;
@@ -100,7 +103,7 @@ export class Homes {
       active
         .map(({ id }) => id)
         .sort(compareIds)
-        .at(-1) ?? "0";
+        .at(-1) ?? NONE;
     await vm.thread(ownId).putHome({ after: newest });
     const channelId = await threadMaker.make(threadTitle(thread));
     threads.setBusy(channelId, true);
@@ -118,7 +121,7 @@ export class Homes {
   }
 
   /** Streams it, from its start. */
-  async #serve(ownId: string): Promise<void> {
+  async #serve(ownId: ThreadId): Promise<void> {
     const { vm, threads } = this.#options;
     const thread = await vm.thread(ownId).get();
     if (!threads.has(thread.threadId)) threads.add(thread, []);
@@ -145,16 +148,16 @@ export class Homes {
   }
 
   /** Undefined also if there is no such thread any more. */
-  async #findHome(threadId: string): Promise<string | undefined> {
+  async #findHome(threadId: ThreadName): Promise<DiscordId | undefined> {
     try {
-      return (await this.#options.vm.thread(threadId).get()).home?.channelId ?? undefined;
+      return discordIdOf(await this.#options.vm.thread(threadId).get());
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") return undefined;
       throw error;
     }
   }
 
-  async #isKnown(id: string): Promise<boolean> {
+  async #isKnown(id: DiscordId): Promise<boolean> {
     const { vm, threads } = this.#options;
     if (threads.isBusy(id)) return true;
     try {

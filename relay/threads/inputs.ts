@@ -1,6 +1,7 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
 import { type InputRequest, isOpen } from "../../shared/api.ts";
 import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -29,7 +30,7 @@ const HIDDEN =
   "or the thread in the sidecar's console.";
 
 /** What can be done about a refusal. */
-const BUTTONS: Partial<Record<ErrorCode, (messageId: string) => readonly Button[]>> = {
+const BUTTONS: Partial<Record<ErrorCode, (messageId: DiscordId) => readonly Button[]>> = {
   thread_paused: resumeButton,
   thread_locked: lockedButtons,
   would_complete: typeAnywayButton,
@@ -127,13 +128,13 @@ export class Inputs {
   }
 
   /** As {@link change}, of a message that was deleted. */
-  async withdraw(threadId: string, messageId: string): Promise<void> {
+  async withdraw(threadId: DiscordId, messageId: DiscordId): Promise<void> {
     await this.#amend(threadId, { id: messageId }, () => Promise.resolve({ text: null, isPlain: false }));
   }
 
   /** @param wordsFor `text` is null to take it back */
   async #amend(
-    threadId: string,
+    threadId: DiscordId,
     { id, author }: Pick<DiscordMessage, "id"> & Partial<Pick<DiscordMessage, "author">>,
     wordsFor: (kind: RelayKind) => Promise<{ text: string | null; isPlain: boolean }>,
   ): Promise<void> {
@@ -155,13 +156,17 @@ export class Inputs {
     });
   }
 
-  /** A message that was written elsewhere goes into this thread. @throws AppError */
-  typeInto(thread: LiveThread, message: DiscordMessage): Promise<void> {
-    return this.#queue.run(thread.threadId, () => this.#type(message, thread));
+  /**
+   * A message that was written elsewhere goes into this thread.
+   * @param inputId if not the message's own
+   * @throws AppError
+   */
+  typeInto(thread: LiveThread, message: DiscordMessage, inputId?: string): Promise<void> {
+    return this.#queue.run(thread.threadId, () => this.#type(message, thread, undefined, inputId));
   }
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
-  async backfill(threadId: string, seen: string): Promise<void> {
+  async backfill(threadId: DiscordId, seen: string): Promise<void> {
     const { allowedUserIds, threads, ended, now } = this.#options;
     await this.#queue.run(threadId, async () => {
       for (const message of await this.#list(threadId, seen)) {
@@ -180,7 +185,7 @@ export class Inputs {
   }
 
   /** A person wants what they wrote while the relay was away to go in after all. @throws AppError */
-  async sendAfterAll(threadId: string, messageId: string): Promise<void> {
+  async sendAfterAll(threadId: DiscordId, messageId: DiscordId): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread);
@@ -188,7 +193,7 @@ export class Inputs {
   }
 
   /** A person wants a text with tabs typed, although the program may take them for a key. @throws AppError */
-  async typeAnyway(threadId: string, messageId: string): Promise<void> {
+  async typeAnyway(threadId: DiscordId, messageId: DiscordId): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread, (input) =>
@@ -202,7 +207,7 @@ export class Inputs {
    * @param userId who pressed the button.
    * @throws AppError
    */
-  async resumeAndSend(threadId: string, messageId: string, userId: string): Promise<void> {
+  async resumeAndSend(threadId: DiscordId, messageId: DiscordId, userId: string): Promise<void> {
     await this.#queue.run(threadId, async () => {
       const { message, thread } = await this.#find(threadId, messageId);
       await this.#type(message, thread, async (input) => {
@@ -213,13 +218,16 @@ export class Inputs {
   }
 
   /** As {@link whenOpen}, for what comes in this thread: while it is looked up, what was missed there is not known. */
-  async #whenOpen(threadId: string): Promise<void> {
+  async #whenOpen(threadId: DiscordId): Promise<void> {
     await this.#open;
     await this.#options.absent.whenKnown(threadId);
   }
 
   /** A message that was left out before, and its thread. @throws AppError `not_found` */
-  async #find(threadId: string, messageId: string): Promise<{ message: DiscordMessage; thread: LiveThread }> {
+  async #find(
+    threadId: DiscordId,
+    messageId: DiscordId,
+  ): Promise<{ message: DiscordMessage; thread: LiveThread }> {
     const { api, threads } = this.#options;
     const message = await api.findMessage(threadId, messageId);
     const thread = threads.find(threadId);
@@ -228,7 +236,7 @@ export class Inputs {
   }
 
   /** Until it works: with what comes later, what was missed would count as taken care of. */
-  async #list(threadId: string, seen: string): Promise<DiscordMessage[]> {
+  async #list(threadId: DiscordId, seen: string): Promise<DiscordMessage[]> {
     const { api, signal, log } = this.#options;
     for (let waitMs = 1_000; ; waitMs = Math.min(waitMs * 2, 15_000)) {
       try {
@@ -262,6 +270,7 @@ export class Inputs {
     message: DiscordMessage,
     thread: LiveThread,
     send = (input: TextInput) => this.#send(thread.vm.as(message.author.id), input),
+    inputId: string = message.id,
   ): Promise<void> {
     let isHidden = false;
     const { log, files } = this.#options;
@@ -281,7 +290,7 @@ export class Inputs {
     for (const [part, input] of inputs.entries()) {
       const { hidden } = await send({
         ...input,
-        inputId: part === 0 ? message.id : `${message.id}.${part}`,
+        inputId: part === 0 ? inputId : `${inputId}.${part}`,
       });
       isHidden ||= hidden === true;
     }
@@ -294,7 +303,7 @@ export class Inputs {
     return this.#patiently(thread.threadId, () => thread.send(input));
   }
 
-  async #patiently<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+  async #patiently<T>(threadId: ThreadName, work: () => Promise<T>): Promise<T> {
     const { signal, log } = this.#options;
     const startedAt = performance.now();
     for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 5_000)) {

@@ -1,11 +1,13 @@
 /** Brings Discord and the sidecar together at start and after every new connection to the gateway. */
-import { isOpen, type Thread } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
+import { isInDiscord, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Absent, AbsentThreads } from "./absent-threads.ts";
 import type { ChannelMessages } from "./channel-messages.ts";
@@ -25,7 +27,7 @@ export interface RecoveryOptions {
   homes: Homes;
   channelMessages: ChannelMessages;
   absent: AbsentThreads;
-  channelId: string;
+  channelId: DiscordId;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -42,23 +44,27 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   const { api, vm, threads, homes, channelMessages, absent, guildId } = options;
   // First: a Discord thread that the sidecar does not know may be one that a message is still to begin.
   await channelMessages.look();
-  const served = new Set(threads.list().map(({ threadId }) => threadId));
+  const served = new Set<ThreadName>(threads.list().map(({ threadId }) => threadId));
   const listAll = () => Promise.all([vm.listThreads(), vm.listLedgers()]);
   let [open, ledgers] = await listAll();
   const channels = await api.listActiveThreads(guildId);
-  const active = new Map(channels.map((channel) => [channel.id, channel]));
+  const active = new Map<ThreadName, ChannelInfo>(channels.map((channel) => [channel.id, channel]));
   const known = channels.filter(({ id }) => !channelMessages.isAwaited(id));
   if (await homes.recover(open, known)) [open, ledgers] = await listAll();
-  const found = (threadId: string) => ({ rows: ledgers[threadId] ?? [], wasServed: served.has(threadId) });
+  const found = (threadId: ThreadName) => ({
+    rows: ledgers[threadId] ?? [],
+    wasServed: served.has(threadId),
+  });
   await Promise.all(
     open.map((thread) => recoverThread(options, thread, active.get(thread.threadId), found(thread.threadId))),
   );
-  const isAbsent = ({ home }: Thread) => !!home?.channelId && !active.has(home.channelId);
+  const isAbsent = (thread: Thread): thread is ThreadInDiscord =>
+    isInDiscord(thread) && !active.has(thread.threadId);
   absent.lookUp(
     open.filter(isAbsent).map(({ threadId }) => threadId),
     (threadId, channel) => recoverAbsent(options, threadId, channel, found(threadId)),
   );
-  const isOpenThread = new Set(open.map(({ threadId }) => threadId));
+  const isOpenThread = new Set<ThreadName>(open.map(({ threadId }) => threadId));
   const orphans = [...active.values()].filter(
     (channel) => isOurs(options, channel) && !isOpenThread.has(channel.id) && !threads.has(channel.id),
   );
@@ -90,7 +96,7 @@ async function recoverThread(
 /** A thread whose Discord thread is not among the active ones. It may have ended while that was looked up. */
 async function recoverAbsent(
   options: RecoveryOptions,
-  threadId: string,
+  threadId: DiscordId,
   channel: Absent,
   { rows, wasServed }: Found,
 ): Promise<void> {
@@ -157,7 +163,7 @@ async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Prom
 }
 
 /** In the background: Discord may take its time, or refuse, for this one thread. */
-function closeVanished({ threads, endings, signal, log }: RecoveryOptions, threadId: string): void {
+function closeVanished({ threads, endings, signal, log }: RecoveryOptions, threadId: DiscordId): void {
   const what = "close a Discord thread that the sidecar does not know";
   const findProblem = (error: unknown) => (findRefusal(error) === undefined ? undefined : errorText(error));
   threads.setBusy(threadId, true);
@@ -166,7 +172,7 @@ function closeVanished({ threads, endings, signal, log }: RecoveryOptions, threa
     .finally(() => threads.setBusy(threadId, false));
 }
 
-async function findThread(vm: Vm, threadId: string): Promise<Thread | undefined> {
+async function findThread(vm: Vm, threadId: DiscordId): Promise<Thread | undefined> {
   try {
     return await vm.thread(threadId).get();
   } catch (error) {

@@ -1,11 +1,12 @@
 /** The threads that the relay serves now. */
-import type { Thread } from "../../shared/api.ts";
+import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { cleanTitle } from "../../shared/title.ts";
 import type { ChannelInfo } from "../discord/api.ts";
 import { findRefusal, type Refusal } from "../discord/refusals.ts";
 import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
 import { openThread } from "../kinds/kinds.ts";
+import { isInDiscord, type Thread } from "../sidecar/names.ts";
 import type { Channel } from "./channel.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
@@ -19,7 +20,7 @@ export class Threads {
   /** Discord threads that we are making or ending right now. */
   readonly #busy = new Set<string>();
   #onChanged: () => void = () => undefined;
-  #onDeleted: (threadId: string) => Promise<void> = () => Promise.resolve();
+  #onDeleted: (threadId: DiscordId) => Promise<void> = () => Promise.resolve();
   #hasReportedForbidden = false;
 
   constructor(options: ThreadsOptions) {
@@ -32,7 +33,7 @@ export class Threads {
   }
 
   /** @param listener is told that a Discord thread is gone. */
-  onDeleted(listener: (threadId: string) => Promise<void>): void {
+  onDeleted(listener: (threadId: DiscordId) => Promise<void>): void {
     this.#onDeleted = listener;
   }
 
@@ -40,11 +41,11 @@ export class Threads {
     await Promise.all(this.list().map(({ delivery }) => delivery.close()));
   }
 
-  find(threadId: string): LiveThread | undefined {
+  find(threadId: ThreadName): LiveThread | undefined {
     return this.#live.get(threadId);
   }
 
-  has(threadId: string): boolean {
+  has(threadId: ThreadName): boolean {
     return this.#live.has(threadId);
   }
 
@@ -52,11 +53,11 @@ export class Threads {
     return [...this.#live.values()];
   }
 
-  isBusy(threadId: string): boolean {
+  isBusy(threadId: ThreadName): boolean {
     return this.#busy.has(threadId);
   }
 
-  setBusy(threadId: string, isBusy: boolean): void {
+  setBusy(threadId: ThreadName, isBusy: boolean): void {
     if (isBusy) this.#busy.add(threadId);
     else this.#busy.delete(threadId);
   }
@@ -64,6 +65,7 @@ export class Threads {
   /** Begins to stream a thread. */
   add(thread: Thread, rows: readonly LedgerRow[], paused?: string): LiveThread {
     const { threadId } = thread;
+    if (!isInDiscord(thread)) throw new Error(`${threadId} has no Discord thread`);
     const live = openThread({
       ...this.#options,
       thread,
@@ -82,7 +84,7 @@ export class Threads {
   }
 
   /** Ends the streaming. */
-  async drop(threadId: string): Promise<void> {
+  async drop(threadId: ThreadName): Promise<void> {
     const live = this.#live.get(threadId);
     this.#live.delete(threadId);
     await live?.delivery.close();
@@ -135,7 +137,7 @@ export class Threads {
     }
   }
 
-  async #reportForbidden(threadId: string): Promise<void> {
+  async #reportForbidden(threadId: DiscordId): Promise<void> {
     const { channel, log } = this.#options;
     if (this.#hasReportedForbidden) return;
     this.#hasReportedForbidden = true;

@@ -3,6 +3,7 @@
  * `transcript.jsonl`.
  */
 import * as z from "zod";
+import { knownDiscordId, knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
 import { MAX_WAIT_MS } from "../wait.ts";
 import { attachmentNamesSchema } from "./attachments.ts";
@@ -17,7 +18,7 @@ export const inputIdSchema = str.regex(/^[!-~]{1,64}$/, "must be 1 to 64 printab
 
 /** What an agent waits for a person to decide. */
 export const askSchema = z.object({
-  threadId: str,
+  threadId: knownThreadId,
   requestId: str,
   kind: z.enum(AWAITING),
   askedAt: z.iso.datetime(),
@@ -36,9 +37,9 @@ export const asksReplySchema = z.object({ asks: z.array(askSchema) });
 /** Something that needs a person: the one who started the thread. */
 export const inboxItemSchema = z.object({
   kind: z.enum([...AWAITING, "failure", "end"]),
-  threadId: str,
-  /** Its Discord thread, if that is not `threadId`. */
-  home: str.optional(),
+  threadId: knownThreadId,
+  /** Its Discord thread, if it has one. */
+  home: knownDiscordId.optional(),
   number: z.int(),
   /** The thread's. */
   title: str,

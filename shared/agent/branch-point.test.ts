@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { aThreadId } from "../../test/support/ids.ts";
 import { PointFinder, type WantedPoint } from "./branch-point.ts";
 import type { ThreadEvent } from "./events.ts";
 
@@ -23,7 +24,7 @@ const ends = (toolCallId: string) =>
   event("tool_call_update", { toolCallId, status: "completed", at: `end-${toolCallId}` });
 
 function find(events: ThreadEvent[], wanted: WantedPoint = {}, own = "t") {
-  const finder = new PointFinder<number>(wanted, own);
+  const finder = new PointFinder<number>(wanted, aThreadId(own));
   for (const [index, one] of events.entries()) finder.take(one, index);
   return finder;
 }

@@ -4,6 +4,7 @@
  * A point is a text of the agent, a result after which no call is open, or a message that the agent has read. What it
  * had read and said until then is the branch's; a message that waited is not.
  */
+import type { ThreadId } from "../ids.ts";
 import type { ThreadEvent } from "./events.ts";
 import { foldMode, type ModeChoice } from "./modes.ts";
 
@@ -15,7 +16,7 @@ export interface WantedPoint {
 
 export interface BranchPoint<Mark> {
   /** Whose transcript it lies in. */
-  threadId: string;
+  threadId: ThreadId;
   /** Of the event that it is. */
   seq: number;
   /** Of a person's message: what was delivered behind it, at once with it, is not the branch's. */
@@ -39,8 +40,8 @@ type Found = Omit<BranchPoint<never>, "end"> & { end: unknown };
 export class PointFinder<Mark> {
   readonly #wanted: WantedPoint;
   /** Positions are of this thread's transcript. */
-  readonly #ownThreadId: string;
-  #threadId = "";
+  readonly #ownThreadId: ThreadId;
+  #threadId: ThreadId;
   /** The engine that ran last, and its conversation. */
   #run: { engine: string; sessionId: string } | undefined;
   #chosen: { model?: string } = {};
@@ -53,9 +54,10 @@ export class PointFinder<Mark> {
   #newest: Found | undefined;
   #exact: Found | undefined;
 
-  constructor(wanted: WantedPoint, ownThreadId: string) {
+  constructor(wanted: WantedPoint, ownThreadId: ThreadId) {
     this.#wanted = wanted;
     this.#ownThreadId = ownThreadId;
+    this.#threadId = ownThreadId;
   }
 
   get found(): BranchPoint<Mark> | undefined {
@@ -116,7 +118,7 @@ export class PointFinder<Mark> {
     }
   }
 
-  #begin(threadId: string): void {
+  #begin(threadId: ThreadId): void {
     this.#threadId = threadId;
     this.#run = undefined;
     this.#openCalls.clear();

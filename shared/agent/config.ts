@@ -1,5 +1,6 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
+import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
 import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
 import { limitsSchema } from "./limit-schema.ts";
@@ -34,8 +35,8 @@ export const agentConfigSchema = z.object({
   /** Appended to the engine's own. */
   systemPrompt: str.max(200_000).optional(),
   permissionMode: str.min(1).max(50).optional(),
-  parentThreadId: str.optional(),
-  originThreadId: str.optional(),
+  parentThreadId: knownThreadId.optional(),
+  originThreadId: knownThreadId.optional(),
   tags: z.array(str.min(1).max(50)).max(20).default([]),
   limits: limitsSchema.default({}),
   params: z
@@ -81,7 +82,7 @@ export const timeoutsSchema = z.object({
 
 export const threadConfigSchema = z.object({
   v: z.literal(1),
-  threadId: str.min(1).max(64),
+  threadId: str.min(1).max(64).brand<"ThreadId">(),
   /** What people call it: `#12`. */
   number: z.number().int().positive().optional(),
   createdBy: sourceSchema,
@@ -111,7 +112,7 @@ export const threadConfigSchema = z.object({
   /** Of a branch: where it left its parent. */
   origin: z
     .object({
-      threadId: str,
+      threadId: knownThreadId,
       seq: z.number().int().positive(),
       messageId: str.optional(),
       /** The parent's conversation and the point in it, if the engine can fork there. */

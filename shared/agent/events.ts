@@ -8,6 +8,7 @@
  * Readers skip types and fields that they don't know: {@link parseEvent} does both.
  */
 import * as z from "zod";
+import { knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
 import { type Source, sourceSchema } from "../principal.ts";
 import {
@@ -87,7 +88,7 @@ const controlSchema = lazy(() => {
 const schemas = {
   thread_start: event("thread_start", () => ({
     v: z.literal(TRANSCRIPT_VERSION),
-    threadId: str,
+    threadId: knownThreadId,
     createdBy: sourceSchema,
     config: z.record(str, z.unknown()),
     origin: z.object({ threadId: str, seq: int, messageId: str.optional() }).optional(),
@@ -255,7 +256,7 @@ const schemas = {
   /** What a person wants, as it was read from the inbox; what became of it comes in events of its own. */
   control: controlSchema,
   thread_spawned: event("thread_spawned", () => ({
-    threadId: str,
+    threadId: knownThreadId,
     mode: z.enum(["await", "async"]),
     title: str,
     toolCallId: str.optional(),
@@ -263,7 +264,7 @@ const schemas = {
     limits: limitsSchema.optional(),
   })),
   thread_ended: event("thread_ended", () => ({
-    threadId: str,
+    threadId: knownThreadId,
     stopReason: str,
     result: str.optional(),
     /** Counts for this thread; the rest of what was set aside is given back. */

@@ -1,5 +1,6 @@
 /** What a transcript comes to: the value of `foldEvents`. */
 
+import type { ThreadId } from "../ids.ts";
 import type { Source } from "../principal.ts";
 import type { BlobMap } from "./bound.ts";
 import type { LimitsOfChild, Use } from "./budget.ts";
@@ -77,7 +78,7 @@ export interface ThreadFold {
   setUp?: string[];
   backgroundTasks: { taskId: string; title: string }[];
   children: {
-    threadId: string;
+    threadId: ThreadId;
     mode: "await" | "async";
     title: string;
     toolCallId?: string;

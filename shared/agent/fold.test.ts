@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { aThreadId } from "../../test/support/ids.ts";
 import { type EventBody, type ThreadEvent, toEvent } from "./events.ts";
 import { awaitingOf, emptyFold, foldEvent, foldEvents, statusOf } from "./fold.ts";
 import { findAsk, isParked } from "./fold-asks.ts";
@@ -22,7 +23,13 @@ function events(...bodies: (EventBody & { id?: string })[]): ThreadEvent[] {
 }
 
 const config = { engine: "claude" };
-const start: EventBody = { type: "thread_start", v: 1, threadId: "t", createdBy: "discord:7", config };
+const start: EventBody = {
+  type: "thread_start",
+  v: 1,
+  threadId: aThreadId("t"),
+  createdBy: "discord:7",
+  config,
+};
 const engine = (generation: number, resumed = false): EventBody => ({
   type: "engine_start",
   generation,
@@ -232,7 +239,7 @@ test("the clock stands while a turn waits for a child, and runs while another ca
   const begun = turn.map((body) => (body.type === "turn_start" ? { ...body, id: "e1-5.0" } : body));
   const spawned: EventBody = {
     type: "thread_spawned",
-    threadId: "c",
+    threadId: aThreadId("c"),
     mode: "await",
     title: "Part",
     toolCallId: "11",

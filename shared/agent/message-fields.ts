@@ -1,5 +1,6 @@
 /** What events and inbox lines say of messages that agents write to each other. */
 import * as z from "zod";
+import { knownThreadId } from "../ids.ts";
 
 /** Why a message waits for a person: too many before it without one, or its writer may do less than its reader. */
 export const HOLD_REASONS = ["hops", "rights"] as const;
@@ -22,7 +23,7 @@ export const fromThreadFields = () => ({
 export const messageSentFields = () => ({
   messageId: z.string(),
   /** The thread that it was written to. */
-  threadId: z.string(),
+  threadId: knownThreadId,
   number: z.number().int().positive().optional(),
   text: z.string(),
   held: z.enum(HOLD_REASONS).optional(),

@@ -7,8 +7,8 @@ import { isQueued } from "./waits.ts";
 /** So many who come before are counted exactly; further back each change would cost Discord a request. */
 export const MAX_COUNTED = 10;
 
-export interface Waiter {
-  id: string;
+export interface Waiter<Id extends string = string> {
+  id: Id;
   /** Whoever the thread works for. */
   person: string;
   /** It had a place and gave it back while it waited for somebody: it comes before all that have had none. */
@@ -22,12 +22,12 @@ export interface Waiter {
  * @param busy the person of each place that is taken
  * @param servedMs when a thread of each person got a place last
  */
-export function orderOf(
-  waiters: readonly Waiter[],
+export function orderOf<Id extends string>(
+  waiters: readonly Waiter<Id>[],
   busy: readonly string[],
   servedMs: ReadonlyMap<string, number> = new Map(),
-): Waiter[] {
-  const served = ({ person }: Waiter) => servedMs.get(person) ?? 0;
+): Waiter<Id>[] {
+  const served = ({ person }: Pick<Waiter, "person">) => servedMs.get(person) ?? 0;
   const byAge = [...waiters].sort((a, b) => a.sinceMs - b.sinceMs || (a.id < b.id ? -1 : 1));
   const taken = new Map<string, number>();
   const take = (person: string) => taken.set(person, (taken.get(person) ?? 0) + 1);

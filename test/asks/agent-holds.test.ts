@@ -7,6 +7,7 @@ import { listLine } from "../../relay/content/lists/threads.ts";
 import { holdsOf } from "../../shared/agent/holds.ts";
 import { BYPASS_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { buildPages, startBrowser } from "../support/console.ts";
+import { asNamed } from "../support/ids.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilValue } from "../support/wait.ts";
 
@@ -58,13 +59,15 @@ test("what an agent holds stands in the API, in Discord's list and in the consol
   expect(files.join()).not.toContain("\u202e");
   const threads = await sidecar.client.listThreads();
   const line = (id: string) =>
-    threads.flatMap((thread) => (thread.threadId === id ? [listLine(thread, Date.now())] : [])).join();
+    threads
+      .flatMap((thread) => (thread.threadId === id ? [listLine(asNamed(thread), Date.now())] : []))
+      .join();
   expect(line("one")).toContain("🔒 holds src/auth.ts");
   expect(line("odd")).toContain("🔒 holds b\\*");
   expect(line("odd")).not.toContain("<@42>");
   const one = threads.find(({ threadId }) => threadId === "one");
   if (one)
-    expect(listLine({ ...one, holds: holdsOf(["a", "b", "c", "d", "e"]) }, 0)).toContain(
+    expect(listLine({ ...asNamed(one), holds: holdsOf(["a", "b", "c", "d", "e"]) }, 0)).toContain(
       "holds a, b, c and 2 more",
     );
 

@@ -153,6 +153,32 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     expect(threads.filter(({ origin }) => origin?.threadId === threadId)).toHaveLength(1);
   });
 
+  test("Go on here: one that Discord did not begin keeps its own id", async () => {
+    const { client } = all.sidecar;
+    const made = { type: "agent" as const, dir: ".", command: script("m-1", { text: "t-1" }) };
+    await all.sidecar.as(all.you).createThread({ ...made, threadId: "from-shell", home: "discord" });
+    const home = await until("its home", async () => {
+      return (await client.getThread("from-shell")).home?.channelId ?? undefined;
+    });
+    await untilMessage(home, "t-1");
+    await all.discord.driver.command(all.you, home, "done").reply();
+    await until("its end", () =>
+      all.discord.driver.threads({ archived: true }).some(({ id }) => id === home),
+    );
+    say(home, "m-2", { text: "t-2" });
+    press(await untilMessage(home, "This agent was ended"), "Go on here");
+    await untilValue(
+      "what was said",
+      () => heardBy(all.sidecar, "from-shell"),
+      (heard) => `${heard}` === "m-1,t-1,m-2,t-1",
+    );
+    expect(await client.getThread(home)).toMatchObject({
+      threadId: "from-shell",
+      home: { channelId: home },
+      origin: { threadId: "from-shell" },
+    });
+  });
+
   test("written while the relay was away, and asked about once: it can be answered after any restart", async () => {
     const threadId = await ended();
     await all.stopRelay();

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { HISTORY_PAGE, historyText } from "../../relay/content/lists/history.ts";
 import { statusText, threadChoice } from "../../relay/content/lists/threads.ts";
 import { sentenceOf } from "../../relay/discord/refusals.ts";
+import type { Thread } from "../../relay/sidecar/names.ts";
 import {
   branchText,
   channelInputText,
@@ -16,10 +17,11 @@ import {
   threadTitle,
 } from "../../relay/texts.ts";
 import type { Step } from "../../shared/agent/api.ts";
-import type { KillReply, Thread } from "../../shared/api.ts";
+import type { KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import { hostileText } from "../support/hostile-text.ts";
+import { aThreadId } from "../support/ids.ts";
 
 const USER = "123456789012345678";
 const RUNS = { numRuns: Number(process.env["RUNS"] ?? 200) };
@@ -104,7 +106,13 @@ test("an agent's steps, a page of them", () => {
   const steps = fc.array(step, { minLength: HISTORY_PAGE, maxLength: HISTORY_PAGE });
   fc.assert(
     fc.property(steps, (found) => {
-      const page = { threadId: USER, number: 99_999, hasOlder: true, hasNewer: true, now: Date.now() };
+      const page = {
+        threadId: aThreadId(USER),
+        number: 99_999,
+        hasOlder: true,
+        hasNewer: true,
+        now: Date.now(),
+      };
       expectAnswer(historyText({ ...page, steps: found as unknown as Step[] }));
     }),
     RUNS,

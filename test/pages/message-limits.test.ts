@@ -13,10 +13,11 @@ import { TranscriptContent } from "../../relay/content/transcript/content.ts";
 import { formsOf, inForm } from "../../relay/delivery/message-forms.ts";
 import { outgoing } from "../../relay/delivery/outgoing.ts";
 import { toModal } from "../../relay/discord/form.ts";
+import type { Thread } from "../../relay/sidecar/names.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { toEvent } from "../../shared/agent/events.ts";
-import type { Thread } from "../../shared/api.ts";
 import { hostileText as hostile } from "../support/hostile-text.ts";
+import { aDiscordId } from "../support/ids.ts";
 
 const STARTER = "123456789012345678";
 const RUNS = { numRuns: Number(process.env["RUNS"] ?? 200) };
@@ -313,7 +314,7 @@ test("what stands in the channel", () => {
     fc.property(fc.array(item, { minLength: 1, maxLength: 40 }), hostile, (items, text) => {
       const lines = items.map((one) => inboxLine(one as never));
       expectTaken({ text: fitLines(inboxHead(STARTER), lines, "more"), buttons: [] });
-      const words = channelWords(STARTER, text);
+      const words = channelWords(aDiscordId(STARTER), text);
       if (words !== "") expectTaken({ text: words, buttons: [] });
       const thread = {
         status: "failed",
@@ -324,7 +325,7 @@ test("what stands in the channel", () => {
         problem: text,
         holds: null,
       };
-      expectTaken({ text: channelStatus(STARTER, thread as unknown as Thread), buttons: [] });
+      expectTaken({ text: channelStatus(aDiscordId(STARTER), thread as unknown as Thread), buttons: [] });
     }),
     RUNS,
   );

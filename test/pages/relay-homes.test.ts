@@ -1,6 +1,7 @@
 /** Threads that Discord did not begin get Discord threads of their own: one each, whatever is killed. */
 import { expect, test } from "vitest";
 import { STAND_IN_CONFIG, script, wordsOf } from "../support/agents.ts";
+import { aDiscordId } from "../support/ids.ts";
 import { type Everything, startForTest } from "../support/relay.ts";
 import { refusal } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
@@ -51,7 +52,9 @@ test("a thread that was made by the API is a Discord thread soon, and both ids l
     dir: ".",
     command: "cat",
   });
-  expect(await refusal(client.putHome("other", { channelId: "5" }))).toMatchObject({ code: "not_found" });
+  expect(await refusal(client.putHome("other", { channelId: aDiscordId("5") }))).toMatchObject({
+    code: "not_found",
+  });
   const taken = { threadId: home, type: "terminal" as const, dir: ".", command: "cat" };
   expect(await refusal(client.createThread(taken))).toMatchObject({ code: "thread_exists" });
   driver.deleteThread(all.you, home);
@@ -87,7 +90,7 @@ test("one that was made and not noted is found again", async (context) => {
   await all.stopRelay();
   await create(all, "lost");
   const { apiUrl, botToken, channelId } = all.discord;
-  await client.putHome("lost", { after: channelId });
+  await client.putHome("lost", { after: aDiscordId(channelId) });
   const made = await fetch(`${apiUrl}/v10/channels/${channelId}/threads`, {
     method: "POST",
     headers: { authorization: `Bot ${botToken}`, "content-type": "application/json" },

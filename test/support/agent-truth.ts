@@ -9,6 +9,7 @@ import { Projection } from "../../vm/agents/projection.ts";
 import { openStore, type Store } from "../../vm/store/store.ts";
 import type { StoredThread } from "../../vm/store/threads.ts";
 import { contextOf, countIn, folderOf, type SiegeReport } from "./agent-siege.ts";
+import { aThreadId } from "./ids.ts";
 import type { SpawnedSidecar } from "./sidecar.ts";
 
 /** The transcript as it lies on the disk. */
@@ -102,8 +103,8 @@ export function findRowFaults({ stateDir }: { stateDir: string }, threadId: stri
   const store = openStore(join(stateDir, "threadmux.db"));
   const fresh = openStore(":memory:");
   try {
-    const thread = store.threads.find(threadId);
-    const agent = store.agents.find(threadId);
+    const thread = store.threads.find(aThreadId(threadId));
+    const agent = store.agents.find(aThreadId(threadId));
     if (!thread || !agent) return [`${threadId} has no row`];
     // An engine may end after the sidecar has: what it read last is what its rows must tell.
     const seen = agent.fold.seq;
@@ -139,12 +140,12 @@ function rebuild(store: Store, thread: StoredThread, events: readonly ThreadEven
 }
 
 function stepsOf(store: Store, threadId: string) {
-  return store.steps.list(threadId, { afterSeq: 0, limit: 1_000_000 });
+  return store.steps.list(aThreadId(threadId), { afterSeq: 0, limit: 1_000_000 });
 }
 
 function asksOf(store: Store, threadId: string, events: readonly ThreadEvent[]) {
   const requests = events.filter(
     (event) => event.type === "permission_request" || event.type === "elicitation_request",
   );
-  return requests.map(({ requestId }) => store.asks.find(threadId, requestId));
+  return requests.map(({ requestId }) => store.asks.find(aThreadId(threadId), requestId));
 }

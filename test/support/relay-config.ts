@@ -1,6 +1,7 @@
 /** A relay between this sidecar and this local Discord, for tests and benches. */
 import type { LocalDiscord } from "../../local-discord/run.ts";
 import type { RelayConfig } from "../../relay/config.ts";
+import { aDiscordId } from "./ids.ts";
 
 /** Its settings as the README's first step has them. */
 export function relayConfigFor(
@@ -12,7 +13,7 @@ export function relayConfigFor(
     relayToken: sidecar.relayToken,
     discordToken: discord.botToken,
     discordApiUrl: discord.apiUrl,
-    channelId: discord.channelId,
+    channelId: aDiscordId(discord.channelId),
     allowedUserIds: new Set([discord.you.id]),
     pollIntervalMs: 1_000,
     listMinutes: 10,

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { inFull } from "../support/faults.ts";
+import { aDiscordId } from "../support/ids.ts";
 import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { openTerminal, untilOutput } from "../support/threads.ts";
 import { until } from "../support/wait.ts";
@@ -187,7 +188,7 @@ test("any body has the same answer from both readers", async () => {
 test("a Discord thread's id leads to its thread", async () => {
   const { client } = sidecar;
   await openTerminal(client, "homed", "cat", { home: "discord" });
-  await client.putHome("homed", { channelId: "900000000000000001" });
+  await client.putHome("homed", { channelId: aDiscordId("900000000000000001") });
   for (const type of [USUAL, UNUSUAL]) {
     const reply = await send(type, { body: json({ text: type }), threadId: "900000000000000001" });
     expect(reply).toMatchObject({ status: 200, line: { threadId: "homed" } });

@@ -10,6 +10,7 @@ import { maySleep } from "../../shared/agent/place-order.ts";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { AgentRow } from "../store/agents.ts";
@@ -146,7 +147,7 @@ export class AgentKind implements Kind {
   }
 
   /** A turn that still runs hears what is said in it. */
-  #refuseLocked(threadId: string, when: "now" | "next_turn" | undefined): void {
+  #refuseLocked(threadId: ThreadId, when: "now" | "next_turn" | undefined): void {
     const agent = this.#options.store.agents.find(threadId);
     if (!agent?.isLocked) return;
     const { status } = this.describeAgent(agent);
@@ -292,7 +293,7 @@ export class AgentKind implements Kind {
     };
   }
 
-  diskBytes(threadId: string): Promise<number> {
+  diskBytes(threadId: ThreadId): Promise<number> {
     return this.#options.folders.diskBytes(threadId);
   }
 
@@ -315,7 +316,7 @@ export class AgentKind implements Kind {
     starter.forget(threadId);
   }
 
-  remove(threadId: string): void {
+  remove(threadId: ThreadId): void {
     const { store, agents, folders, removal, starter, worktrees } = this.#options;
     agents.forget(threadId);
     starter.forget(threadId);

@@ -6,6 +6,7 @@ import { emptyFold } from "../../shared/agent/fold.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { AgentThread } from "./agent-thread.ts";
 import { Projection } from "./projection.ts";
@@ -20,13 +21,13 @@ beforeEach(() => {
   seq = 0;
   const command = { dir: ".", path: "/r", command: "go", title: "t", cols: 80, rows: 24, marker: "M=1" };
   store.threads.insert({
-    threadId: "a",
+    threadId: aThreadId("a"),
     type: "agent",
     createdBy: OWNER,
     createdAt: 5,
     ...command,
   });
-  store.agents.insert({ threadId: "a", number: 1, status: "idle", fold: emptyFold() });
+  store.agents.insert({ threadId: aThreadId("a"), number: 1, status: "idle", fold: emptyFold() });
 });
 
 afterEach(() => {
@@ -41,11 +42,14 @@ function write(body: EventBody): void {
 
 /** As a sidecar that has just started holds it. */
 function open(): AgentThread {
-  const { fold, transcriptBytes } = store.agents.find("a") ?? { fold: emptyFold(), transcriptBytes: 0 };
+  const { fold, transcriptBytes } = store.agents.find(aThreadId("a")) ?? {
+    fold: emptyFold(),
+    transcriptBytes: 0,
+  };
   const log = pino({ level: "silent" });
   const projection = new Projection(store);
   return new AgentThread({
-    threadId: "a",
+    threadId: aThreadId("a"),
     folder: folder.path,
     fold,
     transcriptBytes,
@@ -77,5 +81,7 @@ test("an ask keeps its call, though the sidecar was killed between the two", () 
     options: [],
   });
   open().refresh();
-  expect(store.asks.find("a", "q1")?.ask.call).toMatchObject({ rawInput: { command: "rm -r build" } });
+  expect(store.asks.find(aThreadId("a"), "q1")?.ask.call).toMatchObject({
+    rawInput: { command: "rm -r build" },
+  });
 });

@@ -4,13 +4,14 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { maySleep } from "../../shared/agent/place-order.ts";
 import { nextStep } from "../../shared/agent/rescue.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { type FoundMessage, Inbox, type ToldChildren } from "./inbox.ts";
 import type { Projection } from "./projection.ts";
 import { findCalls, readEvents, transcriptSize } from "./transcript.ts";
 
 export interface AgentThreadOptions {
-  threadId: string;
+  threadId: ThreadId;
   folder: string;
   /** As it is stored. */
   fold: ThreadFold;
@@ -20,7 +21,7 @@ export interface AgentThreadOptions {
 }
 
 export class AgentThread {
-  readonly threadId: string;
+  readonly threadId: ThreadId;
   readonly folder: string;
   readonly #options: AgentThreadOptions;
   readonly #inbox: Inbox;

@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { FolderWatch } from "../streams/folder-watch.ts";
@@ -17,9 +18,9 @@ export interface AgentThreadsOptions {
   store: Store;
   folders: AgentFolders;
   /** Something about a thread has changed: its transcript, its status, what happens this moment. */
-  onChange: (threadId: string) => void;
+  onChange: (threadId: ThreadId) => void;
   /** What a transcript says is stored at last, and nobody waits for it any more: it may want a runner. */
-  onCaughtUp: (threadId: string) => void;
+  onCaughtUp: (threadId: ThreadId) => void;
   /** For metrics. */
   onEvent: OnEvent;
   log: Log;
@@ -28,15 +29,15 @@ export interface AgentThreadsOptions {
 export class AgentThreads {
   readonly #options: AgentThreadsOptions;
   readonly #projection: Projection;
-  readonly #threads = new Map<string, AgentThread>();
+  readonly #threads = new Map<ThreadId, AgentThread>();
   /** While a runner runs: what tells of its writing. */
-  readonly #watches = new Map<string, FolderWatch>();
+  readonly #watches = new Map<ThreadId, FolderWatch>();
   /** Whose transcript could not be read or stored to its end: they are looked at until it is. */
-  readonly #late = new Set<string>();
+  readonly #late = new Set<ThreadId>();
   /** Whose transcripts are read on as soon as others were served. */
-  readonly #behind = new Set<string>();
+  readonly #behind = new Set<ThreadId>();
   /** The state that a thread's status file says. */
-  readonly #statuses = new Map<string, string>();
+  readonly #statuses = new Map<ThreadId, string>();
   /** Runs while a runner does, or something is late. */
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -55,7 +56,7 @@ export class AgentThreads {
   }
 
   /** @throws AppError `thread_ended` if the thread's folder was removed under it, `not_found` if it is no agent. */
-  get(threadId: string): AgentThread {
+  get(threadId: ThreadId): AgentThread {
     const { store, folders, log } = this.#options;
     const known = this.#threads.get(threadId);
     if (known && folders.exists(threadId)) return known;
@@ -79,14 +80,14 @@ export class AgentThreads {
   }
 
   /** What is wanted of a thread, which may be over: such a one is not kept in memory for it. @throws as {@link get} */
-  look<T>(threadId: string, wanted: (thread: AgentThread) => T): T {
+  look<T>(threadId: ThreadId, wanted: (thread: AgentThread) => T): T {
     const found = wanted(this.get(threadId));
     if (this.#options.store.agents.find(threadId)?.status === "killed") this.forget(threadId);
     return found;
   }
 
   /** Reads a thread's transcript as its runner writes it, until {@link unwatch}. */
-  watch(threadId: string): void {
+  watch(threadId: ThreadId): void {
     if (this.#watches.has(threadId)) return;
     const { folders, log, onChange } = this.#options;
     const watch = new FolderWatch(
@@ -103,7 +104,7 @@ export class AgentThreads {
     this.refresh(threadId);
   }
 
-  isWatched(threadId: string): boolean {
+  isWatched(threadId: ThreadId): boolean {
     return this.#watches.has(threadId);
   }
 
@@ -113,13 +114,13 @@ export class AgentThreads {
   }
 
   /** Resolves when all that the runner has written is stored, unless that fails. */
-  async unwatch(threadId: string): Promise<void> {
+  async unwatch(threadId: ThreadId): Promise<void> {
     this.#endWatch(threadId);
     await this.catchUp(threadId);
   }
 
   /** Resolves when all that a transcript says is stored, unless that fails. Others are served meanwhile. */
-  async catchUp(threadId: string): Promise<void> {
+  async catchUp(threadId: ThreadId): Promise<void> {
     while (this.#readSome(threadId)) await setImmediate();
   }
 
@@ -127,7 +128,7 @@ export class AgentThreads {
    * Stores what a transcript says that was not read yet: some of it at once, the rest when others were served. What
    * fails is tried again with the next look.
    */
-  refresh(threadId: string): void {
+  refresh(threadId: ThreadId): void {
     if (!this.#readSome(threadId) || this.#behind.has(threadId)) return;
     this.#behind.add(threadId);
     void setImmediate().then(() => {
@@ -136,7 +137,7 @@ export class AgentThreads {
   }
 
   /** @returns whether there is more */
-  #readSome(threadId: string): boolean {
+  #readSome(threadId: ThreadId): boolean {
     if (this.#isClosed) return false;
     const { store, folders, log, onChange, onCaughtUp } = this.#options;
     try {
@@ -158,7 +159,7 @@ export class AgentThreads {
     return false;
   }
 
-  #writeStatus(threadId: string): void {
+  #writeStatus(threadId: ThreadId): void {
     const { store, folders } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent) return;
@@ -170,7 +171,7 @@ export class AgentThreads {
   }
 
   /** The thread is over, or gone: nothing of it is kept in memory. */
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#endWatch(threadId);
     this.#threads.delete(threadId);
     this.#late.delete(threadId);
@@ -179,7 +180,7 @@ export class AgentThreads {
     this.#projection.forget(threadId);
   }
 
-  #endWatch(threadId: string): void {
+  #endWatch(threadId: ThreadId): void {
     this.#watches.get(threadId)?.close();
     this.#watches.delete(threadId);
     this.#endTimer();
@@ -201,6 +202,6 @@ export class AgentThreads {
 }
 
 /** What a person is told if a thread's folder was removed under it. */
-export function folderGone(threadId: string): string {
+export function folderGone(threadId: ThreadId): string {
   return `The folder of thread ${threadId} is gone from the VM, and the conversation with it.`;
 }

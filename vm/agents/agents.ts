@@ -16,12 +16,14 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-message.ts";
@@ -40,6 +42,7 @@ import type { Worktrees } from "./worktrees.ts";
 export interface AgentsOptions {
   store: Store;
   threads: Threads;
+  homes: Pick<Homes, "findDiscordId">;
   folders: AgentFolders;
   agents: AgentThreads;
   kind: AgentKind;
@@ -73,7 +76,7 @@ export class Agents {
 
   /** @throws AppError `not_found`, `range` */
   async readTranscript(
-    threadId: string,
+    threadId: ThreadId,
     { since, limit }: { since: number; limit: number },
   ): Promise<TranscriptReply> {
     const { store, folders, kind } = this.#options;
@@ -92,7 +95,7 @@ export class Agents {
 
   /** A part of a text that a line was cut of. @throws AppError `not_found` */
   async readBlob(
-    threadId: string,
+    threadId: ThreadId,
     sha256: string,
     { since, limit }: { since: number; limit: number },
   ): Promise<BlobReply> {
@@ -104,7 +107,7 @@ export class Agents {
 
   /** What a turn changed. @throws AppError `not_found` */
   async readDiff(
-    threadId: string,
+    threadId: ThreadId,
     { turnId, limit }: { turnId?: string | undefined; limit: number },
   ): Promise<DiffReply> {
     const { store, threads, threadEnv: env } = this.#options;
@@ -121,14 +124,14 @@ export class Agents {
   }
 
   /** What is in an agent's worktree. @throws AppError `not_found` */
-  getWorktree(threadId: string): Promise<WorktreeReply> {
+  getWorktree(threadId: ThreadId): Promise<WorktreeReply> {
     const { threads, folders, worktrees } = this.#options;
     threads.getStored(threadId);
     return worktrees.describe(folders.exists(threadId) ? folders.findConfig(threadId) : undefined);
   }
 
   /** @throws AppError `not_found`, `worktree_in_use`, `worktree_dirty` */
-  async removeWorktree(threadId: string, isForced: boolean): Promise<{ branch: string | null }> {
+  async removeWorktree(threadId: ThreadId, isForced: boolean): Promise<{ branch: string | null }> {
     const { threads, folders, worktrees, queue } = this.#options;
     threads.getStored(threadId);
     return queue.run(threadId, async () => {
@@ -140,14 +143,14 @@ export class Agents {
   }
 
   /** The open asks, the oldest first: of all threads, or of one. @throws AppError `not_found` */
-  listAsks(threadId?: string): AskReply[] {
+  listAsks(threadId?: ThreadId): AskReply[] {
     if (threadId !== undefined) this.#options.threads.getStored(threadId);
     const asks = this.#options.store.asks.listOpen();
     return threadId === undefined ? asks : asks.filter((ask) => ask.threadId === threadId);
   }
 
   /** The rules that people granted in a thread. @throws AppError `not_found` */
-  listRules(threadId: string): readonly string[] {
+  listRules(threadId: ThreadId): readonly string[] {
     const agent = this.#options.store.agents.find(threadId);
     if (!agent) throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
     return agent.fold.grantedRules;
@@ -155,26 +158,19 @@ export class Agents {
 
   /** What needs people, over all open agents; of the turns that ended, those of the last so many hours. */
   listInbox({ hours }: InboxQuery): InboxItem[] {
-    const { store, kind, now } = this.#options;
-    const open = store.threads.list("open").filter(({ type }) => type === "agent");
-    const items = listInbox(
-      open.flatMap((thread) => {
-        const agent = store.agents.find(thread.threadId);
-        if (!agent) return [];
-        const lastTurn = store.steps.findLastTurn(thread.threadId);
-        return [{ thread, agent, now: kind.describeAgent(agent), lastTurn }];
-      }),
-      store.asks.listOpen(),
-      now() - hours * 3_600_000,
-    );
-    return items.map((item) => {
-      const home = store.homes.find(item.threadId)?.channelId;
-      return home ? { ...item, home } : item;
+    const { store, kind, homes, now } = this.#options;
+    const open = store.threads.list("open").flatMap((thread) => {
+      const { threadId } = thread;
+      const agent = store.agents.find(threadId);
+      if (!agent) return [];
+      const [lastTurn, home] = [store.steps.findLastTurn(threadId), homes.findDiscordId(threadId)];
+      return [{ thread, agent, home, now: kind.describeAgent(agent), lastTurn }];
     });
+    return listInbox(open, store.asks.listOpen(), now() - hours * 3_600_000);
   }
 
   /** @throws AppError `not_found` */
-  listSteps(threadId: string, query: StepsQuery): StepRow[] {
+  listSteps(threadId: ThreadId, query: StepsQuery): StepRow[] {
     this.#options.threads.getStored(threadId);
     return this.#options.store.steps.list(threadId, query);
   }
@@ -183,7 +179,7 @@ export class Agents {
    * A person's answer to an ask. The first one counts; it is in the inbox when this resolves.
    * @throws AppError `not_found`, `already_answered`, `ask_ended`, `thread_ended`, `invalid_request`
    */
-  async answer(threadId: string, asked: string, answer: AnswerRequest, by: Principal): Promise<void> {
+  async answer(threadId: ThreadId, asked: string, answer: AnswerRequest, by: Principal): Promise<void> {
     const { store, queue, kind, now, agents } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -208,7 +204,7 @@ export class Agents {
    * Other words for a message, or none: they count if the agent has not read it yet. The same again change nothing.
    * @throws AppError `not_found`, `thread_ended`, `invalid_request`, `too_large`
    */
-  async amend(threadId: string, inputId: string, to: AmendRequest, by: Principal): Promise<void> {
+  async amend(threadId: ThreadId, inputId: string, to: AmendRequest, by: Principal): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     this.#options.threads.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -223,26 +219,29 @@ export class Agents {
   }
 
   /** The agent sent a file, which is an attachment by now. One of the same id is told once. */
-  noteFile(threadId: string, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
+  noteFile(threadId: ThreadId, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
     return this.#note(threadId, { type: "file_sent", ...file }, "fileId", file.fileId);
   }
 
   /** A child of the thread began or ended: told once each. A thread that is over is told nothing. */
-  noteChild(threadId: string, event: EventBody<"thread_spawned"> | EventBody<"thread_ended">): Promise<void> {
+  noteChild(
+    threadId: ThreadId,
+    event: EventBody<"thread_spawned"> | EventBody<"thread_ended">,
+  ): Promise<void> {
     return this.#note(threadId, event, "threadId", event.threadId);
   }
 
   /** Something that people should see in the thread: the same words once. */
-  noteNotice(threadId: string, title: string): Promise<void> {
+  noteNotice(threadId: ThreadId, title: string): Promise<void> {
     return this.#note(threadId, { type: "notice", severity: "info", title }, "title", title);
   }
 
   /** The agent wrote to another one: told once. */
-  noteSent(threadId: string, event: EventBody<"message_sent">): Promise<void> {
+  noteSent(threadId: ThreadId, event: EventBody<"message_sent">): Promise<void> {
     return this.#note(threadId, event, "messageId", event.messageId);
   }
 
-  async #note(threadId: string, event: EventBody<NotedType>, field: NotedField, id: string): Promise<void> {
+  async #note(threadId: ThreadId, event: EventBody<NotedType>, field: NotedField, id: string): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
@@ -252,22 +251,22 @@ export class Agents {
   }
 
   /** The thread's children, as it was told of them. */
-  toldChildren(threadId: string): ToldChildren {
+  toldChildren(threadId: ThreadId): ToldChildren {
     return this.#options.agents.look(threadId, ({ children }) => children);
   }
 
-  hasMessage(threadId: string, messageId: string): boolean {
+  hasMessage(threadId: ThreadId, messageId: string): boolean {
     return this.#options.agents.get(threadId).hasMessage(messageId);
   }
 
   /** Messages of other agents that wait for a person, with those that its runner has not read yet. */
-  async countHeld(threadId: string): Promise<number> {
+  async countHeld(threadId: ThreadId): Promise<number> {
     const { held = [] } = await this.foldNow(threadId);
     return held.length + this.#options.agents.get(threadId).unreadHeld;
   }
 
   /** What the thread comes to now, with all that its runner has written. @throws AppError `thread_ended` */
-  async foldNow(threadId: string): Promise<ThreadFold> {
+  async foldNow(threadId: ThreadId): Promise<ThreadFold> {
     const { agents } = this.#options;
     await agents.catchUp(threadId);
     return agents.look(threadId, ({ fold }) => fold);
@@ -277,7 +276,7 @@ export class Agents {
    * A message of another agent. One of the same id counts once.
    * @throws AppError `not_found`, `thread_ended`, `thread_paused`, `thread_single`, `thread_locked`
    */
-  async takeFromAgent(threadId: string, message: AgentMessage): Promise<void> {
+  async takeFromAgent(threadId: ThreadId, message: AgentMessage): Promise<void> {
     const { queue, kind, agents, folders, store, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
@@ -292,7 +291,7 @@ export class Agents {
 
   /** Asked once for all: other threads that ask about the very same directory, or day, get the same answer. */
   async #answerAlike(
-    threadId: string,
+    threadId: ThreadId,
     requestId: string,
     answer: AnswerRequest,
     by: Principal,
@@ -318,7 +317,7 @@ export class Agents {
    * @returns of a thread that is over, what came of it, in words: its transcript is followed no more
    * @throws AppError `not_found`, `thread_ended`, `unsupported`, and what a message is refused with
    */
-  async control(threadId: string, request: ControlRequest, by: Principal): Promise<string | undefined> {
+  async control(threadId: ThreadId, request: ControlRequest, by: Principal): Promise<string | undefined> {
     const { queue, kind, folders, agents, endedThreads, now } = this.#options;
     const { type, status } = this.#options.threads.getStored(threadId);
     if (request.control === "undo" && type === "agent" && !isOpen(status))
@@ -341,7 +340,7 @@ export class Agents {
     return undefined;
   }
 
-  #getOpen(threadId: string) {
+  #getOpen(threadId: ThreadId) {
     const thread = this.#options.threads.getStored(threadId);
     if (thread.type !== "agent") throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
     if (!isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));

@@ -9,6 +9,7 @@ import * as z from "zod";
 import type { AnswerRequest, AskReply } from "../../shared/agent/api.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { job, type Principal } from "../../shared/principal.ts";
@@ -46,7 +47,7 @@ export interface AskFilesOptions {
   store: Store;
   folders: AgentFolders;
   /** As of any caller: the first answer counts. */
-  answer: (threadId: string, requestId: string, answer: AnswerRequest, by: Principal) => Promise<void>;
+  answer: (threadId: ThreadId, requestId: string, answer: AnswerRequest, by: Principal) => Promise<void>;
   /** Whether files answer (`ASK_FILES=1`). */
   takesAnswers: boolean;
   /** After so many seconds an ask counts as refused; undefined: never. */
@@ -58,7 +59,7 @@ export interface AskFilesOptions {
 export class AskFiles {
   readonly #options: AskFilesOptions;
   /** By thread: the names of the files that lie there, without their ends. */
-  readonly #written = new Map<string, Set<string>>();
+  readonly #written = new Map<ThreadId, Set<string>>();
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -126,7 +127,7 @@ export class AskFiles {
     }
   }
 
-  #writeOf(threadId: string, asks: readonly AskReply[]): void {
+  #writeOf(threadId: ThreadId, asks: readonly AskReply[]): void {
     const folder = this.#folderOf(threadId);
     const written = this.#written.get(threadId) ?? new Set<string>();
     this.#written.set(threadId, written);
@@ -200,7 +201,7 @@ export class AskFiles {
     }
   }
 
-  #folderOf(threadId: string): string {
+  #folderOf(threadId: ThreadId): string {
     return threadPath(this.#options.folders.of(threadId), "approvals");
   }
 }

@@ -1,5 +1,6 @@
 /** The rows of a thread's asks: written as it asks, or made anew beside those of before. */
 import type { AskReply } from "../../shared/agent/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { AskState, AskTable } from "../store/asks.ts";
 
 /** How the events of one transaction change the rows. */
@@ -8,7 +9,7 @@ export interface AskRows {
   setState(requestId: string, state: AskState): void;
 }
 
-export function askRows(table: AskTable, threadId: string): AskRows {
+export function askRows(table: AskTable, threadId: ThreadId): AskRows {
   return {
     add: (ask) => table.add(ask),
     setState: (requestId, state) => table.setState(threadId, requestId, state),
@@ -22,11 +23,11 @@ export function askRows(table: AskTable, threadId: string): AskRows {
  */
 export class AsksAnew {
   readonly #table: AskTable;
-  readonly #threadId: string;
+  readonly #threadId: ThreadId;
   #open: ReadonlyMap<string, AskReply> = new Map();
   readonly #made = new Set<string>();
 
-  constructor(table: AskTable, threadId: string) {
+  constructor(table: AskTable, threadId: ThreadId) {
     this.#table = table;
     this.#threadId = threadId;
   }

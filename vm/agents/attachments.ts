@@ -21,6 +21,7 @@ import type { Block } from "../../shared/agent/values.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type NamedFile, nameFile } from "../../shared/named-file.ts";
 import type { Store } from "../store/store.ts";
@@ -56,7 +57,7 @@ export class Attachments {
    * @param name whatever somebody calls it
    * @throws AppError `not_found`, `thread_ended`, `too_large`, `unavailable` if the disk is full
    */
-  async add(threadId: string, name: string, bytes: Readable): Promise<Attachment> {
+  async add(threadId: ThreadId, name: string, bytes: Readable): Promise<Attachment> {
     this.#checkOpen(threadId);
     const folder = await this.#makeFolder(threadId, safeFileName(name));
     const part = join(folder, `${PART}${randomUUID()}`);
@@ -70,7 +71,7 @@ export class Attachments {
     }
   }
 
-  async list(threadId: string): Promise<Attachment[]> {
+  async list(threadId: ThreadId): Promise<Attachment[]> {
     const folder = this.#folderOf(threadId);
     const names = await namesIn(folder);
     const found = await Promise.all(names.map((name) => describe(folder, name).catch(() => undefined)));
@@ -78,7 +79,7 @@ export class Attachments {
   }
 
   /** The caller ends the stream. @throws AppError `not_found` */
-  async open(threadId: string, name: string): Promise<Attachment & { stream: ReadStream }> {
+  async open(threadId: ThreadId, name: string): Promise<Attachment & { stream: ReadStream }> {
     const { handle, stats } = await openFile(this.#folderOf(threadId), name);
     const imageType = await readImageType(handle);
     const stream = createReadStream("", { fd: handle, start: 0, end: Math.max(0, stats.size - 1) });
@@ -86,7 +87,7 @@ export class Attachments {
   }
 
   /** @throws AppError `not_found` */
-  async remove(threadId: string, name: string): Promise<void> {
+  async remove(threadId: ThreadId, name: string): Promise<void> {
     const folder = this.#folderOf(threadId);
     if (!(await namesIn(folder)).includes(name)) throw noFile(name);
     await rm(join(folder, name), { force: true });
@@ -96,7 +97,7 @@ export class Attachments {
    * What a message says of its files: pictures that the model can see as pictures, all others by their path.
    * @throws AppError `not_found` if one of them is not there
    */
-  async blocksOf(threadId: string, names: readonly string[]): Promise<Block[]> {
+  async blocksOf(threadId: ThreadId, names: readonly string[]): Promise<Block[]> {
     const folder = this.#folderOf(threadId);
     let imageBytes = 0;
     const blocks: Block[] = [];
@@ -112,7 +113,7 @@ export class Attachments {
     return blocks;
   }
 
-  #folderOf(threadId: string): string {
+  #folderOf(threadId: ThreadId): string {
     const { store, folders } = this.#options;
     if (!store.agents.find(threadId))
       throw new AppError("not_found", `There is no agent thread ${JSON.stringify(threadId)}.`);
@@ -120,13 +121,13 @@ export class Attachments {
     return join(folders.of(threadId), THREAD_FILES.attachments);
   }
 
-  #checkOpen(threadId: string): void {
+  #checkOpen(threadId: ThreadId): void {
     const thread = this.#options.store.threads.find(threadId);
     if (thread && !isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));
   }
 
   /** @param name of the file to come: one that has it already may be the same file, which takes no more room */
-  async #makeFolder(threadId: string, name: string): Promise<string> {
+  async #makeFolder(threadId: ThreadId, name: string): Promise<string> {
     const { now } = this.#options;
     const folder = this.#folderOf(threadId);
     await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -4,6 +4,7 @@ import { findEvent } from "../../shared/agent/find-event.ts";
 import { findTurn } from "../../shared/git/refs.ts";
 import { GitError, runGit } from "../../shared/git/run-git.ts";
 import type { WorkTree } from "../../shared/git/work-tree.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { readLines } from "../streams/lines.ts";
 import { inWorkTree } from "./work-tree.ts";
 
@@ -83,7 +84,7 @@ export async function readFilesTurns(transcript: string, end: number): Promise<F
 
 /** The tree that git keeps of it; undefined if it keeps none, or none any more. */
 export function findTree(
-  { threadId, path, env }: { threadId: string; path: string; env: Record<string, string> },
+  { threadId, path, env }: { threadId: ThreadId; path: string; env: Record<string, string> },
   { turnId, side }: FilesState,
 ): Promise<string | undefined> {
   const find = async (tree: WorkTree) => {

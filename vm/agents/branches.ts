@@ -8,6 +8,7 @@ import { threadPath } from "../../shared/agent/paths.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
@@ -49,7 +50,7 @@ export class Branches {
    * be locked. Nothing of it is seen before all of it is on the disk.
    * @throws AppError `not_found`, `thread_ended`, and what a creation is refused with
    */
-  async branch(parentId: string, request: BranchRequest, createdBy: Principal): Promise<BranchReply> {
+  async branch(parentId: ThreadId, request: BranchRequest, createdBy: Principal): Promise<BranchReply> {
     const { store, threads, queue } = this.#options;
     const { threadId, seq, messageId, text = "", plain, lockParent } = request;
     const parent = threads.getStored(parentId);
@@ -154,7 +155,7 @@ export class Branches {
   }
 
   /** What a thread's turns and undos have kept; if there are none, what a branch with files began with. */
-  async #keptFiles(threadId: string, seq: number): Promise<Files | undefined> {
+  async #keptFiles(threadId: ThreadId, seq: number): Promise<Files | undefined> {
     const { folders, store, threadEnv } = this.#options;
     const config = folders.exists(threadId) ? folders.findConfig(threadId) : undefined;
     if (!config) return undefined;
@@ -178,7 +179,7 @@ export class Branches {
   }
 
   /** The worktree that another thread works in, if it does and that is still there. */
-  #sameWorkspace(threadId: string): NewWorkspace | undefined {
+  #sameWorkspace(threadId: ThreadId): NewWorkspace | undefined {
     const { folders, threads, worktrees } = this.#options;
     const dir = folders.findConfig(threadId)?.dir;
     if (dir === undefined || !worktrees.holds(dir) || !existsSync(dir)) return undefined;
@@ -197,7 +198,7 @@ export class Branches {
     }
   }
 
-  #prepare(threadId: string, wanted: WantedPoint): Promise<Prepared> {
+  #prepare(threadId: ThreadId, wanted: WantedPoint): Promise<Prepared> {
     const { folders, origins, store } = this.#options;
     if (!folders.exists(threadId))
       throw new AppError(
@@ -217,7 +218,7 @@ export class Branches {
    * As the parent was made, with what people had chosen by then. A branch spends for itself, and of a child it is no
    * child of the agent that spawned that one: a person made it.
    */
-  #configOf(threadId: string, { point }: Prepared): AgentConfig {
+  #configOf(threadId: ThreadId, { point }: Prepared): AgentConfig {
     const { folders } = this.#options;
     const { parentThreadId: _, ...agent } =
       folders.findConfig(threadId)?.agent ?? agentConfigSchema.parse({});
@@ -241,7 +242,7 @@ export class Branches {
   }
 
   /** Before anything of it is made; the creation looks once more. */
-  #refuseTaken(threadId: string): void {
+  #refuseTaken(threadId: ThreadId): void {
     const found = this.#options.store.threads.find(threadId);
     if (found && isOpen(found.status))
       throw new AppError("thread_exists", `An open thread has the id ${threadId} already.`);

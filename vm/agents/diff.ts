@@ -5,13 +5,14 @@ import { textOf } from "../../shared/git/paths.ts";
 import { findTurn } from "../../shared/git/refs.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import type { Change } from "../../shared/git/work-tree.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { inWorkTree } from "./work-tree.ts";
 
 /** More files are counted, not named. */
 const MAX_FILES = 1_000;
 
 export interface DiffOptions {
-  threadId: string;
+  threadId: ThreadId;
   /** The directory that the agent works in. */
   path: string;
   /** A turn, or an undo. */

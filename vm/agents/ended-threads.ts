@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import { undoText } from "../../shared/agent/change-text.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -46,7 +47,7 @@ export class EndedThreads {
    * @throws AppError `not_found`, `thread_ended` if its folder is gone
    */
   async undo(
-    threadId: string,
+    threadId: ThreadId,
     request: Extract<ControlRequest, { control: "undo" }>,
     by: Principal,
     queue: KeyedQueue,
@@ -101,7 +102,7 @@ export class EndedThreads {
   }
 
   /** Lets a runner do what lies in the inbox, and end. */
-  async #close(threadId: string): Promise<void> {
+  async #close(threadId: ThreadId): Promise<void> {
     const { agents, runners, now } = this.#options;
     this.#getKilled(threadId);
     const thread = agents.get(threadId);
@@ -116,7 +117,7 @@ export class EndedThreads {
     }
   }
 
-  #getKilled(threadId: string): void {
+  #getKilled(threadId: ThreadId): void {
     const thread = this.#options.store.threads.find(threadId);
     if (thread?.type !== "agent" || thread.status !== "killed")
       throw threadEnded(threadId, "it is no killed agent any more");

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import { asUser, give } from "../../test/support/as-user.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { AgentFolders } from "./folders.ts";
 
 let root: string;
@@ -25,18 +26,18 @@ function config(threadId: string, agent: object): ThreadConfig {
 test("a thread with the id of one that is over has its own parent, or none", () => {
   const folders = new AgentFolders(root);
   folders.make(config("child", { parentThreadId: "first" }));
-  expect(folders.parentOf("child")).toBe("first");
+  expect(folders.parentOf(aThreadId("child"))).toBe("first");
   folders.make(config("child", {}));
-  expect(folders.parentOf("child")).toBeUndefined();
+  expect(folders.parentOf(aThreadId("child"))).toBeUndefined();
   folders.make(config("child", { parentThreadId: "second" }));
-  expect(folders.parentOf("child")).toBe("second");
+  expect(folders.parentOf(aThreadId("child"))).toBe("second");
 });
 
 test("a configuration of another version is read: what this one does not know is left aside", () => {
   const folders = new AgentFolders(root);
   const agent = { model: "opus", limits: { turns: 2, days: 1 }, colour: "red" };
   folders.make({ ...config("old", {}), agent } as unknown as ThreadConfig);
-  expect(folders.findConfig("old")?.agent).toMatchObject({ model: "opus", limits: { turns: 2 } });
+  expect(folders.findConfig(aThreadId("old"))?.agent).toMatchObject({ model: "opus", limits: { turns: 2 } });
 });
 
 test("what an agent has closed in the folder of a thread that is over holds up neither a new one nor the start", async () => {
@@ -48,14 +49,14 @@ test("what an agent has closed in the folder of a thread that is over holds up n
   await asUser(() => {
     const folders = new AgentFolders(root);
     folders.make(config("a", {}));
-    closed(folders.of("a"));
+    closed(folders.of(aThreadId("a")));
     folders.make(config("a", { model: "opus" }));
-    expect(existsSync(join(folders.of("a"), "home"))).toBe(false);
-    closed(folders.of("a"));
-    renameSync(folders.of("a"), `${folders.of("a")}.old`);
+    expect(existsSync(join(folders.of(aThreadId("a")), "home"))).toBe(false);
+    closed(folders.of(aThreadId("a")));
+    renameSync(folders.of(aThreadId("a")), `${folders.of(aThreadId("a"))}.old`);
     folders.make(config("a", {}));
-    closed(`${folders.of("a")}.old`);
+    closed(`${folders.of(aThreadId("a"))}.old`);
     new AgentFolders(root);
-    expect(existsSync(`${folders.of("a")}.old`)).toBe(false);
+    expect(existsSync(`${folders.of(aThreadId("a"))}.old`)).toBe(false);
   });
 });

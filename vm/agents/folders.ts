@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { type ThreadConfig, threadConfigSchema } from "../../shared/agent/config.ts";
 import type { Holds } from "../../shared/agent/holds.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { removeTreeNow } from "../../shared/remove-tree.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readHolds } from "./holds.ts";
@@ -44,7 +45,7 @@ export class AgentFolders {
   readonly spend: string;
 
   /** Of configurations, which never change: what every list of threads asks for. */
-  readonly #known = new Map<string, { parentId: string | undefined; engine: string | undefined }>();
+  readonly #known = new Map<ThreadId, { parentId: ThreadId | undefined; engine: string | undefined }>();
 
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
@@ -61,19 +62,19 @@ export class AgentFolders {
   /** Folders whose threads were being replaced when an earlier process was killed. */
   #bringBack(): void {
     for (const name of readdirSync(this.root).filter((name) => name.endsWith(OLD))) {
-      const threadId = name.slice(0, -OLD.length);
+      const threadId = knownThreadId.parse(name.slice(0, -OLD.length));
       if (existsSync(this.of(threadId))) removeTreeNow(join(this.root, name));
       else renameSync(join(this.root, name), this.of(threadId));
     }
   }
 
   /** The files that an agent with a turn holds. */
-  holdsOf(threadId: string): Holds | null {
+  holdsOf(threadId: ThreadId): Holds | null {
     return readHolds(this.board, threadId, () => this.findConfig(threadId)?.dir ?? "/");
   }
 
   /** Where a thread's folder is, or would be. */
-  of(threadId: string): string {
+  of(threadId: ThreadId): string {
     return join(this.root, threadId);
   }
 
@@ -95,25 +96,25 @@ export class AgentFolders {
     return folder;
   }
 
-  hasOrigin(threadId: string): boolean {
+  hasOrigin(threadId: ThreadId): boolean {
     return existsSync(threadPath(this.of(threadId), "origin"));
   }
 
-  exists(threadId: string): boolean {
+  exists(threadId: ThreadId): boolean {
     return statSync(threadPath(this.of(threadId), "config"), { throwIfNoEntry: false }) !== undefined;
   }
 
   /** The thread that spawned it; undefined if none did. It never changes. */
-  parentOf(threadId: string): string | undefined {
+  parentOf(threadId: ThreadId): ThreadId | undefined {
     return this.#knownOf(threadId)?.parentId;
   }
 
   /** Which engine it works with; undefined if nothing of it can be read. */
-  engineOf(threadId: string): string | undefined {
+  engineOf(threadId: ThreadId): string | undefined {
     return this.#knownOf(threadId)?.engine;
   }
 
-  #knownOf(threadId: string) {
+  #knownOf(threadId: ThreadId) {
     if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
       const { parentThreadId: parentId, engine } = this.findConfig(threadId)?.agent ?? {};
@@ -123,7 +124,7 @@ export class AgentFolders {
   }
 
   /** Undefined if the file is damaged: then the runner says so. */
-  findConfig(threadId: string): ThreadConfig | undefined {
+  findConfig(threadId: ThreadId): ThreadConfig | undefined {
     try {
       const text = readFileSync(threadPath(this.of(threadId), "config"), "utf8");
       return threadConfigSchema.safeParse(JSON.parse(text)).data;
@@ -134,7 +135,7 @@ export class AgentFolders {
   }
 
   /** Takes a removed thread's folder out of the way at once. @returns where it is now; undefined if there was none */
-  setAside(threadId: string): string | undefined {
+  setAside(threadId: ThreadId): string | undefined {
     this.#known.delete(threadId);
     const aside = join(this.root, `${ASIDE}${randomUUID()}`);
     try {
@@ -153,12 +154,12 @@ export class AgentFolders {
   }
 
   /** What a thread's folder takes on disk; 0 if there is none. A folder may hold many files: others go on meanwhile. */
-  diskBytes(threadId: string): Promise<number> {
+  diskBytes(threadId: ThreadId): Promise<number> {
     return sizeOf(this.of(threadId));
   }
 
   /** A copy of the status for people and scripts; nothing of ours reads it back. */
-  writeStatus(threadId: string, status: string): void {
+  writeStatus(threadId: ThreadId, status: string): void {
     writeWhole(threadPath(this.of(threadId), "status"), `${status}\n`);
   }
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { type Holds, holdsOf } from "../../shared/agent/holds.ts";
 import { shownPath } from "../../shared/agent/shown-path.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 const noteSchema = z.object({ holds: z.array(z.string()) });
 /** A runner names a hundred files at most. */
@@ -14,7 +15,7 @@ const MAX_BYTES = 1024 * 1024;
  * @param board where the runners' notes are
  * @param dirOf where the agent works; asked only if it holds something
  */
-export function readHolds(board: string, threadId: string, dirOf: () => string): Holds | null {
+export function readHolds(board: string, threadId: ThreadId, dirOf: () => string): Holds | null {
   const path = join(board, `${threadId}.json`);
   const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
   if (size === 0 || size > MAX_BYTES) return null;

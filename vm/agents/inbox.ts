@@ -15,6 +15,7 @@ import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import type { Block } from "../../shared/agent/values.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -30,8 +31,8 @@ export type NotedField = "fileId" | "messageId" | "threadId" | "title";
 export type NotedType = Extract<InboxLine, { op: "event" }>["event"]["type"];
 
 export interface ToldChildren {
-  known: ReadonlySet<string>;
-  open: ReadonlyMap<string, LimitsOfChild | undefined>;
+  known: ReadonlySet<ThreadId>;
+  open: ReadonlyMap<ThreadId, LimitsOfChild | undefined>;
   endedUse: Use;
 }
 
@@ -98,13 +99,14 @@ export class Inbox {
 
   /** The children that were told to begin, with what is set aside for each; what those that were told to end have used. */
   children(): ToldChildren {
-    const known = new Set<string>();
-    const open = new Map<string, LimitsOfChild | undefined>();
+    const known = new Set<ThreadId>();
+    const open = new Map<ThreadId, LimitsOfChild | undefined>();
     let endedUse = NO_USE;
     for (const line of this.#linesAfter(undefined)) {
       if (line.op !== "event") continue;
-      const { type, threadId, limits, used } = line.event;
-      if (typeof threadId !== "string") continue;
+      const { type, limits, used } = line.event;
+      const { data: threadId } = knownThreadId.safeParse(line.event["threadId"]);
+      if (threadId === undefined) continue;
       if (type === "thread_spawned") {
         known.add(threadId);
         open.set(threadId, limitsSchema.safeParse(limits).data);

@@ -3,7 +3,8 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { threadPath } from "../../shared/agent/paths.ts";
-import { isOpen, threadIdSchema } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
+import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -38,7 +39,7 @@ export class McpFiles {
   }
 
   /** Before an engine is started: its file names where the sidecar is now. Its token stays the same. */
-  write(threadId: string): void {
+  write(threadId: ThreadId): void {
     const known = this.#read(threadId);
     const url = this.#url === undefined ? known?.url : `${this.#url}/mcp`;
     if (known && known.url === url) return;
@@ -50,16 +51,17 @@ export class McpFiles {
   }
 
   /** The open thread whose tools a caller may use; undefined if its token is none, or its thread is over. */
-  findThread(authorization: string | undefined): string | undefined {
-    const threadId = /^Bearer ([^.]+)\./.exec(authorization ?? "")?.[1];
-    if (authorization === undefined || !threadIdSchema.safeParse(threadId).success || !threadId) return;
+  findThread(authorization: string | undefined): ThreadId | undefined {
+    const named = /^Bearer ([^.]+)\./.exec(authorization ?? "")?.[1];
+    const { data: threadId } = threadIdSchema.safeParse(named);
+    if (authorization === undefined || threadId === undefined) return;
     const thread = this.#store.threads.find(threadId);
     if (thread?.type !== "agent" || !isOpen(thread.status)) return undefined;
     const token = this.#read(threadId)?.headers.Authorization;
     return token !== undefined && isSame(token, authorization) ? threadId : undefined;
   }
 
-  #read(threadId: string) {
+  #read(threadId: ThreadId) {
     try {
       const text = readFileSync(threadPath(this.#folders.of(threadId), "mcp"), "utf8");
       return fileSchema.safeParse(JSON.parse(text)).data?.mcpServers[MCP_SERVER];

@@ -3,6 +3,7 @@ import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 /** What was measured, in seconds, tokens or calls. Values of labels come from engines and may be anything. */
 export type Measure =
@@ -32,7 +33,7 @@ export class AgentMeter {
   }
 
   /** @param fold before the event */
-  observe(threadId: string, fold: ThreadFold, event: ThreadEvent): void {
+  observe(threadId: ThreadId, fold: ThreadFold, event: ThreadEvent): void {
     switch (event.type) {
       case "turn_start":
         this.#turns.set(threadId, { chats: 0, tools: 0 });
@@ -55,7 +56,7 @@ export class AgentMeter {
     }
   }
 
-  #endStep(threadId: string, fold: ThreadFold, event: EventOf<"step_end">): void {
+  #endStep(threadId: ThreadId, fold: ThreadFold, event: EventOf<"step_end">): void {
     const kind = fold.steps.find(({ stepId }) => stepId === event.stepId)?.kind;
     const value = event.durationMs / 1_000;
     if (kind === "lock" || kind === "place") this.#record({ metric: "waitSeconds", value, labels: { kind } });
@@ -80,7 +81,7 @@ export class AgentMeter {
     });
   }
 
-  #endCall(threadId: string, fold: ThreadFold, event: EventOf<"tool_call_update">): void {
+  #endCall(threadId: ThreadId, fold: ThreadFold, event: EventOf<"tool_call_update">): void {
     const call = fold.toolCalls.find(({ toolCallId }) => toolCallId === event.toolCallId);
     if (!call || event.status === "in_progress") return;
     const turn = this.#turns.get(threadId);
@@ -98,7 +99,7 @@ export class AgentMeter {
     this.#record({ metric: "waitSeconds", value: secondsBetween(ask.askedAt, event.ts), labels: { kind } });
   }
 
-  #endTurn(threadId: string, fold: ThreadFold, event: EventOf<"turn_end">): void {
+  #endTurn(threadId: ThreadId, fold: ThreadFold, event: EventOf<"turn_end">): void {
     const gen_ai_provider_name = providerOf(fold);
     const { stopReason, durationMs, output } = event;
     const value = durationMs === undefined ? undefined : durationMs / 1_000;

@@ -1,5 +1,7 @@
 /** What needs people, over all agents. Pure. */
+
 import type { AskReply, InboxItem } from "../../shared/agent/api.ts";
+import type { DiscordId } from "../../shared/ids.ts";
 import { printPrincipal } from "../../shared/principal.ts";
 import { titleOf } from "../../shared/title.ts";
 import type { AgentRow } from "../store/agents.ts";
@@ -12,6 +14,8 @@ const MAX_TEXT = 500;
 export interface OpenAgent {
   thread: StoredThread;
   agent: AgentRow;
+  /** Its Discord thread. */
+  home?: DiscordId | undefined;
   now: Pick<AgentRow, "status" | "problem">;
   lastTurn: StepRow | undefined;
 }
@@ -54,13 +58,14 @@ function findEnd(open: OpenAgent, sinceMs: number): InboxItem | undefined {
 }
 
 function itemOf(
-  { thread, agent }: OpenAgent,
+  { thread, agent, home }: OpenAgent,
   { kind, at, text }: Pick<InboxItem, "kind" | "at" | "text">,
 ): InboxItem {
   const { threadId, title, dir, command, createdBy } = thread;
   return {
     kind,
     threadId,
+    ...(home !== undefined && { home }),
     number: agent.number,
     title: title === "" ? titleOf(dir, command) : title,
     createdBy: printPrincipal(createdBy),

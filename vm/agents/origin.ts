@@ -19,6 +19,7 @@ import type { ThreadEvent } from "../../shared/agent/events.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { THREAD_FILES, threadPath } from "../../shared/agent/paths.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { readBytes } from "../streams/growing-file.ts";
 import { readLines } from "../streams/lines.ts";
 
@@ -53,7 +54,7 @@ export class Origins {
    * @throws AppError `not_found`, `invalid_request`
    */
   async prepare(
-    parent: { threadId: string; folder: string; end: number },
+    parent: { threadId: ThreadId; folder: string; end: number },
     wanted: WantedPoint,
   ): Promise<Prepared> {
     const { point, named } = await findPoint(parent, wanted);
@@ -75,7 +76,7 @@ export class Origins {
 }
 
 async function findPoint(
-  { threadId, folder, end }: { threadId: string; folder: string; end: number },
+  { threadId, folder, end }: { threadId: ThreadId; folder: string; end: number },
   wanted: WantedPoint,
 ): Promise<{ point: BranchPoint<Place>; named: string[] }> {
   const finder = new PointFinder<Place>(wanted, threadId);

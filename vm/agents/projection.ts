@@ -4,6 +4,7 @@ import { awaitingOf, emptyFold, FOLD_VERSION, foldEvent, statusOf } from "../../
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Store } from "../store/store.ts";
 import { type AskRows, AsksAnew, askRows } from "./ask-rows.ts";
 import type { PlacedEvent } from "./transcript.ts";
@@ -11,7 +12,7 @@ import type { PlacedEvent } from "./transcript.ts";
 /** A thread's calls whose asks may still come, by id. */
 type Calls = Map<string, EventOf<"tool_call">>;
 
-export type OnEvent = (threadId: string, fold: ThreadFold, event: ThreadEvent) => void;
+export type OnEvent = (threadId: ThreadId, fold: ThreadFold, event: ThreadEvent) => void;
 
 export class Projection {
   readonly #store: Store;
@@ -39,7 +40,7 @@ export class Projection {
    * @returns what the transcript comes to now.
    */
   apply(
-    threadId: string,
+    threadId: ThreadId,
     {
       fold: before,
       events,
@@ -87,7 +88,7 @@ export class Projection {
    * Whether the rows are those of the transcript that comes to `fold` at `transcriptBytes`: an older version's, lost
    * ones, or those that were being made anew when a sidecar died, are not.
    */
-  fits(threadId: string, fold: ThreadFold, transcriptBytes: number): boolean {
+  fits(threadId: ThreadId, fold: ThreadFold, transcriptBytes: number): boolean {
     if (this.#fitting.has(threadId)) return true;
     const { steps, asks } = this.#store;
     const isCutOff = transcriptBytes > 0 && fold.seq === 0;
@@ -102,7 +103,7 @@ export class Projection {
   }
 
   /** Begins to make the rows anew. @returns what an empty transcript comes to. */
-  reset(threadId: string): ThreadFold {
+  reset(threadId: ThreadId): ThreadFold {
     const { agents, asks } = this.#store;
     const fold = emptyFold();
     this.forget(threadId);
@@ -113,7 +114,7 @@ export class Projection {
   }
 
   /** Removes some of the steps. @returns whether there were any */
-  removeSome(threadId: string): boolean {
+  removeSome(threadId: ThreadId): boolean {
     return this.#store.steps.removeSome(threadId);
   }
 
@@ -121,20 +122,24 @@ export class Projection {
    * Makes known the calls that run, whose asks may still come: an earlier process read them, and only an ask's row
    * holds its call.
    */
-  recall(threadId: string, fold: ThreadFold, find: (toolCallIds: string[]) => EventOf<"tool_call">[]): void {
+  recall(
+    threadId: ThreadId,
+    fold: ThreadFold,
+    find: (toolCallIds: string[]) => EventOf<"tool_call">[],
+  ): void {
     if (this.#calls.has(threadId) || fold.toolCalls.length === 0) return;
     const calls = this.#callsOf(threadId);
     for (const call of find(fold.toolCalls.map(({ toolCallId }) => toolCallId)))
       calls.set(call.toolCallId, call);
   }
 
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#fitting.delete(threadId);
     this.#anew.delete(threadId);
     this.#calls.delete(threadId);
   }
 
-  #applyAsk(asks: AskRows, threadId: string, fold: ThreadFold, event: ThreadEvent): void {
+  #applyAsk(asks: AskRows, threadId: ThreadId, fold: ThreadFold, event: ThreadEvent): void {
     switch (event.type) {
       case "tool_call":
         this.#callsOf(threadId).set(event.toolCallId, event);
@@ -172,7 +177,7 @@ export class Projection {
     }
   }
 
-  #callsOf(threadId: string): Calls {
+  #callsOf(threadId: ThreadId): Calls {
     const calls = this.#calls.get(threadId) ?? new Map();
     this.#calls.set(threadId, calls);
     return calls;

@@ -7,6 +7,7 @@ import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
 import type { Block } from "../../shared/agent/values.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { job, type Principal, printPrincipal } from "../../shared/principal.ts";
 import type { Launch } from "./launch.ts";
 import { MCP_SERVER } from "./mcp-files.ts";
@@ -15,7 +16,7 @@ import { MCP_SERVER } from "./mcp-files.ts";
 const MAX_MESSAGE_BYTES = 512 * 1024;
 
 export function threadConfig(
-  thread: { threadId: string; path: string; createdBy: Principal; createdAt: number },
+  thread: { threadId: ThreadId; path: string; createdBy: Principal; createdAt: number },
   {
     number,
     agent,

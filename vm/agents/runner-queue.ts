@@ -7,6 +7,7 @@
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { orderOf, type Waiter, waitTitle } from "../../shared/agent/place-order.ts";
 import { isQueued } from "../../shared/agent/waits.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 /** Of a thread that waits for a place without a runner. */
 export interface Wait {
@@ -16,7 +17,7 @@ export interface Wait {
 
 /** A thread that has a runner. */
 export interface Awake {
-  threadId: string;
+  threadId: ThreadId;
   fold: ThreadFold;
   person: string;
 }
@@ -36,9 +37,9 @@ export interface RunnerQueueOptions {
   ready: number;
   findAwake: () => readonly Awake[];
   /** The thread's runner may be started now. */
-  onFree: (threadId: string) => void;
+  onFree: (threadId: ThreadId) => void;
   /** Another number of threads comes before it. */
-  onMoved: (threadId: string) => void;
+  onMoved: (threadId: ThreadId) => void;
   now: () => number;
 }
 
@@ -53,9 +54,9 @@ const FALLBACK_MS = 1_000;
 
 export class RunnerQueue {
   readonly #options: RunnerQueueOptions;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<ThreadId, Held>();
   /** Those that may start, and those that were started and have written nothing yet: since when. */
-  readonly #starting = new Map<string, number>();
+  readonly #starting = new Map<ThreadId, number>();
   #timer: NodeJS.Timeout | undefined;
   #dueMs = 0;
   #isClosed = false;
@@ -78,7 +79,7 @@ export class RunnerQueue {
    * If not now, the thread is held, and `onFree` says when.
    * @param wait what it waits for, if it is a place and nothing else
    */
-  mayStart(threadId: string, wait: Wait | undefined): boolean {
+  mayStart(threadId: ThreadId, wait: Wait | undefined): boolean {
     if (this.#starting.has(threadId)) return true;
     const held = this.#held.get(threadId);
     if (wait === undefined && !this.isCrowded) {
@@ -92,23 +93,23 @@ export class RunnerQueue {
     return false;
   }
 
-  noteStart(threadId: string): void {
+  noteStart(threadId: ThreadId): void {
     this.#held.delete(threadId);
     this.#starting.set(threadId, this.#options.now());
   }
 
   /** The thread's runner has written something, or ended. */
-  note(threadId: string): void {
+  note(threadId: ThreadId): void {
     this.#starting.delete(threadId);
     if (this.#held.size > 0) this.#plan(LOOK_MS);
   }
 
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#held.delete(threadId);
     this.note(threadId);
   }
 
-  find(threadId: string): Readonly<Held> | undefined {
+  find(threadId: ThreadId): Readonly<Held> | undefined {
     return this.#held.get(threadId);
   }
 
@@ -132,7 +133,8 @@ export class RunnerQueue {
     const front = waiting.length + this.#starting.size;
     const order = this.#order(awake);
     const nowMs = now();
-    const canWake = ({ id }: Waiter) => nowMs - (this.#held.get(id)?.heldMs ?? nowMs) >= MIN_SLEEP_MS;
+    const canWake = ({ id }: Waiter<ThreadId>) =>
+      nowMs - (this.#held.get(id)?.heldMs ?? nowMs) >= MIN_SLEEP_MS;
     const woken = order.filter(canWake).slice(0, Math.max(0, ready - front));
     const late = [...this.#held].flatMap(([id, { wait }]) => (wait ? [] : [id]));
     const room = Math.max(0, MAX_STARTING - this.#starting.size);
@@ -149,8 +151,8 @@ export class RunnerQueue {
   }
 
   /** Those that wait for a place, the next first. */
-  #order(awake: readonly Awake[]): Waiter[] {
-    const waiters = [...this.#held].flatMap(([id, { wait }]): Waiter[] =>
+  #order(awake: readonly Awake[]): Waiter<ThreadId>[] {
+    const waiters = [...this.#held].flatMap(([id, { wait }]): Waiter<ThreadId>[] =>
       wait ? [{ id, isBack: false, ...wait }] : [],
     );
     return orderOf(
@@ -159,7 +161,7 @@ export class RunnerQueue {
     );
   }
 
-  #tell(order: readonly Waiter[], front: number): void {
+  #tell(order: readonly Waiter<ThreadId>[], front: number): void {
     for (const [at, { id }] of order.entries()) {
       const held = this.#held.get(id);
       const title = waitTitle(front + at);

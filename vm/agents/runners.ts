@@ -16,6 +16,7 @@ import {
   THREAD_TITLE,
   TRUST_FOLDER,
 } from "../../shared/agent/markers.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { withDeadline } from "../../shared/lifecycle.ts";
 import { type Sandbox, sandboxText } from "../../shared/sandbox/modes.ts";
 import { titleOf } from "../../shared/title.ts";
@@ -89,18 +90,18 @@ export class Runners {
   }
 
   /** Ends the runner, if one runs, and waits until it is gone. Its engine, which lacks the marker, goes on. */
-  async end(threadId: string): Promise<void> {
+  async end(threadId: ThreadId): Promise<void> {
     for (const [name, value] of Object.entries(this.#marker(threadId))) await killMarked(`${name}=${value}`);
   }
 
   /** Ends the runner, the engine and all that it started, and waits until they are gone. */
-  async endAll(threadId: string): Promise<void> {
+  async endAll(threadId: ThreadId): Promise<void> {
     await this.end(threadId);
     await killMarked(`${ENGINE_FOLDER_MARKER}=${this.#options.folders.of(threadId)}`);
   }
 
   /** Lets a runner without a terminal write down how the thread ended; its engine is gone. */
-  async runToClose(threadId: string, timeoutMs = CLOSING_TIMEOUT_MS): Promise<void> {
+  async runToClose(threadId: ThreadId, timeoutMs = CLOSING_TIMEOUT_MS): Promise<void> {
     const { folders, runner, threadEnv } = this.#options;
     const [program = "", ...args] = [...runner, folders.of(threadId)];
     const shared = { [LOCK_FOLDER]: folders.locks, [BOARD_FOLDER]: folders.board, ...this.#placesEnv() };
@@ -118,7 +119,7 @@ export class Runners {
   }
 
   /** Ends the session of a runner that has ended. */
-  async endSession(threadId: string): Promise<void> {
+  async endSession(threadId: ThreadId): Promise<void> {
     await unlessAway(this.#options.tmux.killSession(sessionName(threadId)));
   }
 
@@ -141,7 +142,7 @@ export class Runners {
     };
   }
 
-  #marker(threadId: string): Record<string, string> {
+  #marker(threadId: ThreadId): Record<string, string> {
     return { [RUNNER_MARKER]: this.#options.folders.of(threadId) };
   }
 }

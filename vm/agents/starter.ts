@@ -1,6 +1,7 @@
 /** Starts agents' runners when there is something to do, and keeps those waiting that are not needed yet. */
 import type { Live } from "../../shared/agent/files.ts";
 import { personOf } from "../../shared/agent/place-order.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { OWNER, printPrincipal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
@@ -21,7 +22,7 @@ export interface StarterOptions {
   /** So many have a turn at once, and as many wait with a runner. */
   maxAgents: number;
   /** The thread has moved up in the queue. */
-  onChange: (threadId: string) => void;
+  onChange: (threadId: ThreadId) => void;
   /** A runner could not be started: the thread is to be looked at again soon. */
   onTrouble: () => void;
   log: Log;
@@ -31,7 +32,7 @@ export interface StarterOptions {
 export class Starter {
   readonly #options: StarterOptions;
   readonly #queue: RunnerQueue;
-  #onFree: (threadId: string) => void = () => {};
+  #onFree: (threadId: ThreadId) => void = () => {};
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -48,7 +49,7 @@ export class Starter {
   }
 
   /** Says who starts a runner that may be started now: in the thread's queue, by {@link startIfNeeded}. */
-  listen(onFree: (threadId: string) => void): void {
+  listen(onFree: (threadId: ThreadId) => void): void {
     this.#onFree = onFree;
   }
 
@@ -62,22 +63,22 @@ export class Starter {
   }
 
   /** The thread's transcript has grown, or its runner has ended. */
-  note(threadId: string): void {
+  note(threadId: ThreadId): void {
     this.#queue.note(threadId);
   }
 
   /** The thread is over. */
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#queue.forget(threadId);
   }
 
   /** What a thread that waits without a runner waits for, as a title. */
-  titleOf(threadId: string): string | undefined {
+  titleOf(threadId: ThreadId): string | undefined {
     return this.#queue.find(threadId)?.title;
   }
 
   /** What happens this moment, with how many come before a thread that nobody else counts for. */
-  liveOf(threadId: string, live: Live | null): Live | null {
+  liveOf(threadId: ThreadId, live: Live | null): Live | null {
     const { title, sinceMs } = this.#queue.find(threadId) ?? {};
     if (title === undefined || !live?.step) return live;
     // Whoever waits for another moment's news hears of it.
@@ -86,7 +87,7 @@ export class Starter {
     return { ...live, step: { ...live.step, title }, updatedAt };
   }
 
-  needsRunner(threadId: string): boolean {
+  needsRunner(threadId: ThreadId): boolean {
     const { store, agents, folders, wakeUps, now } = this.#options;
     const agent = store.agents.find(threadId);
     if (!agent || agent.problem !== null || !folders.exists(threadId)) return this.#needsNone(threadId);
@@ -97,7 +98,7 @@ export class Starter {
   }
 
   /** A start that fails is made again soon: what lies in the inbox will be read without anybody's doing. */
-  async startIfNeeded(threadId: string): Promise<void> {
+  async startIfNeeded(threadId: ThreadId): Promise<void> {
     const { store, onTrouble, log } = this.#options;
     const thread = store.threads.find(threadId);
     if (thread?.status !== "idle" || !this.needsRunner(threadId)) return;
@@ -123,7 +124,7 @@ export class Starter {
     store.threads.update(threadId, running);
   }
 
-  #needsNone(threadId: string): false {
+  #needsNone(threadId: ThreadId): false {
     this.#queue.forget(threadId);
     return false;
   }
@@ -134,7 +135,7 @@ export class Starter {
     return { person: this.#personOf(threadId, fold), sinceMs };
   }
 
-  #personOf(threadId: string, fold: AgentThread["fold"]): string {
+  #personOf(threadId: ThreadId, fold: AgentThread["fold"]): string {
     return personOf(fold, printPrincipal(this.#options.store.threads.find(threadId)?.createdBy ?? OWNER));
   }
 }

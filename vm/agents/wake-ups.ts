@@ -1,4 +1,5 @@
 /** Threads that go on by themselves at a moment that their transcripts name. One timer for all of them. */
+import type { ThreadId } from "../../shared/ids.ts";
 
 /** The machine's clock may be set, or the machine sleep: it is looked at so often while anybody waits. */
 const MAX_WAIT_MS = 60_000;
@@ -16,7 +17,7 @@ export class WakeUps {
   }
 
   /** @param at undefined: the thread waits for nothing. A moment that has passed is no news: its thread goes on. */
-  set(threadId: string, at: string | undefined): void {
+  set(threadId: ThreadId, at: string | undefined): void {
     const ms = at === undefined ? Number.NaN : Date.parse(at);
     if (ms > this.#now()) this.#atMs.set(threadId, ms);
     else this.#atMs.delete(threadId);

@@ -13,6 +13,7 @@ import {
   removeWorktree,
   type WorktreeState,
 } from "../../shared/git/worktree.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { removeTree } from "../../shared/remove-tree.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
@@ -79,7 +80,7 @@ export class Worktrees {
   }
 
   /** @throws AppError `thread_exists` if an earlier thread of that id has left one */
-  refuseKept(threadId: string): void {
+  refuseKept(threadId: ThreadId): void {
     const path = join(this.#root, threadId);
     if (!existsSync(path) || readdirSync(path).length === 0) return;
     throw new AppError("thread_exists", `An earlier thread's worktree is kept at ${path}.`);

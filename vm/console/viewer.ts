@@ -12,6 +12,7 @@ import {
   type Viewport,
 } from "../../shared/attach.ts";
 import { assertNever } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { AttachedClient, AttachOptions } from "../tmux/attach-client.ts";
 import { TypingPace } from "./typing-pace.ts";
 import { Unread } from "./unread.ts";
@@ -105,7 +106,7 @@ export class Viewer {
     this.#sendStatus();
   }
 
-  get threadId(): string {
+  get threadId(): ThreadId {
     return this.#thread.threadId;
   }
 

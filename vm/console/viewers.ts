@@ -2,7 +2,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { isOpen, threadIdSchema } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import {
   attachQuerySchema,
   CLOSE,
@@ -13,6 +13,7 @@ import {
   VIEWER_PROTOCOL,
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
+import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { markKnown } from "../callers/known.ts";
 import { AttachedClient, type AttachOptions } from "../tmux/attach-client.ts";
@@ -34,8 +35,8 @@ export const VIEWERS_LIMITS: ViewersLimits = {
 export interface ViewersOptions {
   tmux: Pick<AttachOptions, "stateDir" | "env" | "ping" | "patience">;
   isTmuxUp: () => boolean;
-  findThread: (threadId: string) => ViewedThread | undefined;
-  sessionName: (threadId: string) => string;
+  findThread: (threadId: ThreadId) => ViewedThread | undefined;
+  sessionName: (threadId: ThreadId) => string;
   /** Whether the request may attach; `isStillOpen` is asked for as long as it is attached. */
   admit: (request: IncomingMessage) => { isStillOpen: () => boolean } | undefined;
   /** A request was not admitted: resolves when it may be told so; false: its connection is cut. */
@@ -154,7 +155,7 @@ export class Viewers {
     log.info({ threadId, mode, viewers: this.#viewers.size }, "viewer attached");
   }
 
-  #checkRoom(threadId: string): void {
+  #checkRoom(threadId: ThreadId): void {
     const { maxViewers, maxViewersPerThread } = this.#limits;
     const ofThread = [...this.#viewers.keys()].filter((viewer) => viewer.threadId === threadId).length;
     if (ofThread >= maxViewersPerThread) {
@@ -199,7 +200,7 @@ export class Viewers {
   }
 }
 
-type Target = { threadId: string } & Pick<ViewerOptions, "mode" | "hasAcks" | "viewport" | "isPlain">;
+type Target = { threadId: ThreadId } & Pick<ViewerOptions, "mode" | "hasAcks" | "viewport" | "isPlain">;
 
 /** @throws AppError `not_found`, `invalid_request` */
 function parseTarget(target: string): Target {

@@ -1,18 +1,19 @@
 /** Rows of events as they are sent: Server-Sent Events, with the transcript's own lines in them. */
 import { closeSync, openSync, readSync } from "node:fs";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { EventRow } from "../store/events.ts";
 import { READ } from "../streams/growing-file.ts";
 
 /** An event as all its readers get it. */
 export interface Frame {
   id: number;
-  threadId: string;
+  threadId: ThreadId;
   type: string;
   bytes: Buffer;
 }
 
 /** @param transcript the file of a thread's transcript */
-export function framesOf(rows: readonly EventRow[], transcript: (threadId: string) => string): Frame[] {
+export function framesOf(rows: readonly EventRow[], transcript: (threadId: ThreadId) => string): Frame[] {
   const files = new Map<string, number | undefined>();
   try {
     return rows.map((row) => {
@@ -38,8 +39,8 @@ export function idFrame(id: number): Buffer {
 
 function fileOf(
   files: Map<string, number | undefined>,
-  transcript: (threadId: string) => string,
-  threadId: string,
+  transcript: (threadId: ThreadId) => string,
+  threadId: ThreadId,
 ): number | undefined {
   if (!files.has(threadId)) files.set(threadId, openIfThere(transcript(threadId)));
   return files.get(threadId);

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type HubEvent, hubEventSchema } from "../../shared/hub-events.ts";
 import { SseParser } from "../../shared/sse.ts";
 import { makeFolder } from "../../test/support/folders.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { until } from "../../test/support/wait.ts";
 import { openStore, type Store } from "../store/store.ts";
 import { type EventFilter, EventHub } from "./hub.ts";
@@ -44,7 +45,7 @@ function write(threadId: string, type: string, text = ""): void {
   appendFileSync(transcript(threadId), line);
   const bytes = Buffer.byteLength(line);
   sizes.set(threadId, byte + bytes);
-  store.events.add(threadId, type, { byte, bytes });
+  store.events.add(aThreadId(threadId), type, { byte, bytes });
 }
 
 /** A reader whose sink takes all, unless it is told to be full. */
@@ -161,8 +162,8 @@ test("who is behind gets nothing of a thread that took the place of a removed on
   isFull = true;
   await settled();
   store.transaction(() => {
-    store.events.removeThread("old");
-    store.events.addOwn("old", { type: "thread_removed" });
+    store.events.removeThread(aThreadId("old"));
+    store.events.addOwn(aThreadId("old"), { type: "thread_removed" });
   });
   writeFileSync(
     transcript("old"),
@@ -221,12 +222,12 @@ test("nothing is told of a transaction that failed", async () => {
   const reader = read();
   const fail = () =>
     store.transaction(() => {
-      store.events.addOwn("a", { type: "thread_removed" });
+      store.events.addOwn(aThreadId("a"), { type: "thread_removed" });
       throw new Error("no room");
     });
   expect(fail).toThrow("no room");
   await settled();
-  store.events.addOwn("b", { type: "thread_removed" });
+  store.events.addOwn(aThreadId("b"), { type: "thread_removed" });
   await until("the next one", () => reader.got.events.length > 0);
   expect(reader.got.events.map(({ threadId }) => threadId)).toEqual(["b"]);
 });

@@ -3,6 +3,7 @@
  * what waits for it is bounded; one that takes too long is cut off, and goes on where it was when it comes again.
  */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { EventRow } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
@@ -40,8 +41,8 @@ export interface Sink {
 export interface HubOptions {
   store: Store;
   /** The file of a thread's transcript. */
-  transcript: (threadId: string) => string;
-  tagsOf: (threadId: string) => readonly string[];
+  transcript: (threadId: ThreadId) => string;
+  tagsOf: (threadId: ThreadId) => readonly string[];
   lookMs?: number;
   maxReaders?: number;
   log: Log;

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
+import { aThreadId } from "../../test/support/ids.ts";
 import type { EventRow } from "../store/events.ts";
 import { Pages } from "./pages.ts";
 
@@ -10,7 +11,7 @@ beforeEach(() => {
 });
 
 const row = (eventId: number, threadId = "t"): EventRow => {
-  return { eventId, threadId, type: "plan", byte: 0, bytes: 100, body: null };
+  return { eventId, threadId: aThreadId(threadId), type: "plan", byte: 0, bytes: 100, body: null };
 };
 
 function makePages(limits: { sliceBytes?: number; maxBytes?: number } = {}): Pages {

@@ -2,6 +2,7 @@
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ParsedFollowRequest, View, ViewRequest } from "../../shared/follow-api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
@@ -72,7 +73,7 @@ export class Follows {
    * Changes what is shown, from now on. The row counts: {@link recover} writes the file again from it.
    * @throws AppError `not_found`, `unsupported`, `thread_ended`
    */
-  async setView(threadId: string, { paused, grep }: ViewRequest): Promise<View> {
+  async setView(threadId: ThreadId, { paused, grep }: ViewRequest): Promise<View> {
     const { store, threads, files, queue } = this.#options;
     threads.getStored(threadId);
     return queue.run(threadId, async () => {

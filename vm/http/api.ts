@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parse as parseQuery } from "node:querystring";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { PARAMS, type ParamName, type Route } from "../../shared/protocol/route.ts";
 import { API } from "../../shared/protocol/routes.ts";
@@ -80,7 +81,7 @@ export class Api {
     { route, handler, values, query }: Match,
     request: IncomingMessage,
     response: ServerResponse,
-    onThread: (threadId: string) => void,
+    onThread: (threadId: ThreadId) => void,
   ): Promise<void> {
     const { guard, homes, log } = this.#services;
     try {
@@ -92,8 +93,9 @@ export class Api {
       const params: Record<string, string> = {};
       for (const [name, escaped] of values) params[name] = readParam(name, escaped);
       if (params["id"] !== undefined) {
-        params["id"] = homes.resolve(params["id"]);
-        onThread(params["id"]);
+        const threadId = homes.resolve(params["id"]);
+        params["id"] = threadId;
+        onThread(threadId);
       }
       const call = {
         params,

@@ -2,6 +2,7 @@
 import type { RequestListener } from "node:http";
 import express, { type Request } from "express";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import type { People } from "../callers/people.ts";
@@ -53,7 +54,7 @@ export function createApp(options: AppOptions): RequestListener {
   return (request, response) => {
     const { method = "" } = request;
     const match = api.find(request);
-    let threadId: string | undefined;
+    let threadId: ThreadId | undefined;
     const routeName = () => match?.route.path ?? expressRouteOf(request as Partial<Request>);
     metrics.measureAnswer(method, response, routeName);
     requestLog.add(request, response, () => ({

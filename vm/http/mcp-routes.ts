@@ -2,6 +2,7 @@
 import { json, Router } from "express";
 import { MAX_BODY_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { knownThreadId } from "../../shared/ids.ts";
 import { threadPrincipal } from "../../shared/principal.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { markKnown } from "../callers/known.ts";
@@ -32,7 +33,7 @@ export function mcpRoutes({ mcp, mcpFiles, wrongTokens }: McpRoutesOptions): Rou
     next();
   });
   router.post("/mcp", json({ limit: MAX_BODY_BYTES }), async (req, res) => {
-    const threadId = String(res.locals["mcpThread"]);
+    const threadId = knownThreadId.parse(res.locals["mcpThread"]);
     await mcp.handle({ threadId, request: req, response: res, body: req.body, signal: whileOpen(res) });
   });
   return router;

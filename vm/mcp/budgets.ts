@@ -13,6 +13,7 @@ import { LIMIT_NAMES } from "../../shared/agent/limit-schema.ts";
 import { describeLimit, ownUseOf, usedOf } from "../../shared/agent/limits.ts";
 import { isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
@@ -33,7 +34,7 @@ interface ShareOptions {
 export async function shareFor(
   options: ShareOptions,
   children: readonly Thread[],
-  parentId: string,
+  parentId: ThreadId,
   wanted: LimitsOfChild,
 ): Promise<LimitsOfChild> {
   const { agents, folders, now } = options;
@@ -73,7 +74,7 @@ function leftOf({ limits }: ThreadFold, used: ReturnType<typeof ownUseOf>): Limi
 interface EndOptions {
   threads: Threads;
   agents: Agents;
-  children: { parentOf(threadId: string): string | undefined };
+  children: { parentOf(threadId: ThreadId): ThreadId | undefined };
 }
 
 /**
@@ -82,8 +83,8 @@ interface EndOptions {
  */
 export async function noteEnd(
   { threads, agents, children }: EndOptions,
-  waiterId: string,
-  childId: string,
+  waiterId: ThreadId,
+  childId: ThreadId,
   stopReason: string,
 ): Promise<void> {
   const told = { type: "thread_ended" as const, threadId: childId, stopReason };
@@ -99,7 +100,7 @@ export async function noteEnd(
 }
 
 /** Somebody has ended a thread, which nobody may wait for any more: its parent is told. */
-export async function noteKill(options: EndOptions, childId: string): Promise<void> {
+export async function noteKill(options: EndOptions, childId: ThreadId): Promise<void> {
   const { threads, children } = options;
   const parentId = children.parentOf(childId);
   if (parentId === undefined) return;
@@ -111,8 +112,8 @@ export async function noteKill(options: EndOptions, childId: string): Promise<vo
 }
 
 /** As {@link noteKill}, of children whose end was cut off by a kill of the sidecar. */
-async function noteKills({ threads, agents, folders }: ShareOptions, parentId: string): Promise<void> {
-  const isOver = (childId: string) => folders.exists(childId) && !isOpen(threads.getStored(childId).status);
+async function noteKills({ threads, agents, folders }: ShareOptions, parentId: ThreadId): Promise<void> {
+  const isOver = (childId: ThreadId) => folders.exists(childId) && !isOpen(threads.getStored(childId).status);
   for (const childId of [...agents.toldChildren(parentId).open.keys()].filter(isOver))
     await noteKill({ threads, agents, children: folders }, childId);
 }

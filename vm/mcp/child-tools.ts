@@ -5,8 +5,9 @@ import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
-import { type Thread, threadIdSchema } from "../../shared/api.ts";
+import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import {
   describePrincipal,
   type Principal,
@@ -62,12 +63,12 @@ export interface ChildToolsOptions {
   children: Children;
   /** Told of every change of a thread. */
   logWatch: LogWatch;
-  kill: (threadId: string, by: Principal) => Promise<unknown>;
+  kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
   const { threads, agents, children, kill } = options;
-  const findDescendant = ({ threadId: ancestorId, input }: ToolCall): string => {
+  const findDescendant = ({ threadId: ancestorId, input }: ToolCall): ThreadId => {
     const { threadId } = one.parse(input);
     children.checkDescendant(ancestorId, threadId);
     return threadId;
@@ -134,8 +135,8 @@ export function childTools(options: ChildToolsOptions): Tool[] {
 }
 
 interface Wait {
-  parentId: string;
-  childId: string;
+  parentId: ThreadId;
+  childId: ThreadId;
   timeoutSeconds: number;
   signal: AbortSignal;
 }
@@ -178,7 +179,7 @@ async function notEnded({ threadId, status }: Thread, agents: Agents): Promise<s
 }
 
 /** `paused by Discord user 42 at 10:15 UTC` */
-async function pauseOf(agents: Agents, threadId: string): Promise<string> {
+async function pauseOf(agents: Agents, threadId: ThreadId): Promise<string> {
   const { pause } = await saidIn(agents, threadId);
   if (!pause) return "paused by a person";
   return `paused by ${describePrincipal(parsePrincipal(pause.by))} at ${pause.ts.slice(11, 19)} UTC`;
@@ -194,7 +195,7 @@ async function isSettled({ threadId, status, waiting }: Thread, agents: Agents):
 
 const isAtRest = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork(fold);
 
-function listFamily({ threads, children }: ChildToolsOptions, threadId: string): string {
+function listFamily({ threads, children }: ChildToolsOptions, threadId: ThreadId): string {
   const own = children.list(threadId).map(statusOf);
   const parentId = children.parentOf(threadId);
   // What it does this moment is this call.
@@ -227,7 +228,7 @@ function statusOf(thread: Thread): string {
 /** What people and agent said at the end of a thread; the agent's last words of its last turn that ended. */
 async function saidIn(
   agents: Agents,
-  threadId: string,
+  threadId: ThreadId,
 ): Promise<{
   all: string;
   last: string;

@@ -8,6 +8,7 @@ import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -36,7 +37,7 @@ export interface ChildrenOptions {
   /** A real path. */
   reposDir: string;
   now: () => number;
-  kill: (threadId: string, by: Principal) => Promise<unknown>;
+  kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
 }
 
 export interface SpawnRequest {
@@ -60,13 +61,13 @@ export class Children {
   }
 
   /** Open children of a thread, the oldest first. */
-  list(parentId: string): Thread[] {
+  list(parentId: ThreadId): Thread[] {
     const { threads } = this.#options;
     return threads.list("open").filter(({ threadId }) => this.parentOf(threadId) === parentId);
   }
 
   /** @throws AppError `not_found` if it is no descendant: of others the caller learns nothing. */
-  checkDescendant(ancestorId: string, threadId: string): void {
+  checkDescendant(ancestorId: ThreadId, threadId: ThreadId): void {
     for (let id = this.parentOf(threadId); id !== undefined; id = this.parentOf(id)) {
       if (id === ancestorId) return;
     }
@@ -74,7 +75,7 @@ export class Children {
   }
 
   /** @throws AppError `not_found` if they do not descend from one thread, or are the same: of others nothing is told. */
-  checkFamily(threadId: string, otherId: string): void {
+  checkFamily(threadId: ThreadId, otherId: ThreadId): void {
     if (threadId !== otherId && this.#rootOf(threadId) === this.#rootOf(otherId)) return;
     throw new AppError("not_found", `There is no thread ${JSON.stringify(otherId)} that you know.`);
   }
@@ -83,7 +84,7 @@ export class Children {
    * Whether it works in a wider mode, by rules that the other one was not granted, or in a directory that is not the
    * other one's or below it.
    */
-  async mayDoMore(threadId: string, otherId: string): Promise<boolean> {
+  async mayDoMore(threadId: ThreadId, otherId: ThreadId): Promise<boolean> {
     const { threads, agents } = this.#options;
     const [own, others] = [await agents.foldNow(threadId), await agents.foldNow(otherId)];
     if (own.grantedRules.some((rule) => !others.grantedRules.includes(rule))) return true;
@@ -96,7 +97,7 @@ export class Children {
   }
 
   /** @throws AppError `not_found` if it is no child of its own. */
-  checkChild(parentId: string, threadId: string): void {
+  checkChild(parentId: ThreadId, threadId: ThreadId): void {
     if (this.parentOf(threadId) === parentId) return;
     throw new AppError("not_found", `You have no child ${JSON.stringify(threadId)}.`);
   }
@@ -106,14 +107,14 @@ export class Children {
    * @returns its id
    * @throws AppError in words for the model
    */
-  spawn(parentId: string, request: SpawnRequest): Promise<string> {
+  spawn(parentId: ThreadId, request: SpawnRequest): Promise<ThreadId> {
     return this.#spawning.run(this.#rootOf(parentId), () => this.#spawn(parentId, request));
   }
 
-  async #spawn(parentId: string, request: SpawnRequest): Promise<string> {
+  async #spawn(parentId: ThreadId, request: SpawnRequest): Promise<ThreadId> {
     const { store, threads, homes, folders, creation, agents } = this.#options;
     const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
-    const threadId = `child-${hash.slice(0, 24)}`;
+    const threadId = knownThreadId.parse(`child-${hash.slice(0, 24)}`);
     const parent = threads.getStored(parentId);
     const title = request.title ?? request.prompt.slice(0, 60);
     if (!store.threads.find(threadId)) {
@@ -166,9 +167,9 @@ export class Children {
   }
 
   /** @returns the ids of its open children and of theirs, a parent before its children */
-  descendantsOf(parentId: string): string[] {
+  descendantsOf(parentId: ThreadId): ThreadId[] {
     const open = this.#options.store.threads.list("open").filter(({ isMade }) => isMade);
-    const below = (id: string): string[] => {
+    const below = (id: ThreadId): ThreadId[] => {
       const own = open.filter(({ threadId }) => this.parentOf(threadId) === id);
       return own.flatMap(({ threadId }) => [threadId, ...below(threadId)]);
     };
@@ -176,11 +177,11 @@ export class Children {
   }
 
   /** The thread that spawned it; undefined if none did. */
-  parentOf(threadId: string): string | undefined {
+  parentOf(threadId: ThreadId): ThreadId | undefined {
     return this.#options.folders.parentOf(threadId);
   }
 
-  #rootOf(threadId: string): string {
+  #rootOf(threadId: ThreadId): ThreadId {
     const parentId = this.parentOf(threadId);
     return parentId === undefined ? threadId : this.#rootOf(parentId);
   }
@@ -189,7 +190,7 @@ export class Children {
    * A call that waits for its child is cut off if the sidecar or the engine is killed, and the model may make it again:
    * the child is there, and goes on.
    */
-  async #refuseAgain(parentId: string, prompt: string): Promise<void> {
+  async #refuseAgain(parentId: ThreadId, prompt: string): Promise<void> {
     const { agents, store } = this.#options;
     const { children, toolCalls } = await agents.foldNow(parentId);
     const { open } = agents.toldChildren(parentId);
@@ -207,7 +208,7 @@ export class Children {
     );
   }
 
-  #checkRoom(parentId: string): void {
+  #checkRoom(parentId: ThreadId): void {
     let depth = 1;
     for (let id = this.parentOf(parentId); id !== undefined; id = this.parentOf(id)) depth++;
     if (depth > MAX_DEPTH)
@@ -228,7 +229,7 @@ export class Children {
   }
 
   /** As the parent works now, or narrower. */
-  #modeOf(parentId: string, wanted: string | undefined): { permissionMode?: string } {
+  #modeOf(parentId: ThreadId, wanted: string | undefined): { permissionMode?: string } {
     const names = this.#modesOf(parentId)?.names;
     if (!names) {
       if (wanted === undefined) return {};
@@ -247,7 +248,7 @@ export class Children {
     return { permissionMode: mode };
   }
 
-  #ownMode(threadId: string): string {
+  #ownMode(threadId: ThreadId): string {
     const { store, folders } = this.#options;
     const fold = store.agents.find(threadId)?.fold;
     const configured = folders.findConfig(threadId)?.agent.permissionMode;
@@ -255,7 +256,7 @@ export class Children {
     return fold?.chosen.modeId ?? configured ?? fold?.chosen.most ?? asking;
   }
 
-  #modesOf(threadId: string) {
+  #modesOf(threadId: ThreadId) {
     return findEngine(this.#options.folders.engineOf(threadId))?.capabilities.modes;
   }
 

@@ -1,7 +1,7 @@
 /** `message`: an agent writes to another one of its family. */
 import * as z from "zod";
-import { threadIdSchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { threadIdSchema } from "../../shared/ids.ts";
 import type { Children } from "./children.ts";
 import type { Messages } from "./messages.ts";
 import type { Tool } from "./tool.ts";

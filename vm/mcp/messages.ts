@@ -7,8 +7,9 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { HOLD_REASONS, type HoldReason, MAX_HOPS } from "../../shared/agent/message-fields.ts";
-import { type Thread, threadIdSchema } from "../../shared/api.ts";
+import type { Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
@@ -40,6 +41,13 @@ export interface MessagesOptions {
   log: Log;
 }
 
+interface Message {
+  to: ThreadId;
+  text: string;
+  /** The engine's id of the call. */
+  callId: string;
+}
+
 export interface SentMessage {
   to: Thread;
   held?: HoldReason | undefined;
@@ -62,15 +70,12 @@ export class Messages {
    * @param callId the engine's id of the call
    * @throws AppError in words for the model
    */
-  async send(from: string, message: Record<"to" | "text" | "callId", string>): Promise<SentMessage> {
+  async send(from: ThreadId, message: Message): Promise<SentMessage> {
     this.#options.children.checkFamily(from, message.to);
     return this.#sending.run(message.to, () => this.#send(from, message));
   }
 
-  async #send(
-    from: string,
-    { to, text, callId }: Record<"to" | "text" | "callId", string>,
-  ): Promise<SentMessage> {
+  async #send(from: ThreadId, { to, text, callId }: Message): Promise<SentMessage> {
     const { threads, agents } = this.#options;
     const hash = createHash("sha256").update(`${from} ${callId}`).digest("hex");
     const messageId = `agent-${hash.slice(0, 32)}`;

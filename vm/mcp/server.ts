@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod";
 import { findCallId } from "../../shared/agent/engines/engines.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { lazy } from "../../shared/lazy.ts";
 import type { Log } from "../../shared/log.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -17,7 +18,7 @@ const MAX_CALL_ID = 200;
 const MAX_CALLS = 50;
 
 export interface McpRequest {
-  threadId: string;
+  threadId: ThreadId;
   request: IncomingMessage;
   response: ServerResponse;
   body: unknown;
@@ -81,7 +82,7 @@ export class McpServer {
     }
   }
 
-  #sentenceOf(error: unknown, threadId: string, tool: string): string {
+  #sentenceOf(error: unknown, threadId: ThreadId, tool: string): string {
     if (error instanceof AppError && error.code !== "internal") return error.message;
     if (error instanceof z.ZodError) return `The input is wrong: ${z.prettifyError(error)}`;
     this.#log.error({ threadId, tool, err: error }, "a tool failed");

@@ -3,6 +3,7 @@
  * spawns and ends children in a loop is stopped. Pure.
  */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 const HOUR_MS = 3_600_000;
 const PERIOD_MS = 24 * HOUR_MS;
@@ -13,7 +14,7 @@ const MAX_OF_FAMILY = 100;
 
 /** A child as the sidecar knows it, whether it goes on or not. */
 export interface Spawned {
-  readonly parentId: string;
+  readonly parentId: ThreadId;
   readonly createdAt: number;
 }
 
@@ -21,7 +22,7 @@ export interface Spawned {
  * @param family the children of all threads of the family
  * @throws AppError `unsupported` in words for the model
  */
-export function refuseTooMany(family: readonly Spawned[], parentId: string, now: number): void {
+export function refuseTooMany(family: readonly Spawned[], parentId: ThreadId, now: number): void {
   // A clock that was set back keeps nobody from spawning for longer than the period.
   const recent = family.filter(({ createdAt }) => Math.abs(now - createdAt) < PERIOD_MS);
   check(

@@ -1,9 +1,10 @@
 /** A tool that the sidecar offers to engines over the Model Context Protocol. */
 import type * as z from "zod";
+import type { ThreadId } from "../../shared/ids.ts";
 
 export interface ToolCall {
   /** Whose token the caller has. */
-  threadId: string;
+  threadId: ThreadId;
   /** The engine's id of the call: the same a second time does nothing more. Undefined if it tells none. */
   callId: string | undefined;
   input: unknown;

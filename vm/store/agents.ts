@@ -2,13 +2,14 @@
 import * as z from "zod";
 import { AWAITING, THREAD_STATUSES } from "../../shared/agent/files.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
-const originSchema = z.object({ threadId: z.string(), number: z.int().nullable(), seq: z.int() });
+const originSchema = z.object({ threadId: knownThreadId, number: z.int().nullable(), seq: z.int() });
 
 const rowSchema = z
   .object({
-    thread_id: z.string(),
+    thread_id: knownThreadId,
     number: z.int(),
     status: z.enum(THREAD_STATUSES),
     awaiting: z.enum(AWAITING).nullable(),
@@ -110,7 +111,7 @@ export class AgentTable {
     );
   }
 
-  find(threadId: string): AgentRow | undefined {
+  find(threadId: ThreadId): AgentRow | undefined {
     const row = this.#find.get(threadId);
     return row === undefined ? undefined : rowSchema.parse(row);
   }
@@ -143,40 +144,40 @@ export class AgentTable {
   }
 
   /** What the transcript comes to so far, if that is not to be shown. */
-  setFold(threadId: string, fold: AgentRow["fold"]): void {
+  setFold(threadId: ThreadId, fold: AgentRow["fold"]): void {
     this.#fold.run(JSON.stringify(fold), threadId);
   }
 
   /** The number of the runner that is about to be started. */
-  takeRun(threadId: string): number {
+  takeRun(threadId: ThreadId): number {
     return z.object({ run: z.int() }).parse(this.#takeRun.get(threadId)).run;
   }
 
   /** A runner is about to be started: what it writes is counted from here. */
-  noteStart(threadId: string): void {
+  noteStart(threadId: ThreadId): void {
     this.#noteStart.run(threadId);
   }
 
   /** For what the sidecar alone knows: that a thread was ended. */
-  setStatus(threadId: string, status: AgentRow["status"]): void {
+  setStatus(threadId: ThreadId, status: AgentRow["status"]): void {
     this.#setStatus.run(status, threadId);
   }
 
-  setLocked(threadId: string, isLocked: boolean): void {
+  setLocked(threadId: ThreadId, isLocked: boolean): void {
     this.#setLocked.run(Number(isLocked), threadId);
   }
 
   /** They are to be killed together: what a crash leaves of them is killed at the next start. */
-  setEnding(threadIds: readonly string[], isEnding: boolean): void {
+  setEnding(threadIds: readonly ThreadId[], isEnding: boolean): void {
     this.#setEnding.run(Number(isEnding), JSON.stringify(threadIds));
   }
 
   /** Those of them that are open. */
-  listEnding(): string[] {
-    return this.#listEnding.all().map((row) => z.object({ thread_id: z.string() }).parse(row).thread_id);
+  listEnding(): ThreadId[] {
+    return this.#listEnding.all().map((row) => z.object({ thread_id: knownThreadId }).parse(row).thread_id);
   }
 
-  setRunners(threadId: string, runners: Pick<AgentRow, "startsInVain" | "problem">): void {
+  setRunners(threadId: ThreadId, runners: Pick<AgentRow, "startsInVain" | "problem">): void {
     this.#runners.run({ threadId, ...runners });
   }
 }

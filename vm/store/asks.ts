@@ -1,6 +1,7 @@
 /** What agents ask people. Made again from the transcripts. */
 import * as z from "zod";
 import { type AskReply, askSchema } from "../../shared/agent/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
 /** `answered`: a person has decided. `ended`: it is not asked any more. */
@@ -57,7 +58,7 @@ export class AskTable {
     this.#tell();
   }
 
-  find(threadId: string, requestId: string): { ask: AskReply; state: AskState } | undefined {
+  find(threadId: ThreadId, requestId: string): { ask: AskReply; state: AskState } | undefined {
     const found = this.#find.get(threadId, requestId);
     if (found === undefined) return undefined;
     const { ask, state } = rowSchema.parse(found);
@@ -69,23 +70,23 @@ export class AskTable {
     return this.#listOpen.all().map((row) => askSchema.parse(JSON.parse(rowSchema.parse(row).ask)));
   }
 
-  setState(threadId: string, requestId: string, state: AskState): void {
+  setState(threadId: ThreadId, requestId: string, state: AskState): void {
     this.#setState.run(state, threadId, requestId);
     this.#tell();
   }
 
   /** The thread is over: nothing of it can be answered any more. */
-  endAll(threadId: string): void {
+  endAll(threadId: ThreadId): void {
     this.#endAll.run(threadId);
     this.#tell();
   }
 
   /** Of all asks of a thread, whatever their state. */
-  listIds(threadId: string): string[] {
+  listIds(threadId: ThreadId): string[] {
     return this.#listIds.all(threadId).map((row) => idSchema.parse(row).request_id);
   }
 
-  remove(threadId: string, requestId: string): void {
+  remove(threadId: ThreadId, requestId: string): void {
     this.#remove.run(threadId, requestId);
     this.#tell();
   }

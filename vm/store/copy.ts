@@ -1,5 +1,6 @@
 /** Copies of a database that others write meanwhile. */
 import Sqlite from "better-sqlite3";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { makePrivate } from "./database.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -7,7 +8,7 @@ const ALL_PAGES = 0x7fff_ffff;
 
 /** Where a thread's log begins, as its row says. */
 export interface LogStart {
-  threadId: string;
+  threadId: ThreadId;
   isAgent: boolean;
   /** The offset of the file's first byte. */
   logBase: number;
@@ -48,7 +49,7 @@ export function listLogStarts(file: string): LogStart[] {
       .prepare("SELECT thread_id, type, log_base, first_offset FROM threads WHERE is_made = 1")
       .all() as { thread_id: string; type: string; log_base: number; first_offset: number }[];
     return rows.map((row) => ({
-      threadId: row.thread_id,
+      threadId: knownThreadId.parse(row.thread_id),
       isAgent: row.type === "agent",
       logBase: row.log_base,
       firstOffset: row.first_offset,

@@ -1,5 +1,6 @@
 /** The relay's mark for each thread: kept for it, never looked into. */
 import * as z from "zod";
+import type { ThreadId } from "../../shared/ids.ts";
 import { type Delivery, deliverySchema } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
@@ -16,12 +17,12 @@ export class DeliveryTable {
     );
   }
 
-  find(threadId: string): Delivery | undefined {
+  find(threadId: ThreadId): Delivery | undefined {
     const row = this.#find.get(threadId);
     return row === undefined ? undefined : deliverySchema.parse(JSON.parse(rowSchema.parse(row).mark));
   }
 
-  set(threadId: string, mark: Delivery): void {
+  set(threadId: ThreadId, mark: Delivery): void {
     this.#set.run(threadId, JSON.stringify(mark));
   }
 }

@@ -3,6 +3,7 @@
  * bytes of that transcript; what the sidecar itself says is kept here whole.
  */
 import * as z from "zod";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
 /** More rows than this, and the oldest go. */
@@ -12,7 +13,7 @@ const PRUNED_AT_ONCE = 1_000;
 const rowSchema = z
   .object({
     event_id: z.int(),
-    thread_id: z.string(),
+    thread_id: knownThreadId,
     type: z.string(),
     byte: z.int().nullable(),
     bytes: z.int().nullable(),
@@ -95,11 +96,11 @@ export class EventTable {
   }
 
   /** An event of a transcript: where its line begins, and its length in bytes. */
-  add(threadId: string, type: string, { byte, bytes }: { byte: number; bytes: number }): void {
+  add(threadId: ThreadId, type: string, { byte, bytes }: { byte: number; bytes: number }): void {
     this.#add({ threadId, type, byte, bytes, body: null });
   }
 
-  addOwn(threadId: string, event: OwnEvent): void {
+  addOwn(threadId: ThreadId, event: OwnEvent): void {
     this.#add({ threadId, type: event.type, byte: null, bytes: null, body: JSON.stringify(event) });
   }
 
@@ -125,7 +126,7 @@ export class EventTable {
   }
 
   /** A thread's transcript is about to go, and its events with it. */
-  removeThread(threadId: string): void {
+  removeThread(threadId: ThreadId): void {
     this.#rows -= this.#removeThread.run(threadId).changes;
   }
 

@@ -1,13 +1,14 @@
-/** Threads that Discord did not begin, and their Discord threads. */
+/** Threads and their Discord threads. */
 import * as z from "zod";
 import { type Home, MAX_HOMELESS } from "../../shared/home-api.ts";
+import { type DiscordId, knownDiscordId, knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
 const rowSchema = z
-  .object({ channel_id: z.string().nullable(), after: z.string().nullable() })
+  .object({ channel_id: knownDiscordId.nullable(), after: knownDiscordId.nullable() })
   .transform(({ channel_id, after }): Home => ({ channelId: channel_id, after }));
-const namesSchema = z.array(z.object({ channel_id: z.string(), thread_id: z.string() }));
-const idSchema = z.object({ thread_id: z.string() }).transform(({ thread_id }) => thread_id);
+const namesSchema = z.array(z.object({ channel_id: knownDiscordId, thread_id: knownThreadId }));
+const idSchema = z.object({ thread_id: knownThreadId }).transform(({ thread_id }) => thread_id);
 
 export class HomeTable {
   readonly #find;
@@ -38,29 +39,29 @@ export class HomeTable {
   }
 
   /** Undefined: it needs none, its own id is its Discord thread's, or nobody wants it in Discord. */
-  find(threadId: string): Home | undefined {
+  find(threadId: ThreadId): Home | undefined {
     const row = this.#find.get(threadId);
     return row === undefined ? undefined : rowSchema.parse(row);
   }
 
   /** The thread whose Discord thread this is. */
-  findThread(channelId: string): string | undefined {
+  findThread(channelId: string): ThreadId | undefined {
     const row = this.#findThread.get(channelId);
     return row === undefined ? undefined : idSchema.parse(row);
   }
 
   /** As {@link findThread}, of many in one look: by the Discord thread. */
-  findThreads(channelIds: readonly string[]): Map<string, string> {
+  findThreads(channelIds: readonly string[]): Map<string, ThreadId> {
     const rows = namesSchema.parse(this.#findThreads.all(JSON.stringify(channelIds)));
     return new Map(rows.map(({ channel_id, thread_id }) => [channel_id, thread_id]));
   }
 
   /** Open threads that want a Discord thread, the oldest first. */
-  listHomeless(): string[] {
+  listHomeless(): ThreadId[] {
     return this.#homeless.all().map((row) => idSchema.parse(row));
   }
 
-  want(threadId: string): void {
+  want(threadId: ThreadId): void {
     this.#want.run(threadId);
   }
 
@@ -69,11 +70,11 @@ export class HomeTable {
     this.#onHomeless();
   }
 
-  setAfter(threadId: string, after: string): void {
+  setAfter(threadId: ThreadId, after: string): void {
     this.#setAfter.run(after, threadId);
   }
 
-  setChannel(threadId: string, channelId: string): void {
+  setChannel(threadId: ThreadId, channelId: DiscordId): void {
     this.#setChannel.run(channelId, threadId);
   }
 }

@@ -1,5 +1,6 @@
 /** Inputs with an id, so that what is sent again goes in once. */
 import * as z from "zod";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
 /** `sending`: it was begun and, as far as the database knows, not finished. */
@@ -21,18 +22,18 @@ export class InputTable {
     );
   }
 
-  find(threadId: string, inputId: string): InputState | undefined {
+  find(threadId: ThreadId, inputId: string): InputState | undefined {
     const row = this.#find.get(threadId, inputId);
     if (row === undefined) return undefined;
     return stateSchema.parse(row).is_sent === 0 ? "sending" : "sent";
   }
 
   /** Ids of the inputs that are `sending`. */
-  listSending(threadId: string): string[] {
+  listSending(threadId: ThreadId): string[] {
     return this.#listSending.all(threadId).map((row) => idSchema.parse(row).input_id);
   }
 
-  set(threadId: string, inputId: string, state: InputState): void {
+  set(threadId: ThreadId, inputId: string, state: InputState): void {
     this.#set.run(threadId, inputId, state === "sent" ? 1 : 0);
   }
 }

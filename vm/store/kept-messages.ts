@@ -1,5 +1,6 @@
 /** Which of the relay's messages is which: what a person asks about long after its ledger has forgotten it. */
 import * as z from "zod";
+import { knownDiscordId, type ThreadId } from "../../shared/ids.ts";
 import type { KeptMessage } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
@@ -9,7 +10,7 @@ const MAX_KEPT = 5_000;
 const SPARE = 500;
 
 const rowSchema = z
-  .object({ message_id: z.string(), key: z.string() })
+  .object({ message_id: knownDiscordId, key: z.string() })
   .transform(({ message_id, key }): KeptMessage => ({ messageId: message_id, key }));
 
 export class KeptMessageTable {
@@ -34,14 +35,14 @@ export class KeptMessageTable {
   }
 
   /** Call it within a transaction. */
-  set(threadId: string, messageId: string, key: string): void {
+  set(threadId: ThreadId, messageId: string, key: string): void {
     this.#set.run(threadId, messageId, key);
     const { n } = z.object({ n: z.int() }).parse(this.#count.get(threadId));
     if (n > MAX_KEPT) this.#drop.run({ threadId, count: n - MAX_KEPT + SPARE });
   }
 
   /** The oldest first. */
-  list(threadId: string): KeptMessage[] {
+  list(threadId: ThreadId): KeptMessage[] {
     return this.#list.all(threadId).map((row) => rowSchema.parse(row));
   }
 }

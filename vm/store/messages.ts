@@ -1,28 +1,43 @@
 /** The relay's ledgers: which messages Discord holds of each thread and channel, and which one is in flight. */
 import * as z from "zod";
+import { type DiscordId, knownDiscordId, knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Database } from "./database.ts";
 
+const placeSchema = z.object({ place: z.string() });
 const rowSchema = z
   .object({
-    place: z.string(),
     key: z.string(),
-    message_id: z.string().nullable(),
-    after: z.string().nullable(),
+    message_id: knownDiscordId.nullable(),
+    after: knownDiscordId.nullable(),
     nonce: z.string().nullable(),
   })
-  .transform(({ place, key, message_id, after, nonce }) => ({
-    place,
-    row: { key, messageId: message_id, after, nonce } satisfies LedgerRow,
-  }));
+  .transform(
+    ({ key, message_id, after, nonce }): LedgerRow => ({ key, messageId: message_id, after, nonce }),
+  );
 
-/** Messages of threads, which go with their thread, or of channels. A place is the id of either. */
-const TABLES = {
-  threads: { table: "messages", place: "thread_id" },
-  channels: { table: "channel_messages", place: "channel_id" },
-} as const;
+/** A place is the id of either. */
+interface PlaceTable<Place extends string> {
+  table: string;
+  column: string;
+  parse: (id: unknown) => Place;
+}
 
-export class MessageTable {
+/** Messages of threads, which go with their thread. */
+export const IN_THREADS: PlaceTable<ThreadId> = {
+  table: "messages",
+  column: "thread_id",
+  parse: (id) => knownThreadId.parse(id),
+};
+/** Messages of channels. */
+export const IN_CHANNELS: PlaceTable<DiscordId> = {
+  table: "channel_messages",
+  column: "channel_id",
+  parse: (id) => knownDiscordId.parse(id),
+};
+
+export class MessageTable<Place extends string> {
+  readonly #parsePlace: (id: unknown) => Place;
   readonly #count;
   readonly #list;
   readonly #dropIntent;
@@ -30,8 +45,8 @@ export class MessageTable {
   readonly #setSent;
   readonly #forget;
 
-  constructor(db: Database, of: keyof typeof TABLES) {
-    const { table, place } = TABLES[of];
+  constructor(db: Database, { table, column: place, parse }: PlaceTable<Place>) {
+    this.#parsePlace = parse;
     const columns = `${place}, key, message_id, after, nonce`;
     this.#count = db.prepare(`SELECT count(*) AS n FROM ${table} WHERE ${place} = ? AND key <> ?`);
     this.#list = db.prepare(
@@ -50,26 +65,29 @@ export class MessageTable {
   }
 
   /** How many rows a place has, one key left out. */
-  countOthers(place: string, key: string): number {
+  countOthers(place: Place, key: string): number {
     return z.object({ n: z.int() }).parse(this.#count.get(place, key)).n;
   }
 
   /** All rows, the oldest first. */
-  list(): { place: string; row: LedgerRow }[] {
-    return this.#list.all().map((row) => rowSchema.parse(row));
+  list(): { place: Place; row: LedgerRow }[] {
+    return this.#list.all().map((row) => ({
+      place: this.#parsePlace(placeSchema.parse(row).place),
+      row: rowSchema.parse(row),
+    }));
   }
 
   /** One message of a place is in flight at a time: an older intent is dropped. Call it within a transaction. */
-  setIntent(place: string, key: string, intent: { after: string; nonce: string }): void {
+  setIntent(place: Place, key: string, intent: { after: string; nonce: string }): void {
     this.#dropIntent.run(place);
     this.#setIntent.run({ place, key, after: intent.after, nonce: intent.nonce });
   }
 
-  setSent(place: string, key: string, messageId: string): void {
+  setSent(place: Place, key: string, messageId: string): void {
     this.#setSent.run({ place, key, messageId });
   }
 
-  forget(place: string, key: string): void {
+  forget(place: Place, key: string): void {
     this.#forget.run(place, key);
   }
 }

@@ -1,6 +1,7 @@
 /** Agents' steps as they happen: turns, calls of the model, calls of tools, asks. Made again from the transcript. */
 import * as z from "zod";
 import type { StepChange } from "../../shared/agent/steps.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Database } from "./database.ts";
 
 const rowSchema = z
@@ -74,7 +75,7 @@ export class StepTable {
   }
 
   /** Begins a step or changes it. @param seq of the event that says so. */
-  set(threadId: string, seq: number, change: StepChange): void {
+  set(threadId: ThreadId, seq: number, change: StepChange): void {
     const { usage } = change;
     this.#set.run({
       threadId,
@@ -93,17 +94,17 @@ export class StepTable {
   }
 
   /** Before they are made again; not all at once, since there may be many. @returns whether there were any */
-  removeSome(threadId: string): boolean {
+  removeSome(threadId: ThreadId): boolean {
     return this.#removeSome.run(threadId).changes > 0;
   }
 
-  findLastTurn(threadId: string): StepRow | undefined {
+  findLastTurn(threadId: ThreadId): StepRow | undefined {
     const row = this.#lastTurn.get(threadId);
     return row === undefined ? undefined : rowSchema.parse(row);
   }
 
   /** In the order in which they began: the first `limit`, or, with `beforeSeq`, the last of those before it. */
-  list(threadId: string, { afterSeq, beforeSeq, limit }: StepsQuery): StepRow[] {
+  list(threadId: ThreadId, { afterSeq, beforeSeq, limit }: StepsQuery): StepRow[] {
     const rows =
       beforeSeq === undefined
         ? this.#list.all({ threadId, afterSeq, limit })

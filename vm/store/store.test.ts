@@ -3,6 +3,7 @@ import Database from "better-sqlite3";
 import { beforeEach, expect, test } from "vitest";
 import { OWNER } from "../../shared/principal.ts";
 import { makeFolder } from "../../test/support/folders.ts";
+import { aThreadId } from "../../test/support/ids.ts";
 import { openStore, type Store } from "./store.ts";
 import type { NewThread } from "./threads.ts";
 
@@ -13,7 +14,7 @@ beforeEach(() => {
 });
 
 const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => ({
-  threadId,
+  threadId: aThreadId(threadId),
   type: "terminal",
   dir: ".",
   path: "/r",
@@ -29,14 +30,19 @@ const thread = (threadId: string, more: Partial<NewThread> = {}): NewThread => (
 
 test("a thread comes back as it was stored, and as it was changed", () => {
   store.threads.insert(thread("a", { command: "nasty '; DROP TABLE threads; --\n\u{1f600}" }));
-  expect(store.threads.find("a")).toMatchObject({
+  expect(store.threads.find(aThreadId("a"))).toMatchObject({
     ...thread("a"),
     command: expect.stringContaining("DROP"),
     isMade: false,
   });
-  store.threads.update("a", { status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
-  expect(store.threads.find("a")).toMatchObject({ status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
-  expect(store.threads.find("b")).toBeUndefined();
+  store.threads.update(aThreadId("a"), { status: "exited", isMade: true, exitCode: 3, endedAt: 9 });
+  expect(store.threads.find(aThreadId("a"))).toMatchObject({
+    status: "exited",
+    isMade: true,
+    exitCode: 3,
+    endedAt: 9,
+  });
+  expect(store.threads.find(aThreadId("b"))).toBeUndefined();
 });
 
 test("open and ended ones are told apart, oldest first", () => {
@@ -48,7 +54,7 @@ test("open and ended ones are told apart, oldest first", () => {
     ["e", "lost"],
   ] as const) {
     store.threads.insert(thread(id, { createdAt: 10 - (id.charCodeAt(0) % 5) }));
-    store.threads.update(id, { status });
+    store.threads.update(aThreadId(id), { status });
   }
   const ids = (which: "open" | "ended" | "all") => store.threads.list(which).map((row) => row.threadId);
   expect(ids("open").sort()).toEqual(["a", "b", "c"]);
@@ -61,12 +67,12 @@ test("open and ended ones are told apart, oldest first", () => {
 
 test("the same id again replaces the thread and everything of it", () => {
   store.threads.insert(thread("a", { type: "agent" }));
-  store.deliveries.set("a", { offset: 3 });
-  store.inputs.set("a", "id", "sent");
-  store.messages.setSent("a", "page.0", "1");
+  store.deliveries.set(aThreadId("a"), { offset: 3 });
+  store.inputs.set(aThreadId("a"), "id", "sent");
+  store.messages.setSent(aThreadId("a"), "page.0", "1");
   store.threads.insert(thread("a", { type: "agent", command: "new" }));
-  expect(store.deliveries.find("a")).toBeUndefined();
-  expect(store.inputs.find("a", "id")).toBeUndefined();
+  expect(store.deliveries.find(aThreadId("a"))).toBeUndefined();
+  expect(store.inputs.find(aThreadId("a"), "id")).toBeUndefined();
   expect(store.messages.list()).toEqual([]);
 });
 
@@ -81,7 +87,7 @@ test("a start that was cut off while it reserved room keeps nobody from the next
     db.exec("CREATE TABLE reserve AS SELECT zeroblob(4096) AS bytes");
     db.close();
     const second = openStore(file);
-    expect(second.threads.find("a")).toMatchObject(thread("a"));
+    expect(second.threads.find(aThreadId("a"))).toMatchObject(thread("a"));
     second.close();
   } finally {
     remove();
@@ -93,12 +99,12 @@ test("a transaction that fails leaves nothing behind", () => {
   const work = () =>
     store.transaction(() => {
       store.threads.insert(thread("b"));
-      store.threads.update("a", { status: "exited", exitCode: 3 });
-      store.deliveries.set("a", { offset: 3 });
+      store.threads.update(aThreadId("a"), { status: "exited", exitCode: 3 });
+      store.deliveries.set(aThreadId("a"), { offset: 3 });
       throw new Error("no");
     });
   expect(work).toThrow("no");
-  expect(store.threads.find("a")).toMatchObject({ status: "running", exitCode: null });
-  expect(store.threads.find("b")).toBeUndefined();
-  expect(store.deliveries.find("a")).toBeUndefined();
+  expect(store.threads.find(aThreadId("a"))).toMatchObject({ status: "running", exitCode: null });
+  expect(store.threads.find(aThreadId("b"))).toBeUndefined();
+  expect(store.deliveries.find(aThreadId("a"))).toBeUndefined();
 });

@@ -3,6 +3,7 @@
  * table, and its line here. A table whose rows belong to a thread says `REFERENCES threads ON DELETE CASCADE`.
  */
 import * as z from "zod";
+import type { DiscordId, ThreadId } from "../../shared/ids.ts";
 import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
 import { Database, damaged } from "./database.ts";
@@ -11,7 +12,7 @@ import { EventTable } from "./events.ts";
 import { HomeTable } from "./homes.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
-import { MessageTable } from "./messages.ts";
+import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
 import { ChannelTable, PeopleTable } from "./people.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
@@ -23,9 +24,9 @@ export interface Store {
   readonly threads: ThreadTable;
   readonly inputs: InputTable;
   readonly deliveries: DeliveryTable;
-  readonly messages: MessageTable;
+  readonly messages: MessageTable<ThreadId>;
   readonly keptMessages: KeptMessageTable;
-  readonly channelMessages: MessageTable;
+  readonly channelMessages: MessageTable<DiscordId>;
   readonly agents: AgentTable;
   readonly steps: StepTable;
   readonly asks: AskTable;
@@ -43,7 +44,7 @@ export interface Store {
  * @param onChange is told each thread that has changed, before a surrounding transaction ends, and {@link HOMELESS}.
  * @throws Error if it is of a version that this threadmux does not know, or damaged.
  */
-export function openStore(file: string, onChange: (threadId: string) => void = () => undefined): Store {
+export function openStore(file: string, onChange: (key: string) => void = () => undefined): Store {
   const db = new Database(file);
   try {
     const events = new EventTable(db);
@@ -52,9 +53,9 @@ export function openStore(file: string, onChange: (threadId: string) => void = (
       threads: new ThreadTable(db, onChange, events),
       inputs: new InputTable(db),
       deliveries: new DeliveryTable(db),
-      messages: new MessageTable(db, "threads"),
+      messages: new MessageTable(db, IN_THREADS),
       keptMessages: new KeptMessageTable(db),
-      channelMessages: new MessageTable(db, "channels"),
+      channelMessages: new MessageTable(db, IN_CHANNELS),
       agents: new AgentTable(db),
       steps: new StepTable(db),
       asks: new AskTable(db),

@@ -8,12 +8,13 @@ import {
   threadTypeSchema,
 } from "../../shared/api.ts";
 import { type Follows, followsSchema } from "../../shared/follow/spec.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { type Principal, parsePrincipal, printPrincipal, sourceSchema } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
 import type { EventTable } from "./events.ts";
 
 export interface StoredThread {
-  readonly threadId: string;
+  readonly threadId: ThreadId;
   readonly type: ThreadType;
   /** Relative to `REPOS_DIR`, as shown. */
   readonly dir: string;
@@ -85,7 +86,7 @@ export type ThreadPatch = Partial<
 
 const rowSchema = z
   .object({
-    thread_id: z.string(),
+    thread_id: knownThreadId,
     type: threadTypeSchema,
     dir: z.string(),
     path: z.string(),
@@ -155,7 +156,7 @@ const UPDATE = `
 
 export class ThreadTable {
   readonly #db: Database;
-  readonly #onChange: (threadId: string) => void;
+  readonly #onChange: (threadId: ThreadId) => void;
   readonly #events: EventTable;
   /** All threads as the database has them: they are read many times a second and seldom change. */
   readonly #threads = new Map<string, StoredThread>();
@@ -169,7 +170,7 @@ export class ThreadTable {
    * @param onChange is told each thread that has changed, before a surrounding transaction ends.
    * @param events gets what becomes of threads.
    */
-  constructor(db: Database, onChange: (threadId: string) => void, events: EventTable) {
+  constructor(db: Database, onChange: (threadId: ThreadId) => void, events: EventTable) {
     this.#db = db;
     this.#onChange = onChange;
     this.#events = events;
@@ -182,7 +183,7 @@ export class ThreadTable {
     db.onRollback(() => this.#load());
   }
 
-  find(threadId: string): StoredThread | undefined {
+  find(threadId: ThreadId): StoredThread | undefined {
     return this.#threads.get(threadId);
   }
 
@@ -219,7 +220,7 @@ export class ThreadTable {
   }
 
   /** Does nothing if the thread is not there (any more). */
-  update(threadId: string, patch: ThreadPatch): void {
+  update(threadId: ThreadId, patch: ThreadPatch): void {
     const before = this.#threads.get(threadId);
     if (!before) return;
     const thread = { ...before, ...patch };
@@ -245,7 +246,7 @@ export class ThreadTable {
   }
 
   /** What other tables hold of it goes too. */
-  delete(threadId: string): void {
+  delete(threadId: ThreadId): void {
     this.#db.transaction(() => {
       this.#delete.run(threadId);
       this.#events.removeThread(threadId);

@@ -1,4 +1,5 @@
 /** Waiting for a log to hold everything that its program printed. */
+import type { ThreadId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { sizeOfLog } from "./log-file.ts";
@@ -14,7 +15,7 @@ const STEP_MS = 20;
  */
 export async function drain(
   { tmux, logs }: { tmux: TmuxServer; logs: Logs },
-  threadId: string,
+  threadId: ThreadId,
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<"drained" | "unfinished" | "aborted"> {
   let before = -1;

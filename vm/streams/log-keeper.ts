@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { appendFileSync, existsSync, renameSync, rmSync, truncateSync } from "node:fs";
 import { promisify } from "node:util";
+import type { ThreadId } from "../../shared/ids.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -30,14 +31,14 @@ export interface LogKeeperOptions {
   log: Log;
   now: () => number;
   /** A writer was replaced. */
-  onGap?: (threadId: string) => void;
+  onGap?: (threadId: ThreadId) => void;
 }
 
 export class LogKeeper {
   readonly #options: LogKeeperOptions;
   /** When the log's writer was last seen at work. */
-  readonly #seenAlive = new Map<string, number>();
-  readonly #failing = new Set<string>();
+  readonly #seenAlive = new Map<ThreadId, number>();
+  readonly #failing = new Set<ThreadId>();
   /** The offset at which a log ended at the last look, by its thread's marker. */
   readonly #ends = new Map<string, number>();
   /** Logs whose threads rest and that were looked at since: by the thread's marker, the last process that wrote there. */
@@ -81,7 +82,7 @@ export class LogKeeper {
    * queue.
    * @throws AppError `unavailable`
    */
-  async repair(threadId: string): Promise<void> {
+  async repair(threadId: ThreadId): Promise<void> {
     const { store, tmux, logs, log, now, onGap } = this.#options;
     const row = store.threads.find(threadId);
     if (row?.status !== "running" || logs.isSinkAlive(threadId)) return;
@@ -113,7 +114,7 @@ export class LogKeeper {
    * from the writer's open file, and a new writer opens the file that is there now. The caller holds the thread's queue.
    * @throws AppError `unavailable`
    */
-  async restore(threadId: string): Promise<void> {
+  async restore(threadId: ThreadId): Promise<void> {
     const { store, tmux, logs, log, onGap } = this.#options;
     await tmux.ping();
     const row = store.threads.find(threadId);
@@ -159,7 +160,7 @@ export class LogKeeper {
   }
 
   /** Lets a log that was emptied, or deleted while nobody had it open, go on at the offset where it ended. */
-  #goOn(threadId: string): void {
+  #goOn(threadId: ThreadId): void {
     const { store, logs, log } = this.#options;
     const row = store.threads.find(threadId);
     if (!row || !this.#hasLost(row, sizeOfLog(logs.path(threadId)))) return;
@@ -181,7 +182,7 @@ export class LogKeeper {
   }
 
   /** Gives back all but the last `keepBytes` of a log. Offsets stay. The caller holds the thread's queue. */
-  async shrink(threadId: string, keepBytes: number): Promise<void> {
+  async shrink(threadId: ThreadId, keepBytes: number): Promise<void> {
     const { store, logs, log } = this.#options;
     const row = store.threads.find(threadId);
     if (!row) return;

@@ -1,6 +1,7 @@
 /** Where threads' logs lie, and the processes that write them: the sinks. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { ThreadId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { readProcFile } from "../../shared/proc-file.ts";
 import { type LogSize, removeLog, sizeOfLog } from "./log-file.ts";
@@ -19,22 +20,22 @@ export class Logs {
   }
 
   /** A thread's log. */
-  path(threadId: string): string {
+  path(threadId: ThreadId): string {
     return join(this.#stateDir, this.pathForTmux(threadId));
   }
 
   /** Relative to the state folder, where the tmux server runs; an id has only characters that are safe there. */
-  pathForTmux(threadId: string): string {
+  pathForTmux(threadId: ThreadId): string {
     return `logs/${threadId}.log`;
   }
 
   /** Relative to the state folder too: the process id of the log's writer. */
-  sinkPidForTmux(threadId: string): string {
+  sinkPidForTmux(threadId: ThreadId): string {
     return `runs/${threadId}.sink`;
   }
 
   /** Removes a log, with all that is known of its writer. */
-  remove(threadId: string): void {
+  remove(threadId: ThreadId): void {
     this.#sinks.delete(threadId);
     this.#inodes.delete(threadId);
     removeLog(this.path(threadId));
@@ -45,7 +46,7 @@ export class Logs {
    * Whether the log's writer has nothing to write: it waits for input, or has ended. A process that is short of CPU
    * time is not waiting, nor is one that is stopped or busy with the disk.
    */
-  isSinkIdle(threadId: string): boolean {
+  isSinkIdle(threadId: ThreadId): boolean {
     const pid = this.#findSinkPid(threadId);
     if (pid === undefined) return false; // about to start
     const state = findProcessState(pid);
@@ -54,7 +55,7 @@ export class Logs {
   }
 
   /** Whether the log has a writer, or is about to get one. */
-  isSinkAlive(threadId: string): boolean {
+  isSinkAlive(threadId: ThreadId): boolean {
     const isWriter = (pid: number) => {
       const state = findProcessState(pid);
       return state !== undefined && /^(sh|cat)$/.test(state.name) && state.letter !== "Z";
@@ -71,7 +72,7 @@ export class Logs {
   }
 
   /** Whether the log is the very file that its writer has open. True while there is no writer. */
-  isLogInPlace(threadId: string, { inode }: LogSize = sizeOfLog(this.path(threadId))): boolean {
+  isLogInPlace(threadId: ThreadId, { inode }: LogSize = sizeOfLog(this.path(threadId))): boolean {
     if (inode !== 0 && inode === this.#inodes.get(threadId)) return true;
     const output = this.findSinkOutput(threadId);
     const open = output === undefined ? undefined : findInode(output);
@@ -81,13 +82,13 @@ export class Logs {
   }
 
   /** What the log's writer writes to, even if that was deleted; undefined if there is no writer (yet). */
-  findSinkOutput(threadId: string): string | undefined {
+  findSinkOutput(threadId: ThreadId): string | undefined {
     const pid = this.#findSinkPid(threadId);
     return pid !== undefined && findProcessState(pid)?.name === "cat" ? `/proc/${pid}/fd/1` : undefined;
   }
 
   /** Stops the log's writer: what it has read is written. False if there is none that could be stopped. */
-  async stopSink(threadId: string): Promise<boolean> {
+  async stopSink(threadId: ThreadId): Promise<boolean> {
     const pid = this.#findSinkPid(threadId);
     if (pid === undefined || !this.signalSink(threadId, "SIGSTOP")) return false;
     for (let looks = 0; looks < 100; looks++) {
@@ -100,7 +101,7 @@ export class Logs {
     return false;
   }
 
-  signalSink(threadId: string, signal: NodeJS.Signals): boolean {
+  signalSink(threadId: ThreadId, signal: NodeJS.Signals): boolean {
     const pid = this.#findSinkPid(threadId);
     if (pid === undefined || findProcessState(pid)?.name !== "cat") return false;
     process.kill(pid, signal);
@@ -108,18 +109,18 @@ export class Logs {
   }
 
   /** The end of a log that is being written anew to begin at `logBase`. */
-  rewrite(threadId: string, logBase: number): string {
+  rewrite(threadId: ThreadId, logBase: number): string {
     return join(this.#stateDir, "logs", `${threadId}.from.${logBase}`);
   }
 
-  removeRewrites(threadId: string): void {
+  removeRewrites(threadId: ThreadId): void {
     const folder = join(this.#stateDir, "logs");
     for (const name of readdirSync(folder)) {
       if (name.startsWith(`${threadId}.from.`)) rmSync(join(folder, name), { force: true });
     }
   }
 
-  #findSinkPid(threadId: string): number | undefined {
+  #findSinkPid(threadId: ThreadId): number | undefined {
     const file = join(this.#stateDir, this.sinkPidForTmux(threadId));
     if (statSync(file, { throwIfNoEntry: false }) === undefined) return undefined;
     const pid = Number(readFileSync(file, "utf8"));

@@ -1,4 +1,5 @@
 /** Whether the program of a terminal has asked for pastes in a frame, from what it printed: tmux before 3.6 tells nobody. */
+import type { ThreadId } from "../../shared/ids.ts";
 import { readBytes } from "./growing-file.ts";
 import { sizeOfLog } from "./log-file.ts";
 
@@ -41,7 +42,7 @@ export class PasteModes {
    * Reads what was printed since the last look.
    * @param start where the file begins to hold what was printed
    */
-  async find(threadId: string, file: string, start: number): Promise<Asked> {
+  async find(threadId: ThreadId, file: string, start: number): Promise<Asked> {
     const { end, inode } = sizeOfLog(file);
     const known = this.#known.get(threadId);
     const isSame = known?.inode === inode && known.end <= end;
@@ -53,7 +54,7 @@ export class PasteModes {
     return { asks: last?.asks ?? (isWhole ? false : undefined), position: last?.position ?? -1 };
   }
 
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#known.delete(threadId);
   }
 }

@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import type { ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 export interface Ending {
   exitCode: number | null;
@@ -60,6 +61,6 @@ export function whyOver(status: ThreadStatus): string {
   }
 }
 
-export function threadEnded(threadId: string, why: string): AppError {
+export function threadEnded(threadId: ThreadId, why: string): AppError {
   return new AppError("thread_ended", `Thread ${threadId} takes no input: ${why}.`);
 }

@@ -1,4 +1,5 @@
 /** Finishes what has ended: once a dead pane's log is complete, its thread says that the program has ended. */
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { drain } from "../streams/drain.ts";
@@ -36,7 +37,7 @@ export class Finisher {
    * @returns `too early` if it is not known yet how the program ended: to be called again soon.
    * @throws AppError `unavailable`
    */
-  async finish(threadId: string, pane: Pane, signal: AbortSignal): Promise<"done" | "too early"> {
+  async finish(threadId: ThreadId, pane: Pane, signal: AbortSignal): Promise<"done" | "too early"> {
     const { store, tmux, files, kinds, log, now } = this.#options;
     const thread = store.threads.find(threadId);
     if (thread?.status !== "running" || thread.panePid !== pane.pid) return "done";
@@ -58,7 +59,7 @@ export class Finisher {
     return "done";
   }
 
-  #isGivenUp(threadId: string): boolean {
+  #isGivenUp(threadId: ThreadId): boolean {
     const since = this.#withoutStatusSince.get(threadId) ?? performance.now();
     this.#withoutStatusSince.set(threadId, since);
     return performance.now() - since >= STATUS_TIMEOUT_MS;

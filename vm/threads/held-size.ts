@@ -1,5 +1,6 @@
 /** The size that a terminal is held to after its program kept tmux from all other threads. Pure. */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 interface Size {
   readonly cols: number;
@@ -27,7 +28,7 @@ export function smallSizeOf({ cols, rows }: Size): Size {
 
 /** @throws AppError `rate_limited` */
 export function refuseWhileHeld(
-  { threadId, heldSmallUntil }: { threadId: string; heldSmallUntil: number | null },
+  { threadId, heldSmallUntil }: { threadId: ThreadId; heldSmallUntil: number | null },
   size: Size,
   now: number,
 ): void {

@@ -1,11 +1,24 @@
 /** The Discord threads of threads: both ids lead to the thread. Nobody else on this side turns one into the other. */
 import type * as z from "zod";
-import type { outputsRequestSchema } from "../../shared/api.ts";
+import type { TranscriptReply } from "../../shared/agent/api.ts";
+import type { OutputReply, OutputsReply, outputsRequestSchema, ThreadStatus } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest, NewHome } from "../../shared/home-api.ts";
+import { type DiscordId, entriesById, type ThreadId, type ThreadName } from "../../shared/ids.ts";
 import type { Store } from "../store/store.ts";
 
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
+
+/** By the threads' own ids. */
+export type OwnOutputsRequest = Omit<OutputsRequest, "since" | "transcripts" | "status"> & {
+  since: Record<ThreadId, number>;
+  transcripts: Record<ThreadId, number>;
+  status?: Record<ThreadId, ThreadStatus>;
+};
+export interface OwnOutputsReply extends Pick<OutputsReply, "homeless"> {
+  threads: Record<ThreadId, OutputReply>;
+  transcripts: Record<ThreadId, TranscriptReply>;
+}
 
 export class Homes {
   readonly #store: Store;
@@ -15,45 +28,51 @@ export class Homes {
   }
 
   /** What callers call a thread → its id. */
-  resolve(name: string): string {
-    return this.#store.homes.findThread(name) ?? name;
+  resolve(name: string): ThreadId {
+    // What is no Discord thread of any thread is an id, if only of a thread that is not there.
+    return this.#store.homes.findThread(name) ?? (name as ThreadId);
   }
 
-  /** The id under which a thread is known in Discord. */
-  nameOf(threadId: string): string {
-    return this.#store.homes.find(threadId)?.channelId ?? threadId;
+  /** Its Discord thread; undefined if there is none, or not yet. */
+  findDiscordId(threadId: ThreadId): DiscordId | undefined {
+    return this.#store.homes.find(threadId)?.channelId ?? undefined;
+  }
+
+  /** What the relay calls a thread. */
+  nameOf(threadId: ThreadId): ThreadName {
+    return this.findDiscordId(threadId) ?? threadId;
   }
 
   /** Whether it has a Discord thread, or is to have one. */
-  isWanted(threadId: string): boolean {
+  isWanted(threadId: ThreadId): boolean {
     return this.#store.homes.find(threadId) !== undefined;
   }
 
   /** @throws AppError `thread_exists` if a new thread's id, or its Discord thread's, leads to another thread. */
-  checkNew(threadId: string, home: NewHome | undefined): void {
+  checkNew(threadId: ThreadId, home: NewHome | undefined): void {
     const isOthers = (name: string) => ![undefined, threadId].includes(this.#findOwner(name));
     if (isOthers(threadId)) throw isTaken(threadId);
     if (typeof home === "object" && isOthers(home.channelId)) throw isTaken(home.channelId);
   }
 
   /** Within the transaction that stores a new thread. */
-  begin(threadId: string, home: NewHome): void {
+  begin(threadId: ThreadId, home: NewHome): void {
     const { homes } = this.#store;
     homes.want(threadId);
     if (home !== "discord") homes.setChannel(threadId, home.channelId);
   }
 
   /** The thread to which a name leads. */
-  #findOwner(name: string): string | undefined {
+  #findOwner(name: string): ThreadId | undefined {
     const { homes, threads } = this.#store;
-    return homes.findThread(name) ?? threads.find(name)?.threadId;
+    return homes.findThread(name) ?? threads.find(name as ThreadId)?.threadId;
   }
 
   /**
    * The relay is about to make a thread's Discord thread, or has made it.
    * @throws AppError `not_found` if it wants none, `thread_exists` if the Discord thread is another thread's.
    */
-  put(threadId: string, request: HomeRequest): void {
+  put(threadId: ThreadId, request: HomeRequest): void {
     const { homes } = this.#store;
     const home = homes.find(threadId);
     if (!home) throw new AppError("not_found", `Thread ${JSON.stringify(threadId)} wants no Discord thread.`);
@@ -68,23 +87,20 @@ export class Homes {
   }
 
   /** A request for many threads by their ids, and its reply by the names that were asked for. */
-  async translated<R extends { threads: Record<string, unknown>; transcripts: Record<string, unknown> }>(
-    request: OutputsRequest,
-    read: (request: OutputsRequest) => Promise<R>,
-  ): Promise<R> {
-    const { since, transcripts, status } = request;
-    const threadIds = this.#store.homes.findThreads([...Object.keys(since), ...Object.keys(transcripts)]);
-    const names = new Map([...threadIds].map(([name, threadId]) => [threadId, name]));
+  async translated(
+    { since, transcripts, status, ...request }: OutputsRequest,
+    read: (request: OwnOutputsRequest) => Promise<OwnOutputsReply>,
+  ): Promise<OutputsReply> {
+    const found = this.#store.homes.findThreads([...Object.keys(since), ...Object.keys(transcripts)]);
+    const names = new Map([...found].map(([name, threadId]) => [threadId, name]));
     const byId = <T>(values: Record<string, T>) =>
-      Object.fromEntries(Object.entries(values).map(([name, value]) => [threadIds.get(name) ?? name, value]));
-    const reply = await read({
-      ...request,
-      since: byId(since),
-      transcripts: byId(transcripts),
-      ...(status && { status: byId(status) }),
-    });
-    const byName = <T>(values: Record<string, T>) =>
-      Object.fromEntries(Object.entries(values).map(([id, value]) => [names.get(id) ?? id, value]));
+      Object.fromEntries(
+        Object.entries(values).map(([name, value]) => [found.get(name) ?? (name as ThreadId), value]),
+      ) as Record<ThreadId, T>;
+    const byName = <T>(values: Record<ThreadId, T>) =>
+      Object.fromEntries(entriesById<ThreadId, T>(values).map(([id, value]) => [names.get(id) ?? id, value]));
+    const own = { ...request, since: byId(since), transcripts: byId(transcripts) };
+    const reply = await read({ ...own, ...(status && { status: byId(status) }) });
     return { ...reply, threads: byName(reply.threads), transcripts: byName(reply.transcripts) };
   }
 }

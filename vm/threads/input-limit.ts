@@ -1,5 +1,6 @@
 /** Bounds how fast callers may type into one thread. Pure but for the clock that it is given. */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 
 const INPUTS_PER_SECOND = 1_000;
 const BYTES_PER_SECOND = 1024 * 1024;
@@ -23,7 +24,7 @@ export class InputLimit {
    * Takes one input of so many bytes from the thread's bucket. A refused input takes nothing.
    * @throws AppError `rate_limited` that says when to come back.
    */
-  take(threadId: string, bytes: number): void {
+  take(threadId: ThreadId, bytes: number): void {
     const now = this.#now();
     const full = { inputs: INPUTS_PER_SECOND * BURST_SECONDS, bytes: BYTES_PER_SECOND * BURST_SECONDS };
     const before = this.#buckets.get(threadId) ?? { ...full, at: now };

@@ -1,5 +1,6 @@
 /** What is sent to threads. */
 import { isOpen } from "../../shared/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { threadEnded } from "./ending.ts";
 import { InputLimit } from "./input-limit.ts";
@@ -28,7 +29,7 @@ export class Inputs {
    * the thread's end.
    * @throws AppError `not_found`, `thread_ended`, `rate_limited`, `too_large`, `invalid_request`, `unavailable`
    */
-  async send(threadId: string, input: Input): Promise<{ isDuplicate: boolean; isHidden: boolean }> {
+  async send(threadId: ThreadId, input: Input): Promise<{ isDuplicate: boolean; isHidden: boolean }> {
     const { threads, kinds, queue } = this.#options;
     threads.getStored(threadId);
     return queue.run(threadId, async () => {

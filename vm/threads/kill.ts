@@ -2,6 +2,7 @@
 import stripAnsi from "strip-ansi";
 import { isOpen, type KillReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -44,8 +45,8 @@ export interface KillOptions {
  */
 export async function killWithChildren(
   options: KillOptions,
-  threadId: string,
-  findChildren: () => readonly string[],
+  threadId: ThreadId,
+  findChildren: () => readonly ThreadId[],
   by: Principal,
 ): Promise<KillReply> {
   const { agents, threads } = options.store;
@@ -74,7 +75,7 @@ export async function finishKills(options: KillOptions): Promise<void> {
   for (const threadId of options.store.agents.listEnding()) await finishKill(options, threadId);
 }
 
-async function finishKill(options: KillOptions, threadId: string, by?: Principal): Promise<void> {
+async function finishKill(options: KillOptions, threadId: ThreadId, by?: Principal): Promise<void> {
   await killThread(options, threadId, by).catch((error: unknown) => {
     const isOver = error instanceof AppError && ["thread_ended", "not_found"].includes(error.code);
     if (!isOver)
@@ -87,7 +88,11 @@ async function finishKill(options: KillOptions, threadId: string, by?: Principal
  * @param by who ends it; nobody knows if an earlier sidecar was told
  * @throws AppError `not_found`, `thread_ended`
  */
-export async function killThread(options: KillOptions, threadId: string, by?: Principal): Promise<KillReply> {
+export async function killThread(
+  options: KillOptions,
+  threadId: ThreadId,
+  by?: Principal,
+): Promise<KillReply> {
   const { queue, store, tmux, files, threads, programs, kinds, log, now } = options;
   threads.getStored(threadId);
   return queue.run(threadId, async () => {

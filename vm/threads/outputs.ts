@@ -2,28 +2,24 @@
 import { existsSync } from "node:fs";
 import type * as z from "zod";
 import type { TranscriptReply, transcriptQuerySchema } from "../../shared/agent/api.ts";
-import {
-  MAX_OUTPUTS_BYTES,
-  type OutputReply,
-  type OutputsReply,
-  type outputQuerySchema,
-  type outputsRequestSchema,
-} from "../../shared/api.ts";
+import { MAX_OUTPUTS_BYTES, type OutputReply, type outputQuerySchema } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
+import { entriesById, idsOf, type ThreadId } from "../../shared/ids.ts";
 import { HOMELESS, type Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
+import type { OwnOutputsReply, OwnOutputsRequest } from "./homes.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
 
 type Range = Pick<z.output<typeof outputQuerySchema>, "since" | "limit">;
-type Ranges = Pick<z.output<typeof outputsRequestSchema>, "since" | "limit">;
+type Ranges = Pick<OwnOutputsRequest, "since" | "limit">;
 
 /** Threads that have a transcript beside their log, whoever keeps them. */
 export interface TranscriptReader {
   /** @throws AppError `not_found`, `range` */
-  readTranscript: (threadId: string, range: Range) => Promise<TranscriptReply>;
+  readTranscript: (threadId: ThreadId, range: Range) => Promise<TranscriptReply>;
 }
 
 export interface OutputsOptions {
@@ -48,7 +44,7 @@ export class Outputs {
    * @throws AppError `not_found`, `range`, `unavailable`
    */
   async read(
-    threadId: string,
+    threadId: ThreadId,
     query: z.output<typeof outputQuerySchema>,
     signal: AbortSignal,
   ): Promise<OutputReply> {
@@ -62,7 +58,7 @@ export class Outputs {
    * @throws AppError `not_found`, `range`
    */
   async readTranscript(
-    threadId: string,
+    threadId: ThreadId,
     { waitMs, status, live = "none", ...range }: z.output<typeof transcriptQuerySchema>,
     signal: AbortSignal,
   ): Promise<TranscriptReply> {
@@ -77,12 +73,12 @@ export class Outputs {
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */
   async readMany(
-    { waitMs, status, transcripts: positions, homeless, ...ranges }: z.output<typeof outputsRequestSchema>,
+    { waitMs, status, transcripts: positions, homeless, ...ranges }: OwnOutputsRequest,
     signal: AbortSignal,
-  ): Promise<OutputsReply> {
-    const logs = Object.keys(ranges.since);
-    const agents = Object.keys(positions);
-    const isNews = ({ threads, transcripts, homeless: now = [] }: OutputsReply) =>
+  ): Promise<OwnOutputsReply> {
+    const logs = idsOf(ranges.since);
+    const agents = idsOf(positions);
+    const isNews = ({ threads, transcripts, homeless: now = [] }: OwnOutputsReply) =>
       now.some((threadId) => !homeless?.includes(threadId)) ||
       logs.some((threadId) => {
         const reply = threads[threadId];
@@ -108,11 +104,11 @@ export class Outputs {
   }
 
   async #readTranscripts(
-    positions: Record<string, number>,
+    positions: Record<ThreadId, number>,
     limit: number,
-  ): Promise<OutputsReply["transcripts"]> {
+  ): Promise<OwnOutputsReply["transcripts"]> {
     const { store, agents } = this.#options;
-    const known = Object.entries(positions).filter(([threadId]) => store.agents.find(threadId));
+    const known = entriesById(positions).filter(([threadId]) => store.agents.find(threadId));
     const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
     const replies = await Promise.all(
       known.map(async ([threadId, since]) => {
@@ -148,8 +144,8 @@ export class Outputs {
     }
   }
 
-  async #readAll({ since, limit }: Ranges): Promise<Record<string, OutputReply>> {
-    const known = Object.entries(since).filter(([threadId]) => this.#options.store.threads.find(threadId));
+  async #readAll({ since, limit }: Ranges): Promise<Record<ThreadId, OutputReply>> {
+    const known = entriesById(since).filter(([threadId]) => this.#options.store.threads.find(threadId));
     const share = Math.max(1_024, Math.floor(MAX_OUTPUTS_BYTES / Math.max(1, known.length)));
     const replies = await Promise.all(
       known.map(async ([threadId, position]) => {
@@ -164,7 +160,7 @@ export class Outputs {
     return thoseThere(replies);
   }
 
-  async #readOne(threadId: string, { since, limit }: Range): Promise<OutputReply> {
+  async #readOne(threadId: ThreadId, { since, limit }: Range): Promise<OutputReply> {
     const { files, threads } = this.#options;
     // The thread is read first: a log is complete before its thread says that the process has ended.
     const thread = threads.getStored(threadId);
@@ -207,7 +203,7 @@ function ifGone(error: unknown): undefined {
   if (!(error instanceof AppError && error.code === "not_found")) throw error;
 }
 
-function thoseThere<T>(replies: readonly (readonly [string, T | undefined])[]): Record<string, T> {
+function thoseThere<T>(replies: readonly (readonly [ThreadId, T | undefined])[]): Record<ThreadId, T> {
   return Object.fromEntries(
     replies.flatMap(([threadId, reply]) => (reply === undefined ? [] : [[threadId, reply]])),
   );

@@ -1,5 +1,6 @@
 /** How a text goes into a terminal's program: as keys, or as one paste in a frame. */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import { asLines, insideFrame, isPasted, type Paste } from "../../shared/paste.ts";
 import { type Foreground, findForeground, linksLineEditor } from "../processes/foreground.ts";
@@ -74,12 +75,12 @@ export class Pasting {
   }
 
   /** To be called before Enter or a key like it is typed. */
-  noteEnter(threadId: string): void {
+  noteEnter(threadId: ThreadId): void {
     const logEnd = sizeOfLog(this.#files.logs.path(threadId)).end;
     this.#entered.set(threadId, { logEnd, settledAt: performance.now() + SETTLE_MS });
   }
 
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#modes.forget(threadId);
     this.#entered.delete(threadId);
   }

@@ -1,5 +1,6 @@
 /** Brings database and tmux together: after each connection to tmux, and whenever sessions came or went. */
 import { isOpen } from "../../shared/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -92,7 +93,7 @@ export class Reconciler {
   }
 
   /** Looks again: while this waited for the thread's queue, everything may have changed. */
-  async #bringInStep(threadId: string): Promise<void> {
+  async #bringInStep(threadId: ThreadId): Promise<void> {
     const { store, tmux, kinds } = this.#options;
     const panes = await tmux.listPanes("all");
     const pane = panes.find(({ session }) => session === sessionName(threadId));
@@ -102,7 +103,7 @@ export class Reconciler {
     if (kind.isOutOfStep(thread, pane !== undefined)) await kind.reconcile(thread, pane);
   }
 
-  async #removeHalfMade(threadId: string): Promise<void> {
+  async #removeHalfMade(threadId: ThreadId): Promise<void> {
     const { store, tmux, threads, programs, log, creating } = this.#options;
     const thread = store.threads.find(threadId);
     if (!thread || thread.isMade || creating.has(threadId)) return;

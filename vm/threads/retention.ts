@@ -1,5 +1,6 @@
 /** What the state folder may hold: ended threads go by age, or sooner if all threads together take too much. */
 import { isOpen } from "../../shared/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -17,7 +18,7 @@ export interface RetentionOptions {
   sizes: Sizes;
   queue: KeyedQueue;
   /** Gives back all but the last bytes of a thread's log; the caller holds the thread's queue. */
-  shrinkLog: (threadId: string, keepBytes: number) => Promise<void>;
+  shrinkLog: (threadId: ThreadId, keepBytes: number) => Promise<void>;
   logRetentionHours: number;
   /** Of all threads together: their logs, and what their kinds keep in files. */
   stateMaxBytes: number;

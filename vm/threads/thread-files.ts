@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FollowSpec, Follows, View } from "../../shared/follow/spec.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { TerminalLink } from "../../shared/terminal-link.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { diskFull } from "../streams/disk.ts";
@@ -28,7 +29,7 @@ export class ThreadFiles {
     return join(this.#stateDir, "runs");
   }
 
-  runEnd(threadId: string, runNumber: number): string {
+  runEnd(threadId: ThreadId, runNumber: number): string {
     return join(this.runsFolder, `${threadId}.${runNumber}`);
   }
 
@@ -38,7 +39,7 @@ export class ThreadFiles {
    * @returns the file, readable by nobody else.
    * @throws AppError `unavailable` if the disk is full.
    */
-  writeProgram(threadId: string, text: string): string {
+  writeProgram(threadId: ThreadId, text: string): string {
     const file = join(this.runsFolder, `${threadId}.program`);
     rmSync(file, { force: true }); // what an earlier run reads stays what it was
     try {
@@ -54,7 +55,11 @@ export class ThreadFiles {
    * @returns the file with all of it.
    * @throws AppError `unavailable` if the disk is full.
    */
-  writeFollow(threadId: string, { service, source, lines, ...view }: Follows, maxHeldBytes: number): string {
+  writeFollow(
+    threadId: ThreadId,
+    { service, source, lines, ...view }: Follows,
+    maxHeldBytes: number,
+  ): string {
     this.writeView(threadId, view);
     const spec: FollowSpec = {
       service,
@@ -68,7 +73,7 @@ export class ThreadFiles {
   }
 
   /** @throws AppError `unavailable` if the disk is full. */
-  writeView(threadId: string, { paused, grep }: View): void {
+  writeView(threadId: ThreadId, { paused, grep }: View): void {
     try {
       writeWhole(this.#view(threadId), JSON.stringify({ paused, grep }));
     } catch (error) {
@@ -76,17 +81,17 @@ export class ThreadFiles {
     }
   }
 
-  #view(threadId: string): string {
+  #view(threadId: ThreadId): string {
     return join(this.runsFolder, `${threadId}.view`);
   }
 
   /** What {@link writeProgram} keeps. */
-  findProgram(threadId: string): string | undefined {
+  findProgram(threadId: ThreadId): string | undefined {
     const file = join(this.runsFolder, `${threadId}.program`);
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   }
 
-  removeRunEnds(threadId: string): void {
+  removeRunEnds(threadId: ThreadId): void {
     for (const name of readdirSync(this.runsFolder)) {
       if (name.startsWith(`${threadId}.`) && isRunEnd(name))
         rmSync(join(this.runsFolder, name), { force: true });
@@ -94,7 +99,7 @@ export class ThreadFiles {
   }
 
   /** How a run ended by its wrapper's word; undefined while it has not, or if the wrapper itself was killed. */
-  findRunEnd(threadId: string, runNumber: number): RunEnd | undefined {
+  findRunEnd(threadId: ThreadId, runNumber: number): RunEnd | undefined {
     const file = this.runEnd(threadId, runNumber);
     const stat = statSync(file, { throwIfNoEntry: false });
     if (!stat) return undefined;
@@ -105,11 +110,11 @@ export class ThreadFiles {
    * Links that the thread's program printed lately and whose text does not tell the address. They come from the log,
    * because tmux keeps no address before 3.4.
    */
-  findLinks(threadId: string): TerminalLink[] {
+  findLinks(threadId: ThreadId): TerminalLink[] {
     return linksIn(readLogTail(this.logs.path(threadId), MAX_LINK_BYTES));
   }
 
-  remove(threadId: string): void {
+  remove(threadId: ThreadId): void {
     this.logs.remove(threadId);
     for (const name of readdirSync(this.runsFolder)) {
       if (name.startsWith(`${threadId}.`)) rmSync(join(this.runsFolder, name), { force: true });

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { isOpen, type ResizeRequest, type ScreenReply, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Delivery } from "../../shared/ledger-api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { printPrincipal } from "../../shared/principal.ts";
@@ -15,7 +16,6 @@ import { ifRefused } from "../tmux/control-client.ts";
 import type { TmuxServer } from "../tmux/server.ts";
 import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
-import type { Homes } from "./homes.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
 import type { Pasting } from "./pasting.ts";
@@ -27,7 +27,6 @@ export interface ThreadsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   kinds: Kinds;
-  homes: Pick<Homes, "nameOf">;
   /**
    * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
    * database is written before tmux is asked if a crash in between must be noticed.
@@ -60,12 +59,12 @@ export class Threads {
   }
 
   /** @throws AppError `not_found` */
-  get(threadId: string): Thread {
+  get(threadId: ThreadId): Thread {
     return this.#describe(this.getStored(threadId));
   }
 
   /** What {@link get} says of these two, without a look at the log, the deliveries and the Discord threads. @throws AppError `not_found` */
-  statusOf(threadId: string): Pick<Thread, "status" | "processRunning"> {
+  statusOf(threadId: ThreadId): Pick<Thread, "status" | "processRunning"> {
     const thread = this.getStored(threadId);
     const { status, processRunning } = {
       ...ownStatus(thread),
@@ -75,14 +74,14 @@ export class Threads {
   }
 
   /** @throws AppError `not_found` */
-  getStored(threadId: string): StoredThread {
+  getStored(threadId: ThreadId): StoredThread {
     const thread = this.#options.store.threads.find(threadId);
     if (!thread) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
     return thread;
   }
 
   /** Removes a thread that is over, or that never became one, with everything that is kept of it. */
-  remove(threadId: string): void {
+  remove(threadId: ThreadId): void {
     const { store, files } = this.#options;
     for (const kind of Object.values(this.#options.kinds)) kind.remove(threadId);
     store.threads.delete(threadId);
@@ -93,7 +92,7 @@ export class Threads {
    * What the terminal shows now.
    * @throws AppError `not_found`, `thread_ended` if its session is gone, `unavailable`
    */
-  async getScreen(threadId: string, format: "text" | "ansi"): Promise<ScreenReply> {
+  async getScreen(threadId: ThreadId, format: "text" | "ansi"): Promise<ScreenReply> {
     const { tmux, pasting } = this.#options;
     const thread = this.#getOpen(threadId);
     const { paneId, cols, rows } = thread;
@@ -117,7 +116,7 @@ export class Threads {
   }
 
   /** @throws AppError `not_found`, `thread_ended`, `rate_limited` while it is held small, `unavailable` */
-  async resize(threadId: string, size: ResizeRequest): Promise<void> {
+  async resize(threadId: ThreadId, size: ResizeRequest): Promise<void> {
     const { queue, tmux, store, now } = this.#options;
     this.getStored(threadId);
     await queue.run(threadId, async () => {
@@ -132,7 +131,7 @@ export class Threads {
    * not large, stays as it is.
    * @throws AppError `unavailable`
    */
-  async holdSmall(threadId: string): Promise<void> {
+  async holdSmall(threadId: ThreadId): Promise<void> {
     const { queue, tmux, store, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = store.threads.find(threadId);
@@ -144,19 +143,19 @@ export class Threads {
   }
 
   /** @throws AppError `not_found` */
-  setTitle(threadId: string, title: string): void {
+  setTitle(threadId: ThreadId, title: string): void {
     this.getStored(threadId);
     this.#options.store.threads.update(threadId, { title: cleanTitle(title) });
   }
 
   /** @throws AppError `not_found` */
-  setDelivery(threadId: string, mark: Delivery): void {
+  setDelivery(threadId: ThreadId, mark: Delivery): void {
     this.getStored(threadId);
     this.#options.store.deliveries.set(threadId, mark);
   }
 
   /** @throws AppError `not_found` */
-  getLog(threadId: string): LogFile {
+  getLog(threadId: ThreadId): LogFile {
     const { files, store } = this.#options;
     const { firstOffset, logBase } = this.getStored(threadId);
     const file = files.logs.path(threadId);
@@ -168,7 +167,7 @@ export class Threads {
     return { file, start, end: Math.max(start, sizeOfReadableLog(file).end), firstOffset, isStillThere };
   }
 
-  #getOpen(threadId: string): StoredThread {
+  #getOpen(threadId: ThreadId): StoredThread {
     const thread = this.getStored(threadId);
     const { type, status } = thread;
     if (!isOpen(status)) throw threadEnded(threadId, this.#options.kinds[type].whyNoInput(status));
@@ -176,7 +175,7 @@ export class Threads {
   }
 
   #describe(thread: StoredThread): Thread {
-    const { files, kinds, homes, store } = this.#options;
+    const { files, kinds, store } = this.#options;
     const { threadId, type, dir, command, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const described = kinds[type].describe(thread);
@@ -202,7 +201,7 @@ export class Threads {
       ...described,
       delivery: store.deliveries.find(threadId) ?? null,
       home: store.homes.find(threadId) ?? null,
-      parentId: parentId === undefined ? null : homes.nameOf(parentId),
+      parentId: parentId ?? null,
     };
   }
 }

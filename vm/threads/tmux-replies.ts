@@ -1,5 +1,6 @@
 /** What it means for a thread that tmux refuses or does not answer. */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { TmuxError } from "../tmux/control-client.ts";
 import { threadEnded, whyOver } from "./ending.ts";
 
@@ -8,7 +9,7 @@ import { threadEnded, whyOver } from "./ending.ts";
  * be noticed.
  * @throws AppError `thread_ended`, `unavailable`
  */
-export async function whileItRuns<T>(threadId: string, work: Promise<T>): Promise<T> {
+export async function whileItRuns<T>(threadId: ThreadId, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

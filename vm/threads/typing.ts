@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { MAX_LINE_BYTES } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { formatCount } from "../../shared/format-count.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Paste } from "../../shared/paste.ts";
 import type { LineDisciplines } from "../processes/line-discipline.ts";
 import type { Store } from "../store/store.ts";
@@ -88,7 +89,7 @@ export class Typing {
     return status === "running" && (await this.#tmux.typist.findLastInputId(paneId)) === inputId;
   }
 
-  forget(threadId: string): void {
+  forget(threadId: ThreadId): void {
     this.#unfinishedLines.delete(threadId);
     this.#pasting.forget(threadId);
   }

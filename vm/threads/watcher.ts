@@ -1,5 +1,6 @@
 /** Notices what happens to threads by itself: processes that end, sessions that vanish, a tmux server that dies. */
 import { AppError } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
@@ -133,7 +134,7 @@ export class Watcher {
     }
   }
 
-  #attend(threadId: string, pane: Pane): void {
+  #attend(threadId: ThreadId, pane: Pane): void {
     const { queue, keeper } = this.#options;
     if (this.#attending.has(threadId)) return;
     this.#attending.add(threadId);
@@ -143,7 +144,7 @@ export class Watcher {
     void queue.run(threadId, work).finally(() => this.#attending.delete(threadId));
   }
 
-  async #finish(threadId: string, pane: Pane): Promise<void> {
+  async #finish(threadId: ThreadId, pane: Pane): Promise<void> {
     const outcome = await this.#options.finisher.finish(threadId, pane, this.#stop.signal);
     if (outcome === "too early") this.#alarm.within(CHANGE_INTERVAL_MS);
   }

@@ -84,7 +84,7 @@ export async function openDoor({
     ...operations,
     mcp: new McpServer(toolsOf(operations, storage), log),
     events,
-    ledgers: new Ledgers(store),
+    ledgers: new Ledgers(store, operations.homes),
     repos: new Repos(reposDir, config.threadEnv),
     checkToken,
     checkRelayToken: createTokenCheck(relayToken),

@@ -1,4 +1,5 @@
 /** The kinds of threads. A new kind is made here, and nobody else needs to know. */
+import type { ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { AgentKind } from "../agents/agent-kind.ts";
 import { AgentThreads } from "../agents/agent-threads.ts";
@@ -45,8 +46,8 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   const { config, log, now, releasers, runner, ownPrograms } = setting;
   const { store, files, folders, logWatch } = storage;
   const { threadEnv } = config;
-  const tellReaders = (threadId: string) => logWatch.notify(threadId);
-  const onChange = (threadId: string) => {
+  const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
+  const onChange = (threadId: ThreadId) => {
     tellReaders(threadId);
     starter.note(threadId);
   };

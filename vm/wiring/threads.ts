@@ -1,6 +1,7 @@
 /** The threads: what callers do with them, and what looks after them. */
 
 import type { KillReply } from "../../shared/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { KillRequest } from "../../shared/kill-api.ts";
 import type { Principal } from "../../shared/principal.ts";
 import { Agents } from "../agents/agents.ts";
@@ -51,7 +52,7 @@ export function createCommon(
   return {
     ...parts,
     homes,
-    threads: new Threads({ ...parts, homes }),
+    threads: new Threads(parts),
     sizes: new Sizes(parts),
     creating: new Set(),
   };
@@ -72,7 +73,7 @@ export interface Operations {
   mcpFiles: McpFiles;
   children: Children;
   messages: Messages;
-  kill: (threadId: string, by: Principal, request?: KillRequest) => Promise<KillReply>;
+  kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function createOperations(common: Common, onRead: (seconds: number) => void): Operations {

@@ -5,6 +5,7 @@
  * The content makes buttons, and stands below the rooms that do what they mean. So an action knows Discord and those
  * rooms by the two interfaces {@link Press} and {@link ActionContext} alone.
  */
+import type { DiscordId, ThreadName } from "../../../shared/ids.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import type { Button, Filled, Form, Reply, Select } from "./controls.ts";
@@ -23,7 +24,7 @@ export type FirstAnswer = "update" | "reply" | "private reply" | "form";
 export interface Press {
   readonly userId: string;
   /** Discord's id of the thread, or the channel, that it was pressed in. */
-  readonly threadId: string;
+  readonly threadId: DiscordId;
   /** Indexes of what was chosen from a list; empty if it was a button. */
   readonly chosen: readonly number[];
   /** Fills the answer that was begun; after `update` it changes the message itself. */
@@ -39,23 +40,25 @@ export interface ActionContext {
   /** In the name of the person who pressed. */
   vm: Vm;
   threads: {
-    has(threadId: string): boolean;
-    find(threadId: string): { pressKey(key: string, userId: string): Promise<void> } | undefined;
+    has(threadId: ThreadName): boolean;
+    find(
+      threadId: ThreadName,
+    ): { readonly threadId: DiscordId; pressKey(key: string, userId: string): Promise<void> } | undefined;
   };
   endings: {
-    kill(threadId: string, userId: string, tell: (text: string) => Promise<void>): Promise<unknown>;
-    killAndTell(threadId: string, userId: string): Promise<unknown>;
+    kill(threadId: DiscordId, userId: string, tell: (text: string) => Promise<void>): Promise<unknown>;
+    killAndTell(threadId: DiscordId, userId: string): Promise<unknown>;
   };
   inputs: {
-    sendAfterAll(threadId: string, messageId: string): Promise<void>;
-    typeAnyway(threadId: string, messageId: string): Promise<void>;
-    resumeAndSend(threadId: string, messageId: string, userId: string): Promise<void>;
+    sendAfterAll(threadId: DiscordId, messageId: DiscordId): Promise<void>;
+    typeAnyway(threadId: DiscordId, messageId: DiscordId): Promise<void>;
+    resumeAndSend(threadId: DiscordId, messageId: DiscordId, userId: string): Promise<void>;
   };
   ended: {
     goOnHere(pressed: MessagePress): Promise<void>;
     startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<string>;
   };
-  channel: { id: string; takeAfterAll(messageId: string): Promise<void> };
+  channel: { id: DiscordId; takeAfterAll(messageId: DiscordId): Promise<void> };
   allowedUserIds: ReadonlySet<string>;
   now: () => number;
   log: Log;
@@ -63,8 +66,8 @@ export interface ActionContext {
 
 /** A press below the question what becomes of a message. */
 export interface MessagePress {
-  threadId: string;
-  messageId: string;
+  threadId: DiscordId;
+  messageId: DiscordId;
   userId: string;
 }
 

@@ -1,4 +1,6 @@
 /** The parts of an action's id: how a value is written there, and read again. */
+import * as z from "zod";
+import { type DiscordId, discordIdSchema, type ThreadName, threadIdSchema } from "../../../shared/ids.ts";
 
 export interface Part<Value> {
   write(value: Value): string;
@@ -23,9 +25,17 @@ export const someId = text(/^[\w.-]{1,80}$/, ["r1", "0f0e0d0c-0000-4000-8000-000
 /** Of an option, as the engine named it. */
 export const optionId = text(/^\P{Cs}+$/u, ["once", "allow: a%3A.b", "ä€"]);
 /** Of a message in Discord. */
-export const messageId = text(/^\d{17,20}$/, ["123456789012345678", "12345678901234567890"]);
+export const messageId: Part<DiscordId> = {
+  write: (id) => id,
+  read: (value) => discordIdSchema.safeParse(value).data,
+  examples: z.array(discordIdSchema).parse(["123456789012345678", "12345678901234567890"]),
+};
 /** Of a thread: ours, or Discord's. */
-export const threadId = text(/^[\w-]{1,64}$/, ["fixer-2", "x".repeat(64)]);
+export const threadId: Part<ThreadName> = {
+  write: (name) => name,
+  read: (value) => threadIdSchema.safeParse(value).data,
+  examples: z.array(threadIdSchema).parse(["fixer-2", "x".repeat(64)]),
+};
 export const fingerprint = text(/^[0-9a-f]{16}$/, ["0123456789abcdef"]);
 
 /** A whole number of at most 15 digits. */

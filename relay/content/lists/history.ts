@@ -3,6 +3,7 @@
 import type { Step } from "../../../shared/agent/api.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { formatCount } from "../../../shared/format-count.ts";
+import type { ThreadName } from "../../../shared/ids.ts";
 import { formatDuration } from "../../texts.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
@@ -15,7 +16,7 @@ const MAX_REASON = 24;
 const MARKS: Record<string, string> = { running: "◌", completed: "✓", failed: "✗", cancelled: "⊘" };
 
 export interface HistoryPage {
-  threadId: string;
+  threadId: ThreadName;
   number: number | null;
   /** In the order in which they began. */
   steps: readonly Step[];

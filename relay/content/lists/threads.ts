@@ -1,7 +1,8 @@
 /** Threads as people read them in lists and choose them from lists. Pure. */
 import { holdsText } from "../../../shared/agent/holds.ts";
-import { isOpen, type Thread } from "../../../shared/api.ts";
+import { isOpen } from "../../../shared/api.ts";
 import { cleanLine, writeOutLine } from "../../../shared/clean-text.ts";
+import type { Thread } from "../../sidecar/names.ts";
 import {
   clip,
   clipRaw,

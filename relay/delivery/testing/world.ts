@@ -1,7 +1,8 @@
 /** One thread's way into Discord without a network and without a clock of its own. */
-import type { OutputReply, Thread } from "../../../shared/api.ts";
+import type { OutputReply } from "../../../shared/api.ts";
 import { LogContent } from "../../content/log-content.ts";
 import type { LogMark } from "../../content/log-mark.ts";
+import type { Thread } from "../../sidecar/names.ts";
 import { Pace } from "../pace.ts";
 import { type PageAction, planPages, type SentMessage, shownBy } from "../plan.ts";
 

@@ -12,6 +12,7 @@ import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Endings } from "../../threads/endings.ts";
 import type { Threads } from "../../threads/threads.ts";
+import { placeOf } from "../api.ts";
 
 /** What one option of a command takes; Discord's own limit. */
 export const MAX_OPTION_CHARACTERS = 6_000;
@@ -58,7 +59,7 @@ export function threadHere(interaction: ChatInputCommandInteraction, threads: Th
 
 /** As {@link threadHere}. */
 export function liveThreadHere(interaction: ChatInputCommandInteraction, threads: Threads): LiveThread {
-  const thread = threads.find(interaction.channelId);
+  const thread = threads.find(placeOf(interaction));
   if (thread) return thread;
   throw new AppError(
     "invalid_request",

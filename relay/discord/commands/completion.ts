@@ -1,9 +1,10 @@
 /** What Discord suggests while an option is typed. */
 import type { AutocompleteInteraction } from "discord.js";
-import { isOpen, type Thread } from "../../../shared/api.ts";
+import { isOpen } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { kindOf } from "../../../shared/kinds.ts";
 import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
+import type { Thread } from "../../sidecar/names.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import { directoryChoice } from "../../texts.ts";
 import { completeKey } from "../keys.ts";

@@ -1,5 +1,5 @@
 import { SlashCommandBuilder } from "discord.js";
-import { type Command, threadHere } from "./command.ts";
+import { type Command, liveThreadHere } from "./command.ts";
 
 export const done: Command = {
   definition: new SlashCommandBuilder()
@@ -8,7 +8,7 @@ export const done: Command = {
     .toJSON(),
   isPrivate: false,
   run: async (interaction, { threads, endings }) => {
-    const { threadId } = threadHere(interaction, threads);
+    const { threadId } = liveThreadHere(interaction, threads);
     await endings.kill(threadId, interaction.user.id, (text) => interaction.editReply(text));
   },
 };

@@ -23,8 +23,9 @@ export const kill: Command = {
     if (!isOpen(thread.status)) throw new AppError("thread_ended", "thread: that one is over already.");
     if (threadId === interaction.channelId) return done.run(interaction, context);
     // One that was made through the API has no Discord thread to tell.
-    const reply = threads.has(threadId)
-      ? await endings.killAndTell(threadId, interaction.user.id)
+    const live = threads.find(threadId);
+    const reply = live
+      ? await endings.killAndTell(live.threadId, interaction.user.id)
       : await vm.thread(threadId).kill();
     const isTold = kindOf(thread).hasExitCode && reply.exitCode !== null;
     const code = isTold ? ` Exit code ${reply.exitCode}.` : "";

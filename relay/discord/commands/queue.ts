@@ -2,6 +2,7 @@ import { SlashCommandBuilder } from "discord.js";
 import { AppError } from "../../../shared/errors.ts";
 import { kindOf } from "../../../shared/kinds.ts";
 import { codeBlock } from "../../content/transcript/inline.ts";
+import { placeOf } from "../api.ts";
 import { type Command, MAX_OPTION_CHARACTERS } from "./command.ts";
 
 const MAX_SHOWN = 1_700;
@@ -20,7 +21,7 @@ export const queue: Command = {
     .toJSON(),
   isPrivate: false,
   run: async (interaction, { threads }) => {
-    const thread = threads.find(interaction.channelId);
+    const thread = threads.find(placeOf(interaction));
     if (!thread || !kindOf(thread.kind).hasTurns)
       throw new AppError("invalid_request", "/queue belongs into an agent's thread; /status lists them.");
     const text = interaction.options.getString("text", true);

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { knownThreadId } from "../../../shared/ids.ts";
 import { isMeant } from "./search.ts";
 
 const thread = {
-  threadId: "k3",
+  threadId: knownThreadId.parse("k3"),
   number: 12,
   title: "Fix the Login",
   dir: "shop/web",

@@ -2,13 +2,14 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type * as z from "zod";
+import type { DiscordId, ThreadId } from "../../../shared/ids.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { MadeReply, ParamsOf, ParsedBody, ParsedQuery, Route } from "../../../shared/protocol/route.ts";
 
 /** A request, parsed as its route's definition says. */
 export interface Call<R extends Route> {
   /** A thread's `id` is its own, also if it was asked for by its Discord thread's. */
-  params: ParamsOf<R>;
+  params: Own<ParamsOf<R>>;
   query: ParsedQuery<R>;
   body: ParsedBody<R>;
   /** Who asks; nobody is known if the route is for anybody. */
@@ -18,6 +19,15 @@ export interface Call<R extends Route> {
   /** If the route's reply is no JSON, the handler writes it here. The status is already set. */
   response: ServerResponse;
 }
+
+/** The values of the names in a path, with the thread's own id. */
+type Own<Params> = {
+  readonly [Name in keyof Params]: Name extends "id"
+    ? ThreadId
+    : Name extends "channelId"
+      ? DiscordId
+      : Params[Name];
+};
 
 /** @throws AppError one of the route's errors */
 export type Handler<R extends Route> = R["reply"] extends z.ZodType

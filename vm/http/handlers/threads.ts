@@ -2,6 +2,7 @@
 
 import type { KillReply } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
+import type { ThreadId } from "../../../shared/ids.ts";
 import type { KillRequest } from "../../../shared/kill-api.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { threads as routes } from "../../../shared/protocol/threads.ts";
@@ -13,7 +14,7 @@ export interface ThreadServices {
   threads: Threads;
   branches: Branches;
   /** As `killThread`. */
-  kill: (threadId: string, by: Principal, request?: KillRequest) => Promise<KillReply>;
+  kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
 export function threadHandlers({ threads, branches, kill }: ThreadServices): Handlers<typeof routes> {

@@ -9,6 +9,7 @@ import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
 import type { Follows } from "../../../shared/follow/spec.ts";
+import type { ThreadId } from "../../../shared/ids.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
@@ -40,7 +41,7 @@ export interface Origin {
   folder: string;
   config: NonNullable<ThreadConfig["origin"]>;
   /** The thread that takes no more messages from the moment on at which this one is there. */
-  locks?: string;
+  locks?: ThreadId;
 }
 /** With who sent it. */
 export type Input = z.output<typeof inputRequestSchema> & { by: Principal };
@@ -62,7 +63,7 @@ export type KindDescription = Pick<
 > &
   Partial<Pick<Thread, "status" | "processRunning">> & {
     /** The thread that spawned it. */
-    parentId?: string;
+    parentId?: ThreadId;
   };
 
 /** Of a thread that is no agent's. */
@@ -129,11 +130,11 @@ export interface Kind {
   describe(thread: StoredThread): KindDescription;
 
   /** What the kind keeps of the thread in files of its own, in bytes on disk. */
-  diskBytes(threadId: string): Promise<number>;
+  diskBytes(threadId: ThreadId): Promise<number>;
 
   /** The thread was killed: its processes are gone, and it is stored so. What is kept of it in memory may go. */
   takeKill(thread: StoredThread, by?: Principal): Promise<void>;
 
   /** The thread and its log are removed, or about to be made anew: so is what the kind keeps of it. */
-  remove(threadId: string): void;
+  remove(threadId: ThreadId): void;
 }

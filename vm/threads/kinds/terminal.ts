@@ -1,6 +1,7 @@
 /** A terminal: one shell command line, which runs once; what is sent is typed. */
 import type { ThreadStatus } from "../../../shared/api.ts";
 import { AppError } from "../../../shared/errors.ts";
+import type { ThreadId } from "../../../shared/ids.ts";
 import { Slots } from "../../../shared/lifecycle.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Store } from "../../store/store.ts";
@@ -126,7 +127,7 @@ export class TerminalKind implements Kind {
     this.remove(threadId);
   }
 
-  remove(threadId: string): void {
+  remove(threadId: ThreadId): void {
     this.#options.typing.forget(threadId);
   }
 }

@@ -1,8 +1,9 @@
 import { MessageFlags } from "discord.js";
-import type { Thread, ThreadType } from "../../../../shared/api.ts";
+import type { ThreadType } from "../../../../shared/api.ts";
 import { threadTree } from "../../../../shared/thread-tree.ts";
 import { joinBlocks } from "../../../content/lists/lines.ts";
 import { isListed, listLine, restLine } from "../../../content/lists/threads.ts";
+import type { Thread } from "../../../sidecar/names.ts";
 import type { Part } from "./part.ts";
 
 const MAX_MESSAGES = 5;

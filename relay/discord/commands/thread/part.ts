@@ -5,9 +5,9 @@ import type {
   SlashCommandSubcommandBuilder,
 } from "discord.js";
 import type { ControlRequest } from "../../../../shared/agent/api.ts";
-import type { Thread } from "../../../../shared/api.ts";
 import { AppError } from "../../../../shared/errors.ts";
 import { isMeant } from "../../../content/lists/threads.ts";
+import type { Thread } from "../../../sidecar/names.ts";
 import type { Vm } from "../../../sidecar/vm.ts";
 import { refuseWithoutTurns } from "../../../texts.ts";
 import type { CommandContext } from "../command.ts";

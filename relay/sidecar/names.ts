@@ -1,0 +1,48 @@
+/**
+ * What threads are called here. The relay calls a thread as it is called in Discord, if it is there; the sidecar knows it
+ * by that name too. Nobody else on this side turns a thread's own id into Discord's or back.
+ */
+import type { Thread as OwnThread } from "../../shared/api.ts";
+import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
+
+/** A thread as the relay knows it. */
+export type Thread = Omit<OwnThread, "threadId" | "parentId"> & {
+  threadId: ThreadName;
+  /** The sidecar's own. */
+  ownId: ThreadId;
+  parentId?: ThreadName | null | undefined;
+};
+/** One that has a Discord thread. */
+export type ThreadInDiscord = Thread & { threadId: DiscordId };
+
+/** The same threads by their names in Discord. */
+export function named(threads: readonly OwnThread[]): Thread[] {
+  const names = new Map(threads.map(({ threadId, home }) => [threadId, discordIdOf({ home }) ?? threadId]));
+  const nameOf = (threadId: ThreadId): ThreadName => names.get(threadId) ?? threadId;
+  return threads.map(({ threadId, parentId, ...thread }) => ({
+    ...thread,
+    threadId: nameOf(threadId),
+    ownId: threadId,
+    parentId: parentId && nameOf(parentId),
+  }));
+}
+
+/** Undefined if there is none, or not yet. */
+export function discordIdOf({ home }: Pick<OwnThread, "home">): DiscordId | undefined {
+  return home?.channelId ?? undefined;
+}
+
+export function isInDiscord(thread: Thread): thread is ThreadInDiscord {
+  return discordIdOf(thread) === thread.threadId;
+}
+
+/**
+ * Of a new thread: its own id, and its Discord thread.
+ * @param ownId of the thread in whose place it comes
+ */
+export function newInDiscord(
+  discordId: DiscordId,
+  ownId: ThreadId | undefined,
+): { threadId: ThreadId; home: { channelId: DiscordId } } {
+  return { threadId: ownId ?? (discordId as string as ThreadId), home: { channelId: discordId } };
+}
