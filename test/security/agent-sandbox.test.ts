@@ -154,18 +154,26 @@ describe.runIf(has)("in the sandbox", () => {
     await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
   });
 
-  test("runners, engines and the sidecar are killed: nothing is lost, nothing happens twice", {
-    timeout: 150_000,
-  }, async () => {
-    const sidecar = await spawnSidecar({ ...SIEGE_ENV, AGENT_SANDBOX: "state" });
-    closing.push(sidecar.close);
-    const options = { sidecar, threadIds: ["a"], victims: ["runner", "engine", "both", "sidecar"] as const };
-    const report = await new Siege({ ...options, kills: 4, random: seededRandom(7) }).run();
-    expect(report.twins).toEqual([]);
-    expect(findFaults(sidecar, "a", report)).toEqual([]);
-    await sidecar.client.killThread("a");
-    await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
-  });
+  test.each(["state", "workspace"])(
+    "runners, engines and the sidecar are killed: nothing is lost, nothing happens twice: %s",
+    {
+      timeout: 150_000,
+    },
+    async (mode) => {
+      const sidecar = await spawnSidecar({ ...SIEGE_ENV, AGENT_SANDBOX: mode });
+      closing.push(sidecar.close);
+      const options = {
+        sidecar,
+        threadIds: ["a"],
+        victims: ["runner", "engine", "both", "sidecar"] as const,
+      };
+      const report = await new Siege({ ...options, kills: 3, random: seededRandom(7) }).run();
+      expect(report.twins).toEqual([]);
+      expect(findFaults(sidecar, "a", report)).toEqual([]);
+      await sidecar.client.killThread("a");
+      await until("no process to be left", () => processesOf(folderOf(sidecar, "a")).length === 0);
+    },
+  );
 });
 
 // Promise: S17
