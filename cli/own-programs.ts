@@ -10,6 +10,8 @@ export interface OwnProgram {
   args?: readonly string[];
   env: Record<string, string | undefined>;
   cwd: string;
+  /** Whose rights it has; not set: ours. Only root may. */
+  as?: { uid: number; gid: number } | undefined;
   /** Without one it may take as long as it needs. */
   timeoutMs?: number;
 }
@@ -21,10 +23,11 @@ export interface OwnResult {
 }
 
 /** @throws AppError `unavailable` if it can't be started, or takes too long */
-export async function runOwn({ file, args = [], env, cwd, timeoutMs }: OwnProgram): Promise<OwnResult> {
+export async function runOwn({ file, args = [], env, cwd, as, timeoutMs }: OwnProgram): Promise<OwnResult> {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
   const child = spawn(process.execPath, [path, ...args], {
     ...{ env, cwd, stdio: ["ignore", "pipe", "pipe"] },
+    ...(as && { uid: as.uid, gid: as.gid }),
     ...(timeoutMs !== undefined && { timeout: timeoutMs, killSignal: "SIGKILL" }),
   });
   const ended = new Promise<number | null>((resolve, reject) => {

@@ -24,6 +24,7 @@ import { addRules } from "./commands/rules.ts";
 import { addRun } from "./commands/run.ts";
 import { addScreen } from "./commands/screen.ts";
 import { addSend } from "./commands/send.ts";
+import { addService } from "./commands/service.ts";
 import { addStatus } from "./commands/status.ts";
 import { addSteps } from "./commands/steps.ts";
 import { addTail } from "./commands/tail.ts";
@@ -53,7 +54,7 @@ A thread is named by its id, an agent also by its number (12 or '#12'), or by it
 enough as long as that fits one thread; open ones go before ended ones.
 --json prints one JSON document (tail -f: one a line); errors are then JSON on standard error too.
 
-Settings come from flags, the environment, then .env of the working directory:
+Settings come from flags, the environment, .env of the working directory, then those of \`service install\`:
   VM_URL      the sidecar (http://127.0.0.1:3001)
   VM_TOKEN    its token; without it, the one in STATE_DIR/token
   STATE_DIR   the sidecar's state folder (/data/threadmux; if that is missing, what ./.state-dir names)
@@ -133,6 +134,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addEvents(program, act);
   addDoctor(program, act);
   addBackup(program, act);
+  addService(program, act);
   return program;
 }
 

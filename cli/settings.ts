@@ -1,9 +1,10 @@
-/** Where the sidecar is and what it is shown: flags, then the environment, then `.env`. */
+/** Where the sidecar is and what it is shown: flags, then the environment, `.env`, the settings of a service. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { AppError, errorText } from "../shared/errors.ts";
 import { makePrivate, readPrivateFile } from "../shared/private-file.ts";
+import { findServiceSettings } from "./service/places.ts";
 
 const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
@@ -35,7 +36,10 @@ export function parseSettings(
   workingDir: string,
 ): Settings {
   const dotEnv = readDotEnv(join(workingDir, ".env"));
-  const find = (name: string) => env[name]?.trim() || dotEnv[name]?.trim() || undefined;
+  const service = findServiceSettings(env);
+  const serviceEnv = service === undefined ? {} : readDotEnv(service);
+  const find = (name: string) =>
+    env[name]?.trim() || dotEnv[name]?.trim() || serviceEnv[name]?.trim() || undefined;
   const port = find("VM_PORT");
   const url = flags.url ?? find("VM_URL") ?? `http://127.0.0.1:${port && port !== "0" ? port : 3001}`;
   checkUrl(flags.url === undefined ? "VM_URL" : "--url", url);
@@ -66,6 +70,7 @@ export function parseSettings(
     return {
       // As scripts/run has it, whose state folder this is then.
       ...(isCheckout && { REPOS_DIR: join(workingDir, "workspace") }),
+      ...serviceEnv,
       ...dotEnv,
       ...env,
       STATE_DIR: stateDir,
@@ -81,7 +86,7 @@ function readSettingsFile(file: string): Record<string, string | undefined> {
   try {
     return parseEnv(readFileSync(file, "utf8"));
   } catch (cause) {
-    throw problem(`--env-file: can't be read: ${errorText(cause)}`, cause);
+    throw problem(`--settings: can't be read: ${errorText(cause)}`, cause);
   }
 }
 

@@ -17,10 +17,10 @@ export function addBackup(program: Command, act: Act): void {
       "copy the state folder into one file, also while the sidecar runs: database, logs, conversations, worktrees and what undoes turns; not the tokens, nor what agents' programs keep in the home directory",
     )
     .argument("<file>", "is made, for you alone; it must not be there")
-    .option("--env-file <file>", "the settings of the service, instead of those of this shell")
+    .option("--settings <file>", "the settings of the service, instead of those of this shell")
     .addHelpText("after", examples("threadmux backup ~/threadmux-$(date +%F).tar"))
-    .action((file: string, options: { envFile?: string }, command: Command) =>
-      act(command, (context) => backup(context, file, options.envFile)),
+    .action((file: string, options: { settings?: string }, command: Command) =>
+      act(command, (context) => backup(context, file, options.settings)),
     );
   program
     .command("restore")
@@ -30,18 +30,18 @@ export function addBackup(program: Command, act: Act): void {
     )
     .argument("<file>", "that backup has made")
     .option("--to <folder>", "another folder than STATE_DIR")
-    .option("--env-file <file>", "the settings of the service, instead of those of this shell")
+    .option("--settings <file>", "the settings of the service, instead of those of this shell")
     .addHelpText(
       "after",
       examples("threadmux restore threadmux.tar", "threadmux restore threadmux.tar --to /srv/threadmux"),
     )
-    .action((file: string, options: { to?: string; envFile?: string }, command: Command) =>
+    .action((file: string, options: { to?: string; settings?: string }, command: Command) =>
       act(command, (context) => restore(context, file, options)),
     );
 }
 
-async function backup(context: Context, file: string, envFile: string | undefined): Promise<number> {
-  const stateDir = context.settings.getProgramEnv(envFile)["STATE_DIR"] ?? context.settings.stateDir;
+async function backup(context: Context, file: string, settingsFile: string | undefined): Promise<number> {
+  const stateDir = context.settings.getProgramEnv(settingsFile)["STATE_DIR"] ?? context.settings.stateDir;
   const done = await run(context, backupDoneSchema, ["backup", stateDir, file]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.file);
@@ -52,9 +52,9 @@ async function backup(context: Context, file: string, envFile: string | undefine
 async function restore(
   context: Context,
   file: string,
-  { to, envFile }: { to?: string; envFile?: string },
+  { to, settings }: { to?: string; settings?: string },
 ): Promise<number> {
-  const dir = to ?? context.settings.getProgramEnv(envFile)["STATE_DIR"] ?? context.settings.stateDir;
+  const dir = to ?? context.settings.getProgramEnv(settings)["STATE_DIR"] ?? context.settings.stateDir;
   const done = await run(context, restoreDoneSchema, ["restore", file, dir]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.dir);

@@ -5,7 +5,8 @@ import { AppError } from "../../shared/errors.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
-import { runOwn } from "../own-programs.ts";
+import { type OwnProgram, runOwn } from "../own-programs.ts";
+import { findOwner } from "../service/places.ts";
 
 /** Each program has deadlines of its own for what it asks; this is for all of them together. */
 const TIMEOUT_MS = 120_000;
@@ -14,7 +15,7 @@ const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
 
 interface DoctorOptions {
   only?: keyof typeof PARTS;
-  envFile?: string;
+  settings?: string;
 }
 
 export function addDoctor(program: Command, act: Act): void {
@@ -25,18 +26,23 @@ export function addDoctor(program: Command, act: Act): void {
       "look at Node.js, the settings, folders, tmux, the agent and its sign-in, disk, file watches, control groups, the clock, the sidecar, and at Discord: token, intents, channel and permissions; nothing is changed, and no secret is shown; exits with 1 if there is a fault",
     )
     .addOption(new Option("--only <part>", "of a machine that has one of them").choices(NAMES))
-    .option("--env-file <file>", "the settings of the service, instead of those of this shell")
+    .option("--settings <file>", "the settings of the service, instead of those of this shell")
     .addHelpText("after", examples("threadmux doctor", "threadmux doctor --only relay --json"))
     .action((options: DoctorOptions, command: Command) =>
       act(command, (context) => doctor(context, options)),
     );
 }
 
-async function doctor(context: Context, { only, envFile }: DoctorOptions): Promise<number> {
+async function doctor(context: Context, { only, settings: file }: DoctorOptions): Promise<number> {
   const { settings, out, isJson } = context;
-  const env = settings.getProgramEnv(envFile);
+  const own = settings.getProgramEnv(file);
+  const owner = await findOwner(own["STATE_DIR"]);
+  const env = owner ? { ...own, HOME: owner.home, USER: owner.name, LOGNAME: owner.name } : own;
+  const cwd = owner ? "/" : context.workingDir; // root's directory may be shut to its owner
   const wanted = only === undefined ? NAMES : [only];
-  const parts = await Promise.all(wanted.map((name) => look(PARTS[name], env, context.workingDir)));
+  const parts = await Promise.all(
+    wanted.map((name) => look({ file: PARTS[name], env, cwd, as: owner, timeoutMs: TIMEOUT_MS })),
+  );
   const findings = parts.flat();
   const isWell = findings.every(({ state }) => state !== "fault");
   if (isJson) await out.json({ ok: isWell, findings });
@@ -44,8 +50,9 @@ async function doctor(context: Context, { only, envFile }: DoctorOptions): Promi
   return isWell ? EXIT.ok : EXIT.failure;
 }
 
-async function look(file: string, env: Record<string, string | undefined>, cwd: string): Promise<Finding[]> {
-  const { code, stdout, stderr } = await runOwn({ file, env, cwd, timeoutMs: TIMEOUT_MS });
+async function look(program: OwnProgram): Promise<Finding[]> {
+  const { file } = program;
+  const { code, stdout, stderr } = await runOwn(program);
   if (code === 0) return findingsSchema.parse(JSON.parse(stdout));
   const words = stderr.trim().split("\n").at(-1) ?? "";
   throw new AppError("internal", `${file} ended with ${code}: ${words}`);

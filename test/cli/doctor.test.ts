@@ -438,7 +438,7 @@ test("from outside: a line a look, the mend below a fault, and the exit code", a
   writeFileSync(file, `MAX_THREADS=0\n`);
   const [well, ill, only] = await Promise.all([
     doctor(["--json"]),
-    doctor(["--only", "sidecar", "--env-file", file]),
+    doctor(["--only", "sidecar", "--settings", file]),
     doctor(["--only", "relay"], { DISCORD_TOKEN: "", DISCORD_CHANNEL_ID: "", ALLOWED_USER_IDS: "" }),
   ]);
   expect({ ...JSON.parse(well.stdout), code: well.code }).toMatchObject({ code: 0, ok: true });
