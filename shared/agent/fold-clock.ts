@@ -1,6 +1,6 @@
 /** The part of the fold that knows how long turns have run. */
 import type { ThreadEvent } from "./events.ts";
-import { asksOfWork } from "./fold-held.ts";
+import { hasAskOfWork } from "./fold-held.ts";
 import type { ThreadFold } from "./fold-types.ts";
 import { isQueued, onlyAwaits } from "./waits.ts";
 
@@ -18,7 +18,7 @@ export function foldClock(
   const { since } = before.clock;
   const isSign = id.startsWith("e");
   const ranMs = since !== null && isSign ? Math.max(0, Date.parse(ts) - Date.parse(since)) : 0;
-  const isWaiting = asksOfWork(after).length > 0 || isQueued(after) || onlyAwaits(after);
+  const isWaiting = hasAskOfWork(after) || isQueued(after) || onlyAwaits(after);
   const isRunning = after.turn !== null && !isWaiting;
   return { ms: before.clock.ms + ranMs, since: isRunning ? (isSign ? ts : (since ?? ts)) : null };
 }

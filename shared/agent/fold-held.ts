@@ -6,7 +6,15 @@ export const LET_IN_OPTION = "let_in";
 
 /** Asks that the work waits for: one about another agent's message stands beside it. */
 export function asksOfWork({ asks }: Pick<ThreadFold, "asks">): OpenAsk[] {
-  return asks.filter(({ heldMessageId }) => heldMessageId === undefined);
+  return asks.filter(isOfWork);
+}
+
+export function hasAskOfWork({ asks }: Pick<ThreadFold, "asks">): boolean {
+  return asks.some(isOfWork);
+}
+
+function isOfWork({ heldMessageId }: OpenAsk): boolean {
+  return heldMessageId === undefined;
 }
 
 /** After a message has come: a person's begins to count anew. */

@@ -8,6 +8,9 @@ import type { Usage } from "./values.ts";
 /** Before the call's id, in the id of the step in which it waits for a file. */
 export const LOCK_STEP = "lock-";
 
+/** Of calls and of steps each. No engine works at so many at once; one that opens more leaves the oldest open. */
+const MAX_OPEN = 256;
+
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0 };
 export const NOTHING_OPEN = { usage: NOTHING, toldUsd: 0, unpriced: NOTHING };
 
@@ -23,7 +26,8 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     }
     case "step_start": {
       const { stepId, kind, title } = event;
-      return { ...fold, steps: [...fold.steps, { stepId, kind, title, startedAt: event.ts }] };
+      const step = { stepId, kind, title, startedAt: event.ts };
+      return { ...fold, steps: openOneMore(fold.steps, step, (other) => other.kind === "chat") };
     }
     case "step_update": {
       const { stepId, title } = event;
@@ -51,7 +55,7 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       const { toolCallId, name, title, kind } = event;
       const call = { toolCallId, name, title, kind, startedAt: event.ts };
       const totals = { ...fold.totals, toolCalls: fold.totals.toolCalls + 1 };
-      return { ...fold, toolCalls: [...fold.toolCalls, call], totals };
+      return { ...fold, toolCalls: openOneMore(fold.toolCalls, call, () => true), totals };
     }
     case "tool_call_update":
       if (event.status === "in_progress") return fold;
@@ -77,6 +81,12 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     default:
       return fold;
   }
+}
+
+/** The oldest that may go makes room: each event copies them, so that they must stay few. */
+function openOneMore<T>(open: readonly T[], one: T, mayGo: (other: T) => boolean): T[] {
+  const oldest = open.length < MAX_OPEN ? -1 : open.findIndex(mayGo);
+  return oldest < 0 ? [...open, one] : [...open.slice(0, oldest), ...open.slice(oldest + 1), one];
 }
 
 function startTurn(

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { findFastGrowth } from "../../test/support/growth.ts";
 import { aThreadId } from "../../test/support/ids.ts";
 import { type EventBody, type ThreadEvent, toEvent } from "./events.ts";
 import { awaitingOf, emptyFold, foldEvent, foldEvents, statusOf } from "./fold.ts";
@@ -217,6 +218,36 @@ test("another agent's message counts hops, and sets nothing going that failed; h
   expect(letIn.messages.map(({ messageId }) => messageId)).toContain("a");
   const dropped = fold(...held, { ...answer, optionId: "drop", by: "discord:7" });
   expect(dropped).toMatchObject({ held: [], asks: [], messages: before.messages });
+});
+
+test("however many calls and steps an engine leaves open, each event costs the same, and the fold stays small", () => {
+  const call = (id: number): EventBody => ({
+    type: "tool_call",
+    toolCallId: `c${id}`,
+    at: "a",
+    name: "Bash",
+    title: `Bash ${id}`,
+    kind: "execute",
+    rawInput: {},
+  });
+  const step = (id: number): EventBody => ({
+    type: "step_start",
+    stepId: `s${id}`,
+    kind: "chat",
+    title: "x",
+  });
+  for (const make of [call, step]) {
+    const of = (count: number) => events(...turn, ...Array.from({ length: count }, (_, id) => make(id)));
+    expect(
+      findFastGrowth({ name: make.name, make: of }, foldEvents, [1_000, 10_000, 100_000]),
+    ).toBeUndefined();
+    const folded = foldEvents(of(2_000));
+    expect(JSON.stringify(folded).length).toBeLessThan(64 * 1024);
+    expect([...folded.toolCalls, ...folded.steps].at(-1)?.title).toBe(make === call ? "Bash 1999" : "x");
+  }
+  const lock: EventBody = { type: "step_start", stepId: "lock-c", kind: "lock", title: "a file" };
+  const waits = foldEvents(events(...turn, lock, ...Array.from({ length: 2_000 }, (_, id) => step(id))));
+  expect(waits.steps[0]?.stepId).toBe("lock-c");
 });
 
 test("the clock stands while a turn waits for a child, and runs while another call of it works", () => {

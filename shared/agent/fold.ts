@@ -9,7 +9,7 @@ import type { Awaiting, ThreadStatus } from "./files.ts";
 import { foldAsk } from "./fold-asks.ts";
 import { foldClock } from "./fold-clock.ts";
 import { foldEngine } from "./fold-engine.ts";
-import { asksOfWork } from "./fold-held.ts";
+import { hasAskOfWork } from "./fold-held.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
 import type { ThreadFold } from "./fold-types.ts";
@@ -78,7 +78,7 @@ export function statusOf(fold: ThreadFold): ThreadStatus {
   if (fold.isKilled) return "killed";
   if (fold.failure) return "failed";
   if (fold.isPaused) return "paused";
-  if (asksOfWork(fold).length > 0) return "waiting";
+  if (hasAskOfWork(fold)) return "waiting";
   if (fold.goOnAt !== undefined || isQueued(fold)) return "queued";
   if (hasWork(fold)) return "running";
   return fold.asks.length > 0 ? "waiting" : "idle";

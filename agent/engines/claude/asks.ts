@@ -12,6 +12,8 @@ import { asRecord, callKeyOf, titleOf } from "./tools.ts";
 type Options = EventOf<"permission_request">["options"];
 
 const MAX_INPUT = 2_000;
+/** Nobody decides on more, and each event is folded with all of them. */
+const MAX_OPEN_ASKS = 100;
 const MAX_RULE = 200;
 /** What claude says if it has no reason of its own to ask. */
 const NO_REASON = "This command requires approval";
@@ -64,7 +66,16 @@ export function askEvents(
       ? { options: PLAN_OPTIONS, plan: planOf(input) ?? plan ?? "" }
       : { options: optionsOf(request.permission_suggestions ?? []) }),
   };
-  return old?.response ? [ask, answerEvent(requestId, old.response)] : [ask];
+  if (old?.response) return [ask, answerEvent(requestId, old.response)];
+  // One that takes an old one's place makes none more.
+  const isTooMany = old === undefined && fold.asks.length >= MAX_OPEN_ASKS;
+  return isTooMany ? [ask, answerEvent(requestId, refusalOf(ask))] : [ask];
+}
+
+function refusalOf({ type }: EventBody): RecordedAnswer["response"] {
+  if (type === "elicitation_request") return { kind: "elicitation", action: "decline" };
+  const message = `${MAX_OPEN_ASKS} questions wait for a person already; ask again when they are answered.`;
+  return { kind: "permission", optionId: "no", message };
 }
 
 const PLAN_OPTIONS: Options = [

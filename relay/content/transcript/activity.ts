@@ -1,29 +1,30 @@
 /** What an agent does, as the lines of one message. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
-import type { ActivityLine } from "./entries.ts";
+import type { ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { inline, inlineTitle } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
 
 const MAX_PREVIEW_LINES = 3;
+/** A line takes two units at least, with its end. */
+const MAX_LINES = MAX_MESSAGE_UNITS / 2;
 
 /** Older lines make room for newer ones, and are counted. */
-export function activityText(
-  lines: readonly ActivityLine[],
-  preview: readonly string[],
-  now: Live["step"],
-): string {
+export function activityText(lines: ActivityLines, preview: readonly string[], now: Live["step"]): string {
   const rendered: string[] = [];
   let units = preview.reduce((sum, line) => sum + line.length + 1, 60);
-  let first = lines.length;
-  for (const line of lines.toReversed()) {
+  let shownSteps = 0;
+  const newest = lines.newest(MAX_LINES);
+  for (const line of newest) {
     const text = renderLine(line, now);
     units += text.length + 1;
     if (units > MAX_MESSAGE_UNITS) break;
-    rendered.unshift(text);
-    first -= 1;
+    rendered.push(text);
+    if (line.kind === "step") shownSteps += 1;
   }
-  const folded = lines.slice(0, first).filter((line) => line.kind === "step").length;
-  const head = first === 0 ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
+  const folded = lines.stepCount - shownSteps;
+  const isWhole = rendered.length === lines.count;
+  const head = isWhole ? [] : [`-# … ${folded} earlier ${folded === 1 ? "step" : "steps"}`];
+  rendered.reverse();
   return [...head, ...rendered, ...preview].join("\n");
 }
 

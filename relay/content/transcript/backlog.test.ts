@@ -1,6 +1,7 @@
 /** Messages that wait for Discord: a look costs the same however many they are, and none is lost. */
 import { expect, test } from "vitest";
 import { findFastGrowth } from "../../../test/support/growth.ts";
+import { cpuMsOf } from "../../../test/support/measure.ts";
 import { planPages, type SentMessage, shownBy } from "../../delivery/plan.ts";
 import { TranscriptContent } from "./content.ts";
 import { ask, call, done, end, feedLong, numbered, restart, say, start } from "./testing/events.ts";
@@ -76,4 +77,29 @@ test("to look and deliver takes as long for each message of 100, 1,000 and 3,000
     counts,
   );
   expect(growth).toBeUndefined();
+});
+
+test("a look at a turn costs the same however many calls it has, open or not", async () => {
+  const calls = (count: number) =>
+    Array.from({ length: count }, (_, n) => call(`c${n}`, "Bash", "Bash ls", {}));
+  const contents = new Map<number, TranscriptContent>();
+  const counts = [1_000, 40_000];
+  for (const count of counts) {
+    const content = new TranscriptContent({ starter: undefined });
+    await feedLong(content, numbered([start, ...calls(count), done("c0"), say("Going on."), ...calls(1)]));
+    contents.set(count, content);
+    const text = content.pages()[0]?.text ?? "";
+    const shown = text.split("\n").filter((line) => line.startsWith("◌")).length;
+    expect(text).toMatch(`-# … ${count + 1 - shown} earlier steps\n◌ Bash`);
+    expect(text).toContain("Going on.");
+  }
+  // A look at all of them would take forty times as long.
+  const looksMs = async (count: number) => {
+    const tries: number[] = [];
+    for (let i = 0; i < 3; i++)
+      tries.push(await cpuMsOf(() => Array.from({ length: 20 }, () => contents.get(count)?.pages())));
+    return Math.min(...tries);
+  };
+  const [few, many] = [await looksMs(1_000), await looksMs(40_000)];
+  expect(many).toBeLessThan(5 * few + 15);
 });

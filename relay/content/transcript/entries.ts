@@ -2,24 +2,7 @@
 import type { EventOf } from "../../../shared/agent/events.ts";
 import type { Change } from "../../../shared/agent/outcome.ts";
 import type { TurnRest } from "../../../shared/agent/turn-rest.ts";
-
-/** One line of an activity message. */
-export type ActivityLine =
-  | { kind: "narration"; text: string }
-  | { kind: "remark"; text: string }
-  | {
-      kind: "step";
-      /** Of the call or step; empty once its turn has ended. */
-      id: string;
-      /** The tool that is called; undefined if it is no call. */
-      name?: string;
-      title: string;
-      state: "running" | "done" | "failed";
-      /** When it began, in milliseconds since 1970. */
-      startedAt: number;
-      /** What came of it, such as `+12 −3` or `exit 1 · 2 s`. */
-      outcome: string;
-    };
+import type { ActivityLines } from "./activity-lines.ts";
 
 interface EntryBase {
   /** The sequence number of the event that began it: its message's name is made from it. */
@@ -35,7 +18,7 @@ export interface Activity extends EntryBase {
   kind: "activity";
   /** The turn that *Stop* ends. */
   turnId: string;
-  readonly lines: Set<ActivityLine>;
+  readonly lines: ActivityLines;
   isSealed: boolean;
 }
 

@@ -139,18 +139,16 @@ function askPage(entry: Ask, { starter, where }: RenderOptions): Page {
 
 function activityPage(entry: Activity, options: RenderOptions): Page {
   const { live } = options;
-  const { isSealed, seq, turnId } = entry;
-  const lines = [...entry.lines];
-  const isRunning = !isSealed || lines.some((line) => line.kind === "step" && line.state === "running");
-  const isOnlyThinking = lines.every((line) => line.kind === "step" && line.id.startsWith("step:"));
+  const { isSealed, seq, turnId, lines } = entry;
+  const isRunning = !isSealed || lines.isRunning;
   const preview = isSealed || live?.turnId !== turnId ? [] : previewLines(live);
-  const firstStep = lines.find((line) => line.kind === "step");
-  const isEmpty = lines.length === 0 && preview.length === 0;
+  const isEmpty = lines.count === 0 && preview.length === 0;
+  const { thinksSince } = lines;
   return page(`t${seq}`, isEmpty ? "-# …" : activityText(lines, preview, live?.step), {
     isSealed: !isRunning && entry !== options.carrier,
     buttons: buttonsBelow(entry, options),
     presence: isEmpty ? "unwanted" : "wanted",
-    notBefore: isOnlyThinking && firstStep ? firstStep.startedAt + QUICK_TURN_MS : 0,
+    notBefore: thinksSince === undefined ? 0 : thinksSince + QUICK_TURN_MS,
   });
 }
 

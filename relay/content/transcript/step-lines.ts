@@ -1,7 +1,6 @@
 /** The lines of an activity that stand for a call or a step, by its id: a turn may have very many. */
-import type { Activity, ActivityLine } from "./entries.ts";
-
-type StepLine = ActivityLine & { kind: "step" };
+import type { StepLine } from "./activity-lines.ts";
+import type { Activity } from "./entries.ts";
 
 export class StepLines {
   /** Those of turns that go on. */
@@ -15,6 +14,13 @@ export class StepLines {
     return this.#open.get(id)?.line;
   }
 
+  /** @returns false if there is no line for it */
+  end(id: string, state: "done" | "failed", outcome: () => string): boolean {
+    const step = this.#open.get(id);
+    step?.activity.lines.end(step.line, state, outcome());
+    return step !== undefined;
+  }
+
   /** It was worth a line only while it ran. */
   drop(id: string): void {
     const step = this.#open.get(id);
@@ -26,7 +32,7 @@ export class StepLines {
   settle(): void {
     for (const { line, activity } of this.#open.values()) {
       if (line.id.startsWith("step:")) activity.lines.delete(line);
-      if (line.state === "running") Object.assign(line, { state: "failed", outcome: "no result" });
+      if (line.state === "running") activity.lines.end(line, "failed", "no result");
       line.id = "";
     }
     this.#open.clear();

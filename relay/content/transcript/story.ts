@@ -7,8 +7,9 @@ import type { EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
 import { ChangeSum, countChange, NO_CHANGE } from "../../../shared/agent/outcome.ts";
 import { restOf } from "../../../shared/agent/turn-rest.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
+import { type ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { AskedAgain, Asks, openRequests } from "./asked-again.ts";
-import type { ActivityLine, Entry, TurnEnd } from "./entries.ts";
+import type { Entry, TurnEnd } from "./entries.ts";
 import { EntryList, type NewEntry } from "./entry-list.ts";
 import { OpenInitial } from "./initial.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -195,10 +196,8 @@ export class Story {
   #endCall(event: EventOf<"tool_call_update">): void {
     if (event.status === "in_progress") return;
     if (event.status === "completed") this.#turn?.change.add(countChange(event));
-    const line = this.#steps.find(event.toolCallId);
-    if (!line) return;
-    line.state = event.status === "failed" ? "failed" : "done";
-    line.outcome = outcomeOf(event);
+    const state = event.status === "failed" ? "failed" : "done";
+    if (!this.#steps.end(event.toolCallId, state, () => outcomeOf(event))) return;
     this.#calls.delete(event.toolCallId);
   }
 
@@ -286,7 +285,7 @@ export class Story {
     const turnId = this.#turn?.id ?? "";
     const activity =
       this.#entries.openActivity ??
-      this.#push({ kind: "activity", seq, turnId, lines: new Set(), isSealed: false });
+      this.#push({ kind: "activity", seq, turnId, lines: new ActivityLines(), isSealed: false });
     activity.lines.add(line);
     if (line.kind === "step") this.#steps.add(line, activity);
   }
