@@ -100,3 +100,24 @@ test("those above the directory count up to where the repository begins: the oth
     `../../.claude/rules${OUTSIDE}`,
   ]);
 });
+
+test.each([
+  "/proc/self/cwd/../../token",
+  "/proc/thread-self/root/etc/passwd",
+  "../../../../../../proc/self/cwd",
+  "/dev/fd/3",
+  "/proc/1/environ",
+])("a link that leads each program elsewhere is told, though it leads us nowhere: %s", async (target) => {
+  link(target, join(repo, "sub", "lnk"));
+  link("lnk", join(repo, "sub", "other"));
+  const told = "a link to what is another file for each program";
+  expect(await words()).toEqual([`sub/lnk: ${told}`, `sub/other: ${told}`]);
+  expect((await look())?.isWhole).toBe(true);
+});
+
+test("a folder of the repository that is called proc is no such way", async () => {
+  put(join(repo, "proc", "self", "file"));
+  link("../proc/self/file", join(repo, "sub", "lnk"));
+  link("../proc/none", join(repo, "sub", "gone"));
+  expect(await look()).toBeUndefined();
+});
