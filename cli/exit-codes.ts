@@ -56,6 +56,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "thread_single":
     case "worktree_in_use":
     case "worktree_dirty":
+    case "merge_conflict":
     case "turn_running":
     case "conversation_open":
     case "would_complete":

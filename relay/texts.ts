@@ -5,7 +5,7 @@ import { AppError } from "../shared/errors.ts";
 import { KINDS, kindOf } from "../shared/kinds.ts";
 import { findDiscordId } from "../shared/principal.ts";
 import type { TerminalLink } from "../shared/terminal-link.ts";
-import type { WorktreeReply } from "../shared/worktree-api.ts";
+import type { MergeWorktreeReply, WorktreeReply } from "../shared/worktree-api.ts";
 import { fence } from "./content/pages.ts";
 import { cleanRow } from "./content/text.ts";
 import type { Thread } from "./sidecar/names.ts";
@@ -116,6 +116,20 @@ export function killedText(reply: KillReply, type: ThreadType, worktree?: Worktr
 export function worktreeText({ branch, fileCount, commits }: WorktreeReply): string {
   const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
   return `on ${inlineCode(branch, 200)} (${count(fileCount, "file")} not committed, ${count(commits, "commit")} of its own)`;
+}
+
+/** What a merge of a worktree came to. */
+export function mergedText({
+  into,
+  commits,
+  isFastForward,
+  isCheckedOut,
+  hooks,
+}: MergeWorktreeReply): string {
+  const how = isFastForward ? "" : " by a merge commit";
+  const files = isCheckedOut ? "" : " It is checked out nowhere, so no files have changed.";
+  const unrun = hooks.length === 0 ? "" : ` Hooks that were not run: ${hooks.join(", ")}.`;
+  return `🔀 ${commits === 1 ? "1 commit is" : `${commits} commits are`} in ${inlineCode(into, 200)} now${how}.${files}${unrun}`;
 }
 
 /** What went wrong, for the person who caused it. What is not theirs to know stays out of it. */

@@ -19,6 +19,7 @@ export const ERROR_STATUS = {
   would_complete: 409,
   worktree_in_use: 409,
   worktree_dirty: 409,
+  merge_conflict: 409,
   ask_ended: 410,
   thread_ended: 410,
   too_large: 413,

@@ -24,3 +24,20 @@ export const removeWorktreeReplySchema = z.object({
   branch: z.string().nullable(),
 });
 export type RemoveWorktreeReply = z.infer<typeof removeWorktreeReplySchema>;
+
+export const mergeWorktreeReplySchema = z.object({
+  merged: z.literal(true),
+  /** The branch that the worktree left. */
+  into: z.string(),
+  /** Where that branch is now. */
+  commit: z.string(),
+  /** Of the worktree's own that it did not have. */
+  commits: z.int(),
+  /** It had none of its own since, so no commit was made for the merge. */
+  isFastForward: z.boolean(),
+  /** It is checked out in the repository, whose files were changed too. */
+  isCheckedOut: z.boolean(),
+  /** Hooks of the repository that git would have run; they were not. */
+  hooks: z.array(z.string()),
+});
+export type MergeWorktreeReply = z.infer<typeof mergeWorktreeReplySchema>;

@@ -1,10 +1,15 @@
 import type { Command } from "commander";
+import { cleanLine } from "../../shared/clean-text.ts";
+import { AppError } from "../../shared/errors.ts";
+import { agents } from "../../shared/protocol/agents.ts";
+import type { MergeWorktreeReply } from "../../shared/worktree-api.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 import { findAgent } from "../find-thread.ts";
 
 interface WorktreeOptions {
+  merge?: boolean;
   remove?: boolean;
   force?: boolean;
 }
@@ -12,11 +17,15 @@ interface WorktreeOptions {
 export function addWorktree(program: Command, act: Act): void {
   program
     .command("worktree")
-    .summary("what is in an agent's worktree, or remove it")
+    .summary("what is in an agent's worktree; merge it, or remove it")
     .description(
       "print where an agent's worktree is and what would be lost with it; an ended thread's worktree stays until it is removed",
     )
     .argument("<thread>", "the agent")
+    .option(
+      "--merge",
+      "merge its commits into the branch that it left; if that can't be done whole, nothing changes",
+    )
     .option(
       "--remove",
       "remove it, unless files in it are not committed; a branch with commits of its own stays",
@@ -25,7 +34,10 @@ export function addWorktree(program: Command, act: Act): void {
       "--force",
       "with --remove: also if files are not committed, or commits on no branch; they are lost",
     )
-    .addHelpText("after", examples("threadmux worktree 12", "threadmux worktree 12 --remove"))
+    .addHelpText(
+      "after",
+      examples("threadmux worktree 12", "threadmux worktree 12 --merge", "threadmux worktree 12 --remove"),
+    )
     .action((thread: string, options: WorktreeOptions, command: Command) =>
       act(command, (context) => worktree(context, thread, options)),
     );
@@ -34,6 +46,14 @@ export function addWorktree(program: Command, act: Act): void {
 async function worktree(context: Context, wanted: string, options: WorktreeOptions): Promise<number> {
   const client = context.client();
   const { threadId } = await findAgent(client, wanted);
+  if (options.merge && options.remove)
+    throw new AppError("invalid_request", "--merge: not together with --remove");
+  if (options.merge) {
+    const reply = await client.call(agents.mergeWorktree, { id: threadId });
+    if (context.isJson) await context.out.json(reply);
+    else await context.out.line(mergedText(reply));
+    return EXIT.ok;
+  }
   if (options.remove) {
     const reply = await client.removeWorktree(threadId, { force: options.force ?? false });
     if (context.isJson) await context.out.json(reply);
@@ -51,6 +71,20 @@ async function worktree(context: Context, wanted: string, options: WorktreeOptio
     `on ${found.branch}: ${count(found.fileCount, "file")} not committed, ${count(found.commits, "commit")} of its own`,
   );
   return EXIT.ok;
+}
+
+function mergedText({
+  into,
+  commit,
+  commits,
+  isFastForward,
+  isCheckedOut,
+  hooks,
+}: MergeWorktreeReply): string {
+  const how = isFastForward ? "as they are" : "by a merge commit";
+  const files = isCheckedOut ? "" : "; it is checked out nowhere, so no files have changed";
+  const unrun = hooks.length === 0 ? "" : `; not run: ${hooks.join(", ")}`;
+  return cleanLine(`${count(commits, "commit")} in ${into} ${how}, ${commit.slice(0, 12)}${files}${unrun}`);
 }
 
 function count(n: number, what: string): string {

@@ -30,8 +30,9 @@ import type { HomeRequest } from "../../shared/home-api.ts";
 import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+import { agents } from "../../shared/protocol/agents.ts";
 import { logs } from "../../shared/protocol/logs.ts";
-import type { RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { named, newInDiscord, type Thread } from "./names.ts";
 
 type BranchRequest = Parameters<SidecarClient["branchThread"]>[1];
@@ -249,6 +250,11 @@ export class VmThread {
   /** @throws AppError `not_found` if it has none */
   getWorktree(): Promise<WorktreeReply> {
     return this.#client.getWorktree(this.threadId);
+  }
+
+  /** @throws AppError `turn_running`, `worktree_in_use`, `worktree_dirty`, `merge_conflict` */
+  mergeWorktree(): Promise<MergeWorktreeReply> {
+    return this.#client.call(agents.mergeWorktree, { id: this.threadId });
   }
 
   /** @throws AppError `worktree_in_use`, `worktree_dirty` */

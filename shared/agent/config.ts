@@ -101,6 +101,8 @@ export const threadConfigSchema = z.object({
       root: str.startsWith("/"),
       path: str.startsWith("/"),
       branch: str.min(1).max(200),
+      /** The branch that the repository was on when this one left it. */
+      left: str.min(1).max(1_000).optional(),
       /** The person's command that is run there once, before the agent begins. */
       setup: str.min(1).optional(),
       /** The files as git keeps them; those of the commit if it is left out. */

@@ -18,6 +18,8 @@ export interface GitCall {
   timeoutMs?: number;
   /** In place of the git directory's own. */
   indexFile?: string;
+  /** It says something by this exit code too. */
+  alsoCode?: number;
   /** What is longer is cut, not refused. */
   isCut?: boolean;
   /** `core.name=value`, for this call. */
@@ -134,7 +136,8 @@ export function runGit(place: GitPlace, args: readonly string[], call: GitCall =
     child.once("close", (code) => {
       clearTimeout(timer);
       if (problem) return reject(problem);
-      if (code === 0 || (isCut && isFull)) return resolve(Buffer.concat(chunks).subarray(0, maxBytes));
+      if (code === 0 || code === call.alsoCode || (isCut && isFull))
+        return resolve(Buffer.concat(chunks).subarray(0, maxBytes));
       reject(new GitError("failed", `git ${args[0]}: ${words.trim() || `it ended with ${code}`}`));
     });
   });

@@ -48,7 +48,7 @@ export async function makeWorktree(
   own: string,
   env: GitPlace["env"],
 ): Promise<{ commit: string }> {
-  const repository = await open(root, own);
+  const repository = await openRepository(root, own);
   const place: GitPlace = { dir: own, worktree: path, env };
   const commit = await commitOf(place, repository);
   const kept = join(repository.commonDir, "worktrees", name);
@@ -98,7 +98,7 @@ export async function findWorktreeState(
   own: string,
   env: GitPlace["env"],
 ): Promise<WorktreeState> {
-  const repository = await open(path, own);
+  const repository = await openRepository(path, own);
   const place: GitPlace = { dir: own, worktree: path, env };
   const index = { indexFile: join(repository.gitDir, "index") };
   const commit = await commitOf(place, repository);
@@ -134,7 +134,7 @@ export async function removeWorktree(
   env: GitPlace["env"],
 ): Promise<{ branch: string | undefined }> {
   const { commits } = await findWorktreeState(path, own, env);
-  const repository = await open(path, own);
+  const repository = await openRepository(path, own);
   await refuseForeign(path, repository);
   const branch = branchOf(repository);
   const place: GitPlace = { dir: own, worktree: path, env };
@@ -153,7 +153,7 @@ export async function removeWorktree(
  * Whoever works there can write what the worktree's `.git` names: it may be the repository itself, or what git keeps
  * of another worktree. What git keeps of this one names it.
  */
-async function refuseForeign(path: string, { gitDir, commonDir }: Repository): Promise<void> {
+export async function refuseForeign(path: string, { gitDir, commonDir }: Repository): Promise<void> {
   const name = relative(join(commonDir, "worktrees"), gitDir);
   const named = await readPointer(join(gitDir, "gitdir")).catch(() => "");
   const isNamed = named !== "" && (await realpath(dirname(named)).catch(() => "")) === (await realpath(path));
@@ -161,13 +161,19 @@ async function refuseForeign(path: string, { gitDir, commonDir }: Repository): P
     throw new GitError("failed", `${path} is no linked worktree`);
 }
 
-/** Where a directory lies in its repository; undefined if it is in none. */
-export async function findPlace(path: string): Promise<{ root: string; below: string } | undefined> {
+/** Where a directory lies in its repository, and the branch there; undefined if it is in none. */
+export async function findPlace(
+  path: string,
+): Promise<{ root: string; below: string; left?: string } | undefined> {
   const repository = await findRepositoryOf(path);
-  return repository && { root: repository.path, below: relative(repository.path, path) };
+  if (!repository) return undefined;
+  const left = branchOf(repository);
+  const place = { root: repository.path, below: relative(repository.path, path) };
+  return left === undefined ? place : { ...place, left };
 }
 
-async function open(path: string, own: string): Promise<Repository> {
+/** With a git directory of our own beside it. @throws GitError */
+export async function openRepository(path: string, own: string): Promise<Repository> {
   const repository = await findRepository(path);
   if (!repository) throw new GitError("missing", `${path} is no git work tree`);
   try {
@@ -178,7 +184,8 @@ async function open(path: string, own: string): Promise<Repository> {
   return repository;
 }
 
-async function commitOf(place: GitPlace, { head }: Repository): Promise<string> {
+/** The commit that HEAD names. @throws GitError */
+export async function commitOf(place: GitPlace, { head }: Repository): Promise<string> {
   const name = head.replace(/^ref: /, "");
   const args = ["rev-parse", "--verify", "-q", "--end-of-options", `${name}^{commit}`];
   const found = (await runGit(place, args).catch(() => Buffer.alloc(0))).toString().trim();

@@ -12,6 +12,7 @@ import {
   transcriptReplySchema,
 } from "../agent/api.ts";
 import {
+  mergeWorktreeReplySchema,
   removeWorktreeReplySchema,
   removeWorktreeRequestSchema,
   worktreeReplySchema,
@@ -86,6 +87,23 @@ export const agents = {
     errors: ["not_found", "unavailable"],
     isRepeatable: true,
     example: { path: FIXER },
+  }),
+  mergeWorktree: route({
+    method: "post",
+    path: "/thread/:id/worktree/merge",
+    summary:
+      "Merge an agent's worktree into the branch that it left; nothing changes if that can't be done whole",
+    status: 200,
+    reply: mergeWorktreeReplySchema,
+    errors: [
+      "not_found",
+      "turn_running",
+      "worktree_dirty",
+      "worktree_in_use",
+      "merge_conflict",
+      "unavailable",
+    ],
+    isRepeatable: false,
   }),
   removeWorktree: route({
     method: "post",

@@ -21,7 +21,12 @@ interface Operation {
 }
 
 /** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
-const WITHOUT = ["/conversations/take", "/thread/:id/asks/:requestId", "/thread/:id/blobs/:sha256"];
+const WITHOUT = [
+  "/conversations/take",
+  "/thread/:id/asks/:requestId",
+  "/thread/:id/blobs/:sha256",
+  "/thread/:id/worktree/merge",
+];
 /** What ends or removes a thread's part that others look at, in this order. */
 const LAST = ["/thread/:id/undo", "/thread/:id/worktree/remove", "/thread/:id/kill"];
 

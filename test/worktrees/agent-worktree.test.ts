@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { agents } from "../../shared/protocol/agents.ts";
 import { BYPASS_CONFIG, script, untilStatus } from "../support/agents.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { refusal } from "../support/threads.ts";
@@ -248,4 +249,32 @@ test("a STATE_DIR that is a link has worktrees too", async () => {
   } finally {
     await linked.close();
   }
+});
+
+test("it is merged into the branch that it left, also once its thread has ended; not in the midst of a turn", async () => {
+  repository("merged");
+  git(at("merged"), "switch", "-qc", "work");
+  const save = "git add . && git -c user.name=a -c user.email=a@b commit -qm second";
+  const stay = bash(`until [ -e ${at("go")} ]; do sleep 0.05; done`);
+  await open("joined", "merged", bash(`echo two > a.txt; ${save}`), stay, { text: "Done." });
+  const merge = () => sidecar.client.call(agents.mergeWorktree, { id: "joined" });
+  await until(
+    "its commit",
+    () =>
+      existsSync(inTree("joined", "a.txt")) &&
+      git(inTree("joined"), "log", "--format=%s").startsWith("second"),
+  );
+  expect(await refusal(merge())).toMatchObject({ code: "turn_running" });
+  writeFileSync(at("go"), "");
+  await untilStatus(sidecar, "joined", "idle");
+  expect(await merge()).toMatchObject({ merged: true, into: "work", commits: 1, isCheckedOut: true });
+  expect(readFileSync(at("merged", "a.txt"), "utf8")).toBe("two\n");
+  expect(git(at("merged"), "log", "-1", "--format=%s", "main")).toBe("first");
+  await sidecar.client.killThread("joined");
+  expect(await refusal(merge())).toMatchObject({
+    code: "not_found",
+    message: expect.stringContaining("work has all"),
+  });
+  expect(await sidecar.client.removeWorktree("joined")).toEqual({ removed: true, branch: null });
+  expect(await refusal(merge())).toMatchObject({ code: "not_found" });
 });

@@ -12,8 +12,9 @@ test("a worktree is made by an option, told of when its agent ends, and removed 
   const { driver, channelId } = all.discord;
   const repository = join(all.sidecar.reposDir, "shop");
   mkdirSync(repository);
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", repository, "-c", "user.name=a", "-c", "user.email=a@b", ...args]).toString();
+  const gitIn = (place: string, ...args: string[]) =>
+    execFileSync("git", ["-C", place, "-c", "user.name=a", "-c", "user.email=a@b", ...args]).toString();
+  const git = (...args: string[]) => gitIn(repository, ...args);
   git("init", "-q");
   git("commit", "-q", "--allow-empty", "-m", "first");
   const use = (name: string, options = {}) => driver.command(all.you, channelId, name, options);
@@ -33,6 +34,11 @@ test("a worktree is made by an option, told of when its agent ends, and removed 
     /^\*\*#1\*\* <#\d+> has a worktree, on `threadmux\/1-[\w-]+` \(1 file not committed, 0 commits of its own\)\.\n- `one\.txt`\nIt can be removed once the thread has ended\.$/,
   );
   expect(open.buttons).toEqual([]);
+  // Merged as it is, or not at all.
+  const merge = () => use("thread worktree", { thread: "#1", merge: true });
+  expect((await merge().reply()).content).toBe(
+    '⚠️ In the worktree one file is not committed; a merge takes commits alone, so commit them first: "one.txt".',
+  );
   await use("kill", { thread: threadId }).reply();
   const stays =
     /Its worktree stays, on `threadmux\/1-.*\(1 file not committed.*: `\/thread worktree` keeps or removes it\./;
@@ -48,6 +54,18 @@ test("a worktree is made by an option, told of when its agent ends, and removed 
   expect(existsSync(join(tree, "two.txt"))).toBe(true);
   driver.press(all.you, shown.id, asked.find()?.buttons[0]?.customId ?? "");
   await until("the answer", () => asked.find()?.content === "The worktree stays.");
+  gitIn(tree, "add", "two.txt");
+  gitIn(tree, "commit", "-qm", "second");
+  const merged = await merge().reply();
+  const into = git("branch", "--show-current").trim();
+  expect(merged.content).toMatch(
+    new RegExp(
+      `^🔀 1 commit is in \`${into}\` now\\.\\n\\*\\*#1\\*\\* .*\\(0 files not committed, 0 commits of its own\\)\\.$`,
+    ),
+  );
+  expect(merged.buttons.map(({ label }) => label)).toEqual(["Keep", "Remove"]);
+  expect(existsSync(join(repository, "two.txt"))).toBe(true);
+  writeFileSync(join(tree, "three.txt"), "3");
   const again = look();
   const last = await again.reply();
   driver.press(all.you, last.id, last.buttons[1]?.customId ?? "");

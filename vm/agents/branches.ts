@@ -151,7 +151,9 @@ export class Branches {
     if (!worktree || existsSync(join(worktree.path, ".git")))
       return { ...(await worktrees.plan(own, dir)), ...files };
     // Nobody has written to it yet: it is still to be made.
-    return { kind: "new", root: worktree.root, below: relative(worktree.path, own), ...files };
+    const { root, left } = worktree;
+    const below = relative(worktree.path, own);
+    return { kind: "new", root, below, ...(left !== undefined && { left }), ...files };
   }
 
   /** What a thread's turns and undos have kept; if there are none, what a branch with files began with. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
 import { AppError } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
+import { type Merged, mergeWorktree } from "../../shared/git/merge.ts";
 import { GitError } from "../../shared/git/run-git.ts";
 import {
   findPlace,
@@ -14,6 +15,7 @@ import {
   type WorktreeState,
 } from "../../shared/git/worktree.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { removeTree } from "../../shared/remove-tree.ts";
 import { trimEndOf } from "../../shared/trim-end.ts";
@@ -39,6 +41,7 @@ export class Worktrees {
   readonly #root: string;
   /** Those that are being removed. */
   readonly #leaving = new Set<string>();
+  readonly #merges = new KeyedQueue();
 
   constructor(options: WorktreesOptions) {
     this.#options = options;
@@ -96,7 +99,7 @@ export class Worktrees {
   #make(
     { threadId, title }: Pick<StoredThread, "threadId" | "title">,
     number: number,
-    { root, below, tree, isMidTurn }: Extract<NewWorkspace, { kind: "new" }>,
+    { root, below, left, tree, isMidTurn }: Extract<NewWorkspace, { kind: "new" }>,
   ): Pick<ThreadConfig, "dir" | "worktree"> {
     const path = join(this.#root, threadId);
     this.refuseKept(threadId);
@@ -104,6 +107,7 @@ export class Worktrees {
     const { setup } = this.#options;
     const branch = `threadmux/${number}-${slugOf(title)}`;
     const more = {
+      ...(left !== undefined && { left }),
       ...(setup !== undefined && { setup }),
       ...(tree !== undefined && { tree }),
       ...(isMidTurn && { isMidTurn }),
@@ -161,6 +165,24 @@ export class Worktrees {
     } catch (error) {
       log.warn({ threadId, path, err: error }, "a worktree is kept: it can't be looked at");
     }
+  }
+
+  /**
+   * Merges its branch into the one that it left; nothing changes if that can't be done whole.
+   * @throws AppError `not_found`, `worktree_dirty`, `worktree_in_use`, `merge_conflict`, `unavailable`
+   */
+  async merge(config: ThreadConfig | undefined, nowMs: number): Promise<Merged> {
+    const { path, root, branch, left } = this.#find(config);
+    if (left === undefined)
+      throw new AppError(
+        "not_found",
+        "The worktree left a commit, and no branch that it could be merged into.",
+      );
+    const { threadEnv: env } = this.#options;
+    // One after the other in a repository.
+    return this.#merges.run(root, () =>
+      this.#withGit((own) => mergeWorktree({ path, root, branch, left }, own, { env, nowMs })),
+    );
   }
 
   #find(config: ThreadConfig | undefined): NonNullable<ThreadConfig["worktree"]> {

@@ -9,6 +9,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import { Conversations } from "../agents/conversations.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
+import { Merges } from "../agents/merges.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
@@ -69,6 +70,7 @@ export interface Operations {
   agents: Agents;
   branches: Branches;
   conversations: Conversations;
+  merges: Merges;
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
@@ -111,6 +113,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
       threadEnv: config.threadEnv,
       engine: config.agent.engine,
     }),
+    merges: new Merges(common),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,

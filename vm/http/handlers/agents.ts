@@ -6,15 +6,17 @@ import type { agents as routes } from "../../../shared/protocol/agents.ts";
 import type { asks as askRoutes } from "../../../shared/protocol/asks.ts";
 import type { ControlRoute } from "../../../shared/protocol/controls.ts";
 import type { Agents } from "../../agents/agents.ts";
+import type { Merges } from "../../agents/merges.ts";
 import type { Outputs } from "../../threads/outputs.ts";
 import { type Handler, type Handlers, whileOpen } from "./handler.ts";
 
 export interface AgentServices {
   agents: Agents;
+  merges: Merges;
   outputs: Outputs;
 }
 
-export function agentHandlers({ agents, outputs }: AgentServices): Handlers<typeof routes> {
+export function agentHandlers({ agents, merges, outputs }: AgentServices): Handlers<typeof routes> {
   return {
     listInbox: ({ query }) => ({ items: agents.listInbox(query) }),
     readTranscript: ({ params, query, response }) =>
@@ -23,6 +25,7 @@ export function agentHandlers({ agents, outputs }: AgentServices): Handlers<type
     listSteps: ({ params, query }) => ({ steps: agents.listSteps(params.id, query) }),
     getDiff: ({ params, query }) => agents.readDiff(params.id, query),
     getWorktree: ({ params }) => agents.getWorktree(params.id),
+    mergeWorktree: async ({ params }) => ({ merged: true, ...(await merges.merge(params.id)) }),
     removeWorktree: async ({ params, body }) => ({
       removed: true,
       ...(await agents.removeWorktree(params.id, body.force)),

@@ -31,7 +31,7 @@ export type CreateRequest = z.output<typeof createRequestSchema> & {
 /** Where an agent works, if that is not the directory itself. */
 export type NewWorkspace =
   /** A worktree that is to be made: of the repository at `root`, `below` it, with the files of a kept state. */
-  | { kind: "new"; root: string; below: string; tree?: string; isMidTurn?: boolean }
+  | { kind: "new"; root: string; below: string; left?: string; tree?: string; isMidTurn?: boolean }
   /** One that is there. */
   | { kind: "there"; path: string; dir: string };
 

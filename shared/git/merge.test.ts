@@ -1,0 +1,184 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeFolder } from "../../test/support/folders.ts";
+import { mergeWorktree } from "./merge.ts";
+import { makeWorktree } from "./worktree.ts";
+
+let made: ReturnType<typeof makeFolder>;
+let folder: string;
+let root: string;
+let path: string;
+const env = { PATH: process.env["PATH"] ?? "", HOME: "/nowhere" };
+const BRANCH = "threadmux/1-fix";
+
+function git(cwd: string, ...args: string[]): string {
+  return execFileSync("git", ["-c", "user.name=Ada", "-c", "user.email=a@b", ...args], {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  }).trim();
+}
+
+function commit(cwd: string, files: Record<string, string>, message: string): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  git(cwd, "add", ".");
+  git(cwd, "commit", "-qm", message);
+}
+
+beforeEach(async () => {
+  made = makeFolder();
+  folder = made.path;
+  [root, path] = [join(folder, "shop"), join(folder, "tree")];
+  mkdirSync(root);
+  git(root, "init", "-q", "-b", "main");
+  commit(root, { "a.txt": "one\n", "b.txt": "one\n" }, "first");
+  await makeWorktree({ root, path, branch: BRANCH, name: "t" }, ownDir(), env);
+});
+afterEach(() => made.remove());
+
+function ownDir(): string {
+  return mkdtempSync(join(folder, "own-"));
+}
+
+const merge = (left = "main") =>
+  mergeWorktree({ path, root, branch: BRANCH, left }, ownDir(), { env, nowMs: 1_800_000_000_000 });
+
+/** All that a merge could change. */
+function stateOf() {
+  return {
+    heads: git(root, "for-each-ref", "refs/heads"),
+    status: git(root, "status", "--porcelain"),
+    tree: git(path, "status", "--porcelain"),
+    files: ["a.txt", "b.txt"].map((name) => readFileSync(join(root, name), "utf8")),
+  };
+}
+
+async function refused(): Promise<{ code: string; message: string }> {
+  const before = stateOf();
+  const error = await merge().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(stateOf()).toEqual(before);
+  return error as { code: string; message: string };
+}
+
+test("a branch that only the worktree went on with is taken as it is, with its files", async () => {
+  commit(path, { "a.txt": "two\n", new: "x\n" }, "second");
+  const tip = git(path, "rev-parse", "HEAD");
+  expect(await merge()).toEqual({
+    into: "main",
+    commit: tip,
+    commits: 1,
+    isFastForward: true,
+    isCheckedOut: true,
+    hooks: [],
+  });
+  expect(git(root, "rev-parse", "main")).toBe(tip);
+  expect(git(root, "status", "--porcelain")).toBe("");
+  expect(readFileSync(join(root, "new"), "utf8")).toBe("x\n");
+  // Once more: there is nothing.
+  expect(await refused()).toMatchObject({ code: "not_found", message: expect.stringContaining("Nothing") });
+});
+
+test("both went on: a commit of both, in the name of who worked there; no hook is run, and that is told", async () => {
+  commit(path, { "a.txt": "two\n" }, "second");
+  commit(root, { "b.txt": "two\n" }, "beside");
+  writeFileSync(join(root, "untracked"), "mine\n");
+  for (const hook of ["post-merge", "pre-merge-commit"]) {
+    const file = join(root, ".git/hooks", hook);
+    writeFileSync(file, `#!/bin/sh\ntouch ${join(folder, "ran")}\nexit 1\n`);
+    chmodSync(file, 0o755);
+  }
+  const merged = await merge();
+  expect(merged).toMatchObject({ isFastForward: false, hooks: ["pre-merge-commit", "post-merge"] });
+  expect(git(root, "log", "-1", "--format=%an %s %P")).toBe(
+    `Ada Merge branch '${BRANCH}' into main ${git(root, "rev-parse", "main^1", "main^2").replace("\n", " ")}`,
+  );
+  expect(git(root, "fsck", "--strict", "--no-dangling")).not.toContain("error");
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("two\n");
+  expect(git(root, "status", "--porcelain")).toBe("?? untracked");
+  expect(existsSync(join(folder, "ran"))).toBe(false);
+});
+
+test("conflicts are told by their files, and nothing is half done", async () => {
+  commit(path, { "a.txt": "theirs\n", "b.txt": "theirs\n" }, "second");
+  commit(root, { "a.txt": "ours\n", "b.txt": "ours\n" }, "beside");
+  expect(await refused()).toMatchObject({
+    code: "merge_conflict",
+    message: expect.stringMatching(/^2 files conflict, and nothing was merged: "a.txt", "b.txt"\./),
+  });
+});
+
+test("nothing changes if files are not committed, here or there, or are in the way", async () => {
+  writeFileSync(join(path, "a.txt"), "uncommitted\n");
+  expect(await refused()).toMatchObject({
+    code: "worktree_dirty",
+    message: expect.stringMatching(/^In the worktree one file is not committed; .*: "a.txt"\.$/),
+  });
+  commit(path, { new: "x\n" }, "second");
+  writeFileSync(join(root, "b.txt"), "uncommitted\n");
+  expect(await refused()).toMatchObject({
+    code: "worktree_dirty",
+    message: expect.stringMatching(/shop one file is not committed; commit or stash .*: "b.txt"\.$/),
+  });
+  git(root, "add", "b.txt");
+  expect(await refused()).toMatchObject({ code: "worktree_dirty" });
+  git(root, "reset", "-q", "--hard");
+  writeFileSync(join(root, "new"), "mine\n");
+  expect(await refused()).toMatchObject({
+    code: "worktree_dirty",
+    message: expect.stringMatching(
+      /files are in the way; nothing was merged: .*'?new'? would be overwritten/s,
+    ),
+  });
+  expect(readFileSync(join(root, "new"), "utf8")).toBe("mine\n");
+});
+
+test("a branch that is checked out nowhere moves alone; elsewhere, in the midst of a merge or gone, it is left", async () => {
+  commit(path, { "a.txt": "two\n" }, "second");
+  git(root, "switch", "-qc", "other");
+  git(root, "worktree", "add", "-q", join(folder, "third"), "main");
+  expect(await refused()).toMatchObject({
+    code: "worktree_in_use",
+    message: expect.stringContaining(`main is checked out in ${join(folder, "third")}`),
+  });
+  git(root, "worktree", "remove", join(folder, "third"));
+  expect(await merge()).toMatchObject({ isCheckedOut: false, isFastForward: true });
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("one\n");
+  expect(git(root, "status", "--porcelain")).toBe("");
+
+  git(root, "switch", "-q", "main");
+  commit(path, { "a.txt": "three\n" }, "third");
+  writeFileSync(join(root, ".git/MERGE_HEAD"), `${git(root, "rev-parse", "main")}\n`);
+  expect(await refused()).toMatchObject({
+    code: "worktree_in_use",
+    message: expect.stringContaining("a merge is going on"),
+  });
+  rmSync(join(root, ".git/MERGE_HEAD"));
+  writeFileSync(join(root, ".git/index.lock"), "");
+  expect(await refused()).toMatchObject({ code: "worktree_in_use" });
+  rmSync(join(root, ".git/index.lock"));
+  // As if it had moved since it was read: the files that were changed by then are put back.
+  writeFileSync(join(root, ".git/refs/heads/main.lock"), "");
+  expect(await refused()).toMatchObject({
+    code: "worktree_in_use",
+    message: expect.stringContaining("main has moved meanwhile, or another git command holds it"),
+  });
+  rmSync(join(root, ".git/refs/heads/main.lock"));
+  await expect(merge("gone")).rejects.toMatchObject({ code: "not_found" });
+  expect(await merge()).toMatchObject({ commits: 1 });
+});
+
+test("a worktree that names another repository as its own is refused", async () => {
+  const other = join(folder, "other");
+  mkdirSync(other);
+  git(other, "init", "-q", "-b", "main");
+  commit(other, { "a.txt": "other\n" }, "first");
+  commit(path, { "a.txt": "two\n" }, "second");
+  writeFileSync(join(path, ".git"), `gitdir: ${join(other, ".git")}\n`);
+  await expect(merge()).rejects.toThrow("is no linked worktree");
+  expect(readFileSync(join(root, "a.txt"), "utf8")).toBe("one\n");
+});
