@@ -1,10 +1,11 @@
 /** A database that is lost, damaged or held by another process ends no program, and is said in words. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { logs } from "../../shared/protocol/logs.ts";
 import { openAgent, STAND_IN_CONFIG, script, standIn, transcriptOf } from "../support/agents.ts";
 import { median } from "../support/measure.ts";
 import { makeSidecarFolders, type SidecarFolders, spawnMain, startSidecar } from "../support/sidecar.ts";
@@ -73,6 +74,28 @@ test("a lost database: nothing is ended, the start is refused and says how to go
     );
     expect(readFileSync(join(folders.stateDir, "logs/shell.log"), "utf8")).toBe("ready\r\n");
   }
+});
+
+test("--adopt goes on with a thread that follows logs, in its pause", async () => {
+  const { client, stop, reposDir } = await start();
+  writeFileSync(join(reposDir, "app.log"), "one\n");
+  await client.call(logs.create, {}, { body: { threadId: "web", dir: ".", service: "app.log" } });
+  await untilOutput(client, "web", "one");
+  await client.call(logs.setView, { id: "web" }, { body: { paused: true } });
+  await untilOutput(client, "web", "paused");
+  await stop();
+  loseDatabase();
+  appendFileSync(join(reposDir, "app.log"), "two\n");
+  const again = await start({ orphanPolicy: "adopt" });
+  expect(await again.client.getThread("web")).toMatchObject({
+    command: "logs file:app.log",
+    follows: { service: "file:app.log", paused: true, grep: null },
+  });
+  await again.client.call(logs.setView, { id: "web" }, { body: { paused: false } });
+  await untilOutput(again.client, "web", "two");
+  await again.client.killThread("web");
+  expect(existsSync(join(folders.stateDir, "runs/web.held"))).toBe(false);
+  await again.stop();
 });
 
 test("--adopt goes on with them as terminals", async () => {

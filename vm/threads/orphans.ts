@@ -81,13 +81,16 @@ export class Orphans {
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const size = await tmux.findSize(paneId);
     if (!pane.isDead) files.removeRunEnds(threadId); // of an agent's earlier turns
+    const follows = files.findFollow(threadId);
+    const program = follows ? `logs ${follows.service}` : files.findProgram(threadId);
     store.transaction(() => {
       store.threads.insert({
         threadId,
         type: "terminal",
         dir: isInside(reposDir, path) ? relative(reposDir, path) || "." : ".",
         path,
-        command: files.findProgram(threadId) ?? "(unknown)",
+        command: program ?? "(unknown)",
+        ...(follows && { follows }),
         title: "", // lost too; the relay tells the Discord thread's name again
         createdBy: job("adopt"),
         createdAt: now(),

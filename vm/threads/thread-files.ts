@@ -1,7 +1,14 @@
 /** What is kept of a thread's runs: what its program is told, and one file a run with the exit code; and its log. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { FollowSpec, Follows, View } from "../../shared/follow/spec.ts";
+import type * as z from "zod";
+import {
+  type FollowSpec,
+  type Follows,
+  specSchema,
+  type View,
+  viewSchema,
+} from "../../shared/follow/spec.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { TerminalLink } from "../../shared/terminal-link.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
@@ -13,6 +20,9 @@ import type { RunEnd } from "./ending.ts";
 
 /** Links are looked for no further back. */
 const MAX_LINK_BYTES = 64 * 1024;
+
+/** Of what `stat` counts. */
+const BLOCK_BYTES = 512;
 
 export class ThreadFiles {
   /** The threads' logs and their writers. */
@@ -66,7 +76,7 @@ export class ThreadFiles {
       source,
       lines,
       viewFile: this.#view(threadId),
-      heldFile: join(this.runsFolder, `${threadId}.held`),
+      heldFile: this.#held(threadId),
       maxHeldBytes,
     };
     return this.writeProgram(threadId, JSON.stringify(spec));
@@ -79,6 +89,28 @@ export class ThreadFiles {
     } catch (error) {
       throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
     }
+  }
+
+  /** What a thread follows, by what its program was told; undefined if it follows nothing. */
+  findFollow(threadId: ThreadId): Follows | undefined {
+    const spec = parseAs(specSchema, this.findProgram(threadId));
+    const view = existsSync(this.#view(threadId)) ? readFileSync(this.#view(threadId), "utf8") : undefined;
+    const shown = parseAs(viewSchema, view);
+    return spec && shown && { service: spec.service, source: spec.source, lines: spec.lines, ...shown };
+  }
+
+  /** What a pause holds, on the disk. */
+  heldBytes(threadId: ThreadId): number {
+    return (statSync(this.#held(threadId), { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
+  }
+
+  /** Its program has ended, and has shown what it held unless it was killed. */
+  removeHeld(threadId: ThreadId): void {
+    rmSync(this.#held(threadId), { force: true });
+  }
+
+  #held(threadId: ThreadId): string {
+    return join(this.runsFolder, `${threadId}.held`);
   }
 
   #view(threadId: ThreadId): string {
@@ -125,4 +157,13 @@ export class ThreadFiles {
 /** Whether a file of {@link ThreadFiles.runsFolder} tells how a run ended. */
 export function isRunEnd(name: string): boolean {
   return /\.\d+$/.test(name);
+}
+
+/** Undefined if the text is something else: a person's command, say. */
+function parseAs<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  try {
+    return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined; // no JSON
+  }
 }

@@ -94,6 +94,7 @@ export class TerminalKind implements Kind {
   }
 
   async takeEnd({ threadId }: StoredThread, ending: Ending): Promise<void> {
+    this.#options.files.removeHeld(threadId);
     this.#options.store.threads.update(threadId, { status: "exited", ...ending });
   }
 
@@ -119,8 +120,9 @@ export class TerminalKind implements Kind {
     return NO_AGENT;
   }
 
-  async diskBytes(): Promise<number> {
-    return 0; // its log is all there is
+  /** Beside its log. */
+  async diskBytes(threadId: ThreadId): Promise<number> {
+    return this.#options.files.heldBytes(threadId);
   }
 
   async takeKill({ threadId }: StoredThread): Promise<void> {
@@ -129,6 +131,7 @@ export class TerminalKind implements Kind {
 
   remove(threadId: ThreadId): void {
     this.#options.typing.forget(threadId);
+    this.#options.files.removeHeld(threadId);
   }
 }
 
