@@ -29,7 +29,7 @@ test("what a directory comes to bring between the look at it and the start: noth
   ];
   for (const path of [folder, dir, home]) mkdirSync(path);
   const program = noting(root, DEMO.program, DEMO.args);
-  const real = claudeEngine("claude") as Engine;
+  const real = claudeEngine("claude");
   let looks = 0;
   const engine: Engine = {
     ...real,

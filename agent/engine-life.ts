@@ -10,7 +10,6 @@ import { pause } from "../shared/lifecycle.ts";
 import { closingEvents } from "./core/closing.ts";
 import { type EndManner, type EndReason, isIdle } from "./core/decide.ts";
 import type { Conversation, Engine, EngineProblem, Env, Launch } from "./engine.ts";
-import { SentLines } from "./folder/sent-lines.ts";
 import { leadsElsewhere } from "./process/directory.ts";
 import { EngineProcess, removeOldOutputs } from "./process/engine-process.ts";
 import { killMarked } from "./process/orphans.ts";
@@ -89,7 +88,7 @@ export class EngineLife {
 
   /** Takes over the engine that another runner started, alive or dead, and reads all that it wrote. */
   async attach(): Promise<void> {
-    const { folder, engine } = this.#options;
+    const { folder } = this.#options;
     const generation = newestGeneration(folder);
     if (generation <= this.#fold.endedGeneration) return;
     const process = EngineProcess.attach(folder, generation);
@@ -100,10 +99,9 @@ export class EngineLife {
       process.close();
       return;
     }
-    this.#seat = this.#seatFor(launch, process, SentLines.find(folder, generation));
+    this.#seat = this.#seatFor(launch, process);
     while (await this.read()) this.#thread.writeNotes(this.#seat);
-    if (!this.#seat.state.isOpen) this.#seat.send("open", engine.open(), Date.now());
-    if (!this.#seat.hasReadAll) this.#seat.ping(Date.now());
+    this.#seat.start(Date.now());
   }
 
   /** @returns whether there was anything to read */
@@ -123,26 +121,23 @@ export class EngineLife {
 
   #translate(line: Line, seat: Seat): EventBody[] {
     try {
-      if (seat.isForged(line)) return forged(seat);
-      return seat.translate(line, {
+      const heard = seat.session.hear(line, {
         fold: this.#fold,
         launch: seat.launch,
         config: this.#options.config,
         nowMs: Date.now(),
       });
+      return heard === "forged" ? forged(seat) : heard;
     } catch (error) {
       return this.#unreadable(line.text, error, seat);
     }
   }
 
-  #seatFor(launch: Launch, process: EngineProcess, sentLines: SentLines | undefined): Seat {
-    return new Seat(this.#options.engine, {
-      launch,
-      process,
-      sentLines,
-      env: this.#env,
-      nowMs: Date.now(),
-    });
+  #seatFor(launch: Launch, process: EngineProcess): Seat {
+    const { engine, folder } = this.#options;
+    const textAt = (byte: number, bytes: number) => process.output.textAt(byte, bytes);
+    const session = engine.begin({ launch, env: this.#env, folder, isOurs: process.isOurs, textAt });
+    return new Seat({ launch, process, session, nowMs: Date.now() });
   }
 
   /** A living engine that says what we can't read is ended; of a dead one the rest is read. */
@@ -190,7 +185,7 @@ export class EngineLife {
     const plan = planProcess(engine, request, this.#keep);
     await this.#options.spareFifo;
     const process = EngineProcess.start(folder, generation, plan, this.#options.onChange);
-    this.#seat = this.#seatFor(launch, process, SentLines.begin(folder, generation));
+    this.#seat = this.#seatFor(launch, process);
     // Any other does nothing before it is told. It is told once its launch is on the disk (a power cut ends the process
     // and not what it has saved) and it is known to be good: it comes up meanwhile.
     if (!launch.takesUp) this.#thread.syncLaunch();
@@ -199,7 +194,7 @@ export class EngineLife {
     const problem = launch.takesUp ? undefined : await this.#check();
     // What it has loaded may be what nobody has looked at: it is told nothing.
     if (problem || !(await this.#trust.isUnchanged(leave))) return this.#discard(problem);
-    this.#seat.send("open", engine.open(), Date.now());
+    this.#seat.start(Date.now());
   }
 
   /** Its process is no engine's, so it lacks the engine's marker. */
@@ -242,7 +237,7 @@ export class EngineLife {
     if (!seat) return;
     seat.tellToEnd(reason);
     if (how !== "crash") {
-      if (how === "gentle") seat.send("end", this.#options.engine.control({ op: "end" }), Date.now());
+      if (how === "gentle") seat.send("end", seat.session.control({ op: "end" }), Date.now());
       else seat.process.terminate();
       const deadline = Date.now() + GENTLE_END_MS;
       while (seat.process.isAlive && Date.now() < deadline) await pause(10);

@@ -3,11 +3,11 @@
  *
  *     inbox.jsonl ──lines──▶ events ─┐                       ┌─▶ pane, transcript.md, live.json
  *                                    ├─▶ transcript ─▶ fold ─┤
- *     engine.<g>.jsonl ──lines──▶ translate(state, line) ────┘
+ *     engine.<g>.jsonl ──lines──▶ session.hear(line) ────────┘
  *                                                            └─▶ decide ─▶ lines for the engine's standard input
  *
- * Everything that an engine's adapter decides is pure: it makes lines for the engine's input and translates lines
- * of its output. The runner owns the process, the files and the clock. So what the runner knows is always
+ * A session makes lines for the engine's input and translates lines of its output. The runner owns the process, the
+ * files and the clock, and knows nothing of the engine's protocol. So what the runner knows is always
  * f(inbox, the engine's output), and a runner that is started again goes on from any byte.
  */
 
@@ -22,8 +22,8 @@ import type { Brought } from "./trust/brought.ts";
 
 export type Launch = NonNullable<RunnerState["launch"]>;
 
-/** One engine. `State` is plain JSON: what its translation remembers from line to line. */
-export interface Engine<State extends EngineState = EngineState> {
+/** One engine: what is known of it before a process runs, and a session with each process. */
+export interface Engine {
   readonly name: string;
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
@@ -38,36 +38,64 @@ export interface Engine<State extends EngineState = EngineState> {
     wanted: { deliveryIds: readonly string[]; lastAt: string | undefined },
     env: Env,
   ): Promise<Conversation>;
-  /** Which calls the engine has saved: one that is not would be unknown to it after a crash, and run twice. */
-  savedCalls(sessionId: string, env: Env): { has(toolCallId: string): boolean; close(): void };
   /** Program, arguments and environment of the next process. */
   plan(request: LaunchRequest): LaunchPlan;
-  /** What is sent first, and sent again on attach if its reply is missing. */
-  open(): string;
-  begin(launch: Launch): State;
-  /** Pure: the line's events, and what is remembered for the next. */
-  translate(state: State, line: Line, context: TranslateContext): { state: State; events: EventBody[] };
-  /**
-   * By what a line that we send and the engine's echo of it, or its reply, are recognized as belonging together.
-   * Undefined for a line that is neither an answer nor a request.
-   */
-  receiptOf?(line: string): Receipt | undefined;
-  /** A user message. The engine's echo of `deliveryId`, or its word that it begins with it, says that it was taken. */
-  deliver(deliveryId: string, content: readonly ContentPart[], marks: DeliveryMarks): string;
-  /** The answer to an open request; `asked` is the engine's own line that asked. */
-  answer(answer: RecordedAnswer | Refusal, ask: OpenRequest, asked: string): string;
-  /** The answer to a hook: go on. After a round of calls the model may be told something. */
-  letHookGoOn(requestId: string, news?: string): string;
-  /** The answer to a hook before a call: it is not to run, and the model is told why. */
-  stopCall(requestId: string, reason: string): string;
-  /** The answer to a request of a kind that we don't know. */
-  refuse(requestId: string): string;
-  control(control: EngineControl): string;
+  /** A session with a process that starts now, or that an earlier runner started. */
+  begin(request: SessionRequest): EngineSession;
 }
+
+export interface SessionRequest {
+  launch: Launch;
+  env: Env;
+  /** The thread's folder. */
+  folder: string;
+  /** This runner starts the process; if not, it takes it over. */
+  isOurs: boolean;
+  /** A line of the process's output. */
+  textAt: (byte: number, bytes: number) => string;
+}
+
+/**
+ * The port: what the runner says to one process of an engine, as lines for its standard input, and what the process
+ * says, as events. A line that is made here is sent at once.
+ */
+export interface EngineSession {
+  /** What is true of the process now. */
+  readonly state: EngineState;
+  /** It has read all that earlier runners sent, or takes nothing twice. */
+  readonly hasReadAll: boolean;
+  /** What a process is told first. If it is taken over: what of that it lacks. */
+  start(): string[];
+  /** A user message. The engine's word that it has `deliveryId`, or begins with it, says that it was taken. */
+  deliver(deliveryId: string, content: readonly ContentPart[], marks: DeliveryMarks): string;
+  answer(request: OpenRequest, answer: Answer): string;
+  control(control: EngineControl): string;
+  /**
+   * The events of a line that the process has printed.
+   * @returns `forged` if the line says that the process took what no runner sent it
+   * @throws Error if the line can't be read
+   */
+  hear(line: Line, context: TranslateContext): EventBody[] | "forged";
+  /** The ids of open requests that may not be answered yet: the engine could forget the calls that they are about. */
+  unready(nowMs: number): string[];
+  close(): void;
+}
+
+/** The answer to an open request. */
+export type Answer =
+  /** A person's answer to an ask, or none. */
+  | RecordedAnswer
+  | Refusal
+  /** The call goes on. After a round of calls the model may be told something. */
+  | { reply: "go_on"; news?: string | undefined }
+  /** The call is not to run, and the model is told why. */
+  | { reply: "stop"; reason: string }
+  /** It is of a kind that we don't know. */
+  | { reply: "unknown" };
 
 export type Env = Record<string, string>;
 
-/** What the runner reads of an adapter's state. */
+/** What the runner reads of a session's state: plain JSON. */
 export interface EngineState {
   generation: number;
   /** The reply to what was sent first has come. */
@@ -83,12 +111,6 @@ export interface EngineState {
    * once it has begun a turn.
    */
   takesUpNothing?: boolean;
-  /** It takes one message a turn, and none in mid-turn. */
-  takesOneAtATime?: boolean;
-  /** A delivery that it has had before does nothing. */
-  dropsRepeats?: true;
-  /** The newest `EngineControl` of op `ping` that it has replied to. */
-  pong?: string;
   /** It does not take rules back while it runs: with the next start it has none of them. */
   keepsRules?: true;
   /** The request whose answer waited for the cost so far, which has come: `EngineControl` of op `cost`. */
@@ -124,13 +146,6 @@ export interface DeliveryMarks {
   isMidTurn: boolean;
 }
 
-/** For an answer, `body` is the whole answer: another answer to the same request is not the one that was sent. */
-export interface Receipt {
-  kind: "answer" | "request";
-  id: string;
-  body: string;
-}
-
 /** An ask that ended without a person's answer, while the engine still waits. */
 export interface Refusal {
   refusal: string;
@@ -147,8 +162,6 @@ export type EngineControl =
   | { op: "rules"; seq: number; ask: readonly string[] }
   /** Asks what the conversation has cost by now; `id` is the request that waits for it. */
   | { op: "cost"; id: string }
-  /** Its reply, whatever that says, tells that all lines before it were read. */
-  | { op: "ping"; id: string }
   | { op: "end" };
 
 export interface TranslateContext {

@@ -126,7 +126,6 @@ export class Runner {
   }
 
   async #act(action: Exclude<Action, { do: "exit" }>): Promise<void> {
-    const { engine } = this.#options;
     const seat = this.#life.seat;
     if (action.do === "append") return this.#turns.append(null, action.bodies);
     if (action.do === "start") return this.#life.start();
@@ -144,17 +143,20 @@ export class Runner {
       case "hook":
         return this.#letHookGoOn(seat, action);
       case "stop":
-        return seat.send(action.key, engine.stopCall(action.request.requestId, action.reason), nowMs);
+        return seat.send(
+          action.key,
+          seat.session.answer(action.request, { reply: "stop", reason: action.reason }),
+          nowMs,
+        );
       case "refuse":
-        return seat.send(action.key, engine.refuse(action.request.requestId), nowMs);
+        return seat.send(action.key, seat.session.answer(action.request, { reply: "unknown" }), nowMs);
       case "answer": {
         await this.#turns.answer(action.request, action.answer);
         if (action.request.call) this.#others.beforeCall(action.request.call);
-        const asked = seat.process.output.textAt(action.request.byte, action.request.bytes);
-        return seat.send(action.key, engine.answer(action.answer, action.request, asked), nowMs);
+        return seat.send(action.key, seat.session.answer(action.request, action.answer), nowMs);
       }
       case "control":
-        return seat.send(action.key, engine.control(action.control), nowMs);
+        return seat.send(action.key, seat.session.control(action.control), nowMs);
       case "note": {
         const messageIds = action.messages.map(({ messageId }) => messageId);
         this.#thread.append(null, [{ type: "delivery", deliveryId: randomUUID(), messageIds }]);
@@ -177,7 +179,7 @@ export class Runner {
     // Before a call's result is in the transcript: a runner that comes after a kill must not take the call's own change
     // for somebody else's.
     if (call?.side === "after" || isAfterCalls) this.#others.save();
-    seat.send(key, this.#options.engine.letHookGoOn(requestId, news?.text), Date.now());
+    seat.send(key, seat.session.answer(request, { reply: "go_on", news: news?.text }), Date.now());
   }
 
   /** The delivery is on the disk before the engine has it. */
@@ -185,7 +187,7 @@ export class Runner {
     seat: Seat,
     { key, deliveryId, messages }: Extract<Action, { do: "deliver" }>,
   ): Promise<void> {
-    const { folder, engine } = this.#options;
+    const { folder } = this.#options;
     const { parts, problems } = contentOf(messages, folder, (sha256) => this.#thread.readBlob(sha256));
     const seed = this.#seedFor(seat);
     if (seed !== "") parts.unshift({ type: "text", text: seed });
@@ -198,7 +200,7 @@ export class Runner {
     // What was said once is no wish of now: an @path in it gets no file into the conversation.
     const isPlain = seed !== "" || messages.some(expandsNothing);
     const marks = { isPlain, isForeign: messages.some(isForeign), isMidTurn };
-    seat.send(key, engine.deliver(deliveryId, parts, marks), Date.now());
+    seat.send(key, seat.session.deliver(deliveryId, parts, marks), Date.now());
   }
 
   /** What stands before the first message of a new conversation; empty if there is nothing to tell. */

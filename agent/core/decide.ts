@@ -1,5 +1,6 @@
 /** What the runner does next, given what is true now. Pure: the runner acts, reads, and asks again. */
 import type { ThreadConfig } from "../../shared/agent/config.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { RecordedAnswer, ThreadFold, WaitingMessage } from "../../shared/agent/fold-types.ts";
@@ -101,7 +102,7 @@ export function decide(
   const stop = { ...atLimit, isHeld: atLimit.isHeld || !mayCall };
   if (!running.state.isOpen) {
     const isFree = !stop.isHeld && !isQueued;
-    return isFree && mayRunAhead(fold, running) ? deliveries(fold, running) : [];
+    return isFree && mayRunAhead(fold, running) ? deliveries(fold, running, config) : [];
   }
   if (stop.ask) return [{ do: "append", bodies: [limitAsk(fold, stop.ask)] }];
   const actions = [
@@ -109,7 +110,7 @@ export function decide(
     ...askCost(running, stop),
     ...(isQueued ? [] : answers(fold, running, stop.isHeld)),
     ...controls(fold, running, nowMs, isQueued),
-    ...(stop.isHeld || isQueued ? [] : deliveries(fold, running)),
+    ...(stop.isHeld || isQueued ? [] : deliveries(fold, running, config)),
   ];
   if (actions.length > 0) return actions;
   const bodies = [...timeouts(fold, config, nowMs), ...leftovers(fold, running)];
@@ -289,7 +290,11 @@ function controls(
 }
 
 /** At most one delivery is on its way: the next is noted when the last one was taken. */
-function deliveries(fold: ThreadFold, { sent, state, hasReadAll }: Running): Action[] {
+function deliveries(
+  fold: ThreadFold,
+  { sent, state, hasReadAll }: Running,
+  { agent }: ThreadConfig,
+): Action[] {
   const { compact } = fold.pending;
   const isCompacting = compact !== null && sent.has(`control ${compact.seq}`);
   if (isCompacting && state.isBusy) return [];
@@ -300,8 +305,9 @@ function deliveries(fold: ThreadFold, { sent, state, hasReadAll }: Running): Act
     const hasIt = sent.has(key) || state.received.includes(deliveryId);
     return hasIt || !hasReadAll ? [] : [{ do: "deliver", key, deliveryId, messages }];
   }
-  if (state.takesOneAtATime && (state.isBusy || fold.deliveries.length > 0)) return [];
-  const messages = state.takesOneAtATime ? nextBatch(fold).slice(0, 1) : nextBatch(fold);
+  const { steering } = ENGINES[agent.engine].capabilities;
+  if (!steering && (state.isBusy || fold.deliveries.length > 0)) return [];
+  const messages = steering ? nextBatch(fold) : nextBatch(fold).slice(0, 1);
   return messages.length > 0 ? [{ do: "note", messages }] : [];
 }
 

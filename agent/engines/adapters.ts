@@ -10,9 +10,9 @@ type MakeAdapter = (folder: string) => Engine;
 
 /** The demo's program speaks the protocol of Claude Code's. */
 const ADAPTERS: Readonly<Record<EngineName, MakeAdapter>> = {
-  claude: () => claudeEngine("claude") as Engine,
-  command: (folder) => commandEngine("command", join(folder, "command/main.cjs")) as Engine,
-  demo: () => claudeEngine("demo") as Engine,
+  claude: () => claudeEngine("claude"),
+  command: (folder) => commandEngine("command", join(folder, "command/main.cjs")),
+  demo: () => claudeEngine("demo"),
 };
 
 export function adapterOf(engine: EngineName, folder: string): Engine {

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
 import { engineSentPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "../../test/support/folders.ts";
-import type { Receipt } from "../engine.ts";
-import { SentLines } from "./sent-lines.ts";
+import { type Receipt, SentLines } from "./sent-lines.ts";
 
 const { path: folder, remove } = makeFolder();
 afterAll(remove);

@@ -2,8 +2,15 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { engineSentPath } from "../../shared/agent/paths.ts";
-import type { Receipt } from "../engine.ts";
 import { AppendFile } from "./append-file.ts";
+
+/** What a line and its echo, or its reply, have in common. */
+/** For an answer, `body` is the whole answer: another answer to the same request is not the one that was sent. */
+export interface Receipt {
+  kind: "answer" | "request";
+  id: string;
+  body: string;
+}
 
 export class SentLines {
   readonly #file: AppendFile;

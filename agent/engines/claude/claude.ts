@@ -7,29 +7,17 @@ import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { OWN_HOME } from "../../../shared/agent/paths.ts";
 import type { Engine, EngineProblem, Env, LaunchRequest, Needs } from "../../engine.ts";
-import {
-  answerLine,
-  deliveryLine,
-  engineControlLine,
-  goOnLine,
-  openLine,
-  refusalLine,
-  stopCallLine,
-} from "./control.ts";
 import { loadsProjects, planLaunch } from "./launch.ts";
 import { lookAround } from "./look-around.ts";
 import { needsOf } from "./needs.ts";
-import { receiptOf } from "./receipts.ts";
-import { SavedCalls } from "./saved-calls.ts";
+import { ClaudeSession } from "./session.ts";
 import { readConversation } from "./session-file.ts";
 import { findSettingsProblem, readHomeSettings, readSettings, type Settings } from "./settings.ts";
-import { beginClaude, type ClaudeState } from "./state.ts";
-import { translateClaude } from "./translate.ts";
 import { findVersionProblem } from "./version.ts";
 
 const VERSION_TIMEOUT_MS = 20_000;
 
-export function claudeEngine(name: string): Engine<ClaudeState> {
+export function claudeEngine(name: string): Engine {
   return {
     name,
     check: checkProgram,
@@ -38,21 +26,11 @@ export function claudeEngine(name: string): Engine<ClaudeState> {
       const file = findSession(sessionId, env);
       return file === undefined ? { exists: false, delivered: new Set() } : readConversation(file, wanted);
     },
-    savedCalls: (sessionId, env) => new SavedCalls(() => findSession(sessionId, env)),
     plan: (request) => ({
       ...planLaunch(request, findSettings(request.config), readHomeSettings(configDir(request.env))),
       needs: needsIn(request),
     }),
-    open: openLine,
-    begin: beginClaude,
-    translate: translateClaude,
-    receiptOf,
-    deliver: deliveryLine,
-    answer: answerLine,
-    letHookGoOn: goOnLine,
-    stopCall: stopCallLine,
-    refuse: refusalLine,
-    control: engineControlLine,
+    begin: (request) => new ClaudeSession(request, () => findSession(request.launch.sessionId, request.env)),
   };
 }
 

@@ -122,13 +122,16 @@ export function engineControlLine(control: EngineControl): string {
       });
     case "cost":
       return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
-    case "ping":
-      return controlLine(`${PING_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });
     case "compact":
       return deliveryLine(compactId(control.seq), [{ type: "text", text: compactText(control.text) }]);
     case "end":
       return controlLine("end", { subtype: "end_session" });
   }
+}
+
+/** Its reply, whatever that says, tells that all lines before it were read. */
+export function pingLine(id: string): string {
+  return controlLine(`${PING_ID}${id}`, { subtype: "get_usage", skip_behaviors: true });
 }
 
 /** A uuid like every message's, but none of a delivery. */

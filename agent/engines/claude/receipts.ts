@@ -1,5 +1,5 @@
 /** Matches a line of ours with claude's echo of it, or its reply. Pure. */
-import type { Receipt } from "../../engine.ts";
+import type { Receipt } from "../../folder/sent-lines.ts";
 import { asRecord } from "./tools.ts";
 
 /** Undefined of lines of all other kinds. */

@@ -6,6 +6,8 @@ import type { EngineState, Launch, TranslateContext } from "../../engine.ts";
 
 export interface ClaudeState extends EngineState {
   sessionId: string;
+  /** The newest ping that it has replied to. */
+  pong?: string;
   /** Its first line that names version, model and mode has come. */
   isStarted: boolean;
   isResumed: boolean;

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { findProgram } from "../../../shared/find-program.ts";
-import type { ContentPart, Conversation, Engine, EngineControl, Env } from "../../engine.ts";
-import { fromAdapter, type ToAdapter } from "./protocol.ts";
-import { beginCommand, type CommandState, translateCommand } from "./translate.ts";
+import type { Conversation, Engine, Env } from "../../engine.ts";
+import { fromAdapter } from "./protocol.ts";
+import { CommandSession } from "./session.ts";
 
 /** @param adapter main.js of this folder */
-export function commandEngine(name: string, adapter: string): Engine<CommandState> {
+export function commandEngine(name: string, adapter: string): Engine {
   return {
     name,
     check: async ({ launch: { program } }, env) =>
@@ -20,7 +20,6 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
         : undefined,
     lookAround: async () => undefined, // it is the person's own program: we load nothing for it
     look: async (_sessionId, { deliveryIds }, env) => lookForTaken(deliveryIds, env),
-    savedCalls: () => ({ has: () => true, close: () => {} }),
     plan: ({ config: { launch, agent }, env }) => ({
       program: process.execPath,
       args: [adapter, launch.program, ...launch.args],
@@ -35,15 +34,7 @@ export function commandEngine(name: string, adapter: string): Engine<CommandStat
         copies: [],
       },
     }),
-    open: () => lineOf({ op: "open" }),
-    begin: beginCommand,
-    translate: translateCommand,
-    deliver: (id, content) => lineOf({ op: "deliver", id, text: content.map(textOf).join("\n\n") }),
-    answer: nothing,
-    letHookGoOn: nothing,
-    stopCall: nothing,
-    refuse: nothing,
-    control: controlLine,
+    begin: (request) => new CommandSession(request),
   };
 }
 
@@ -67,21 +58,4 @@ function takenIn(line: string): string[] {
   } catch {
     return []; // cut off in its writing, before anything was run for it
   }
-}
-
-function controlLine(control: EngineControl): string {
-  if (control.op === "interrupt" || control.op === "end") return lineOf({ op: control.op });
-  return lineOf({ op: "open" }); // the sidecar has refused it; a line that does nothing
-}
-
-function textOf(part: ContentPart): string {
-  return part.type === "text" ? part.text : "(an image, which this program does not get)";
-}
-
-function lineOf(line: ToAdapter): string {
-  return JSON.stringify(line);
-}
-
-function nothing(): string {
-  throw new Error("this engine asks nothing");
 }

@@ -17,7 +17,7 @@ const CUT_OFF =
 
 export function beginCommand({ generation }: Launch): CommandState {
   const live = { generation, isOpen: false, requests: {}, received: [], isBusy: false, live: {} };
-  return { ...live, takesOneAtATime: true, dropsRepeats: true, turn: null };
+  return { ...live, turn: null };
 }
 
 /** @throws Error if the line can't be read. */
