@@ -29,6 +29,7 @@ import { chooseLaunch, type Launch, type LaunchOptions } from "./launch.ts";
 import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
 import { checkMessage, initialLines, killLine, messageLine, threadConfig } from "./requests.ts";
+import { refuseIfFull } from "./room.ts";
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
 import { refuseInitialMessages, refuseUnsupported } from "./support.ts";
@@ -77,6 +78,10 @@ export class AgentKind implements Kind {
     if (agent) refuseUnsupported(agent, launch.engine, settings);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema, launch.engine);
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") === undefined) throw notInstalled(launch);
+  }
+
+  checkRoom(): void {
+    refuseIfFull(this.#options.store);
   }
 
   #launchOf({ agent }: CreateRequest): Launch {
@@ -195,6 +200,8 @@ export class AgentKind implements Kind {
     store.agents.setRunners(threadId, { startsInVain: 0, problem: null });
     await this.#options.starter.startIfNeeded(threadId);
   }
+
+  asksForPaste = async () => false; // its messages come whole
 
   whyNoInput(status: ThreadStatus): string {
     return whyOver(status);

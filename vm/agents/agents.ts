@@ -17,6 +17,7 @@ import { STOP_OPTION } from "../../shared/agent/limits.ts";
 import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
@@ -319,8 +320,8 @@ export class Agents {
    */
   async control(threadId: ThreadId, request: ControlRequest, by: Principal): Promise<string | undefined> {
     const { queue, kind, folders, agents, endedThreads, now } = this.#options;
-    const { type, status } = this.#options.threads.getStored(threadId);
-    if (request.control === "undo" && type === "agent" && !isOpen(status))
+    const stored = this.#options.threads.getStored(threadId);
+    if (request.control === "undo" && kindOf(stored).hasTurns && !isOpen(stored.status))
       return endedThreads.undo(threadId, request, by, queue);
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);
@@ -342,7 +343,7 @@ export class Agents {
 
   #getOpen(threadId: ThreadId) {
     const thread = this.#options.threads.getStored(threadId);
-    if (thread.type !== "agent") throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
+    if (!kindOf(thread).hasTurns) throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
     if (!isOpen(thread.status)) throw threadEnded(threadId, whyOver(thread.status));
     return thread;
   }

@@ -1,4 +1,5 @@
 /** Threads that begin with what another one knows. */
+
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { WantedPoint } from "../../shared/agent/branch-point.ts";
@@ -9,6 +10,7 @@ import { DEFAULT_COLS, DEFAULT_ROWS, isOpen } from "../../shared/api.ts";
 import type { BranchReply, BranchRequest } from "../../shared/branch-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
 import type { Store } from "../store/store.ts";
@@ -234,8 +236,9 @@ export class Branches {
     };
   }
 
-  #checkOpen({ threadId, type, status }: StoredThread): void {
-    if (type !== "agent") throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
+  #checkOpen(thread: StoredThread): void {
+    const { threadId, status } = thread;
+    if (!kindOf(thread).hasTurns) throw new AppError("not_found", `Thread ${threadId} is no agent thread.`);
     if (isOpen(status)) return;
     throw new AppError(
       "thread_ended",

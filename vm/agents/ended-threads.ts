@@ -2,11 +2,13 @@
  * What can still be done with an agent that was killed: undoing a turn. A runner without an engine and a terminal runs
  * for it alone; the thread stays over.
  */
+
 import { statSync } from "node:fs";
 import type { ControlRequest } from "../../shared/agent/api.ts";
 import { undoText } from "../../shared/agent/change-text.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
 import type { ThreadId } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { type KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -119,7 +121,7 @@ export class EndedThreads {
 
   #getKilled(threadId: ThreadId): void {
     const thread = this.#options.store.threads.find(threadId);
-    if (thread?.type !== "agent" || thread.status !== "killed")
+    if (!thread || !kindOf(thread).hasTurns || thread.status !== "killed")
       throw threadEnded(threadId, "it is no killed agent any more");
   }
 }

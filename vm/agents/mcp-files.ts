@@ -1,10 +1,12 @@
 /** What an engine is given to reach its thread's own tools: an address and a token, in a file of the thread's folder. */
+
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { isOpen } from "../../shared/api.ts";
 import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -56,7 +58,7 @@ export class McpFiles {
     const { data: threadId } = threadIdSchema.safeParse(named);
     if (authorization === undefined || threadId === undefined) return;
     const thread = this.#store.threads.find(threadId);
-    if (thread?.type !== "agent" || !isOpen(thread.status)) return undefined;
+    if (!thread || !kindOf(thread).hasTurns || !isOpen(thread.status)) return undefined;
     const token = this.#read(threadId)?.headers.Authorization;
     return token !== undefined && isSame(token, authorization) ? threadId : undefined;
   }

@@ -61,8 +61,8 @@ test("open and ended ones are told apart, oldest first", () => {
   expect(ids("ended").sort()).toEqual(["d", "e"]);
   const times = store.threads.list("all").map((row) => row.createdAt);
   expect(times).toEqual([...times].sort((a, b) => a - b));
-  expect(store.threads.countBusy("terminal")).toBe(3);
-  expect(store.threads.countBusy("agent")).toBe(0);
+  expect(store.threads.countOpen("terminal")).toBe(3);
+  expect(store.threads.countOpen("agent")).toBe(0);
 });
 
 test("the same id again replaces the thread and everything of it", () => {

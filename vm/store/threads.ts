@@ -194,10 +194,9 @@ export class ThreadTable {
       .sort((a, b) => a.createdAt - b.createdAt || (a.threadId < b.threadId ? -1 : 1));
   }
 
-  /** How many hold a place: open terminals, and agents at work. An idle agent keeps no process. */
-  countBusy(wanted: StoredThread["type"]): number {
-    const open = this.list("open").filter(({ type }) => type === wanted);
-    return open.filter(({ type, status }) => type === "terminal" || status === "running").length;
+  /** How many of a kind are open. @param isCounted all of them without it */
+  countOpen(wanted: ThreadType, isCounted: (thread: StoredThread) => boolean = () => true): number {
+    return this.list("open").filter((thread) => thread.type === wanted && isCounted(thread)).length;
   }
 
   /** Replaces a thread of the same id, and all that other tables hold of it. */

@@ -1,5 +1,5 @@
 /** Makes threads. */
-import { isOpen, type ThreadType } from "../../shared/api.ts";
+import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
@@ -17,11 +17,6 @@ import { newMarker, sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import type { Threads } from "./threads.ts";
 
-/** With a process each. */
-const MAX_BUSY_AGENTS = 200;
-/** With those that wait for a place without one. */
-const MAX_OPEN_TURNS = 1_000;
-
 export interface CreationOptions {
   store: Store;
   tmux: TmuxServer;
@@ -35,7 +30,6 @@ export interface CreationOptions {
   creating: Set<string>;
   /** A real path. */
   reposDir: string;
-  maxThreads: number;
   /** On the disk that holds the logs. */
   freeDiskBytes: () => number;
   log: Log;
@@ -51,8 +45,8 @@ export class Creation {
 
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `too_many_agents`, `unavailable` */
   async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
-    const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir, now, log } =
-      this.#options;
+    const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir } = this.#options;
+    const { freeDiskBytes, now, log } = this.#options;
     const { threadId, type } = request;
     const marker = newMarker();
     return queue.run(threadId, async () => {
@@ -64,7 +58,8 @@ export class Creation {
       homes.checkNew(threadId, request.home);
       this.#checkTmux();
       kinds[type].checkCreation(request);
-      this.#checkRoom(type);
+      kinds[type].checkRoom();
+      if (freeDiskBytes() < FULL_BYTES) throw diskFull();
       creating.add(threadId);
       try {
         files.remove(threadId);
@@ -92,24 +87,5 @@ export class Creation {
     const downMs = this.#options.tmux.downForMs();
     if (downMs === null) return;
     throw new AppError("unavailable", `tmux has not answered for ${Math.ceil(downMs / 1_000)} s; try again.`);
-  }
-
-  #checkRoom(type: ThreadType): void {
-    const { store, maxThreads, freeDiskBytes } = this.#options;
-    const busy = store.threads.countBusy(type);
-    if (type === "terminal" && busy >= maxThreads) {
-      throw new AppError(
-        "max_threads",
-        `${busy} of ${maxThreads} terminals are open; end one before you start another.`,
-      );
-    }
-    const atWork = type === "agent" ? busy + store.agents.countAsleep() : 0;
-    if (type === "agent" && (busy >= MAX_BUSY_AGENTS || atWork >= MAX_OPEN_TURNS)) {
-      throw new AppError(
-        "too_many_agents",
-        `${atWork} agents are at work or wait for a place; let some of them come to their end, or end one.`,
-      );
-    }
-    if (freeDiskBytes() < FULL_BYTES) throw diskFull();
   }
 }

@@ -18,7 +18,6 @@ import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
 import type { Kinds } from "./kinds/kinds.ts";
 import { sessionName } from "./names.ts";
-import type { Pasting } from "./pasting.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 import { whileItRuns } from "./tmux-replies.ts";
 
@@ -32,7 +31,6 @@ export interface ThreadsOptions {
    * database is written before tmux is asked if a crash in between must be noticed.
    */
   queue: KeyedQueue;
-  pasting: Pasting;
   now: () => number;
 }
 
@@ -93,17 +91,17 @@ export class Threads {
    * @throws AppError `not_found`, `thread_ended` if its session is gone, `unavailable`
    */
   async getScreen(threadId: ThreadId, format: "text" | "ansi"): Promise<ScreenReply> {
-    const { tmux, pasting } = this.#options;
+    const { tmux, kinds } = this.#options;
     const thread = this.#getOpen(threadId);
     const { paneId, cols, rows } = thread;
     const screen = await whileItRuns(threadId, tmux.screens.capture(paneId, format));
-    const asks = thread.type === "terminal" && (await pasting.asks(thread));
+    const asks = await kinds[thread.type].asksForPaste(thread);
     const links = this.#linksOn(thread, screen.screen);
     return {
       ...screen,
       cols,
       rows,
-      ...(asks === true && { bracketedPaste: true }),
+      ...(asks && { bracketedPaste: true }),
       ...(links.length > 0 && { links }),
     };
   }

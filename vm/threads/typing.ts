@@ -49,6 +49,11 @@ export class Typing {
     this.#lineDisciplines = lineDisciplines;
   }
 
+  /** Whether the program has asked for pastes in one piece. */
+  async asksForPaste(thread: StoredThread): Promise<boolean> {
+    return (await this.#pasting.asks(thread)) === true;
+  }
+
   /** @throws AppError `thread_ended`, `unavailable` */
   async pressKey({ threadId, paneId }: StoredThread, key: string): Promise<void> {
     const endsLine = ENDS_LINE.test(key);

@@ -31,7 +31,6 @@ export interface WiredKinds {
   starter: Starter;
   attachments: Attachments;
   mcpFiles: McpFiles;
-  pasting: Pasting;
   /** Says who is told if an agent thread could not be brought in step. */
   listenToTrouble: (listener: () => void) => void;
   /** Says who is told what agents' events measure. */
@@ -96,7 +95,7 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     starter,
     ...{ settings, ownPrograms },
   });
-  const { terminal, pasting } = createTerminal(setting, storage, machine);
+  const terminal = createTerminal(setting, storage, machine);
   const listenToTrouble = (listener: () => void) => {
     onTrouble = listener;
   };
@@ -105,21 +104,20 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
   };
   const kinds = { terminal, agent: agentKind };
   const wired = { kinds, queue, agentKind, agentThreads, endedThreads, removal, starter, attachments };
-  return { ...wired, pasting, mcpFiles, listenToTrouble, listenToMeasures };
+  return { ...wired, mcpFiles, listenToTrouble, listenToMeasures };
 }
 
 function createTerminal(
   { config, follower, log, now }: Setting,
   { store, files }: Storage,
   { tmux, programs, lineDisciplines }: Machine,
-): { terminal: TerminalKind; pasting: Pasting } {
-  const { threadEnv } = config;
+): TerminalKind {
+  const { threadEnv, maxThreads } = config;
   const pasting = new Pasting({ files, tmux, lineDisciplines });
   const typing = new Typing({ store, tmux, pasting, lineDisciplines });
   const maxHeldBytes = Math.min(config.logMaxBytes, MAX_HELD_BYTES);
-  const terminal = new TerminalKind({
+  return new TerminalKind({
     ...{ store, files, programs, typing, threadEnv, log, now },
-    ...{ follower, maxHeldBytes },
+    ...{ follower, maxHeldBytes, maxThreads },
   });
-  return { terminal, pasting };
 }

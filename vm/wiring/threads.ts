@@ -88,7 +88,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     threadEnv,
     settings: config.agent,
   });
-  const creation = new Creation({ ...common, maxThreads: config.maxThreads });
+  const creation = new Creation(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
     const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
     const reply = await killWithChildren(common, threadId, find, by);

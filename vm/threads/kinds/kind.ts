@@ -89,6 +89,9 @@ export interface Kind {
    */
   checkCreation(request: CreateRequest): void;
 
+  /** Looks whether there is room for one more of the kind. @throws AppError `max_threads`, `too_many_agents` */
+  checkRoom(): void;
+
   /** Stores the thread and what the kind keeps of it from its first moment; runs within a transaction. */
   store(thread: NewThread, request: CreateRequest): void;
 
@@ -107,6 +110,9 @@ export interface Kind {
    * @throws AppError `thread_ended`, `too_large`, `invalid_request`, `unavailable`
    */
   takeInput(thread: StoredThread, input: Input): Promise<{ isHidden: boolean }>;
+
+  /** Whether the thread's program has asked for pastes in one piece. */
+  asksForPaste(thread: StoredThread): Promise<boolean>;
 
   /** Half a sentence for one whose input a thread of this status does not take. */
   whyNoInput(status: ThreadStatus): string;

@@ -19,6 +19,7 @@ export interface TerminalKindOptions {
   files: ThreadFiles;
   programs: Programs;
   typing: Typing;
+  maxThreads: number;
   /** The program that follows logs, with its arguments. */
   follower: readonly string[];
   /** What a pause may hold of a log. */
@@ -52,6 +53,16 @@ export class TerminalKind implements Kind {
       throw new AppError("invalid_request", "initialMessages: a terminal takes none, only an agent does.");
   }
 
+  checkRoom(): void {
+    const { store, maxThreads } = this.#options;
+    const open = store.threads.countOpen("terminal");
+    if (open < maxThreads) return;
+    throw new AppError(
+      "max_threads",
+      `${open} of ${maxThreads} terminals are open; end one before you start another.`,
+    );
+  }
+
   store(thread: NewThread): void {
     this.#options.store.threads.insert(thread);
   }
@@ -83,6 +94,10 @@ export class TerminalKind implements Kind {
     if (!("key" in input)) return typing.type(thread, input);
     await typing.pressKey(thread, input.key);
     return { isHidden: false };
+  }
+
+  asksForPaste(thread: StoredThread): Promise<boolean> {
+    return this.#options.typing.asksForPaste(thread);
   }
 
   whyNoInput(status: ThreadStatus): string {
