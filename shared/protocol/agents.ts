@@ -30,6 +30,7 @@ export const agents = {
     status: 200,
     reply: inboxReplySchema,
     errors: [],
+    access: "console",
     isRepeatable: true,
     example: { query: { hours: 24 } },
   }),

@@ -126,7 +126,7 @@ describe("a session", () => {
     "sec-fetch-site": "same-origin",
   });
 
-  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos", "/people"])(
+  test.each(["/threads", "/threads?status=all", "/thread/a", "/repos", "/people", "/inbox"])(
     "reads %s",
     async (path) => {
       expect(await status("GET", path, own())).toBe(200);

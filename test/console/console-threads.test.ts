@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 const START = "#make button[type=submit]";
-const names = () => page.locator("nav .name").allInnerTexts();
+const names = () => page.locator("nav [data-thread] .name").allInnerTexts();
 const untilNames = (expected: string[]) =>
   untilValue("the names in the lists", names, (all) => JSON.stringify(all) === JSON.stringify(expected));
 
@@ -80,6 +80,8 @@ test("an agent is begun, and what is wrong is said in the form, with nothing los
   await page.fill("#make-dir", ".");
   await page.click(START);
   await page.waitForSelector("#app.is-agent");
+  await page.waitForSelector("#inbox[open] >> text=Needs you (1)");
+  await page.click("#inbox li.permission button");
   const agent = (await sidecar.client.listThreads()).find(({ type }) => type === "agent");
   expect(agent).toMatchObject({ dir: ".", command: "Say hello.", createdBy: "console" });
   await untilStatus(sidecar, agent?.threadId ?? "", "waiting"); // a stand-in, which asks about its first call
@@ -155,4 +157,5 @@ test("people in Discord have their names, which can't be the owner's", async () 
   await page.reload(); // names are asked for each minute, and at the start
   await page.waitForSelector("#transcript >> text=by @ada");
   await page.waitForSelector("#transcript .who >> text=@the owner");
+  await page.waitForSelector("#inbox li.end >> text=has ended its turn");
 });

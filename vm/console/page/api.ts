@@ -1,6 +1,12 @@
 /** The sidecar's HTTP API as the page uses it: with the session's secret, from the same origin. */
 import * as z from "zod";
-import type { AnswerRequest, AskReply, BlobReply, TranscriptReply } from "../../../shared/agent/api.ts";
+import type {
+  AnswerRequest,
+  AskReply,
+  BlobReply,
+  InboxItem,
+  TranscriptReply,
+} from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
@@ -55,6 +61,11 @@ export async function getThread(threadId: string): Promise<Thread> {
 /** Who in Discord has a role, and what they are called. */
 export async function listPeople(): Promise<PersonRow[]> {
   return (await callRoute(people.list, {})).people;
+}
+
+/** Open asks, failures, and the turns that ended in the last day, over all agents. */
+export async function listInbox(): Promise<InboxItem[]> {
+  return (await callRoute(agents.listInbox, {})).items;
 }
 
 /** Directories below `REPOS_DIR` whose paths begin so. */

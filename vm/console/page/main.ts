@@ -1,11 +1,12 @@
 /** The console's page: signing in, the list of threads, and which of them is looked at. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
-import { ApiError, getThread, listThreads, signIn, signOut } from "./api.ts";
+import { ApiError, getThread, listInbox, listThreads, signIn, signOut } from "./api.ts";
 import type { ConnectionState } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
 import { EndThread } from "./end-thread.ts";
+import { InboxList } from "./inbox-list.ts";
 import { NewThread } from "./new-thread.ts";
 import { learnNames } from "./people.ts";
 import { findSecret } from "./session.ts";
@@ -39,6 +40,7 @@ const lists = new ThreadLists({
   current: () => opened?.threadId,
   onChoose: (threadId) => go(`/${threadId}`),
 });
+const inbox = new InboxList((threadId) => go(`/${threadId}`));
 const newThread = new NewThread({
   onMade: (threadId) => go(`/${threadId}`),
   onCancel: () => go(""),
@@ -114,13 +116,18 @@ async function refresh(): Promise<void> {
       return;
     }
     const hasEnded = find<HTMLDetailsElement>("#ended").open;
-    const [open, ended] = await Promise.all([listThreads("open"), hasEnded ? listThreads("ended") : []]);
+    const [open, ended, items] = await Promise.all([
+      listThreads("open"),
+      hasEnded ? listThreads("ended") : [],
+      listInbox(),
+    ]);
     const isNew = !isIn;
     if (isNew) await learnNames();
     isIn = true;
     find("#sign-in").hidden = true;
     find("#app").hidden = false;
     lists.show(open, ended);
+    inbox.show(items);
     const current = lists.findOpen(opened?.threadId);
     find("#end").hidden = !current;
     if (current) showTitle(current); // it may have been renamed

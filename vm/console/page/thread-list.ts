@@ -70,7 +70,7 @@ export class ThreadLists {
 
   /** Chooses the next thread in the lists, or the one before; from none, the first. */
   go(from: string | undefined, step: 1 | -1): void {
-    const all = [...document.querySelectorAll<HTMLButtonElement>("nav li button")];
+    const all = [...document.querySelectorAll<HTMLButtonElement>("nav [data-thread]")];
     const buttons = all.filter((button) => button.checkVisibility());
     const at = buttons.findIndex((button) => button.dataset["thread"] === from);
     (at < 0 ? buttons[0] : buttons[at + step])?.click();
