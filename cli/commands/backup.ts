@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import type * as z from "zod";
 import { backupDoneSchema, backupRefusedSchema, restoreDoneSchema } from "../../shared/backup.ts";
@@ -42,7 +43,8 @@ export function addBackup(program: Command, act: Act): void {
 
 async function backup(context: Context, file: string, settingsFile: string | undefined): Promise<number> {
   const stateDir = context.settings.getProgramEnv(settingsFile)["STATE_DIR"] ?? context.settings.stateDir;
-  const done = await run(context, backupDoneSchema, ["backup", stateDir, file]);
+  const paths = [stateDir, file].map((path) => resolve(context.workingDir, path));
+  const done = await run(context, backupDoneSchema, ["backup", ...paths]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.file);
   await context.note(`${done.threads} threads, ${done.bytes} bytes; the tokens are not in it`);
@@ -55,7 +57,8 @@ async function restore(
   { to, settings }: { to?: string; settings?: string },
 ): Promise<number> {
   const dir = to ?? context.settings.getProgramEnv(settings)["STATE_DIR"] ?? context.settings.stateDir;
-  const done = await run(context, restoreDoneSchema, ["restore", file, dir]);
+  const paths = [file, dir].map((path) => resolve(context.workingDir, path));
+  const done = await run(context, restoreDoneSchema, ["restore", ...paths]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.dir);
   await context.note(`${done.threads} threads, as they were at ${done.madeAt}`);
@@ -68,12 +71,12 @@ async function restore(
 
 /** @throws AppError the program's own refusal */
 async function run<S extends z.ZodType>(
-  { env, workingDir }: Context,
+  { env }: Context,
   schema: S,
   args: readonly string[],
 ): Promise<z.output<S>> {
-  // The words of tar are read there.
-  const result = await runOwn({ file: PROGRAM, args, env: { ...env, LC_ALL: "C" }, cwd: workingDir });
+  // The words of tar are read there. Whoever came by sudo may stand in a folder that is shut to them.
+  const result = await runOwn({ file: PROGRAM, args, env: { ...env, LC_ALL: "C" }, cwd: "/" });
   const { stdout, stderr } = result;
   if (stdout === "") throw new AppError("internal", stderr.trim().split("\n").at(-1) ?? "no reason was told");
   const said: unknown = JSON.parse(stdout);

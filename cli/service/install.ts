@@ -138,7 +138,8 @@ function refuseUnreadable({ node, dist }: UnitPlan, { scope, person }: Places): 
 
 function makeOwnFolder(path: string, { scope, person }: Places, mode: number): void {
   if (existsSync(path)) return;
-  mkdirSync(path, { recursive: true, mode });
+  mkdirSync(dirname(path), { recursive: true }); // others may have theirs there
+  mkdirSync(path, { mode });
   if (scope === "system") chownSync(path, person.uid, person.gid);
 }
 

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv, promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { install } from "../../cli/service/install.ts";
+import { Systemd } from "../../cli/service/systemd.ts";
 import { relayUnit, settingsText, sidecarUnit, type UnitPlan } from "../../cli/service/units.ts";
 import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
 import { runLocalDiscord } from "../../local-discord/run.ts";
@@ -178,6 +180,25 @@ test("bad settings are refused before anything is made", async () => {
     expect(said).toMatchObject({ code: 2, stderr: expect.stringMatching(words) });
   }
   expect(readdirSync(folders.home)).toEqual([]);
+});
+
+test("the machine's service has a user's rights, and a state folder that this user can reach", async () => {
+  const { folders, fake } = makeMachine("exit 0");
+  const path = join(folders.path, "machine");
+  const [stateDir, reposDir] = [join(path, "data/threadmux"), join(path, "data/repos")];
+  const person = { name: "daemon", uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, home: path };
+  const places = {
+    ...{ scope: "system" as const, units: join(path, "units"), envFile: join(path, "etc/threadmux.env") },
+    ...{ stateDir, reposDir, person },
+  };
+  const systemd = new Systemd("system", { PATH: `${fake}:${process.env["PATH"]}`, FAKE: fake });
+  const done = await install({ places, systemd, given: undefined, path: "/bin", readyMs: 0 });
+  expect(done).toMatchObject({ units: ["threadmux-sidecar.service"], hasRelay: false, stateDir });
+  const modes = [join(path, "data"), reposDir, stateDir].map((folder) => statSync(folder).mode & 0o777);
+  expect(modes).toEqual([0o755, 0o755, 0o700]);
+  const unit = readFileSync(join(places.units, "threadmux-sidecar.service"), "utf8");
+  expect(unit).toMatch(/^User=daemon$/m);
+  expect(unit).toMatch(/^KillMode=process$/m);
 });
 
 const analyze = findProgram("systemd-analyze", process.env["PATH"] ?? "");
