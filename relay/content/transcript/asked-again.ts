@@ -15,8 +15,8 @@ export function openRequests(entries: readonly Entry[]): Ask["request"][] {
 /** The asks that are still told, by their newest request: of two with one id the older one counts. */
 export class Asks {
   readonly #asks = new Map<string, Ask>();
-  /** They are answered, and may be asked again. */
-  readonly #answered = new Set<Ask>();
+  /** They are answered, and may be asked again; by their call. */
+  readonly #answered = new Map<string, Set<Ask>>();
 
   add(ask: Ask): void {
     if (!this.#asks.has(ask.requestId)) this.#asks.set(ask.requestId, ask);
@@ -28,7 +28,10 @@ export class Asks {
 
   forget(ask: Ask): void {
     if (this.#asks.get(ask.requestId) === ask) this.#asks.delete(ask.requestId);
-    this.#answered.delete(ask);
+    const { toolCallId } = ask.request;
+    const answered = this.#answered.get(toolCallId);
+    answered?.delete(ask);
+    if (answered?.size === 0) this.#answered.delete(toolCallId);
   }
 
   answer(response: Response): void {
@@ -37,16 +40,18 @@ export class Asks {
     ask.decidedBy = response.by ?? ask.decidedBy;
     ask.response = { ...response, by: ask.decidedBy };
     ask.mayComeBack = isRecorded(ask.request, response);
-    if (ask.mayComeBack) this.#answered.add(ask);
+    if (!ask.mayComeBack) return;
+    const { toolCallId } = ask.request;
+    this.#answered.set(toolCallId, (this.#answered.get(toolCallId) ?? new Set()).add(ask));
   }
 
   /** A call has ended, or a turn: its asks are not asked again. */
   end(event: EventOf<"tool_call_update"> | EventOf<"turn_end">): void {
     if (!endsAnswers(event)) return;
-    for (const ask of this.#answered) {
-      if (event.type !== "turn_end" && event.toolCallId !== ask.request.toolCallId) continue;
-      ask.mayComeBack = false;
-      this.#answered.delete(ask);
+    const calls = event.type === "turn_end" ? [...this.#answered.keys()] : [event.toolCallId];
+    for (const toolCallId of calls) {
+      for (const ask of this.#answered.get(toolCallId) ?? []) ask.mayComeBack = false;
+      this.#answered.delete(toolCallId);
     }
   }
 }

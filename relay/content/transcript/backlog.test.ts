@@ -1,9 +1,11 @@
 /** Messages that wait for Discord: a look costs the same however many they are, and none is lost. */
 import { expect, test } from "vitest";
+import type { ThreadEvent } from "../../../shared/agent/events.ts";
 import { findFastGrowth } from "../../../test/support/growth.ts";
 import { cpuMsOf } from "../../../test/support/measure.ts";
 import { planPages, type SentMessage, shownBy } from "../../delivery/plan.ts";
 import { TranscriptContent } from "./content.ts";
+import { Story } from "./story.ts";
 import { ask, call, done, end, feedLong, numbered, restart, say, start } from "./testing/events.ts";
 
 /** Words, calls and remarks of one turn after the other: three messages each. */
@@ -102,4 +104,22 @@ test("a look at a turn costs the same however many calls it has, open or not", a
   };
   const [few, many] = [await looksMs(1_000), await looksMs(40_000)];
   expect(many).toBeLessThan(5 * few + 15);
+});
+
+test("an answer that may be asked for again costs the calls that end meanwhile nothing", () => {
+  const response = { type: "permission_response", outcome: "selected", optionId: "no" } as const;
+  const make = (count: number) => {
+    const asks = Array.from({ length: count }, (_, n) => [
+      ask(`r${n}`, `c${n}`),
+      { ...response, requestId: `r${n}` },
+    ]);
+    const ends = Array.from({ length: count }, (_, n) => done(`other${n}`));
+    return numbered([start, ...asks.flat(), ...ends]);
+  };
+  const tell = (events: readonly ThreadEvent[]) => {
+    const story = new Story();
+    for (const event of events) story.add(event);
+    expect(story.entries.at(-1)).toMatchObject({ kind: "ask", mayComeBack: true });
+  };
+  expect(findFastGrowth({ name: "answers", make }, tell, [250, 2_500, 25_000])).toBeUndefined();
 });
