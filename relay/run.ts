@@ -15,7 +15,6 @@ import { createRest, onGlobalLimit } from "./discord/rest.ts";
 import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
-import { WhoMay } from "./sidecar/who-may.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
 import { Beginnings } from "./threads/beginnings.ts";
 import { Channel } from "./threads/channel.ts";
@@ -29,6 +28,7 @@ import { Poller } from "./threads/poller.ts";
 import { recover } from "./threads/recovery.ts";
 import { Threads } from "./threads/threads.ts";
 import { untilItWorks } from "./threads/until-it-works.ts";
+import { WhoMay } from "./threads/who-may.ts";
 
 export interface Relay {
   /** Who the bot is. */
