@@ -81,7 +81,7 @@ function mergedText({
   isCheckedOut,
   hooks,
 }: MergeWorktreeReply): string {
-  const how = isFastForward ? "as they are" : "by a merge commit";
+  const how = isFastForward ? (commits === 1 ? "as it is" : "as they are") : "by a merge commit";
   const files = isCheckedOut ? "" : "; it is checked out nowhere, so no files have changed";
   const unrun = hooks.length === 0 ? "" : `; not run: ${hooks.join(", ")}`;
   return cleanLine(`${count(commits, "commit")} in ${into} ${how}, ${commit.slice(0, 12)}${files}${unrun}`);

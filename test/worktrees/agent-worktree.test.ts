@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { threadPath } from "../../shared/agent/paths.ts";
 import { agents } from "../../shared/protocol/agents.ts";
 import { BYPASS_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { buildCli } from "../support/cli.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { refusal } from "../support/threads.ts";
 import { until, untilValue } from "../support/wait.ts";
@@ -267,7 +268,11 @@ test("it is merged into the branch that it left, also once its thread has ended;
   expect(await refusal(merge())).toMatchObject({ code: "turn_running" });
   writeFileSync(at("go"), "");
   await untilStatus(sidecar, "joined", "idle");
-  expect(await merge()).toMatchObject({ merged: true, into: "work", commits: 1, isCheckedOut: true });
+  const cli = await buildCli(sidecar);
+  expect((await cli.call(["worktree", "joined", "--merge", "--remove"])).code).toBe(2);
+  expect(await cli.ok("worktree", "joined", "--merge")).toMatch(
+    /^1 commit in work as it is, [0-9a-f]{12}\n$/,
+  );
   expect(readFileSync(at("merged", "a.txt"), "utf8")).toBe("two\n");
   expect(git(at("merged"), "log", "-1", "--format=%s", "main")).toBe("first");
   await sidecar.client.killThread("joined");
