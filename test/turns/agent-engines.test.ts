@@ -24,7 +24,7 @@ function program(name: string, text: string): string {
 const HELLO = script("hello", { text: "One." });
 const loud = program("loud", 'printf "%s|" "$@"; cat');
 
-const agentOf: Record<EngineName, VmConfig["agent"]> = {
+const agentOf: Partial<Record<EngineName, VmConfig["agent"]>> = {
   claude: standIn(),
   demo: { ...standIn(), program: "demo" },
   command: { ...standIn(), program: loud, engine: "command" },
