@@ -273,7 +273,7 @@ test("in the list a child stands below its parent, which says for whom it waits"
   };
   await openAgent(sidecar, "parent", script("Split it", { tools: [part] }, { text: "All done." }));
   const page = await open("parent");
-  await untilText(page, '[data-thread="parent"]', /running · Waiting for the tests/);
+  await untilText(page, '[data-thread="parent"]', /running · step 1 · .*Waiting for the tests/);
   const below = page.locator("#open-threads li.below", { hasText: "the tests" });
   await untilValue(
     "the child's ask",
