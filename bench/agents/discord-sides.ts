@@ -38,10 +38,11 @@ export async function makeThreads(
   for (let i = 0; i < terminals; i++) {
     const threadId = make(`terminal ${i}`);
     const command = printer(i);
-    await sidecar.as(discord.you.id).createThread({ threadId, type: "terminal", dir: ".", command });
+    const home = { channelId: threadId };
+    await sidecar.as(discord.you.id).createThread({ threadId, type: "terminal", dir: ".", command, home });
   }
   const ids = Array.from({ length: agents }, (_, i) => make(`agent ${i}`));
-  for (const id of ids) await openAgent(sidecar, id, answer("begin"));
+  for (const id of ids) await openAgent(sidecar, id, answer("begin"), { home: { channelId: id } });
   for (const id of ids) await untilIdle(sidecar, id);
   return ids;
 }

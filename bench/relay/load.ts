@@ -70,6 +70,7 @@ export async function withLoad<T>(
         type: agents ? "agent" : "terminal",
         dir: ".",
         command,
+        home: { channelId: id },
       });
       threadIds.push(id);
     }

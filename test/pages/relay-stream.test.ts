@@ -129,7 +129,7 @@ test("a restart looks nothing up and keeps nothing for threads where nothing has
   await all.sidecar.client.putPeople([{ id: all.you, role: "maker" }]);
   for (let i = 0; i < count; i++) {
     const { id } = driver.createThread(all.you, `quiet ${i}`);
-    await openTerminal(all.sidecar.as(all.you), id, "exec cat");
+    await openTerminal(all.sidecar.as(all.you), id, "exec cat", { home: { channelId: id } });
   }
   for (let start = 0; start < 2; start++) {
     driver.stats.reset();

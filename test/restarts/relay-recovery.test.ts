@@ -134,7 +134,7 @@ test("a restart beside threads that Discord has archived lists them, and leaves 
   for (let i = 0; i < count; i++) {
     const { id } = driver.createThread(all.you, `quiet ${i}`);
     driver.patchThread(all.you, id, { auto_archive_duration: 1440 });
-    await openTerminal(all.sidecar.as(all.you), id, "exec cat");
+    await openTerminal(all.sidecar.as(all.you), id, "exec cat", { home: { channelId: id } });
   }
   skewMs = 25 * HOUR_MS;
   driver.tick();

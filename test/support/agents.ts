@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Round } from "../../agent/engines/demo/script.ts";
 import { parseEvent, type ThreadEvent } from "../../shared/agent/events.ts";
 import type { InitialMessage } from "../../shared/agent/initial-messages.ts";
-import type { Thread } from "../../shared/api.ts";
+import type { CreateRequest, Thread } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { VmConfig } from "../../vm/config.ts";
 import { programFile } from "./programs.ts";
@@ -46,6 +46,7 @@ export async function openAgent(
   more: {
     agent?: { limits?: object; outputSchema?: Record<string, unknown>; permissionMode?: string };
     initialMessages?: InitialMessage[];
+    home?: CreateRequest["home"];
   } = {},
 ): Promise<void> {
   mkdirSync(join(reposDir, threadId), { recursive: true });

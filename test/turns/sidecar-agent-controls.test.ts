@@ -88,7 +88,7 @@ test("modes that nobody knows, or that this thread can't have, are refused with 
   const mode = (modeId: string) => client.controlAgent("modes", { control: "mode", modeId });
   await expect(mode("yolo")).rejects.toMatchObject({
     code: "invalid_request",
-    message: expect.stringContaining("modeId: must be one of default, acceptEdits"),
+    message: expect.stringContaining("modeId: must be one of plan, dontAsk, default, acceptEdits"),
   });
   await expect(mode("bypassPermissions")).rejects.toMatchObject({
     code: "unsupported",
