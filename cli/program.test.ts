@@ -16,12 +16,15 @@ test("the top tells all commands, settings and exit codes; each command has exam
   expect(code).toBe(0);
   expect(stdout).toMatch(/\nExit codes:\n {2}0 {4}done\n/);
   for (const name of ["VM_URL", "VM_TOKEN", "STATE_DIR", "NO_COLOR"]) expect(stdout).toContain(`  ${name} `);
-  const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<)/gm)].map(([, name = ""]) => name);
-  const ofAll = "ls new send tail screen attach kill log resize status";
+  const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? (?:\[|<| {8})/gm)].map(
+    ([, name = ""]) => name,
+  );
+  const ofAll = "ls new send tail screen attach kill log logs view resize status";
   const ofAgents =
     "inbox asks approve deny answer steps branch worktree interrupt pause resume compact mode model limit rules diff undo";
-  const ofScripts = "run wait events";
-  expect(names).toEqual([ofAll, ofAgents, ofScripts, "help"].flatMap((some) => some.split(" ")));
+  const ofScripts = "run here take wait events";
+  const ofSetUp = "doctor backup restore service";
+  expect(names).toEqual([ofAll, ofAgents, ofScripts, ofSetUp, "help"].flatMap((some) => some.split(" ")));
   for (const name of names.filter((each) => each !== "help")) {
     const help = await run(name, "--help");
     expect(help.code).toBe(0);

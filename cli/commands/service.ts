@@ -33,7 +33,8 @@ export function addService(program: Command, act: Act): void {
     .summary("sidecar and relay as services of systemd")
     .description(
       "make sidecar and relay services of systemd, which start with the machine; see docs/deploy.md",
-    );
+    )
+    .addHelpText("after", examples("threadmux service install", "threadmux service logs -f"));
   scoped(service.command("install"))
     .description(
       "write their units and settings, and start them; again after an update of threadmux: threads go on meanwhile",
