@@ -4,6 +4,7 @@ import * as z from "zod";
 import { Fault, type Finding, fault, type Look, note } from "../../shared/doctor.ts";
 import { errorText } from "../../shared/errors.ts";
 import type { RelayConfig } from "../config.ts";
+import { keepWithinLimits } from "../discord/limits.ts";
 import {
   guildSchema,
   memberSchema,
@@ -35,6 +36,20 @@ const gatewaySchema = z.object({
 
 type Place = z.infer<typeof placeSchema>;
 
+/** Asked a few times; it ends with this program. */
+function openRest({ discordApiUrl, discordToken }: RelayConfig): REST {
+  const rest = new REST({
+    api: discordApiUrl,
+    timeout: REQUEST_MS,
+    retries: 0,
+    rejectOnRateLimit: ({ retryAfter }) => retryAfter > REQUEST_MS,
+  }).setToken(discordToken);
+  keepWithinLimits(rest);
+  rest.clearHashSweeper();
+  rest.clearHandlerSweeper();
+  return rest;
+}
+
 export class DiscordLooks {
   readonly #config: RelayConfig;
   readonly #now: () => number;
@@ -47,17 +62,8 @@ export class DiscordLooks {
   constructor(config: RelayConfig, now: () => number) {
     this.#config = config;
     this.#now = now;
-    const rest = new REST({
-      api: config.discordApiUrl,
-      timeout: REQUEST_MS,
-      retries: 0,
-      rejectOnRateLimit: ({ retryAfter }) => retryAfter > REQUEST_MS,
-    }).setToken(config.discordToken);
-    // It is asked a few times and ends with this program.
-    rest.clearHashSweeper();
-    rest.clearHandlerSweeper();
-    this.#rest = rest;
-    rest.on(RESTEvents.Response, (_request, { headers }) => {
+    this.#rest = openRest(config);
+    this.#rest.on(RESTEvents.Response, (_request, { headers }) => {
       const theirs = Date.parse(headers.get("date") ?? "");
       if (!Number.isNaN(theirs)) this.#times = { theirs, ours: this.#now() };
     });
