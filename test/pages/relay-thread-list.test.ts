@@ -28,8 +28,10 @@ test("list: what each thread does; the ended and long idle leave after some minu
   const number = 1;
   const terminal = await all.openTerminal("exec sleep 1000", "shop");
   await untilStatus(all.sidecar, threadId, "waiting");
-  expect(await say("thread list")).toBe(
-    `<#${terminal}> · running\n**#${number}** <#${threadId}> · **asks to do something**`,
+  expect(await say("thread list")).toMatch(
+    new RegExp(
+      `^<#${terminal}> · running\n\\*\\*#${number}\\*\\* <#${threadId}> · \\*\\*asks to do something\\*\\* · step 1 · began <t:\\d+:R>$`,
+    ),
   );
   expect(await say("thread list", { which: "agent" })).not.toContain(terminal);
   const [ask] = await all.sidecar.client.listAsks(threadId);
@@ -70,7 +72,7 @@ test("list: a child stands below its parent, which says for whom it waits", asyn
   const later = await all.openTerminal("exec sleep 1000", "shop");
   const list = async () => (await command("thread list").reply()).content;
   const expected = new RegExp(
-    `^<#${later}> · running\\n\\*\\*#1\\*\\* <#${parentId}> · running · Waiting for the tests\\n└ 🤖 \\*\\*#2\\*\\* <#\\d+> · \\*\\*asks to do something\\*\\*$`,
+    `^<#${later}> · running\\n\\*\\*#1\\*\\* <#${parentId}> · running · step 1 · began <t:\\d+:R> · Waiting for the tests\\n└ 🤖 \\*\\*#2\\*\\* <#\\d+> · \\*\\*asks to do something\\*\\* · step 1 · began <t:\\d+:R>$`,
   );
   await untilValue("the child in the list", list, (text) => expected.test(text));
 });
