@@ -86,6 +86,11 @@ export class Ledger {
     return [...this.#messages.keys(), ...(this.#flight ? [this.#flight.key] : [])];
   }
 
+  /** Whether no message is known to exist. One may be on its way. */
+  get isEmpty(): boolean {
+    return this.#messages.size === 0;
+  }
+
   find(key: string): SentMessage | undefined {
     return this.#messages.get(key);
   }

@@ -321,8 +321,13 @@ export class ThreadDelivery<Reply> {
     return Math.max(this.#pace.nextSendAt(now), notBefore > now + LONGEST_WAIT_MS ? 0 : notBefore);
   }
 
+  /**
+   * None before the thread has its first message. A relay that starts assumes of a thread with a mark that its opening
+   * has been said. Without a mark it begins at the start, where nothing has been shown yet.
+   */
   #makeMark(): Kept | undefined {
-    const { content } = this.#options;
+    const { content, isShared } = this.#options;
+    if (!isShared && this.#ledger.isEmpty) return undefined;
     const { eventCount } = content;
     const mark = content.mark();
     const { gone } = this.#ledger;

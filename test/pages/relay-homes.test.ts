@@ -84,6 +84,27 @@ test("a relay that dies while it makes Discord threads makes one each", async (c
   expect(driver.threads()).toHaveLength(names.length);
 });
 
+test("a relay that ends before its Discord thread has its first words says them at its next start", async (context) => {
+  const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
+  const { driver } = all.discord;
+  let refused = 0;
+  driver.faults.rest = ({ method, path }) => {
+    if (method !== "POST" || !path.endsWith("/messages")) return undefined;
+    refused += 1;
+    return { kind: "status", status: 500 };
+  };
+  await create(all, "mute");
+  const home = await homeOf(all, "mute");
+  await until("its opening to be refused", () => refused > 0);
+  await all.stopRelay();
+  driver.faults.rest = undefined;
+  await all.startRelay();
+  await until("its words in Discord", () =>
+    driver.messages(home).some(({ content }) => content.startsWith("Hello from")),
+  );
+  expect(driver.messages(home)[0]?.content).toContain(`started by <@${all.you}>`);
+});
+
 test("one that was made and not noted is found again", async (context) => {
   const all = await startForTest(context, { isQuick: true, vm: STAND_IN_CONFIG });
   const { client } = all.sidecar;
