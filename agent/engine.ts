@@ -27,7 +27,7 @@ export interface Engine {
   readonly name: string;
   /** Why the program can't be used, if it can't: missing, too old. */
   check(config: ThreadConfig, env: Env): Promise<EngineProblem | undefined>;
-  /** What it would load of the thread's directory; undefined if that is nothing. */
+  /** Finds all that it would load of the thread's directory; undefined if that is nothing. */
   lookAround(config: ThreadConfig, env: Env): Promise<Brought | undefined>;
   /**
    * Whether the engine still has the conversation, and which of these deliveries are in it. One that lacks the line
@@ -60,11 +60,14 @@ export interface SessionRequest {
  * says, as events. A line that is made here is sent at once.
  */
 export interface EngineSession {
-  /** What is true of the process now. */
+  /** The state of the process, by all that it has printed so far. */
   readonly state: EngineState;
   /** It has read all that earlier runners sent, or takes nothing twice. */
   readonly hasReadAll: boolean;
-  /** What a process is told first. If it is taken over: what of that it lacks. */
+  /**
+   * The lines that a process is told first. One that an earlier runner started is told those that it has not replied to,
+   * and is asked whether it has read all that it was sent.
+   */
   start(): string[];
   /** A user message. The engine's word that it has `deliveryId`, or begins with it, says that it was taken. */
   deliver(deliveryId: string, content: readonly ContentPart[], marks: DeliveryMarks): string;
@@ -95,7 +98,7 @@ export type Answer =
 
 export type Env = Record<string, string>;
 
-/** What the runner reads of a session's state: plain JSON. */
+/** The part of a session's state that the runner reads. It is plain JSON. */
 export interface EngineState {
   generation: number;
   /** The reply to what was sent first has come. */

@@ -69,7 +69,7 @@ export function isFresh({ deliveryIds, deliveries }: ThreadFold): boolean {
 /** So often a branch's first process may die in its work before the branch begins from the transcript. */
 const MAX_FORKS = 2;
 
-/** Of a thread that is to begin: where it leaves another conversation; undefined if it begins in no such way. */
+/** Finds where a thread that is to begin leaves another conversation; undefined if it begins in no such way. */
 export function forkPoint(
   fold: ThreadFold,
   config: ThreadConfig,

@@ -4,8 +4,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { engineSentPath } from "../../shared/agent/paths.ts";
 import { AppendFile } from "./append-file.ts";
 
-/** What a line and its echo, or its reply, have in common. */
-/** For an answer, `body` is the whole answer: another answer to the same request is not the one that was sent. */
+/**
+ * A line that was sent, its echo and its reply all have the same receipt. The `body` of an answer is the whole answer:
+ * another answer to the same request is not the one that was sent.
+ */
 export interface Receipt {
   kind: "answer" | "request";
   id: string;

@@ -12,7 +12,7 @@ export interface AtWork {
   title: string;
   /** In one word, as people see it: running, waiting, queued, … */
   status: string;
-  /** So many calls of the turn have begun. */
+  /** The calls of the turn that have begun. */
   step: number;
   /** What it does this moment. */
   doing: string;

@@ -1,9 +1,9 @@
-/** Which versions of claude are good enough. Pure. */
+/** Judges by its version whether a claude can be used. Pure. */
 import { MIN_VERSION } from "./engines/claude.ts";
 
 export interface VersionFault {
   code: "engine_missing" | "engine_too_old";
-  /** A clause; what mends it is `INSTALL_COMMAND`. */
+  /** A clause, without how to mend it: that is `INSTALL_COMMAND`. */
   says: string;
 }
 

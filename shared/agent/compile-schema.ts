@@ -62,7 +62,10 @@ export function compileSchema(
 /** As claude 2.1.330 makes its own check: a word that it does not know ends it. */
 const STRICT_07 = { ...OWN, strict: true, strictTypes: false, strictTuples: false } as const;
 
-/** Why an engine that knows draft-07 alone, and no other words, would not start with a schema that {@link compileSchema} takes; undefined if it would. */
+/**
+ * Says why an engine that knows the words of draft-07 alone would not start with a schema that {@link compileSchema}
+ * takes; undefined if it would.
+ */
 export function findDraft07Problem({ $schema: _, ...schema }: Record<string, unknown>): string | undefined {
   try {
     within(MAX_COMPILE_MS, "can't be made a check of", () => new Ajv(STRICT_07).compile(schema));

@@ -8,7 +8,7 @@ import type { Usage } from "./values.ts";
 /** Before the call's id, in the id of the step in which it waits for a file. */
 export const LOCK_STEP = "lock-";
 
-/** Of calls and of steps each. No engine works at so many at once; one that opens more leaves the oldest open. */
+/** The open calls, and open steps, that are kept. No engine works at so many; one that opens more forgets old ones. */
 const MAX_OPEN = 256;
 
 const NOTHING: Usage = { inputTokens: 0, outputTokens: 0 };

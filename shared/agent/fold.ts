@@ -100,7 +100,7 @@ export function doingOf(fold: ThreadFold, nowMs: number): string | null {
   return lock?.title ?? childWait(fold) ?? toolCalls.at(-1)?.title ?? steps.at(-1)?.title ?? null;
 }
 
-/** How far the turn is that runs: so many calls of it have begun, since then; null if none runs. */
+/** How far the running turn is: the number of calls that it has begun, and its start; null if none runs. */
 export function turnNowOf({ turn, totals }: ThreadFold): { step: number; startedAt: string } | null {
   if (turn === null) return null;
   const { startedAt, callsBefore = 0 } = turn;

@@ -15,12 +15,12 @@ import { commitOf, findWorktreeState, openRepository, refuseForeign } from "./wo
 const CHECKOUT_MS = 10 * 60_000;
 const MAX_NAMED = 20;
 const MAX_WORKTREES = 1_000;
-/** That git would run for a merge. */
+/** The hooks that git would run for a merge. */
 const HOOKS = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
 
 export interface WorktreeToMerge {
   path: string;
-  /** Of the repository: where the files are that it left. */
+  /** The checkout of the repository from which it was made. */
   root: string;
   /** The branch that it was made on. */
   branch: string;
@@ -31,7 +31,7 @@ export interface WorktreeToMerge {
 export interface Merged {
   into: string;
   commit: string;
-  /** Of the worktree's own. */
+  /** The commits of the worktree that the other branch lacked. */
   commits: number;
   isFastForward: boolean;
   /** The files of the repository were changed too: the branch is checked out there. */

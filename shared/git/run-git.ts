@@ -18,7 +18,7 @@ export interface GitCall {
   timeoutMs?: number;
   /** In place of the git directory's own. */
   indexFile?: string;
-  /** It says something by this exit code too. */
+  /** An exit code other than 0 that is an answer, and no failure. */
   alsoCode?: number;
   /** What is longer is cut, not refused. */
   isCut?: boolean;

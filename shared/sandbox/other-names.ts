@@ -6,7 +6,7 @@ import type { SecretPlace } from "./secrets.ts";
 
 interface MountPoint {
   device: string;
-  /** Of the device: what is mounted. */
+  /** The path on the device that is mounted. */
   inner: string;
   /** Where it is seen. */
   path: string;
@@ -39,7 +39,7 @@ export function namesIn(text: string, path: string): { name: string; of: string 
 }
 
 function namesOf(mounts: readonly MountPoint[], path: string): { name: string; of: string }[] {
-  // Of those on the same place the last is on top.
+  // The last one that is mounted on a place is on top there.
   const own = mounts.reduce<MountPoint | undefined>(
     (best, mount) =>
       isWithin(mount.path, path) && mount.path.length >= (best?.path.length ?? 0) ? mount : best,

@@ -101,7 +101,7 @@ test("begun by hand, taken while nobody has it open, and both go on", { timeout:
   const args = ["-p", "--resume", sessionId, `then m-3 ${randomUUID()}`];
   await promisify(execFile)(claudeProgram(), args, { cwd: place, env });
   expect(inContext()).toEqual(["m-1", "m-3"]);
-  // What the thread and that program have written is told from what a person has.
+  // The list leaves out the conversation that the thread's own engine has written.
   expect((await list()).conversations.map((one) => one.sessionId)).not.toContain(
     start && "sessionId" in start ? start.sessionId : "",
   );

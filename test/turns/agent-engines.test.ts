@@ -42,7 +42,7 @@ describe.each(Object.entries(agentOf))("on a sidecar whose default is %s", (name
     const request = { threadId, type: "agent", dir: threadId, command: HELLO } as const;
     return sidecar.client.createThread({ ...request, ...(asked && { agent: asked }) });
   };
-  /** What drives the thread, by its own words and by the API. */
+  /** The engine that drives the thread, by its own words and by the API. */
   const enginesOf = async (threadId: string) => {
     await untilStatus(sidecar, threadId, "idle");
     const start = (await transcriptOf(sidecar, threadId)).find(({ type }) => type === "engine_start");

@@ -16,12 +16,12 @@ import {
 const CHUNK_BYTES = 256 * 1024;
 /** A longer line, such as a picture's, is not parsed: others wait meanwhile. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
-/** Of a message, as the thread shows it. */
+/** The length at which the thread cuts a message. */
 const MAX_TEXT = 16 * 1024;
-/** What the program itself notes as a person's message: its commands, what they print, reminders. */
+/** The program itself notes these as a person's messages: its commands, their output, reminders. */
 const NOT_SAID = /^\s*<[a-z]+(?:-[a-z]+)+>|^\[Request interrupted by user/;
 const SPOKEN = /"type":"(?:user|assistant)"/;
-/** What claude calls the conversation itself, or was told to: lines of their own, of which the last one counts. */
+/** Lines that hold a title, which claude or a person gave the conversation. The last one of each kind counts. */
 const TITLED = /^\{"type":"(?:custom-title|ai-title)"/;
 const MAX_TITLE_UNITS = 1_000;
 const titleEntry = z.discriminatedUnion("type", [
@@ -53,15 +53,15 @@ export interface Told {
   /** A program spoke last, such as a thread's own engine in a fork: the lines of the source keep their `entrypoint`. */
   isProgram: boolean;
   startedAt: string | undefined;
-  /** What the person called it, or else claude itself; empty if nobody did. */
+  /** The person's name for it, or else claude's own; empty if there is neither. */
   title: string;
-  /** What the person said first. */
+  /** The first text of the person. */
   firstWords: string;
   /** How often the person spoke. */
   prompts: number;
   /** The newest line at which no call waits for its result. */
   at: string | undefined;
-  /** What was said, the newest that fit. */
+  /** The newest texts of both sides that fit. */
   messages: InitialMessage[];
   /** All of the file was read. */
   isWhole: boolean;
@@ -164,7 +164,7 @@ class Reading {
     const { content } = message;
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     const isResult = blocks.some((one) => one.type === "tool_result");
-    // What somebody says ends what was asked before, also if a call of that has no result: it was cut off.
+    // A person's text ends what was asked before, also if a call of that has no result: it was cut off.
     if (type === "user" && !isResult) this.#openCalls.clear();
     for (const one of blocks) {
       if (one.type === "tool_use" && one.id !== undefined) this.#openCalls.add(one.id);

@@ -21,9 +21,9 @@ import type { Creation } from "../threads/creation.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import { readConversation, type Told } from "./conversation-file.ts";
 
-/** Of a file that is only listed. */
+/** The part of a file that is read for a list. */
 const LISTED_BYTES = 2 * 1024 * 1024;
-/** Of one that is taken: claude's own files grow to some ten MB. */
+/** A file that is taken may be so long; claude's own files grow to some ten MB. */
 const TAKEN_BYTES = 512 * 1024 * 1024;
 /** Files that are looked at for a list: programs leave theirs in the same folder. */
 const MAX_LOOKS = 200;
@@ -41,7 +41,7 @@ export interface ConversationsOptions {
   creation: Pick<Creation, "create">;
   /** A real path. */
   reposDir: string;
-  /** What programs in threads get: it names the person's home. */
+  /** The environment of programs in threads: it names the person's home. */
   threadEnv: Record<string, string>;
   /** The engine of threads whose creator names none. */
   engine: EngineName | undefined;

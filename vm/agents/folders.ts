@@ -44,7 +44,7 @@ export class AgentFolders {
   /** Where runners count what all threads spend a day. */
   readonly spend: string;
 
-  /** Of configurations, which never change: what every list of threads asks for. */
+  /** The parts of configurations that every list of threads asks for. Configurations never change. */
   readonly #known = new Map<ThreadId, { parentId: ThreadId | undefined; engine: string | undefined }>();
 
   constructor(stateDir: string) {

@@ -29,7 +29,7 @@ export interface Launch {
   args: readonly string[];
 }
 
-/** What a request says of the engine. */
+/** The fields of a request that choose the engine and its program. */
 export interface AskedLaunch {
   engine?: EngineName | undefined;
   program?: string | undefined;

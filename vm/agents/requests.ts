@@ -140,7 +140,7 @@ export function controlLine(request: ControlRequest, principal: Principal, now: 
   return { ...line, op, ...fields } as OpLine;
 }
 
-/** @param by who ends the thread; the sidecar, where an earlier one was told and is gone */
+/** @param by who ends the thread; the sidecar itself, if it was killed after it was told and no longer knows by whom */
 export function killLine(now: number, by: Principal = job("kill")): OpLine {
   return { ts: at(now), op: "kill", by: printPrincipal(by) };
 }

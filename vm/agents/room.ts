@@ -2,9 +2,9 @@
 import { AppError } from "../../shared/errors.ts";
 import type { Store } from "../store/store.ts";
 
-/** With a process each. */
+/** Agents that work with a process each. */
 const MAX_BUSY = 200;
-/** With those that wait for a place without one. */
+/** These, and agents that wait for a place without a process. */
 const MAX_OPEN_TURNS = 1_000;
 
 /** @throws AppError `too_many_agents` */

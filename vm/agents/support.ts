@@ -18,7 +18,7 @@ const NEEDS = {
 } as const satisfies Partial<Record<keyof AgentConfig, keyof Capabilities>>;
 type Needing = keyof typeof NEEDS;
 
-/** What the sidecar's settings say of all its agents. */
+/** The sidecar's settings for all its agents. */
 interface Settings {
   allowBypass?: boolean;
 }

@@ -179,7 +179,7 @@ export class Worktrees {
         "The worktree left a commit, and no branch that it could be merged into.",
       );
     const { threadEnv: env } = this.#options;
-    // One after the other in a repository.
+    // Merges into one repository come one after the other.
     return this.#merges.run(root, () =>
       this.#withGit((own) => mergeWorktree({ path, root, branch, left }, own, { env, nowMs })),
     );

@@ -198,7 +198,7 @@ const isAtRest = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork
 function listFamily({ threads, children }: ChildToolsOptions, threadId: ThreadId): string {
   const own = children.list(threadId).map(statusOf);
   const parentId = children.parentOf(threadId);
-  // What it does this moment is this call.
+  // Its work of this moment is this call.
   const self = `You: ${statusOf({ ...threads.get(threadId), doing: null })}`;
   if (parentId === undefined)
     return [self, ...(own.length === 0 ? ["You have no open children."] : own.map(asChild))].join("\n");

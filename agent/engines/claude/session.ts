@@ -1,4 +1,4 @@
-/** One process of claude: what it has printed comes to, and which lines of ours it has had. */
+/** A session with one process of claude. It knows what the process has printed, and which of our lines it has had. */
 import { randomUUID } from "node:crypto";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";

@@ -1,4 +1,4 @@
-/** What a thread says of a claude that is not good enough. Pure. */
+/** Says in a thread why its claude can't be used, and how a person mends that. Pure. */
 import { findVersionFault } from "../../../shared/agent/claude-version.ts";
 import { INSTALL_COMMAND } from "../../../shared/agent/engines/claude.ts";
 import type { EngineProblem } from "../../engine.ts";
