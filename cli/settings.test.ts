@@ -49,6 +49,23 @@ test.skipIf(existsSync("/data/threadmux"))("in a checkout, .state-dir says where
   expect(parseSettings({}, {}, folder.path).getToken()).toBe(token("state"));
 });
 
+test("the settings of a scripts/run at work go before this shell's; a file that is named goes before both", () => {
+  mkdirSync(join(folder.path, "state"));
+  const env = { STATE_DIR: "state", REPOS_DIR: "/of/shell", AGENT_ARGS: "--of-shell" };
+  const ofPrograms = (file?: string) => parseSettings({}, env, folder.path).getProgramEnv(file);
+  expect(ofPrograms()).toMatchObject({ REPOS_DIR: "/of/shell", AGENT_ARGS: "--of-shell" });
+  write("state/run.json", "cut o");
+  expect(ofPrograms()).toMatchObject({ REPOS_DIR: "/of/shell" });
+  write("state/run.json", JSON.stringify({ vmUrl: "http://run", sidecar: { REPOS_DIR: "/of/run" } }));
+  const stateDir = join(folder.path, "state");
+  expect(ofPrograms()).toMatchObject({
+    ...{ STATE_DIR: stateDir, REPOS_DIR: "/of/run", VM_URL: "http://run", AGENT_ARGS: "--of-shell" },
+  });
+  write("file", "REPOS_DIR=/of/file\n");
+  expect(ofPrograms("file")).toMatchObject({ REPOS_DIR: "/of/file" });
+  expect(ofPrograms("file")).not.toHaveProperty("VM_URL");
+});
+
 // Promise: S18
 test("an .env that others may read is tightened before its token is used, and left alone otherwise", () => {
   const mode = () => (statSync(join(folder.path, ".env")).mode & 0o777).toString(8);

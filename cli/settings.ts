@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
+import * as z from "zod";
 import { AppError, errorText } from "../shared/errors.ts";
 import { makePrivate, readPrivateFile } from "../shared/private-file.ts";
 import { findServiceSettings } from "./service/places.ts";
@@ -10,6 +11,10 @@ const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
 /** In a checkout: where `scripts/run` keeps its state. */
 const STATE_DIR_FILE = ".state-dir";
+/** In the state folder while `scripts/run` is at work on it. */
+const RUN_FILE = "run.json";
+
+const runSchema = z.object({ vmUrl: z.string(), sidecar: z.record(z.string(), z.string()) });
 
 export interface Flags {
   url?: string;
@@ -23,8 +28,9 @@ export interface Settings {
   /** @throws AppError `invalid_request` where there is none, saying where it was looked for. */
   getToken: () => string;
   /**
-   * The environment that sidecar and relay would have if they were started from here.
-   * @param file of settings, which goes before all else. @throws AppError `invalid_request` if it can't be read
+   * The environment that sidecar and relay would have if they were started from here. If scripts/run is at work on the
+   * state folder, what it gave its sidecar goes before this shell's.
+   * @param file of settings, which goes before both. @throws AppError `invalid_request` if it can't be read
    */
   getProgramEnv: (file?: string) => Record<string, string | undefined>;
 }
@@ -65,7 +71,8 @@ export function parseSettings(
   };
 
   const getProgramEnv = (file?: string) => {
-    const fromFile = file === undefined ? {} : readSettingsFile(resolve(workingDir, file));
+    const chosen =
+      file === undefined ? readRunSettings(stateDir) : readSettingsFile(resolve(workingDir, file));
     const isCheckout = !flags.stateDir && !find("STATE_DIR") && stateDir !== STATE_DIR;
     return {
       // As scripts/run has it, whose state folder this is then.
@@ -74,7 +81,7 @@ export function parseSettings(
       ...dotEnv,
       ...env,
       STATE_DIR: stateDir,
-      ...fromFile,
+      ...chosen,
       ...(flags.url !== undefined && { VM_URL: flags.url }),
       ...(flags.stateDir !== undefined && { STATE_DIR: stateDir }),
     };
@@ -87,6 +94,15 @@ function readSettingsFile(file: string): Record<string, string | undefined> {
     return parseEnv(readFileSync(file, "utf8"));
   } catch (cause) {
     throw problem(`--settings: can't be read: ${errorText(cause)}`, cause);
+  }
+}
+
+function readRunSettings(stateDir: string): Record<string, string> {
+  try {
+    const run = runSchema.parse(JSON.parse(readFileSync(join(stateDir, RUN_FILE), "utf8")));
+    return { ...run.sidecar, VM_URL: run.vmUrl };
+  } catch {
+    return {}; // it does not run, or the file is cut off or not ours to read
   }
 }
 

@@ -41,6 +41,8 @@ const vmHost = read("VM_HOST", "127.0.0.1");
 const runFile = join(stateDir, "run.json");
 /** Without an agent on this machine: the built-in one, so that `/agent` shows something. */
 const isDemo = read("AGENT_PROGRAM", read("AGENT_ENGINE", isOnPath("claude") ? "" : "demo")) === "demo";
+/** Settings that the sidecar gets from here, whatever else is set. `threadmux doctor` reads them in run.json. */
+const ownSettings = { REPOS_DIR: reposDir, ...(isDemo && { AGENT_PROGRAM: "demo" }) };
 const DEMO_WORDS =
   "a scripted demo, no model is behind it (for a real agent install Claude Code: README, The coding agent)";
 const LOCAL_HOST = "127.0.0.1";
@@ -92,7 +94,7 @@ async function start() {
     wantedPorts().map(async ({ host, port }) => port || (await listenOnce(host, 0))),
   );
   const vmUrl = addressOf(vmPort);
-  const release = holdRun(runFile, { vmUrl });
+  const release = holdRun(runFile, { vmUrl, sidecar: { PATH: process.env.PATH, ...ownSettings } });
   if (read("REPOS_DIR") === undefined) makeWorkspace(reposDir);
 
   const programs = [];
@@ -140,9 +142,9 @@ async function start() {
 /** Each program is ready before the next one starts. @returns the address of the page, if there is one */
 async function startAll(launch, { vmUrl, vmPort, localPort }) {
   say("Starting the sidecar ...");
-  const base = { ...process.env, STATE_DIR: stateDir, REPOS_DIR: reposDir, VM_PORT: String(vmPort) };
+  const base = { ...process.env, STATE_DIR: stateDir, VM_PORT: String(vmPort) };
   // The sidecar and its threads have no use for the bot's token.
-  const sidecarEnv = { ...base, DISCORD_TOKEN: "", ...(isDemo && { AGENT_PROGRAM: "demo" }) };
+  const sidecarEnv = { ...base, DISCORD_TOKEN: "", ...ownSettings };
   const sidecar = launch("the sidecar", "vm/main.js", "sidecar.log", sidecarEnv, {
     args: process.argv.slice(3),
   });
@@ -308,13 +310,7 @@ async function endThreadsWithSidecarOfOurOwn() {
     name: "the sidecar",
     script: join(root, "dist/vm/main.js"),
     args: ["--adopt"], // else it would not know the threads that a lost database had
-    env: {
-      ...process.env,
-      STATE_DIR: stateDir,
-      REPOS_DIR: reposDir,
-      VM_HOST: LOCAL_HOST,
-      VM_PORT: String(port),
-    },
+    env: { ...process.env, STATE_DIR: stateDir, ...ownSettings, VM_HOST: LOCAL_HOST, VM_PORT: String(port) },
     cwd: root,
     log: join(stateDir, "sidecar.log"),
   });

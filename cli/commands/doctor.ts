@@ -27,7 +27,14 @@ export function addDoctor(program: Command, act: Act): void {
     )
     .addOption(new Option("--only <part>", "of a machine that has one of them").choices(NAMES))
     .option("--settings <file>", "the settings of the service, instead of those of this shell")
-    .addHelpText("after", examples("threadmux doctor", "threadmux doctor --only relay --json"))
+    .addHelpText(
+      "after",
+      `${examples("threadmux doctor", "threadmux doctor --only relay --json")}
+
+It judges the settings that sidecar and relay would have if they were started from here: this shell's environment, .env,
+then those of \`service install\`. If scripts/run is at work on STATE_DIR, its sidecar's PATH, REPOS_DIR and address, and
+its demo agent, go before them.`,
+    )
     .action((options: DoctorOptions, command: Command) =>
       act(command, (context) => doctor(context, options)),
     );

@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
+import type { Finding } from "../../shared/doctor.ts";
 import { transcriptOf, wordsOf } from "../support/agents.ts";
 import { makeFolder } from "../support/folders.ts";
 import { findProcessesOf, listProcesses, signal } from "../support/processes.ts";
@@ -182,6 +183,19 @@ test("without a coding agent /agent is the demo, which says so; with one it is t
     expect.objectContaining({ type: "engine_start", engine: "demo" }),
   );
   await client.killThread("one");
+  // Another shell has none of these settings but the state folder.
+  const doctor = [join(root, "dist/cli/main.js"), "doctor", "--only", "sidecar", "--json"];
+  const shell = { PATH: path.join(":"), HOME: folder(), STATE_DIR: join(state, "s") };
+  const examined = await promisify(execFile)(process.execPath, doctor, { cwd: shell.HOME, env: shell }).catch(
+    (error: { stdout: string }) => error,
+  );
+  const { findings } = JSON.parse(examined.stdout) as { findings: Finding[] };
+  const says = (look: string) => findings.filter((finding) => finding.look === look);
+  expect(says("repositories")).toMatchObject([{ state: "ok", says: join(state, "repos") }]);
+  expect(says("agent")).toMatchObject([
+    { state: "ok", says: expect.stringMatching(/no model is behind it/) },
+  ]);
+  expect(says("sidecar")).toMatchObject([{ state: "ok" }]);
   run.process.kill("SIGTERM");
   await run.code;
   const bin = folder();
