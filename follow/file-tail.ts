@@ -18,18 +18,18 @@ const OLD_MS = 10_000;
 const MAX_OLD = 4;
 const NEWLINE = 10;
 
-/** A place in a file, whatever it is called by then. */
+/** How far a file has been read. All who read it share the place, by whatever name: each line is read once. */
 export interface Place {
-  readonly position: number;
-  /** What stands before it. */
-  readonly before: Buffer;
+  position: number;
+  /** The last bytes before the position. */
+  before: Buffer;
 }
 
 interface Open {
   readonly id: string;
   readonly file: FileHandle;
   readonly lines: Lines;
-  place: Place;
+  readonly place: Place;
   /** As it was when it was read to its end. */
   seen: { size: number; mtimeMs: number };
   /** When it last grew. */
@@ -43,13 +43,13 @@ export interface Looked {
   remark?: string;
 }
 
-export function idOf({ dev, ino }: Stats): string {
+function idOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
 export class FileTail {
   readonly #path: string;
-  /** Tells how far a file was read under another name, by its id. */
+  /** The places of all files, by their ids. */
   readonly #known: Map<string, Place>;
   #current: Open | undefined;
   #old: Open[] = [];
@@ -62,13 +62,10 @@ export class FileTail {
   }
 
   /** Begins with the last lines of what is there. */
-  async begin(lines: number, now: number): Promise<FileProblem | undefined> {
-    const problem = await this.#open(now);
-    const { file, place } = this.#current ?? {};
-    if (!file || place?.position !== 0) return problem;
-    const position = await findLastLines(file, lines);
-    await this.#moveTo(this.#current as Open, position);
-    return undefined;
+  async begin(lines: number, now: number): Promise<void> {
+    await this.#open(now);
+    const current = this.#current;
+    if (current?.place.position === 0) await moveTo(current, await findLastLines(current.file, lines));
   }
 
   async look(now: number): Promise<Looked> {
@@ -115,14 +112,12 @@ export class FileTail {
     const opened = await openText(this.#path);
     if ("problem" in opened) return opened.problem;
     const { file, stats } = opened;
-    const place: Place = { position: 0, before: Buffer.alloc(0) };
-    const seen = { size: 0, mtimeMs: 0 };
-    const current = { id: idOf(stats), file, lines: new Lines(), place, seen, grewAt: now };
-    this.#current = current;
-    // Under another name it may have been read already.
-    const known = this.#known.get(current.id);
-    if (known && (await isStillThere(file, known))) current.place = known;
-    this.#known.set(current.id, current.place);
+    const id = idOf(stats);
+    const place = this.#known.get(id) ?? { position: 0, before: Buffer.alloc(0) };
+    this.#known.set(id, place);
+    this.#current = { id, file, lines: new Lines(), place, seen: { size: 0, mtimeMs: 0 }, grewAt: now };
+    // A new file may have the id of one that is gone.
+    if (!(await isStillThere(file, place))) await moveTo(this.#current, 0);
     return undefined;
   }
 
@@ -132,33 +127,33 @@ export class FileTail {
       if (!(await isStillThere(open.file, open.place))) {
         found.lines.push(...open.lines.flush(now, true));
         found.remark = `${this.#path} begins anew`;
-        await this.#moveTo(open, 0);
+        found.hasMore = true; // below the remark
+        return moveTo(open, 0);
       }
       const chunk = Buffer.alloc(Math.max(0, Math.min(READ_BYTES, size - open.place.position)));
       const { bytesRead } = await open.file.read(chunk, 0, chunk.length, open.place.position);
       if (bytesRead > 0) {
         open.grewAt = now;
         found.lines.push(...open.lines.push(chunk.subarray(0, bytesRead), now));
-        this.#setPlace(open, open.place.position + bytesRead, chunk.subarray(0, bytesRead));
+        advance(open.place, chunk.subarray(0, bytesRead));
       }
       if (open.place.position < size && bytesRead > 0) found.hasMore = true;
       else open.seen = { size, mtimeMs };
     }
     found.lines.push(...open.lines.flush(now));
   }
+}
 
-  async #moveTo(open: Open, position: number): Promise<void> {
-    const before = Buffer.alloc(Math.min(CHECK_BYTES, position));
-    const { bytesRead } = await open.file.read(before, 0, before.length, position - before.length);
-    open.place = { position, before: before.subarray(0, bytesRead) };
-    this.#known.set(open.id, open.place);
-  }
+async function moveTo({ file, place }: Open, position: number): Promise<void> {
+  const before = Buffer.alloc(Math.min(CHECK_BYTES, position));
+  const { bytesRead } = await file.read(before, 0, before.length, position - before.length);
+  Object.assign(place, { position, before: before.subarray(0, bytesRead) });
+}
 
-  #setPlace(open: Open, position: number, read: Buffer): void {
-    const before = Buffer.concat([open.place.before, read.subarray(-CHECK_BYTES)]).subarray(-CHECK_BYTES);
-    open.place = { position, before: Buffer.from(before) };
-    this.#known.set(open.id, open.place);
-  }
+function advance(place: Place, read: Buffer): void {
+  place.position += read.length;
+  const before = Buffer.concat([place.before, read.subarray(-CHECK_BYTES)]);
+  place.before = Buffer.from(before.subarray(-CHECK_BYTES));
 }
 
 async function isStillThere(file: FileHandle, { position, before }: Place): Promise<boolean> {
@@ -180,7 +175,7 @@ async function findLastLines(file: FileHandle, count: number): Promise<number> {
   return start + Math.max(0, at + (at > 0 || bytes[0] === NEWLINE ? 1 : 0));
 }
 
-export function describeProblem(problem: FileProblem): string {
+function describeProblem(problem: FileProblem): string {
   switch (problem) {
     case "missing":
       return "not there";

@@ -8,9 +8,9 @@ import type { Sink, Source } from "./source.ts";
 
 /** How often a glob is looked up again. */
 const GLOB_MS = 2_000;
-/** A file that is gone may be made again for so long. */
+/** How long a file that is gone may still be made again. */
 const GONE_MS = 60_000;
-/** Of files that were read under another name. */
+/** How many places of files are kept: under a new name, a file is read on from its place. */
 const MAX_KNOWN = 500;
 
 interface Followed {
@@ -94,7 +94,7 @@ export class FilesSource implements Source {
     }
   }
 
-  /** A file that is followed by another name, since it was renamed, is that one until its reader has left it. */
+  /** The paths that fit now. */
   async #find(): Promise<string[]> {
     if (!isGlob(this.#pattern) || (await exists(this.#pattern))) return [this.#pattern];
     const bounds = { maxEntries: WALK_ENTRIES, maxFiles: MAX_FOLLOWED_FILES + 1 };
