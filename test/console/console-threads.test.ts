@@ -108,7 +108,7 @@ test("a thread whose beginning nobody answered begins once", async () => {
 });
 
 test("the search leaves what it means, and Enter opens it", async () => {
-  await openTerminal(sidecar.client, "needle", "exec sleep 1000");
+  await openTerminal(sidecar.client, "needle", "exec sleep 1000", { home: "discord" });
   await page.click("nav h1"); // out of the terminal, whose keys they would be
   await page.keyboard.press("/");
   await page.keyboard.type("NEEDLE");
@@ -126,6 +126,7 @@ test("a thread is ended once that was asked, and kept if it was not meant", asyn
   await page.goto(`${sidecar.url}/console#/needle`);
   await page.click("#end");
   await page.waitForSelector("#end-dialog[open]");
+  expect(await page.innerText("#end-what")).toBe("All that runs in it ends. What it has said stays.");
   await page.click("#end-not");
   expect(await sidecar.client.getThread("needle")).toMatchObject({ status: "running" });
   await page.click("#end");

@@ -24,6 +24,16 @@ export function makeButton(label: string, onPress: () => void, className = ""): 
   return button;
 }
 
+/** Whether a key in a field of several lines sends it. A phone's keyboard has no Shift+Enter: there Enter is a new line. */
+export function isSendKey({ key, shiftKey, isComposing }: KeyboardEvent): boolean {
+  return key === "Enter" && !shiftKey && !isComposing && !isTouched();
+}
+
+/** The person has a finger, not a mouse. */
+export function isTouched(): boolean {
+  return matchMedia("(pointer: coarse)").matches;
+}
+
 export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 /** The form that makes a thread. */
 import type { CreateRequest } from "../../../shared/api.ts";
 import { ApiError, createThread, getThread, listDirs } from "./api.ts";
-import { errorText, find, make } from "./dom.ts";
+import { errorText, find, isSendKey, isTouched, make } from "./dom.ts";
 import { newId } from "./new-id.ts";
 
 /** A completion is asked for once nobody has typed for so long. */
@@ -40,9 +40,8 @@ export class NewThread {
       window.clearTimeout(this.#dirsTimer);
       this.#dirsTimer = window.setTimeout(() => void this.#complete(), DIRS_MS);
     });
-    // As in a chat: Enter starts it, Shift-Enter is a new line.
     this.#command.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      if (!isSendKey(event)) return;
       event.preventDefault();
       this.#form.requestSubmit();
     });
@@ -52,7 +51,7 @@ export class NewThread {
   open(): void {
     this.#showKind();
     void this.#complete();
-    if (!matchMedia("(pointer: coarse)").matches) this.#command.focus();
+    if (!isTouched()) this.#command.focus(); // a phone's keyboard would cover the form
   }
 
   get #isAgent(): boolean {

@@ -47,11 +47,9 @@ export class ThreadLists {
     return this.#open.find((thread) => thread.threadId === threadId);
   }
 
-  /** How many open threads this one spawned, and these: they end with it. */
-  countChildren(thread: Thread): number {
-    const ids = [thread.threadId, thread.home?.channelId];
-    const children = this.#open.filter(({ parentId, origin }) => origin === null && ids.includes(parentId));
-    return children.reduce((sum, child) => sum + 1 + this.countChildren(child), 0);
+  /** How many open threads end with this one. */
+  countChildren({ threadId }: Thread): number {
+    return countChildren(this.#open, threadId);
   }
 
   startSearch(): void {
@@ -104,6 +102,15 @@ export class ThreadLists {
       list.children.length === items.length && items.every((item, i) => list.children[i]?.isEqualNode(item));
     if (!isSame) list.replaceChildren(...items);
   }
+}
+
+/** How many threads this one spawned, and these in turn. A branch is nobody's child, and goes on. */
+export function countChildren(
+  threads: readonly { threadId: string; parentId?: string | null | undefined; origin: object | null }[],
+  threadId: string,
+): number {
+  const children = threads.filter(({ parentId, origin }) => origin === null && parentId === threadId);
+  return children.reduce((sum, child) => sum + 1 + countChildren(threads, child.threadId), 0);
 }
 
 interface DrawOptions {

@@ -1,7 +1,7 @@
 /** The line to write in. What was not sent stays in it, over reloads too, and goes in once however often it is sent. */
 import * as z from "zod";
 import { ApiError, parseJson, sendMessage } from "../api.ts";
-import { errorText, find } from "../dom.ts";
+import { errorText, find, isSendKey } from "../dom.ts";
 import { newId } from "../new-id.ts";
 
 const draftSchema = z.object({
@@ -43,9 +43,7 @@ export class Composer {
       this.#fit();
     };
     this.#field.onkeydown = (event) => {
-      // A phone's keyboard has no Shift+Enter: there Enter is a new line, and the button sends.
-      const isLine = event.shiftKey || event.isComposing || matchMedia("(pointer: coarse)").matches;
-      if (event.key !== "Enter" || isLine) return;
+      if (!isSendKey(event)) return;
       event.preventDefault();
       void this.#send();
     };
