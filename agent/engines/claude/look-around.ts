@@ -35,6 +35,7 @@ import { headLines } from "../../trust/head.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
 import { findMemoryLinks } from "./memory-links.ts";
 import { findNested, isInside, NESTED_MAX, type Nested, OUTSIDE, type Places } from "./nested.ts";
+import { EACH, isOfProcess } from "./of-process.ts";
 import { listEach, readWhole, realPathOf } from "./read-whole.ts";
 import { Steps } from "./steps.ts";
 
@@ -52,6 +53,8 @@ const MAX_DEPTH = 10;
 /** A text that is longer than this is named, and its head is not shown. */
 const MAX_TEXT_BYTES = 256 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
+
+const EACH_PROBLEM = `it leads to ${EACH}`;
 
 /** A directory, and what of it counts. */
 interface Place {
@@ -203,6 +206,7 @@ class Look {
       this.#items.push(itemOfLink(this.#nameOf(folder), OUTSIDE));
       return this.#walk(folder, { ...within, files: [], isShown: false }, depth);
     }
+    if (isOfProcess("/", folder)) return this.note(folder, EACH_PROBLEM);
     const names: string[] = [];
     const problem = await listEach(folder, this.#steps, ({ name }) => {
       names.push(name);
@@ -268,6 +272,10 @@ class Look {
   }
 
   async #take(path: string, max: number): Promise<Buffer | undefined> {
+    if (isOfProcess("/", path)) {
+      this.note(path, EACH_PROBLEM);
+      return undefined;
+    }
     const read = await readWhole(path, Math.min(max, MAX_BYTES - this.#bytes), this.#steps);
     if (read === undefined) return undefined;
     this.#files += 1;

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { isInside, type Nested, OUTSIDE, type Places } from "./nested.ts";
+import { EACH, isOfProcess } from "./of-process.ts";
 import { realPathOf } from "./read-whole.ts";
 
 const NAMES = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
@@ -23,12 +24,14 @@ export function findMemoryLinks(
   return above.flatMap((folder) =>
     FILES.flatMap((name) => {
       const path = join(folder, name);
+      const isOfRepository = isInside(repository, folder);
+      if (isOfRepository && isOfProcess(folder, name)) return [{ path, real: path, leadsTo: EACH }];
       const real = realPathOf(path);
       if (typeof real !== "string" || real === path || isInside(repository, real)) return [];
       const place = guarded.find((one) => isInside(one.path, real));
       if (place) return [{ path, real, leadsTo: place.name }];
-      const isOwn = isInside(repository, folder) && !roots.some((root) => isInside(root, real));
-      return isOwn ? [{ path, real, leadsTo: OUTSIDE }] : [];
+      const isOut = isOfRepository && !roots.some((root) => isInside(root, real));
+      return isOut ? [{ path, real, leadsTo: OUTSIDE }] : [];
     }),
   );
 }

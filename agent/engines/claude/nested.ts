@@ -2,8 +2,9 @@
  * The `.claude` folders below a directory: claude loads what is in them once it reads a file beside them. So it does
  * with `CLAUDE.md` and its like, which matter if they are not the repository's: what a link leads to is anybody's.
  */
-import { accessSync, constants, type Dirent, readlinkSync, statSync } from "node:fs";
-import { dirname, join, resolve, sep } from "node:path";
+import { accessSync, constants, type Dirent, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import { EACH, isOfProcess } from "./of-process.ts";
 import { listEach, type Problem, realPathOf } from "./read-whole.ts";
 import type { Steps } from "./steps.ts";
 
@@ -12,12 +13,6 @@ export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000,
 
 /** A link may lead to anybody's files, such as keys, so nothing of them is shown. */
 export const OUTSIDE = "what is outside of the directory: it is loaded, and not shown";
-
-/** Reached in another way, it is reached through a link that is told itself. */
-const OF_PROCESS = /^\/(?:proc|dev\/(?:fd|std(?:in|out|err)))(?:\/|$)/;
-const EACH = "what is another file for each program";
-/** As the system has it. */
-const MAX_CHAIN = 40;
 
 /** Words that claude reads by itself. It has been seen to follow no link in `rules`; another version may. */
 const MEMORY = /\/(?:(?:claude|claude\.local|agents)\.md|\.claude\/rules\/.*\.md)$/i;
@@ -124,15 +119,16 @@ class Walk {
       if (this.#seen.has(real)) return;
       if (entry.name === ".claude" && folder.real !== this.#dir) this.paths.push(path);
       waiting.push({ path, real });
-    } else if (entry.isSymbolicLink())
-      this.#follow(path, entry.name === ".claude" && folder.real !== this.#dir);
+    } else if (entry.isSymbolicLink()) this.#follow(folder, entry.name);
   }
 
-  #follow(path: string, isClaude: boolean): void {
+  #follow(folder: Folder, name: string): void {
+    const path = join(folder.path, name);
+    const isClaude = name === ".claude" && folder.real !== this.#dir;
     this.#linkCount += 1;
     const real = realPathOf(path);
     if (this.#linkCount > this.#max.links) this.#stop();
-    else if (isOfProcess(path)) this.#tell({ path, real: path, leadsTo: EACH });
+    else if (isOfProcess(folder.real, name)) this.#tell({ path, real: path, leadsTo: EACH });
     else if (typeof real === "object") this.#note(path, real);
     else if (real === undefined) return;
     else if (this.#isOutward(path, real)) return;
@@ -170,20 +166,6 @@ class Walk {
       this.problems.push({ path: this.#dir, problem: "more is below it than can be looked at" });
     this.#isOver = true;
   }
-}
-
-/** By itself, or by the links that it leads to: where the system has what is a program's own. */
-function isOfProcess(path: string): boolean {
-  let at = path;
-  for (let count = 0; count < MAX_CHAIN; count++) {
-    try {
-      at = resolve(dirname(at), readlinkSync(at));
-    } catch {
-      return false; // no link, or nothing
-    }
-    if (OF_PROCESS.test(at)) return true;
-  }
-  return false;
 }
 
 function isFolder(path: string): boolean {
