@@ -1,9 +1,9 @@
 /** Words that claude reads by itself, behind links: what is the repository's is no question, what is not is one. */
-import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { makeFolder } from "../../../test/support/folders.ts";
+import { git, link, put } from "../../testing/files.ts";
 import { lookAround } from "./look-around.ts";
 
 let root: ReturnType<typeof makeFolder>;
@@ -11,16 +11,6 @@ let repo: string;
 const OUTSIDE = ": a link to what is outside of the directory: it is loaded, and not shown";
 const look = (dir = repo) => lookAround(dir, { HOME: join(root.path, "home") });
 const words = async (dir = repo) => ((await look(dir))?.items ?? []).map(({ text }) => text);
-
-function put(path: string, text = "kumquat"): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-}
-
-function link(target: string, path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  symlinkSync(target, path);
-}
 
 beforeEach(() => {
   root = makeFolder();
@@ -66,17 +56,13 @@ test.each([
 });
 
 test("links within the repository and its trees are its own", async () => {
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-C", repo, "-c", "user.name=n", "-c", "user.email=e@x", ...args], {
-      stdio: "pipe",
-    });
-  git("init", "-q");
-  git("commit", "-q", "--allow-empty", "-m", "x");
+  git(repo, "init", "-q");
+  git(repo, "commit", "-q", "--allow-empty", "-m", "x");
   put(join(repo, "AGENTS.md"));
   link("AGENTS.md", join(repo, "CLAUDE.md"));
   link("../AGENTS.md", join(repo, "sub", "CLAUDE.md"));
   const tree = join(root.path, "tree");
-  git("worktree", "add", "-q", tree);
+  git(repo, "worktree", "add", "-q", tree);
   link(join(repo, "AGENTS.md"), join(tree, "CLAUDE.md"));
   expect([await look(), await look(join(repo, "sub")), await look(tree)]).toEqual([
     undefined,
@@ -100,54 +86,3 @@ test("those above the directory count up to where the repository begins: the oth
     `../../.claude/rules${OUTSIDE}`,
   ]);
 });
-
-test.each([
-  "/proc/self/cwd/../../token",
-  "/proc/self/cwd/../../../token",
-  "/./proc/self/cwd/../../../../state/token",
-  "/dev/../proc/self/cwd",
-  "../out/../../proc/self/cwd/../../../token",
-  "/proc/thread-self/root/etc/passwd",
-  "../../../../../../proc/self/cwd",
-  "/dev/fd/3",
-  "/proc/1/environ",
-])("a link that leads each program elsewhere is told, though it leads us nowhere: %s", async (target) => {
-  link("/usr/bin", join(repo, "out"));
-  link(target, join(repo, "sub", "lnk"));
-  link("lnk", join(repo, "sub", "other"));
-  const told = "a link to what is another file for each program";
-  expect(await words()).toEqual([`sub/lnk: ${told}`, `sub/other: ${told}`]);
-  expect((await look())?.isWhole).toBe(true);
-});
-
-test("a folder of the repository that is called proc is no such way", async () => {
-  put(join(repo, "proc", "self", "file"));
-  link("../proc/self/file", join(repo, "sub", "lnk"));
-  link("../proc/none", join(repo, "sub", "gone"));
-  expect(await look()).toBeUndefined();
-});
-
-test.each(["CLAUDE.md", ".claude/rules"])(
-  "one above the directory that leads each program elsewhere is told: %s",
-  async (name) => {
-    mkdirSync(join(repo, ".git"));
-    link("/proc/self/cwd/../../../token", join(repo, name));
-    expect(await words(join(repo, "sub"))).toEqual([
-      `../${name}: a link to what is another file for each program`,
-    ]);
-  },
-);
-
-// Promise: S9
-test.each([".claude/settings.json", ".mcp.json", ".claude/skills", ".claude/skills/a/SKILL.md", ".claude"])(
-  "settings above the directory that are others for each program can't be trusted: %s",
-  async (name) => {
-    mkdirSync(join(repo, ".git"));
-    link("/proc/self/cwd/../../../evil", join(repo, name));
-    const found = await look(join(repo, "sub"));
-    expect(found?.isWhole).toBe(false);
-    expect(found?.items.map(({ text }) => text)).toContain(
-      `../${name === ".claude" ? ".claude/settings.json" : name}: it leads to what is another file for each program`,
-    );
-  },
-);
