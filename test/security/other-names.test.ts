@@ -57,11 +57,12 @@ describe.runIf(process.getuid?.() === 0)("a state folder with a second name", ()
   });
 
   // Promise: S17
-  test.each(["state", "secrets", "workspace"] as const)(
+  test.for(["state", "secrets", "workspace"] as const)(
     "is out of sight in the sandbox: %s",
-    async (mode) => {
+    async (mode, { skip }) => {
+      needsMount(skip);
       const found = await findSandbox(mode, state, env, { reposDir: repos });
-      if (!isMounted || found.health.problem !== null) return;
+      if (found.health.problem !== null) skip(found.health.problem);
       if (!found.sandbox) throw new Error("no sandbox");
       const dir = join(repos, "shop");
       const command = {
