@@ -28,8 +28,6 @@ export type EngineProgram =
 
 /** The abilities of an engine. A request for anything else is refused by its field's name. */
 export interface Capabilities {
-  /** It asks before it does what it may not. */
-  readonly asks: boolean;
   /** The tools by which its model asks a person a question; a face shows the question in the place of their calls. */
   readonly questions: readonly string[];
   readonly modes?: PermissionModes;
@@ -41,9 +39,6 @@ export interface Capabilities {
   readonly cost: boolean;
   /** People can grant rules for a thread, and withdraw them. */
   readonly rules: boolean;
-  readonly images: boolean;
-  /** A branch goes on from a point of its own conversation. If not, the branch is told the transcript. */
-  readonly fork: boolean;
   /** It has a conversation, which its next process goes on with. If not, each message stands alone. */
   readonly resume: boolean;
   /** It hears a message in mid-turn. If not, messages wait for the turn's end, one a turn. */
