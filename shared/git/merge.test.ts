@@ -172,6 +172,15 @@ test("a branch that is checked out nowhere moves alone; elsewhere, in the midst 
   expect(await merge()).toMatchObject({ commits: 1 });
 });
 
+test("a repository with more worktrees than are looked at is left as it is", async () => {
+  commit(path, { "a.txt": "two\n" }, "second");
+  for (let at = 0; at < 1_000; at++) mkdirSync(join(root, ".git/worktrees", `w${at}`));
+  expect(await refused()).toMatchObject({
+    code: "worktree_in_use",
+    message: expect.stringMatching(/^main may be checked out in one of 1001 worktrees/),
+  });
+});
+
 test("a worktree that names another repository as its own is refused", async () => {
   const other = join(folder, "other");
   mkdirSync(other);

@@ -146,7 +146,12 @@ async function isOn(target: Repository, left: string): Promise<boolean> {
   const head = `ref: refs/heads/${left}`;
   const { commonDir } = target;
   const kept = join(commonDir, "worktrees");
-  const names = (await readdir(kept).catch(() => [])).slice(0, MAX_WORKTREES);
+  const names = await readdir(kept).catch(() => []);
+  if (names.length > MAX_WORKTREES)
+    throw new AppError(
+      "worktree_in_use",
+      `${left} may be checked out in one of ${names.length} worktrees, too many to look at; remove old ones (git worktree prune).`,
+    );
   const checkouts = names.map((name) => ({ gitDir: join(kept, name), pointer: join(kept, name, "gitdir") }));
   const own = await realpath(target.gitDir);
   for (const { gitDir, pointer } of checkouts) {
