@@ -1,4 +1,4 @@
-/** `threadmux doctor` on set-ups that are broken in one way each, beside a real sidecar and the local Discord. */
+/** `threadmux doctor` on sidecars' set-ups that are broken in one way each, beside a real one. */
 import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -8,9 +8,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { WIDE_LIMITS } from "../../local-discord/rate-limits.ts";
-import { type LocalDiscord, runLocalDiscord } from "../../local-discord/run.ts";
-import { looksOfRelay } from "../../relay/doctor/looks.ts";
 import { type Finding, lookAll } from "../../shared/doctor.ts";
 import { looksOfSidecar } from "../../vm/doctor/looks.ts";
 import type { Surroundings } from "../../vm/doctor/surroundings.ts";
@@ -30,7 +27,6 @@ const SOUND: Surroundings = {
 };
 
 let sidecar: TestSidecar;
-let discord: LocalDiscord;
 let folder: ReturnType<typeof makeFolder>;
 /** A program named claude that is new enough and signed in. */
 let bin: string;
@@ -40,20 +36,15 @@ let count = 0;
 
 beforeAll(async () => {
   folder = makeFolder();
-  [sidecar, discord] = await Promise.all([startSidecar(), runLocalDiscord({ port: 0, limits: WIDE_LIMITS })]);
+  sidecar = await startSidecar();
   bin = programs({ claude: claude("2.1.330 (Claude Code)", 0) });
   const port = new URL(sidecar.url).port;
   sound = {
     ...sidecar.folders.env,
     ...{ PATH: `${bin}:${process.env["PATH"]}`, VM_PORT: port, VM_URL: sidecar.url, AGENT_SANDBOX: "state" },
-    DISCORD_TOKEN: discord.botToken,
-    DISCORD_API_URL: discord.apiUrl,
-    DISCORD_CHANNEL_ID: discord.channelId,
-    ALLOWED_USER_IDS: discord.you.id,
   };
 });
 afterAll(async () => {
-  await discord?.close();
   await sidecar?.close();
   folder.remove();
 });
@@ -79,32 +70,22 @@ function place(mode = 0o700): string {
 interface Broken {
   env?: Record<string, string>;
   around?: Partial<Surroundings>;
-  relayNow?: () => number;
   /** Puts right what others share. */
   after?: () => void | Promise<void>;
 }
 
-/** @param only this look, if it is one of the sidecar's: others of the relay's lead to it */
-async function examine(
-  { env = {}, around = {}, relayNow = Date.now }: Broken,
-  only?: string,
-): Promise<Finding[]> {
-  const all = { ...sound, ...env };
-  const ours = looksOfSidecar(all, { ...SOUND, ...around });
-  const wanted = ours.filter(({ name }) => only === undefined || name === only);
-  const isWhole = only === undefined || wanted.length === 0;
-  return [...(await lookAll(wanted)), ...(isWhole ? await lookAll(looksOfRelay(all, relayNow)) : [])];
+/** @param only this look; not set: all */
+function examine({ env = {}, around = {} }: Broken, only?: string): Promise<Finding[]> {
+  const looks = looksOfSidecar({ ...sound, ...env }, { ...SOUND, ...around });
+  return lookAll(looks.filter(({ name }) => only === undefined || name === only));
 }
 
 test("a sound set-up has no fault, and every look says that it is well", async () => {
   const findings = await examine({});
-  // The relay has registered no command yet.
-  expect(findings.filter(({ state }) => state !== "ok").map(({ look }) => look)).toEqual(["commands"]);
+  expect(findings.filter(({ state }) => state !== "ok")).toEqual([]);
   expect(findings.map(({ look }) => look)).toEqual([
     ...["Node.js", "settings", "state folder", "repositories", "tokens", "database", "tmux", "git", "disk"],
     ...["file watches", "control groups", "clock", "sandbox", "agent", "sign-in", "sidecar"],
-    ...["Discord settings", "Discord", "intents", "channel", "permissions", "commands", "people"],
-    ...["Discord's clock", "the relay's token"],
   ]);
 });
 
@@ -320,85 +301,6 @@ const BROKEN: [string, () => Broken | Promise<Broken>, string, RegExp, RegExp][]
     /is no sidecar/,
     /set VM_PORT/,
   ],
-  [
-    "no channel id",
-    () => ({ env: { DISCORD_CHANNEL_ID: "" } }),
-    "Discord settings",
-    /^DISCORD_CHANNEL_ID: missing/,
-    /set it/,
-  ],
-  [
-    "a wrong bot token",
-    () => ({ env: { DISCORD_TOKEN: "MTIz.abc.def" } }),
-    "Discord",
-    /refused the bot's token/,
-    /set DISCORD_TOKEN/,
-  ],
-  [
-    "Discord out of reach",
-    () => ({ env: { DISCORD_API_URL: "http://127.0.0.1:1/api" } }),
-    "Discord",
-    /can't be reached at http:\/\/127\.0\.0\.1:1/,
-    /^curl /,
-  ],
-  [
-    "no message content",
-    () => {
-      discord.driver.setMessageContentGranted(false);
-      return { after: () => discord.driver.setMessageContentGranted(true) };
-    },
-    "intents",
-    /switch on the Message Content intent/,
-    /developers\/applications/,
-  ],
-  [
-    "no such channel",
-    () => ({ env: { DISCORD_CHANNEL_ID: "123456789012345678" } }),
-    "channel",
-    /names no channel/,
-    /set DISCORD_CHANNEL_ID/,
-  ],
-  [
-    "a channel that the bot does not see",
-    () => {
-      discord.driver.denyBot(["viewChannel"]);
-      return { after: () => discord.driver.denyBot([]) };
-    },
-    "channel",
-    /names no channel of a server that the bot can see/,
-    /set DISCORD_CHANNEL_ID/,
-  ],
-  [
-    "permissions that the channel takes away",
-    () => {
-      discord.driver.denyBot(["createPublicThreads", "attachFiles"]);
-      return { after: () => discord.driver.denyBot([]) };
-    },
-    "permissions",
-    /the bot lacks: Create Public Threads, Attach Files$/,
-    /channel settings of #.* allow Create Public Threads, Attach Files/,
-  ],
-  [
-    "somebody who is not there",
-    () => ({ env: { ALLOWED_USER_IDS: `${discord.you.id},123456789012345678` } }),
-    "people",
-    /123456789012345678 is nobody in this server/,
-    /set ALLOWED_USER_IDS/,
-  ],
-  [
-    "a clock that Discord's does not agree with",
-    () => ({ relayNow: () => Date.now() + 300_000 }),
-    "Discord's clock",
-    /(299|300|301) s ahead/,
-    /timedatectl/,
-  ],
-  [
-    "another relay token than the sidecar's",
-    () => ({ env: { RELAY_TOKEN: "another-relay-token-0123456789abcdef0" } }),
-    "the relay's token",
-    /the sidecar refuses it/,
-    /set RELAY_TOKEN/,
-  ],
 ];
 
 test.each(BROKEN)("%s is named, with its mend", async (_what, make, look, says, mend) => {
@@ -416,19 +318,18 @@ test.each(BROKEN)("%s is named, with its mend", async (_what, make, look, says, 
 });
 
 test("what works less well is a note, and no fault", async () => {
-  const env = { ...elsewhere(place()), DISCORD_TOKEN: "", DISCORD_CHANNEL_ID: "", ALLOWED_USER_IDS: "" };
   const around = { canMakeGroups: () => false, freeDiskBytes: () => 500 * 1024 ** 2 };
-  const findings = await examine({ env, around });
+  const findings = await examine({ env: elsewhere(place()), around });
   expect(findings.filter(({ state }) => state === "fault")).toEqual([]);
   const notes = findings.filter(({ state }) => state === "note");
-  expect(notes.map(({ look }) => look)).toEqual(["disk", "control groups", "sidecar", "Discord settings"]);
+  expect(notes.map(({ look }) => look)).toEqual(["disk", "control groups", "sidecar"]);
 });
 
 test("from outside: a line a look, the mend below a fault, and the exit code", async () => {
   const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-  const doctor = (args: string[], env: Record<string, string> = {}) =>
+  const doctor = (...args: string[]) =>
     promisify(execFile)(process.execPath, [program, "doctor", ...args], {
-      env: { ...sound, AGENT_SANDBOX: "off", ...env },
+      env: { ...sound, AGENT_SANDBOX: "off" },
       cwd: folder.path,
     }).then(
       ({ stdout }) => ({ code: 0, stdout }),
@@ -437,9 +338,9 @@ test("from outside: a line a look, the mend below a fault, and the exit code", a
   const file = join(place(), "service.env");
   writeFileSync(file, `MAX_THREADS=0\n`);
   const [well, ill, only] = await Promise.all([
-    doctor(["--json"]),
-    doctor(["--only", "sidecar", "--settings", file]),
-    doctor(["--only", "relay"], { DISCORD_TOKEN: "", DISCORD_CHANNEL_ID: "", ALLOWED_USER_IDS: "" }),
+    doctor("--json"),
+    doctor("--only", "sidecar", "--settings", file),
+    doctor("--only", "relay"),
   ]);
   expect({ ...JSON.parse(well.stdout), code: well.code }).toMatchObject({ code: 0, ok: true });
   expect(ill.code).toBe(1);
