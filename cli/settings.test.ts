@@ -93,6 +93,24 @@ test("an .env that somebody else wrote can't send our token to another machine",
   expect(chosen.getToken()).toBe(token("ours"));
 });
 
+test("doctor's programs get no settings that somebody else has put into the working directory", () => {
+  mkdirSync(join(folder.path, "state"));
+  write("state/run.json", JSON.stringify({ vmUrl: "http://theirs", sidecar: { PATH: "theirs" } }));
+  write(".state-dir", `${join(folder.path, "state")}\n`);
+  const theirs =
+    "VM_URL=https://elsewhere.example\nAGENT_PROGRAM=./theirs\nNODE_OPTIONS=--require ./theirs.js\n";
+  write(".env", theirs);
+  const env = { PATH: "/bin", STATE_DIR: " " };
+  const ofPrograms = (file?: string) => parseSettings({}, env, folder.path).getProgramEnv(file);
+  expect(ofPrograms()).toEqual({ PATH: "/bin", STATE_DIR: "/data/threadmux" });
+  write(".env", `${theirs}STATE_DIR=state\n`);
+  expect(ofPrograms()).toEqual({ PATH: "/bin", STATE_DIR: "/data/threadmux" });
+  // They count in threadmux's own folder, and if they are named.
+  const own = parseSettings({}, env, folder.path, folder.path).getProgramEnv();
+  expect(own).toMatchObject({ STATE_DIR: join(folder.path, "state"), AGENT_PROGRAM: "./theirs" });
+  expect(ofPrograms(".env")).toMatchObject({ AGENT_PROGRAM: "./theirs" });
+});
+
 test.each(["ftp://x", "localhost:3001", "http://me:secret@host", "http://me@host", "http://host/?a=b", ""])(
   "%j is no address",
   (url) => {

@@ -1,11 +1,11 @@
 /** Where the sidecar is and what it is shown: flags, then the environment, `.env`, the settings of a service. */
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import * as z from "zod";
 import { AppError, errorText } from "../shared/errors.ts";
 import { makePrivate, readPrivateFile } from "../shared/private-file.ts";
-import { findServiceSettings } from "./service/places.ts";
+import { DIST, findServiceSettings } from "./service/places.ts";
 
 const MIN_TOKEN_CHARACTERS = 32;
 const STATE_DIR = "/data/threadmux";
@@ -29,17 +29,24 @@ export interface Settings {
   getToken: () => string;
   /**
    * The environment that sidecar and relay would have if they were started from here. If scripts/run is at work on the
-   * state folder, what it gave its sidecar goes before this shell's.
-   * @param file of settings, which goes before both. @throws AppError `invalid_request` if it can't be read
+   * state folder, what it gave its sidecar goes before this shell's. The working directory's `.env` counts only in
+   * threadmux's own folder: the environment names programs to run and where tokens are sent.
+   * @param file of settings, which goes before all. @throws AppError `invalid_request` if it can't be read
    */
   getProgramEnv: (file?: string) => Record<string, string | undefined>;
+  /** Whether there is a `.env` that {@link getProgramEnv} leaves out. */
+  hasStrangeDotEnv: boolean;
 }
 
-/** @throws AppError `invalid_request` naming the flag or variable that is wrong. */
+/**
+ * @param ownDir threadmux's own folder, which nobody else fills
+ * @throws AppError `invalid_request` naming the flag or variable that is wrong
+ */
 export function parseSettings(
   flags: Flags,
   env: Record<string, string | undefined>,
   workingDir: string,
+  ownDir = dirname(DIST),
 ): Settings {
   const dotEnv = readDotEnv(join(workingDir, ".env"));
   const service = findServiceSettings(env);
@@ -70,23 +77,26 @@ export function parseSettings(
     );
   };
 
+  const isOwnDir = existsSync(workingDir) && realpathSync(workingDir) === ownDir;
   const getProgramEnv = (file?: string) => {
-    const chosen =
-      file === undefined ? readRunSettings(stateDir) : readSettingsFile(resolve(workingDir, file));
-    const isCheckout = !flags.stateDir && !find("STATE_DIR") && stateDir !== STATE_DIR;
+    const stateOfShell = flags.stateDir ?? (env["STATE_DIR"]?.trim() || serviceEnv["STATE_DIR"]?.trim());
+    const dir = isOwnDir ? stateDir : resolve(workingDir, stateOfShell || STATE_DIR);
+    const chosen = file === undefined ? readRunSettings(dir) : readSettingsFile(resolve(workingDir, file));
+    const isCheckout = isOwnDir && !flags.stateDir && !find("STATE_DIR") && stateDir !== STATE_DIR;
     return {
       // As scripts/run has it, whose state folder this is then.
       ...(isCheckout && { REPOS_DIR: join(workingDir, "workspace") }),
       ...serviceEnv,
-      ...dotEnv,
+      ...(isOwnDir && dotEnv),
       ...env,
-      STATE_DIR: stateDir,
+      STATE_DIR: dir,
       ...chosen,
       ...(flags.url !== undefined && { VM_URL: flags.url }),
-      ...(flags.stateDir !== undefined && { STATE_DIR: stateDir }),
+      ...(flags.stateDir !== undefined && { STATE_DIR: dir }),
     };
   };
-  return { url, stateDir, getToken, getProgramEnv };
+  const hasStrangeDotEnv = !isOwnDir && Object.keys(dotEnv).length > 0;
+  return { url, stateDir, getToken, getProgramEnv, hasStrangeDotEnv };
 }
 
 function readSettingsFile(file: string): Record<string, string | undefined> {

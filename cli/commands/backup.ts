@@ -42,8 +42,7 @@ export function addBackup(program: Command, act: Act): void {
 }
 
 async function backup(context: Context, file: string, settingsFile: string | undefined): Promise<number> {
-  const stateDir = context.settings.getProgramEnv(settingsFile)["STATE_DIR"] ?? context.settings.stateDir;
-  const paths = [stateDir, file].map((path) => resolve(context.workingDir, path));
+  const paths = [stateDirOf(context, settingsFile), file].map((path) => resolve(context.workingDir, path));
   const done = await run(context, backupDoneSchema, ["backup", ...paths]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.file);
@@ -56,8 +55,7 @@ async function restore(
   file: string,
   { to, settings }: { to?: string; settings?: string },
 ): Promise<number> {
-  const dir = to ?? context.settings.getProgramEnv(settings)["STATE_DIR"] ?? context.settings.stateDir;
-  const paths = [file, dir].map((path) => resolve(context.workingDir, path));
+  const paths = [file, to ?? stateDirOf(context, settings)].map((path) => resolve(context.workingDir, path));
   const done = await run(context, restoreDoneSchema, ["restore", ...paths]);
   if (context.isJson) await context.out.json(done);
   else await context.out.line(done.dir);
@@ -67,6 +65,12 @@ async function restore(
       `it was ${done.movedFrom}: worktrees of agents still name that folder (git worktree repair)`,
     );
   return EXIT.ok;
+}
+
+/** @param file of settings, if one was named */
+function stateDirOf({ settings }: Context, file: string | undefined): string {
+  const named = file === undefined ? undefined : settings.getProgramEnv(file)["STATE_DIR"];
+  return named ?? settings.stateDir;
 }
 
 /** @throws AppError the program's own refusal */

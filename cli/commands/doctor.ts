@@ -31,9 +31,9 @@ export function addDoctor(program: Command, act: Act): void {
       "after",
       `${examples("threadmux doctor", "threadmux doctor --only relay --json")}
 
-It judges the settings that sidecar and relay would have if they were started from here: this shell's environment, .env,
-then those of \`service install\`. If scripts/run is at work on STATE_DIR, its sidecar's PATH, REPOS_DIR and address, and
-its demo agent, go before them.`,
+It judges the settings that sidecar and relay would have if they were started from here: this shell's environment, .env
+if you are in threadmux's own folder, then those of \`service install\`. If scripts/run is at work on STATE_DIR, its
+sidecar's PATH, REPOS_DIR and address, and its demo agent, go before them.`,
     )
     .action((options: DoctorOptions, command: Command) =>
       act(command, (context) => doctor(context, options)),
@@ -42,6 +42,10 @@ its demo agent, go before them.`,
 
 async function doctor(context: Context, { only, settings: file }: DoctorOptions): Promise<number> {
   const { settings, out, isJson } = context;
+  if (settings.hasStrangeDotEnv && file === undefined)
+    await context.note(
+      "threadmux: .env is not read here, since this folder is not threadmux's own; --settings .env reads it",
+    );
   const own = settings.getProgramEnv(file);
   const owner = await findOwner(own["STATE_DIR"]);
   const env = owner ? { ...own, HOME: owner.home, USER: owner.name, LOGNAME: owner.name } : own;

@@ -1,6 +1,6 @@
 /** `threadmux doctor` on sidecars' set-ups that are broken in one way each, beside a real one. */
 import { execFile } from "node:child_process";
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -350,4 +350,18 @@ test("from outside: a line a look, the mend below a fault, and the exit code", a
     code: 0,
     stdout: expect.stringMatching(/^note {3}Discord settings +none are set/),
   });
+});
+
+test("in a folder that somebody else filled, nothing of its .env is run or asked, and doctor says so", async () => {
+  const program = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+  const cwd = place();
+  const ran = join(cwd, "ran");
+  writeFileSync(join(cwd, "theirs.cjs"), `require("node:fs").writeFileSync(${JSON.stringify(ran)}, "")`);
+  writeFileSync(join(cwd, ".env"), `NODE_OPTIONS=--require ${join(cwd, "theirs.cjs")}\n`);
+  const { stderr } = await promisify(execFile)(process.execPath, [program, "doctor", "--only", "relay"], {
+    env: sound,
+    cwd,
+  });
+  expect(existsSync(ran)).toBe(false);
+  expect(stderr).toMatch(/\.env is not read.*--settings \.env/);
 });
