@@ -150,7 +150,9 @@ test("a restored folder is a sidecar's: every thread, offset, transcript and row
     const found = await other.client.listThreads({ status: "all" });
     expect(found.map(({ threadId, title, status }) => [threadId, title, status])).toEqual(threads);
     expect(await readAll(other.client, "done")).toEqual(output);
-    expect(await transcriptOf(other, "idle")).toEqual(transcript);
+    // A runner of its own may already have written that the agent's program is not there.
+    const events = await transcriptOf(other, "idle");
+    expect(events.slice(0, transcript.length)).toEqual(transcript);
     await other.client.sendInput("idle", { text: script("Go on", { text: "from the copy" }) });
     // Its program's own conversation lies in the home directory, which is another one here.
     const ends = async () => (await transcriptOf(other, "idle")).filter(({ type }) => type === "turn_end");
