@@ -321,17 +321,13 @@ export class ThreadDelivery<Reply> {
     return Math.max(this.#pace.nextSendAt(now), notBefore > now + LONGEST_WAIT_MS ? 0 : notBefore);
   }
 
-  /**
-   * None before the thread has its first message. A relay that starts assumes of a thread with a mark that its opening
-   * has been said. Without a mark it begins at the start, where nothing has been shown yet.
-   */
+  /** None before the first message: of a thread with a mark the next relay assumes that its opening has been said. */
   #makeMark(): Kept | undefined {
     const { content, isShared } = this.#options;
-    if (!isShared && this.#ledger.isEmpty) return undefined;
-    const { eventCount } = content;
-    const mark = content.mark();
-    const { gone } = this.#ledger;
-    return mark && { mark: { ...mark, seen: this.#seen, ...(gone.length > 0 && { gone }) }, eventCount };
+    const { gone, isEmpty } = this.#ledger;
+    const mark = isEmpty && !isShared ? undefined : content.mark();
+    const more = gone.length > 0 && { gone };
+    return mark && { mark: { ...mark, seen: this.#seen, ...more }, eventCount: content.eventCount };
   }
 
   #onKept({ mark, eventCount }: Kept): void {
