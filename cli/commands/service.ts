@@ -9,7 +9,7 @@ import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseCount } from "../count.ts";
 import { EXIT } from "../exit-codes.ts";
-import { type Installed, install, readGiven, readSettings, uninstall } from "../service/install.ts";
+import { type Installed, install, readGiven, readSettings, uninstall, urlOf } from "../service/install.ts";
 import { findPlaces, type Places } from "../service/places.ts";
 import { Systemd } from "../service/systemd.ts";
 import { RELAY, SIDECAR } from "../service/units.ts";
@@ -166,8 +166,7 @@ async function refuseOpenThreads(places: Places): Promise<void> {
   const settings = readSettings(places.envFile);
   if (!settings) return;
   const token = settings["VM_TOKEN"] ?? tokenIn(settings["STATE_DIR"] ?? places.stateDir);
-  const url = settings["VM_URL"] ?? `http://127.0.0.1:${settings["VM_PORT"] ?? 3001}`;
-  const list = new SidecarClient({ url, token, timeoutMs: 5_000 }).call(threads.list, {});
+  const list = new SidecarClient({ url: urlOf(settings), token, timeoutMs: 5_000 }).call(threads.list, {});
   const open = await list.then(
     (reply) => reply.threads.filter(({ processRunning }) => processRunning).length,
     () => 0, // it does not answer: nobody can say

@@ -14,6 +14,7 @@ import { parseEnv } from "node:util";
 import { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
 import { pause } from "../../shared/lifecycle.ts";
+import { localUrl } from "../../shared/local-url.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { DIST, type Places } from "./places.ts";
 import type { Systemd } from "./systemd.ts";
@@ -160,8 +161,10 @@ function writeUnit(path: string, text: string): void {
   chmodSync(path, 0o644); // it holds no secret, and systemd warns of others
 }
 
-function urlOf(settings: Settings): string {
-  return settings["VM_URL"] ?? `http://127.0.0.1:${settings["VM_PORT"] ?? 3001}`;
+/** Where the service's sidecar is reached. */
+export function urlOf(settings: Settings): string {
+  const { VM_URL: url, VM_HOST: host = "127.0.0.1", VM_PORT: port = "3001" } = settings;
+  return url ?? localUrl({ host, port });
 }
 
 async function untilReady(url: string, timeoutMs: number): Promise<boolean> {

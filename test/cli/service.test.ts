@@ -192,8 +192,10 @@ test("the machine's service has a user's rights, and a state folder that this us
     ...{ stateDir, reposDir, person },
   };
   const systemd = new Systemd("system", { PATH: `${fake}:${process.env["PATH"]}`, FAKE: fake });
-  const done = await install({ places, systemd, given: undefined, path: "/bin", readyMs: 0 });
+  const given = { VM_HOST: "::1", VM_PORT: "4001" };
+  const done = await install({ places, systemd, given, path: "/bin", readyMs: 0 });
   expect(done).toMatchObject({ units: ["threadmux-sidecar.service"], hasRelay: false, stateDir });
+  expect(done.url).toBe("http://[::1]:4001");
   const modes = [join(path, "data"), reposDir, stateDir].map((folder) => statSync(folder).mode & 0o777);
   expect(modes).toEqual([0o755, 0o755, 0o700]);
   const unit = readFileSync(join(places.units, "threadmux-sidecar.service"), "utf8");

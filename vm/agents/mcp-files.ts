@@ -7,6 +7,7 @@ import { threadPath } from "../../shared/agent/paths.ts";
 import { isOpen } from "../../shared/api.ts";
 import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
+import { localUrl } from "../../shared/local-url.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Store } from "../store/store.ts";
 import type { AgentFolders } from "./folders.ts";
@@ -36,8 +37,7 @@ export class McpFiles {
 
   /** Where the sidecar listens: programs of this machine are to reach it. */
   setPlace({ host, port }: { host: string; port: number }): void {
-    const here = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-    this.#url = `http://${here.includes(":") ? `[${here}]` : here}:${port}`;
+    this.#url = localUrl({ host, port });
   }
 
   /** Before an engine is started: its file names where the sidecar is now. Its token stays the same. */

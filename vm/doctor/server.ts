@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { SidecarClient } from "../../shared/client.ts";
 import { Fault, type Finding, fault, type Look, note, ok } from "../../shared/doctor.ts";
 import { AppError } from "../../shared/errors.ts";
+import { localUrl } from "../../shared/local-url.ts";
 import type { HealthReply } from "../../shared/machine-api.ts";
 import { readPrivateFile } from "../../shared/private-file.ts";
 import { threads } from "../../shared/protocol/threads.ts";
@@ -21,7 +22,7 @@ export interface ServerOptions {
 }
 
 export function serverLooks({ config, env }: ServerOptions): Look[] {
-  const url = env["VM_URL"] ?? urlOf(config);
+  const url = env["VM_URL"] ?? localUrl(config);
   return [{ name: NAME, mend: START, run: () => lookAtServer(config, url) }];
 }
 
@@ -83,10 +84,4 @@ function findPortProblem(host: string, port: number): Promise<NodeJS.ErrnoExcept
     server.once("error", resolve);
     server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
-}
-
-/** Where this machine reaches it. */
-function urlOf({ host, port }: VmConfig): string {
-  const reached = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
-  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
