@@ -24,7 +24,7 @@ export interface Context {
   err: Output;
   isJson: boolean;
   settings: Settings;
-  /** Where the person stands. */
+  /** The directory that the person's shell is in. */
   workingDir: string;
   /** @throws AppError `invalid_request` where there is no token. */
   client: () => SidecarClient;

@@ -27,7 +27,7 @@ export const EXIT_CODES_HELP = `Exit codes:
   tail -f, new --follow, and here, run --attach and new --attach while you sit there exit with the process's own code
   once it has ended; of an agent, with 0 if its turn ended well, 6 if its result does not fit, and 1 if not.`;
 
-/** Of an agent whose last turn ended so. @param hasFailed whether its thread can't go on */
+/** The exit code for an agent whose last turn ended so. @param hasFailed whether its thread can't go on */
 export function exitCodeOfTurn(
   end: Pick<EventOf<"turn_end">, "stopReason" | "output">,
   hasFailed: boolean,

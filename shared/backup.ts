@@ -1,4 +1,4 @@
-/** What the program that makes and restores backups prints for the command line. */
+/** The answers that the program of backups prints for the command line. */
 import * as z from "zod";
 import { ERROR_CODES } from "./errors.ts";
 

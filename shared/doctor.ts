@@ -1,8 +1,8 @@
-/** What `threadmux doctor` finds. Each program looks at its own surroundings and tells it in this form. */
+/** The findings of `threadmux doctor`. Each program looks at its own surroundings and tells it in this form. */
 import * as z from "zod";
 import { errorText } from "./errors.ts";
 
-export const findingSchema = z.object({
+const findingSchema = z.object({
   /** Names the look: the same name on every machine. */
   look: z.string(),
   /** `note`: it works, but less well, or there was nothing to look at. */

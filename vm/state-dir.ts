@@ -126,7 +126,7 @@ function realOf(path: string): string {
   return dirname(path) === path ? path : join(realOf(dirname(path)), basename(path));
 }
 
-/** Whoever had the one would be the owner and could name any person too. */
+/** With one token for both, the relay would be the owner, and the owner could act in any person's name. */
 export const SAME_TOKENS = "must not be the same as VM_TOKEN (or what the token file holds); choose another";
 
 /** @throws Error in words for a person. */

@@ -42,7 +42,7 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** What the sidecar calls these options, in an error of its own. */
+/** The options by the names that the sidecar's errors have for them. */
 export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   "agent.engine": "--engine",
   "agent.program": "--program",
@@ -80,7 +80,7 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   return Object.keys(request).length === 0 ? undefined : request;
 }
 
-/** Of a thread that is to be no agent. @throws AppError `invalid_request` naming an option that only agents have */
+/** For a thread that is to be no agent. @throws AppError `invalid_request` naming an option that only agents have */
 export function refuseAgentOptions(options: AgentOptions): void {
   const [field] = Object.keys(agentRequest(options) ?? {});
   const chosen = field && (AGENT_OPTION_NAMES[`agent.${field}`] ?? field);
@@ -88,7 +88,7 @@ export function refuseAgentOptions(options: AgentOptions): void {
   if (named !== undefined) throw new AppError("invalid_request", `${named}: only with --agent`);
 }
 
-/** What the agent knows from the beginning; the sidecar's schema says what fits. @throws AppError `invalid_request` */
+/** The conversation that the agent begins with; the sidecar's schema says what fits. @throws AppError `invalid_request` */
 export function messagesRequest({ messages }: AgentOptions): Pick<CreateRequest, "initialMessages"> {
   if (messages === undefined) return {};
   return { initialMessages: readJson(messages, "--messages") as CreateRequest["initialMessages"] };

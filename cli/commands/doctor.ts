@@ -71,7 +71,7 @@ async function look(program: OwnProgram): Promise<Finding[]> {
 
 const COLORS = { ok: 32, note: 33, fault: 31 } as const;
 
-/** What others named, such as a channel, is cleaned. */
+/** Names that others gave, such as a channel's, are cleaned. */
 function linesOf({ look: name, state, says, mend }: Finding, hasColor: boolean): string[] {
   const word = state.padEnd(5);
   const shown = hasColor ? `\u001b[${COLORS[state]}m${word}\u001b[0m` : word;

@@ -94,7 +94,7 @@ async function create(context: Context, dir: string, words: string[], options: N
   if (options.attach) return stay(context, request, { detachKeys: DEFAULT_DETACH_KEYS });
   const reply = await client.createThread(request);
   if (options.follow) {
-    // What the process prints is alone on standard output.
+    // Standard output is for the process's own alone.
     await context.note(`thread ${threadId}`);
     return tail(context, threadId, { follow: true, lines: "all" });
   }
@@ -119,7 +119,7 @@ export function checkRequest(request: CreateRequest): CreateRequest {
     command: CLI_KINDS[request.type].asks,
   };
   const problems = parsed.error.issues.map(({ path, message }) => {
-    // Of a list, or of what is in a file: where in it.
+    // A problem inside a list or a file names its place there too.
     for (let end = path.length; end > 0; end--) {
       const name = names[path.slice(0, end).join(".")];
       if (name !== undefined) return [name, ...path.slice(end).map(String), message].join(": ");

@@ -137,7 +137,7 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     if (!leave.signal.aborted)
       done = await follow(context, client, request.threadId, { isVerbose: options.verbose === true, leave });
   } catch (error) {
-    // Whoever leaves is told only whether the thread ends.
+    // A person who leaves is told only whether the thread ends.
     if (!leave.signal.aborted || !(error instanceof AppError)) throw error;
   } finally {
     // Also if its creation was not answered: it may be there.
@@ -151,7 +151,7 @@ async function run(context: Context, dir: string, words: string[], options: RunO
   return exitCode;
 }
 
-/** What the agent's work came to, and what the sidecar said last. */
+/** The outcome of the agent's work, and the sidecar's last word of it. */
 interface Done {
   outcome: TurnOutcome;
   last: TranscriptPart | undefined;
@@ -211,7 +211,7 @@ async function follow(
   return { outcome, last };
 }
 
-/** What is to be printed is not cut, as far as the thread has kept it. */
+/** The event with its whole words, as far as the thread has kept them: they are to be printed uncut. */
 function wholeWords(
   client: SidecarClient,
   threadId: string,

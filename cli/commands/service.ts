@@ -161,7 +161,7 @@ async function remove(context: Context, options: ScopeOptions & { force?: boolea
   return EXIT.ok;
 }
 
-/** What runs in them would end without a word. */
+/** Programs that run in threads would end without a word. @throws AppError `forbidden` */
 async function refuseOpenThreads(places: Places): Promise<void> {
   const settings = readSettings(places.envFile);
   if (!settings) return;

@@ -35,16 +35,16 @@ export interface Installed {
   url: string;
   isReady: boolean;
   hasRelay: boolean;
-  /** Of a user's service: whether it runs without a login. */
+  /** Whether a user's service runs without a login. */
   isLingering: boolean;
 }
 
 export interface InstallOptions {
   places: Places;
   systemd: Systemd;
-  /** What replaces the settings; undefined keeps those that are there. */
+  /** New settings; undefined keeps those that are there. */
   given: Settings | undefined;
-  /** Of whoever installs: what the services find their programs by, if the settings do not say. */
+  /** PATH of the person who installs; the services get it if the settings have none. */
   path: string;
   only?: "sidecar" | "relay";
   readyMs?: number;
@@ -180,7 +180,7 @@ async function untilReady(url: string, timeoutMs: number): Promise<boolean> {
 }
 
 export interface Removed {
-  /** What was there. */
+  /** The files that were there. */
   removed: string[];
   stateDir: string | null;
 }

@@ -1,4 +1,4 @@
-/** Where a service's files lie, and who it is. */
+/** The places of a service's files, and the user that it runs as. */
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { userInfo } from "node:os";

@@ -9,7 +9,7 @@ export interface UnitPlan {
   /** The build's folder. */
   dist: string;
   envFile: string;
-  /** Of a system unit: whose rights it has. */
+  /** A system unit has this user's rights. */
   user: string;
   /** Its folders, which must be there first: a volume may be mounted late. */
   stateDir: string;

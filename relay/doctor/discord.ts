@@ -24,7 +24,7 @@ import {
 const REQUEST_MS = 10_000;
 /** Messages are looked up from a minute before the clock's time on (`snowflakeNow`): a later clock would miss some. */
 const MAX_SKEW_MS = 60_000;
-/** Of an application: it may read messages, in few servers or in many. */
+/** Flags of an application that may read messages, in few servers or in many. */
 const MESSAGE_CONTENT = (1 << 18) | (1 << 19);
 const TEXT_CHANNELS = [0, 5];
 const PORTAL = "https://discord.com/developers/applications";
@@ -54,7 +54,7 @@ export class DiscordLooks {
   readonly #config: RelayConfig;
   readonly #now: () => number;
   readonly #rest: REST;
-  /** Of the last answer: what Discord's clock said, and ours. */
+  /** Discord's clock and ours at the last answer. */
   #times: { theirs: number; ours: number } | undefined;
   #botId: string | undefined;
   #place: Place | undefined;

@@ -145,7 +145,7 @@ describe.concurrent("what an agent does", () => {
 
   test("steps: turns, calls and asks, the last so many", async () => {
     const number = await at.openAsking("steps", bash("touch made"));
-    // Of the turn that runs, people see its step and how long it has gone on.
+    // People see the step of the turn that runs, and how long it has gone on.
     const { turn } = await at.sidecar.client.getThread("steps");
     expect(turn).toEqual({ step: 1, startedAt: expect.stringMatching(/Z$/) });
     const listed = (await at.cli.ok("ls")).split("\n").find((line) => line.startsWith("steps\t"));

@@ -11,7 +11,7 @@ import { startSidecar, type TestSidecar } from "../support/sidecar.ts";
 
 let sidecar: TestSidecar;
 let discord: LocalDiscord;
-/** Of a set-up without a fault. */
+/** The environment of a set-up without a fault. */
 let sound: Record<string, string>;
 
 beforeAll(async () => {

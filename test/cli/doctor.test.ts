@@ -30,7 +30,7 @@ let sidecar: TestSidecar;
 let folder: ReturnType<typeof makeFolder>;
 /** A program named claude that is new enough and signed in. */
 let bin: string;
-/** Of a set-up without a fault. */
+/** The environment of a set-up without a fault. */
 let sound: Record<string, string>;
 let count = 0;
 

@@ -21,7 +21,7 @@ import { until } from "../support/wait.ts";
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 
-/** Starts what a unit says, with the settings that it names; keeps every call. Of --user units alone. */
+/** Starts what a unit says, with the settings that it names; keeps every call. It knows --user units alone. */
 const SYSTEMCTL = `
 echo "$@" >> "$FAKE/calls"
 units="$HOME/.config/systemd/user"
@@ -42,7 +42,7 @@ esac
 
 interface Machine {
   folders: SidecarFolders;
-  /** Of the fake programs. */
+  /** The folder of the fake programs. */
   fake: string;
   cli: (...args: string[]) => Promise<{ code: number; stdout: string; stderr: string }>;
   units: string;

@@ -35,7 +35,7 @@ const ROUNDS = Array.from({ length: 200 }, (_, n) => ({
 }));
 
 let sidecar: TestSidecar;
-/** Of a state folder with a terminal and an agent that have ended their work. */
+/** A backup of a state folder with a terminal and an agent that have ended their work. */
 let file: string;
 let count = 0;
 const place = () => join(sidecar.folders.path, `x${count++}`);

@@ -28,13 +28,13 @@ import { isInside } from "../threads/directory.ts";
 import { DATABASE, MANIFEST, makeManifest } from "./manifest.ts";
 import { diskFull, tar } from "./tar.ts";
 
-/** What only a sidecar that runs has, what it makes anew, and secrets: a restored folder gets tokens of its own. */
+/** Files that only a sidecar that runs has or that it makes anew, and secrets: a restored folder gets its own tokens. */
 const LEFT_OUT = [
   /^(token|relay-token|console-sessions\.json|local-discord\.env|run\.json)$/,
   /^(lock|tmux\.(sock|pid)|sandbox-probe|board|locks|places|branches)$/,
   /^threadmux\.db/,
 ];
-/** Of each thread's folder: what its other files led to. */
+/** Files of a thread's folder that its other files led to. */
 const EFFECTS = ["transcript.jsonl", "state.json", "live.json", "status.json"];
 const TRIES = 5;
 
@@ -145,7 +145,7 @@ function exceptEffects(): string[] {
   return ["--anchored", "--wildcards", "--no-wildcards-match-slash", ...patterns];
 }
 
-/** What the rows tell of that is there when the database was copied. */
+/** Files that the copied rows tell of and that were there when the database was copied. */
 function filesOf(state: string, starts: readonly LogStart[]): string[] {
   const names = starts.flatMap(({ threadId, isAgent }) => [
     `logs/${threadId}.log`,

@@ -6,7 +6,7 @@ import { NEWEST_VERSION } from "../store/migrations.ts";
 
 export const MANIFEST = "threadmux-backup.json";
 export const DATABASE = "threadmux.db";
-/** Of the archive itself; a newer one may mean something else by the same names. */
+/** The archive's own version; a newer one may mean something else by the same names. */
 const FORMAT = 1;
 
 const manifestSchema = z.object({
@@ -17,7 +17,7 @@ const manifestSchema = z.object({
   madeAt: z.string(),
   threads: z.int(),
 });
-export type Manifest = z.infer<typeof manifestSchema>;
+type Manifest = z.infer<typeof manifestSchema>;
 
 export function makeManifest(facts: Omit<Manifest, "format" | "version">): Manifest {
   return { format: FORMAT, version: VERSION, ...facts };

@@ -6,8 +6,8 @@ import { AppError } from "../../shared/errors.ts";
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * What a file is called that grew, shrank or went while it was read: exit code 1, and no failure. Of a file that grows
- * tar takes as many bytes as it had when tar began.
+ * Tar's exit code if a file grew, shrank or went while it was read, which is no failure. From a file that grows it takes
+ * as many bytes as there were when it began.
  */
 const CHANGED = 1;
 

@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 
 export interface MachineOptions {
   stateDir: string;
-  /** Of the programs in threads. */
+  /** The environment that programs in threads get. */
   env: Record<string, string>;
   around: Surroundings;
 }

@@ -1,4 +1,4 @@
-/** What the looks ask of the machine, beside files and programs, which tests make themselves. */
+/** The machine as the looks ask it. Files and programs are not in it: tests make those themselves. */
 import { randomUUID } from "node:crypto";
 import { findSandbox } from "../agents/sandbox.ts";
 import { Cgroups } from "../processes/cgroups.ts";
