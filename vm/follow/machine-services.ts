@@ -1,9 +1,10 @@
-/** What docker and journald have on this machine: asked by their own programs, never with a word of a person. */
+/** Asks docker and journald, by their own programs and never with a word of a person, what they have on this machine. */
 import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { findProgram } from "../../shared/find-program.ts";
 
-export type MachineProgram = "docker" | "journalctl";
+type MachineProgram = "docker" | "journalctl";
 
 /** A list, or half a sentence that says why there is none. */
 export type Listed = { names: readonly string[] } | { problem: string };
@@ -13,6 +14,9 @@ export interface Lists {
   units: Listed;
   userUnits: Listed;
 }
+
+type Failure = Error & { killed?: boolean; stderr?: string };
+const run = promisify(execFile);
 
 /** Neither is worth a longer wait; docker's daemon may hang. */
 const TIMEOUT_MS = 3_000;
@@ -71,27 +75,28 @@ export class MachineServices {
     return { containers, units, userUnits };
   }
 
-  #ask(program: MachineProgram, args: readonly string[], fits: RegExp): Promise<Listed> {
+  async #ask(program: MachineProgram, args: readonly string[], fits: RegExp): Promise<Listed> {
     const file = this.find(program);
-    if (file === undefined) return Promise.resolve({ problem: `there is no ${program} on this machine` });
+    if (file === undefined) return { problem: `there is no ${program} on this machine` };
     const options = {
       env: this.#env,
       timeout: TIMEOUT_MS,
       maxBuffer: MAX_OUTPUT_BYTES,
       killSignal: "SIGKILL",
     } as const;
-    return new Promise((resolve) => {
-      execFile(file, args, options, (error, stdout, stderr) => {
-        if (error) return resolve({ problem: `${program} does not answer: ${whyNot(error, stderr)}` });
-        const names = stdout.split("\n").filter((name) => fits.test(name));
-        resolve({ names: [...new Set(names)].slice(0, MAX_NAMES).sort() });
-      });
-    });
+    try {
+      // A machine without memory for one more process throws at once.
+      const { stdout } = await run(file, args, options);
+      const names = stdout.split("\n").filter((name) => fits.test(name));
+      return { names: [...new Set(names)].slice(0, MAX_NAMES).sort() };
+    } catch (error) {
+      return { problem: `${program} does not answer: ${whyNot(error as Failure)}` };
+    }
   }
 }
 
-function whyNot(error: Error & { killed?: boolean }, stderr: string): string {
+function whyNot(error: Failure): string {
   if (error.killed) return `it took more than ${TIMEOUT_MS / 1_000} s`;
-  const said = stderr.trim().split("\n")[0] ?? "";
+  const said = (error.stderr ?? "").trim().split("\n")[0] ?? "";
   return cleanLine((said === "" ? error.message : said).slice(0, MAX_PROBLEM)).replace(/\.$/, "");
 }
