@@ -3,11 +3,11 @@ import * as z from "zod";
 import { createRequestSchema, titleRequestSchema } from "./api.ts";
 import { MAX_SERVICE_CHARACTERS, viewFields, viewSchema } from "./follow/spec.ts";
 
-/** More of a source's past than a person reads. */
+/** A person reads no more of a source's past. */
 const MAX_LINES = 1_000;
 const DEFAULT_LINES = 50;
 
-/** What a person calls a source of logs. Nothing of it is ever read as an option or by a shell. */
+/** A person's name for a source of logs. Nothing of it is ever read as an option or by a shell. */
 const serviceSchema = z
   .string()
   .min(1, "must not be empty")
@@ -27,7 +27,7 @@ export const followRequestSchema = z.strictObject({
    * `file:`, `docker:` and `unit:` before it say which. Without them the first that is there is taken, in that order.
    */
   service: serviceSchema,
-  /** With how many of its last lines the thread begins. */
+  /** How many of its last lines the thread begins with. */
   lines: z.int().min(0).max(MAX_LINES).default(DEFAULT_LINES),
   grep: viewFields.grep.optional(),
   title: titleRequestSchema.shape.title.optional(),
@@ -41,7 +41,7 @@ export type ParsedFollowRequest = z.output<typeof followRequestSchema>;
 export const followReplySchema = z.object({
   created: z.literal(true),
   tmuxSession: z.string(),
-  /** The service, with what it is before it. */
+  /** The service with its prefix: `file:app.log`. */
   service: z.string(),
 });
 
@@ -52,7 +52,6 @@ export const viewRequestSchema = z.strictObject({
 });
 export type ViewRequest = z.infer<typeof viewRequestSchema>;
 export const viewReplySchema = viewSchema;
-export type View = z.infer<typeof viewReplySchema>;
 
 export const servicesQuerySchema = z.strictObject({
   dir: z.string().max(4_096).default("."),

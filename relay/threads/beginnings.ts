@@ -87,7 +87,7 @@ export class Beginnings {
   }
 
   /** The same for a thread that follows logs. @throws AppError as {@link create} */
-  async follow({ userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<string> {
+  async follow({ userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<DiscordId> {
     const { dir, service } = asked;
     const command = `logs ${service}`;
     const title = threadName("terminal", dir, command);

@@ -88,7 +88,6 @@ export type ParamsOf<R extends Route> = Readonly<Record<NamesIn<R["path"]>, stri
 type Sent<S> = S extends z.ZodType ? z.input<S> : undefined;
 type Parsed<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-export type SentQuery<R extends Route> = Sent<R["query"]>;
 export type SentBody<R extends Route> = Sent<R["body"]>;
 export type ParsedQuery<R extends Route> = Parsed<R["query"]>;
 export type ParsedBody<R extends Route> = Parsed<R["body"]>;

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -122,7 +123,10 @@ test("a pause holds what comes, and grep shows what holds a text; both outlive t
   await until("what comes to be held", () => readFileSync(held, "utf8").includes("two fine"));
   truncateSync(at("held.log"));
   appendFileSync(at("held.log"), "three error\nthree fine\n");
+  const view = () => statSync(join(sidecar.stateDir, "runs", `${id}.view`)).ino;
+  const viewBefore = view();
   await sidecar.restart();
+  expect(view(), "a start writes nothing that stands there").toBe(viewBefore);
   expect(await see(id, { grep: "error" })).toEqual({ paused: true, grep: "error" });
   const paused = await output(id);
   expect(paused).not.toContain("two");

@@ -1,7 +1,7 @@
 /** Threads that follow logs: a terminal each, whose program is ours and shows what people want to see. */
-import { isOpen } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
-import type { ParsedFollowRequest, View, ViewRequest } from "../../shared/follow-api.ts";
+import type { View } from "../../shared/follow/spec.ts";
+import type { ParsedFollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -58,7 +58,7 @@ export class Follows {
     return { tmuxSession, service };
   }
 
-  /** What a person can mean who has typed `prefix`; nothing if there is no such directory. */
+  /** Completes what a person has typed; nothing if there is no such directory. */
   async list(dir: string, prefix: string): Promise<string[]> {
     try {
       const { path } = await resolveDirectory(this.#options.reposDir, dir);
@@ -70,7 +70,8 @@ export class Follows {
   }
 
   /**
-   * Changes what is shown, from now on. The row counts: {@link recover} writes the file again from it.
+   * Changes what is shown, from now on. If a crash comes between the file and the row, the row counts: {@link recover}
+   * writes the file again from it.
    * @throws AppError `not_found`, `unsupported`, `thread_ended`
    */
   async setView(threadId: ThreadId, { paused, grep }: ViewRequest): Promise<View> {
@@ -80,7 +81,7 @@ export class Follows {
       const { follows, status } = threads.getStored(threadId);
       if (follows === null)
         throw new AppError("unsupported", `Thread ${threadId} follows no logs; /logs opens one that does.`);
-      if (!isOpen(status) || status !== "running") throw threadEnded(threadId, whyOver(status));
+      if (status !== "running") throw threadEnded(threadId, whyOver(status));
       const view = {
         paused: paused ?? follows.paused,
         grep: grep === undefined ? follows.grep : grep,
@@ -91,7 +92,7 @@ export class Follows {
     });
   }
 
-  /** A sidecar may have died between the file and the row. */
+  /** At a start, before callers come in: an earlier sidecar may have died between the file and the row. */
   recover(): void {
     const { store, files } = this.#options;
     for (const { threadId, follows, status } of store.threads.list("open"))

@@ -21,7 +21,7 @@ import type { RunEnd } from "./ending.ts";
 /** Links are looked for no further back. */
 const MAX_LINK_BYTES = 64 * 1024;
 
-/** Of what `stat` counts. */
+/** The unit in which `stat` counts blocks. */
 const BLOCK_BYTES = 512;
 
 export class ThreadFiles {
@@ -82,24 +82,28 @@ export class ThreadFiles {
     return this.writeProgram(threadId, JSON.stringify(spec));
   }
 
-  /** @throws AppError `unavailable` if the disk is full. */
+  /**
+   * Writes nothing if the file says so already: a start must work on a full disk.
+   * @throws AppError `unavailable` if the disk is full.
+   */
   writeView(threadId: ThreadId, { paused, grep }: View): void {
+    const text = JSON.stringify({ paused, grep });
+    if (readIfThere(this.#view(threadId)) === text) return;
     try {
-      writeWhole(this.#view(threadId), JSON.stringify({ paused, grep }));
+      writeWhole(this.#view(threadId), text);
     } catch (error) {
       throw (error as NodeJS.ErrnoException).code === "ENOSPC" ? diskFull(error) : error;
     }
   }
 
-  /** What a thread follows, by what its program was told; undefined if it follows nothing. */
+  /** Finds out from what its program was told which logs a thread follows; undefined if it follows none. */
   findFollow(threadId: ThreadId): Follows | undefined {
     const spec = parseAs(specSchema, this.findProgram(threadId));
-    const view = existsSync(this.#view(threadId)) ? readFileSync(this.#view(threadId), "utf8") : undefined;
-    const shown = parseAs(viewSchema, view);
-    return spec && shown && { service: spec.service, source: spec.source, lines: spec.lines, ...shown };
+    const view = parseAs(viewSchema, readIfThere(this.#view(threadId)));
+    return spec && view && { service: spec.service, source: spec.source, lines: spec.lines, ...view };
   }
 
-  /** What a pause holds, on the disk. */
+  /** How many bytes on the disk a pause holds. */
   heldBytes(threadId: ThreadId): number {
     return (statSync(this.#held(threadId), { throwIfNoEntry: false })?.blocks ?? 0) * BLOCK_BYTES;
   }
@@ -119,8 +123,7 @@ export class ThreadFiles {
 
   /** What {@link writeProgram} keeps. */
   findProgram(threadId: ThreadId): string | undefined {
-    const file = join(this.runsFolder, `${threadId}.program`);
-    return existsSync(file) ? readFileSync(file, "utf8") : undefined;
+    return readIfThere(join(this.runsFolder, `${threadId}.program`));
   }
 
   removeRunEnds(threadId: ThreadId): void {
@@ -157,6 +160,10 @@ export class ThreadFiles {
 /** Whether a file of {@link ThreadFiles.runsFolder} tells how a run ended. */
 export function isRunEnd(name: string): boolean {
   return /\.\d+$/.test(name);
+}
+
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
 /** Undefined if the text is something else: a person's command, say. */
