@@ -139,6 +139,11 @@ export function errorSentence(error: unknown): string {
   return "Something went wrong in the relay; its log says what.";
 }
 
+/** How long ago a moment was, by Discord's own clock, which goes on by itself. */
+export function formatAgo(at: number): string {
+  return `<t:${Math.floor(at / 1_000)}:R>`;
+}
+
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;

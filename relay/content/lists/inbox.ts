@@ -1,5 +1,6 @@
 /** What needs a person, as `/inbox` and the person's message in the channel tell it. Pure. */
 import type { InboxItem } from "../../../shared/agent/api.ts";
+import { formatAgo } from "../../texts.ts";
 import { clipEnd, clipMarkdown, inline } from "../transcript/inline.ts";
 
 const MAX_TEXT = 120;
@@ -10,7 +11,7 @@ export function inboxLine({ kind, home, number, title, at, text }: InboxItem): s
   const { mark, says } = KINDS[kind];
   const name = home === undefined ? short(title) : `<#${home}>`;
   const what = text === "" ? says : `${says}: ${short(text)}`;
-  return `${mark} **#${number}** ${name} ${what} · <t:${Math.floor(Date.parse(at) / 1_000)}:R>`;
+  return `${mark} **#${number}** ${name} ${what} · ${formatAgo(Date.parse(at))}`;
 }
 
 const KINDS: Record<InboxItem["kind"], { mark: string; says: string }> = {

@@ -8,6 +8,7 @@ import {
   clipRaw,
   describeExit,
   escapeMarkdown,
+  formatAgo,
   formatDuration,
   inlineCode,
   threadIcon,
@@ -114,8 +115,7 @@ export function describeState(thread: Thread): string {
       : status === "exited"
         ? `exited, ${describeExit(thread)}`
         : status,
-    // Discord's own clock goes on by itself.
-    ...(turn ? [`step ${turn.step} · began ${formatTime(turn.startedAt)}`] : []),
+    ...(turn ? [`step ${turn.step} · began ${formatAgo(Date.parse(turn.startedAt))}`] : []),
     ...(["running", "queued"].includes(status) && doing !== null
       ? [inline(clipEnd(doing, MAX_RAW), 80)]
       : []),
@@ -131,10 +131,6 @@ const WANTS = {
   question: "**has a question**",
   plan: "**has a plan**",
 } as const;
-
-function formatTime(iso: string): string {
-  return `<t:${Math.floor(Date.parse(iso) / 1_000)}:R>`;
-}
 
 function formatAge(at: number, now: number): string {
   return `${formatDuration(Math.max(0, now - at) / 1_000)} ago`;

@@ -1,5 +1,6 @@
 /** What an agent does, as the lines of one message. Pure. */
 import type { Live } from "../../../shared/agent/files.ts";
+import { formatAgo } from "../../texts.ts";
 import type { ActivityLine, ActivityLines } from "./activity-lines.ts";
 import { inline, inlineTitle } from "./inline.ts";
 import { MAX_MESSAGE_UNITS } from "./split.ts";
@@ -41,7 +42,7 @@ function renderLine(line: ActivityLine, now: Live["step"]): string {
     case "step": {
       const title = now && line.id === `step:${now.stepId}` ? now.title : line.title;
       if (line.state === "running")
-        return `◌ ${inlineTitle(title, 120, line.name)} · <t:${Math.floor(line.startedAt / 1_000)}:R>`;
+        return `◌ ${inlineTitle(title, 120, line.name)} · ${formatAgo(line.startedAt)}`;
       const outcome = line.outcome === "" ? "" : ` · ${inline(line.outcome, 120)}`;
       return `${line.state === "done" ? "✓" : "✗"} ${inlineTitle(line.title, 120, line.name)}${outcome}`;
     }
