@@ -1,4 +1,4 @@
-/** What is printed of the lines that come: those that hold a text, each below the name of its file. Pure. */
+/** Chooses the lines that are printed: those that hold a text, each below the name of its file. Pure. */
 import { plainLine, shownLine } from "./lines.ts";
 
 /** A line, and which of several files it is from. */
@@ -7,7 +7,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-/** Of what came last, for those who ask for lines that hold a text. */
+/** The bounds of what is kept of the last lines, for people who then ask for lines that hold a text. */
 const MAX_KEPT_LINES = 2_000;
 const MAX_KEPT_UNITS = 512 * 1024;
 
@@ -61,7 +61,7 @@ export class Display {
   }
 }
 
-/** A line of the program's own. */
+/** A line that the program says itself. */
 export function remark(text: string): string {
   return `── ${plainLine(text)} ──\n`;
 }

@@ -7,11 +7,11 @@ import { type FileHandle, stat } from "node:fs/promises";
 import { type FileProblem, openText } from "../shared/follow/text-file.ts";
 import { Lines } from "./lines.ts";
 
-/** In one look. */
+/** How much of a file one look reads. */
 const READ_BYTES = 256 * 1024;
 /** How far back from its end a file's last lines are looked for. */
 const MAX_BACK_BYTES = 1024 * 1024;
-/** The bytes before the place that was read up to: if they are others now, the file began anew. */
+/** How many bytes before a place are compared at each look: if they are others now, the file began anew. */
 const CHECK_BYTES = 64;
 /** How long a file that was renamed is read on after its last byte. */
 const OLD_MS = 10_000;
@@ -127,7 +127,7 @@ export class FileTail {
       if (!(await isStillThere(open.file, open.place))) {
         found.lines.push(...open.lines.flush(now, true));
         found.remark = `${this.#path} begins anew`;
-        found.hasMore = true; // below the remark
+        found.hasMore = true; // the next look reads it, below the remark
         return moveTo(open, 0);
       }
       const chunk = Buffer.alloc(Math.max(0, Math.min(READ_BYTES, size - open.place.position)));
@@ -162,7 +162,7 @@ async function isStillThere(file: FileHandle, { position, before }: Place): Prom
   return bytesRead === before.length && now.equals(before);
 }
 
-/** Where the last so many lines begin. */
+/** The position at which the last `count` lines begin. */
 async function findLastLines(file: FileHandle, count: number): Promise<number> {
   const { size } = await file.stat();
   const start = Math.max(0, size - MAX_BACK_BYTES);

@@ -1,4 +1,4 @@
-/** What comes in a pause, on the disk: in memory it could become anything. */
+/** Holds the lines of a pause on the disk: in memory they could take up any amount. */
 import { closeSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import * as z from "zod";
 import type { LogLine } from "./display.ts";

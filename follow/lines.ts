@@ -3,7 +3,7 @@ import { replaceHarmful } from "../shared/clean-text.ts";
 
 /** A longer line is shown in parts. */
 const MAX_LINE_BYTES = 16 * 1024;
-/** A line's end that does not come is not waited for. */
+/** A line whose end has not come by then is shown without it. */
 const PARTIAL_MS = 1_000;
 const NEWLINE = 10;
 
@@ -40,7 +40,7 @@ export class Lines {
   }
 }
 
-/** Not within a character. */
+/** The last place up to `end` at which a cut goes through no character. */
 function cutBefore(bytes: Buffer, end: number): number {
   let cut = end;
   while (cut > end - 4 && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut--;
@@ -53,7 +53,7 @@ const SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are what this finds
   /\u001b(?:\[[0-?]{0,60}[ -/]{0,10}[@-~]|\][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\)|[ -/]{0,10}[0-~])/g;
 
-/** What a line says: no colours, and nothing that acts on a terminal. It is what is searched. */
+/** A line without colours and without all that acts on a terminal: the text that is searched. */
 export function plainLine(line: string): string {
   return clean(line.replaceAll(SGR, ""));
 }
@@ -68,7 +68,7 @@ export function shownLine(line: string): string {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-/** Who wrote the line may be anybody: nothing of it moves the cursor, hides what stands there or asks the terminal. */
+/** Anybody may have written the line: nothing of it may move the cursor, hide what stands there or ask the terminal. */
 function clean(text: string): string {
   if (PLAIN.test(text)) return text;
   const words = text.replace(/\r$/, "").replace(SEQUENCE, "").split("\t");

@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   if (specFile === undefined || rest.length > 0) fail(2, "usage: follow/main.cjs <file>");
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
-  // Whatever is typed here is not shown; Ctrl-C and Ctrl-D end it.
+  // Keys are not shown; some end the program.
   if (process.stdin.isTTY) {
     process.stdin.setRawMode(true);
     process.stdin.on("data", (keys: Buffer) => {
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** As long as the pane takes no more, nothing is read. */
+/** Blocks until the pane has taken all of it, so no more is read meanwhile. */
 function writeAll(text: string): void {
   const bytes = Buffer.from(text);
   for (let done = 0; done < bytes.length; ) {

@@ -6,7 +6,7 @@ import { Lines } from "./lines.ts";
 import type { Sink, Source } from "./source.ts";
 
 const EXIT_NOT_STARTED = 127;
-/** Of a program that was killed, as a shell says it. */
+/** The exit code of a program that a signal ended. */
 const EXIT_KILLED = 128;
 
 export class ProgramSource implements Source {
@@ -16,7 +16,7 @@ export class ProgramSource implements Source {
   readonly #sink: Sink;
   /** Fires when there is something to read. */
   #news = new AbortController();
-  /** It has ended, and may have left something to read. */
+  /** Set when the program has ended; the pipes may still hold something to read. */
   #left: { code: number } | undefined;
 
   constructor(argv: readonly string[], sink: Sink) {
@@ -36,7 +36,7 @@ export class ProgramSource implements Source {
     });
   }
 
-  /** What is not read stays in the pipe, and the program waits. */
+  /** Reads what is there. The rest stays in the pipe, and the program waits. */
   async look(now: number): Promise<boolean> {
     this.#news = new AbortController();
     let hasMore = false;

@@ -7,7 +7,7 @@ import { Held } from "./held.ts";
 import { ProgramSource } from "./program.ts";
 import type { Sink, Source } from "./source.ts";
 
-/** Logs are looked at so often; what comes is as late as that. */
+/** The time between two looks: no line is shown later than that. */
 const LOOK_MS = 200;
 
 /** @param write blocks while the pane takes no more. @returns the exit code */
@@ -42,7 +42,7 @@ async function open({ source, lines }: FollowSpec, sink: Sink): Promise<Source> 
   return files;
 }
 
-/** What people want to see, as the sidecar writes it: in a file that it replaces. */
+/** The file in which the sidecar says what people want to see. The sidecar replaces it as a whole. */
 class ViewFile {
   readonly #file: string;
   #version = "";

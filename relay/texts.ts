@@ -118,7 +118,7 @@ export function worktreeText({ branch, fileCount, commits }: WorktreeReply): str
   return `on ${inlineCode(branch, 200)} (${count(fileCount, "file")} not committed, ${count(commits, "commit")} of its own)`;
 }
 
-/** What a merge of a worktree came to. */
+/** Tells how a worktree was merged. */
 export function mergedText({
   into,
   commits,
@@ -189,7 +189,7 @@ export function threadWaitText(waitMs: number, now: number): string {
   return `⏳ Discord allows no new thread here for ${Math.ceil(waitMs / 1_000)} s; yours is made then, <t:${at}:R>.`;
 }
 
-/** What a picture of the screen can't tell: where its links lead. Empty if there is none. */
+/** Tells where the links of a screen lead, which its picture can't. Empty if there is none. */
 export function screenLinksText(links: readonly TerminalLink[]): string {
   if (links.length === 0) return "";
   return fenceWithin(links.map(({ text, address }) => `${cleanRow(text)} (${address})`).join("\n"), clip);

@@ -190,7 +190,7 @@ export const outputReplySchema = z.object({
   /** The terminal's size now. */
   cols: z.int(),
   rows: z.int(),
-  /** Of a thread that follows logs: what it shows of them. */
+  /** There if the thread follows logs: what it shows of them. */
   view: viewSchema.optional(),
 });
 export type OutputReply = z.infer<typeof outputReplySchema>;
@@ -259,7 +259,7 @@ export const threadSchema = z.object({
   awaiting: z.enum(AWAITING).nullable(),
   /** What an agent does this moment, such as the title of the call that runs; null if it does nothing. */
   doing: z.string().nullable(),
-  /** Of an agent: how many calls of its turn have begun, and when the turn began; null if none runs. */
+  /** How many calls of an agent's turn have begun, and when the turn began; null if none runs. */
   turn: z.object({ step: z.int(), startedAt: z.iso.datetime() }).nullish(),
   /**
    * Of an agent with an `outputSchema`: whether the result of the last turn that ended fits it. Null before the first

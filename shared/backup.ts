@@ -1,4 +1,4 @@
-/** The answers that the program of backups prints for the command line. */
+/** The lines that the program for backups prints for the command line to read. */
 import * as z from "zod";
 import { ERROR_CODES } from "./errors.ts";
 

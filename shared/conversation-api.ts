@@ -6,7 +6,7 @@ import { createRequestSchema } from "./api.ts";
 const { threadId, dir, dirId, command, title, home } = createRequestSchema.shape;
 const { model, permissionMode, tags } = agentConfigSchema.shape;
 
-/** So many are listed, the newest first. */
+/** How many are listed at most; the newest come first. */
 export const MAX_CONVERSATIONS = 20;
 
 export const conversationsQuerySchema = z.strictObject({
@@ -15,13 +15,13 @@ export const conversationsQuerySchema = z.strictObject({
   dirId,
 });
 
-/** Of what is in a file that anybody's program may have written: shown in words, never trusted. */
+/** A conversation as its file tells it. Anybody's program may have written the file: it is shown, never trusted. */
 export const conversationSchema = z.object({
-  /** What `claude --resume` takes. */
+  /** The id that `claude --resume` takes. */
   sessionId: z.uuid(),
-  /** What the person called it, or else claude itself; a thread that takes it is called so. Null if nobody did. */
+  /** The name that the person, or else claude, gave it, and that a thread which takes it gets. Null if there is none. */
   title: z.string().nullable(),
-  /** What the person said first: one line without control characters, at most 200 characters. */
+  /** The person's first words: one line without control characters, at most 200 characters. */
   firstWords: z.string(),
   startedAt: z.iso.datetime().nullable(),
   /** When its file was last written. */
@@ -44,7 +44,7 @@ export const conversationsReplySchema = z.object({
 export type ConversationsReply = z.infer<typeof conversationsReplySchema>;
 
 export const takeRequestSchema = z.strictObject({
-  /** Of the thread that is to be made. */
+  /** The id of the thread that is to be made. */
   threadId,
   /** The directory in which the conversation was begun. */
   dir,

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 
 /**
- * What a file system calls a directory: device, inode, and the time at which it was made. Two machines made from one
+ * The id of a directory on its machine: device, inode, and the time at which it was made. Two machines made from one
  * image have the same first two, and a bind mount has all three of its source.
  * @throws what `stat` throws
  */

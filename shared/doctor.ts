@@ -1,4 +1,4 @@
-/** The findings of `threadmux doctor`. Each program looks at its own surroundings and tells it in this form. */
+/** The findings of `threadmux doctor`. Each program looks at its own surroundings and tells them in this form. */
 import * as z from "zod";
 import { errorText } from "./errors.ts";
 

@@ -5,7 +5,7 @@ import { knownDiscordId, snowflakeSchema } from "./ids.ts";
 /** So many threads may want a Discord thread at once. */
 export const MAX_HOMELESS = 500;
 
-/** Of a thread that has a Discord thread, or is to have one. Both ids lead to it. */
+/** The row of a thread that has a Discord thread, or is to have one. Both ids lead to it. */
 export const homeSchema = z.object({
   /** The Discord thread; null until there is one. */
   channelId: knownDiscordId.nullable(),
@@ -14,7 +14,7 @@ export const homeSchema = z.object({
 });
 export type Home = z.infer<typeof homeSchema>;
 
-/** Of a new thread: the Discord thread in which it begins, or `discord` if the relay is to make one. */
+/** The Discord thread in which a new thread begins, or `discord` if the relay is to make one. */
 export const newHomeSchema = z.union([z.literal("discord"), z.strictObject({ channelId: snowflakeSchema })]);
 export type NewHome = z.infer<typeof newHomeSchema>;
 

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 
-/** What a caller calls a thread: its own id, or its Discord thread's. */
+/** A caller's name for a thread: its own id, or its Discord thread's. */
 export const threadNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9_-]{1,64}$/, "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
@@ -33,10 +33,10 @@ export const snowflakeSchema = z
   .regex(/^[0-9]{1,20}$/, "must be an id of Discord's: digits")
   .brand<"DiscordId">();
 
-/** What leads to a thread: its own id, or its Discord thread's. */
+/** Either id of a thread: its own, or its Discord thread's. */
 export type ThreadName = ThreadId | DiscordId;
 
-/** Of a row or a reply: whoever wrote it has looked at the id. */
+/** An id in a row or a reply, which was checked when that was written. */
 export const knownThreadId = z.string().brand<"ThreadId">();
 export const knownDiscordId = z.string().brand<"DiscordId">();
 

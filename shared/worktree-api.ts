@@ -31,7 +31,7 @@ export const mergeWorktreeReplySchema = z.object({
   into: z.string(),
   /** Where that branch is now. */
   commit: z.string(),
-  /** Of the worktree's own that it did not have. */
+  /** How many of the worktree's commits that branch did not have. */
   commits: z.int(),
   /** It had none of its own since, so no commit was made for the merge. */
   isFastForward: z.boolean(),

@@ -17,7 +17,7 @@ export class LogProcess {
   #isEndSilent = false;
   #told: Told;
   #lastBellAt = 0;
-  /** What is shown of the logs that it follows; undefined if it follows none. */
+  /** The view on the logs that it follows; undefined if it follows none. */
   #view: View | undefined;
   #lastKeyAt = Number.NEGATIVE_INFINITY;
 

@@ -60,7 +60,7 @@ export interface BotOptions {
   channelMessages: ChannelMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
-  /** Somebody acts, whom Discord calls so. */
+  /** Somebody wrote or pressed something; `name` is what Discord calls them. */
   met: (discordId: string, name: string) => void;
   /** The gateway has made a new session: what happened in between was not told. */
   onReconnected: () => Promise<void>;

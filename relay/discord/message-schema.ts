@@ -39,7 +39,7 @@ export const messageSchema = z.object({
     id: z.string(),
     bot: z.boolean().optional(),
     username: z.string().optional(),
-    /** What people call them, if they have chosen a name. */
+    /** The name that they have chosen for others to see. */
     global_name: z.string().nullish(),
   }),
   type: z.int(),

@@ -1,4 +1,4 @@
-/** What the bot may do in a channel, and what it must be able to. Pure. */
+/** Finds out which permissions the bot has in a channel, and which it lacks. Pure. */
 import { PermissionFlagsBits } from "discord.js";
 import * as z from "zod";
 
@@ -19,7 +19,7 @@ export const placeSchema = z.object({
   permission_overwrites: z.array(overwriteSchema).default([]),
 });
 
-/** What the README has people invite the bot with, in its order and by Discord's own names. */
+/** The permissions that the README asks people to invite the bot with, in its order and by Discord's own names. */
 const NEEDED: readonly [keyof typeof PermissionFlagsBits, string][] = [
   ["ViewChannel", "View Channel"],
   ["SendMessages", "Send Messages"],

@@ -1,6 +1,6 @@
 /**
- * What threads are called here. The relay calls a thread as it is called in Discord, if it is there; the sidecar knows it
- * by that name too. Nobody else on this side turns a thread's own id into Discord's or back.
+ * The names of threads. The relay calls a thread as it is called in Discord, if it is there; the sidecar knows it by that
+ * name too. Nobody else on this side turns a thread's own id into Discord's or back.
  */
 import type { Thread as OwnThread } from "../../shared/api.ts";
 import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
@@ -37,7 +37,7 @@ export function isInDiscord(thread: Thread): thread is ThreadInDiscord {
 }
 
 /**
- * Of a new thread: its own id, and its Discord thread.
+ * The fields of a request for a new thread that name it: its own id, and its Discord thread.
  * @param ownId of the thread in whose place it comes
  */
 export function newInDiscord(

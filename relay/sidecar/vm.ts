@@ -126,7 +126,7 @@ export class Vm {
     return this.thread(discordId);
   }
 
-  /** What can be followed from a directory on. */
+  /** Lists what can be followed from a directory on. */
   async listServices(dir: string, prefix: string): Promise<string[]> {
     return (await this.#client.call(logs.listServices, {}, { query: { dir, prefix } })).services;
   }
@@ -188,7 +188,7 @@ export class VmThread {
     return { name, data: Buffer.concat(chunks) };
   }
 
-  /** What a thread that follows logs shows of them. */
+  /** Changes what a thread that follows logs shows of them. */
   async setView(view: ViewRequest): Promise<void> {
     await this.#client.call(logs.setView, { id: this.threadId }, { body: view });
   }

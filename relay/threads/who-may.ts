@@ -1,4 +1,4 @@
-/** What the sidecar is told of people and channels: who may, what they are called, which channels are served. */
+/** Tells the sidecar who may use the bot, what they are called, and which channels are served. */
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { Log } from "../../shared/log.ts";
@@ -14,7 +14,7 @@ export interface WhoMayOptions {
 
 export class WhoMay {
   readonly #options: WhoMayOptions;
-  /** What Discord called those who have acted since the relay's start. The sidecar keeps what it knew of others. */
+  /** The names in Discord of those who have acted since the relay's start. The sidecar keeps the others' as they were. */
   readonly #handles = new Map<string, string>();
 
   constructor(options: WhoMayOptions) {

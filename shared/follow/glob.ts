@@ -102,7 +102,7 @@ class Walk {
   }
 }
 
-/** What is in a folder, as it is read; nothing if it is gone, no folder, or not ours to read. */
+/** The entries of a folder, as they are read; none if it is gone, no folder, or not ours to read. */
 export async function* entriesOf(folder: string): AsyncGenerator<Dirent> {
   let entries: Dir;
   try {

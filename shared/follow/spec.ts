@@ -1,11 +1,11 @@
-/** What the sidecar tells the program that follows logs, in two files: what to follow, and what to show of it. */
+/** The two files by which the sidecar tells the program that follows logs what to follow, and what to show of it. */
 import * as z from "zod";
 
 export const MAX_SERVICE_CHARACTERS = 1_000;
 export const MAX_GREP_CHARACTERS = 200;
 
 export const viewFields = {
-  /** What comes is held, and shown when it goes on. */
+  /** Whether new lines are held until people let the thread go on. */
   paused: z.boolean(),
   /** Only lines that hold this text are shown; null: all. */
   grep: z
@@ -16,7 +16,7 @@ export const viewFields = {
     .regex(/^[^\u0000-\u0008\u000a-\u001f\u007f]*$/, "must be one line without control characters")
     .nullable(),
 };
-/** What a thread shows of what it follows; people change it. */
+/** The view on the logs that a thread follows. People change it. */
 export const viewSchema = z.object(viewFields);
 export type View = z.infer<typeof viewSchema>;
 
@@ -27,12 +27,12 @@ export const sourceSchema = z.discriminatedUnion("kind", [
 ]);
 export type FollowSource = z.infer<typeof sourceSchema>;
 
-/** What a thread follows, as its row keeps it. */
+/** The logs that a thread follows, as its row keeps them. */
 export const followsSchema = viewSchema.extend({
-  /** With what it is before it: `file:app.log`, `docker:web`, `unit:nginx.service`, `journal`. */
+  /** The name with its prefix: `file:app.log`, `docker:web`, `unit:nginx.service`; or `journal`. */
   service: z.string(),
   source: sourceSchema,
-  /** With how many of the last lines it began. */
+  /** How many of the last lines it began with. */
   lines: z.int(),
 });
 export type Follows = z.infer<typeof followsSchema>;
@@ -43,13 +43,13 @@ export const specSchema = z.object({
   lines: z.int(),
   /** Holds a {@link View}; it is replaced whenever people change that. */
   viewFile: z.string(),
-  /** Where what comes in a pause is held. */
+  /** Holds the lines that come in a pause. */
   heldFile: z.string(),
   maxHeldBytes: z.int(),
 });
 export type FollowSpec = z.infer<typeof specSchema>;
 
-/** Of a glob. */
+/** How many files a glob may fit. */
 export const MAX_FOLLOWED_FILES = 50;
 /** How many names a walk looks at. */
 export const WALK_ENTRIES = 20_000;

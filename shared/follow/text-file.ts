@@ -7,12 +7,12 @@ export type FileProblem = "missing" | "denied" | "directory" | "pipe" | "socket"
 export type Opened = { file: FileHandle; stats: Stats } | { problem: FileProblem };
 
 const SAMPLE_BYTES = 8 * 1024;
-/** Of a sample, in a text of any language. */
+/** The shares of its first bytes that a text of any language stays below. */
 const MAX_CONTROL_SHARE = 0.05;
 const MAX_BROKEN_SHARE = 0.3;
 
 /**
- * The file, open; what it is not, if it is no regular file of text. A pipe's or a device's opening can wait or do
+ * Opens a regular file of text; says what stands there if it is none. A pipe's or a device's opening can wait or do
  * something, so it is looked at before and after.
  */
 export async function openText(path: string): Promise<Opened> {

@@ -1,4 +1,4 @@
-/** What an engine is and can stands in its declaration; nobody else knows it by its name. */
+/** An engine's declaration says what the engine is and can; nobody else knows an engine by its name. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** What can be followed, for a person who types. Costs little, whatever the machine holds. */
+/** Completes the name of a source of logs while a person types. It costs little, whatever the machine holds. */
 import { basename, join } from "node:path";
 import { entriesOf, findFiles, isGlob, isWalked } from "../../shared/follow/glob.ts";
 import { pause, Slots } from "../../shared/lifecycle.ts";
@@ -9,7 +9,7 @@ const MAX_SERVICES = 25;
 /** Discord shows what comes within 3 s, and people type on meanwhile. */
 const MAX_MS = 80;
 const BOUNDS = { maxEntries: 3_000, maxFiles: 200 };
-/** Of those that a person can mean who has typed nothing yet. */
+/** Files that are offered to a person who has typed nothing yet. */
 const USUAL = /^[^.].*\.(log|out|err)$/i;
 const USUAL_DEPTH = 3;
 
@@ -31,7 +31,7 @@ export async function completeServices(
   let lists: Lists = { containers: none, units: none, userUnits: none };
   const look = async () => {
     if (isFile) await walks.run(() => collectFiles(path, wanted, files, stop.signal), stop.signal);
-    // Not before: a program's start holds up all else for a while.
+    // After the files: a program's start holds up all else for a while.
     if (!stop.signal.aborted) lists = await machine.known();
   };
   // A folder or a program that hangs is left out; the next key may find its answer.

@@ -8,7 +8,7 @@ import { type FileProblem, openText } from "../../shared/follow/text-file.ts";
 import type { Lists, MachineServices } from "./machine-services.ts";
 
 export interface FoundService {
-  /** With what it is before it. */
+  /** The name with its prefix. */
   service: string;
   source: FollowSource;
 }
@@ -92,7 +92,7 @@ function argvOf(machine: MachineServices, found: OnMachine, lines: number): stri
   return [...journal, `${found.isUser ? "--user-unit" : "--unit"}=${found.name}`];
 }
 
-/** All that was looked through. */
+/** Says where the service was looked for. */
 function noService(
   { containers, units }: Lists,
   { prefix, name }: { prefix: Prefix | undefined; name: string },

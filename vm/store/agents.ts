@@ -27,12 +27,12 @@ const rowSchema = z
     let fold: ThreadFold | undefined;
     return {
       threadId: row.thread_id,
-      /** What people call it: `#12`. Never used again. */
+      /** Its number for people: `#12`. No other thread ever gets it. */
       number: row.number,
       status: row.status,
       awaiting: row.awaiting,
       turnCount: row.turn_count,
-      /** So far the transcript is in `fold`, in the steps and in the asks. */
+      /** How much of the transcript is in `fold`, in the steps and in the asks. */
       transcriptBytes: row.transcript_bytes,
       /** Read when it is first asked for: most callers want a number or a status, and a long thread's fold is long. */
       get fold(): ThreadFold {
@@ -49,7 +49,7 @@ const rowSchema = z
       problem: row.problem,
       /** It was branched, and takes no more messages once its turn has ended. */
       isLocked: row.is_locked !== 0,
-      /** Of a branch: where it left its parent. */
+      /** Where a branch left its parent; null if it is none. */
       origin: row.origin === null ? null : originSchema.parse(JSON.parse(row.origin)),
     };
   })

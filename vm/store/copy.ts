@@ -41,7 +41,7 @@ function versionOf(file: string): number {
   }
 }
 
-/** Of all threads that were begun. */
+/** Lists where the logs of all threads that were begun start. */
 export function listLogStarts(file: string): LogStart[] {
   const db = new Sqlite(file, { readonly: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -59,7 +59,7 @@ export function listLogStarts(file: string): LogStart[] {
   }
 }
 
-/** In a copy: the log of a thread begins later now. */
+/** Writes into a copy that logs begin later than their rows say. */
 export function setFirstOffsets(copy: string, starts: readonly LogStart[]): void {
   const db = new Sqlite(copy);
   try {

@@ -122,7 +122,7 @@ function refuseDamaged(db: Sqlite.Database, file: string): void {
   if (found !== "ok") throw damaged(file, String(found));
 }
 
-/** What SQLite says of damage, in words for a person. */
+/** The error itself, or, if SQLite tells of damage, an error in words for a person. */
 function explained(error: unknown, file: string): unknown {
   const { code = "", message = "" } = error as { code?: string; message?: string };
   return /^SQLITE_(CORRUPT|NOTADB)/.test(code) ? damaged(file, message) : error;

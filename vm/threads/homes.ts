@@ -29,7 +29,7 @@ export class Homes {
 
   /** What callers call a thread → its id. */
   resolve(name: string): ThreadId {
-    // What is no Discord thread of any thread is an id, if only of a thread that is not there.
+    // A name that is no thread's Discord thread counts as an id; a thread of that id may be missing.
     return this.#store.homes.findThread(name) ?? (name as ThreadId);
   }
 
@@ -38,7 +38,7 @@ export class Homes {
     return this.#store.homes.find(threadId)?.channelId ?? undefined;
   }
 
-  /** What the relay calls a thread. */
+  /** The relay's name for a thread. */
   nameOf(threadId: ThreadId): ThreadName {
     return this.findDiscordId(threadId) ?? threadId;
   }

@@ -37,7 +37,7 @@ export interface WiredKinds {
   listenToMeasures: (listener: (measure: Measure) => void) => void;
 }
 
-/** Of a log in a pause; what comes then waits in its source. */
+/** How much of a log a pause holds at most; the rest waits in its source. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {

@@ -1,4 +1,4 @@
-/** The lines of an activity. A turn may have very many: what its message says of all of them is counted, not looked for. */
+/** The lines of an activity. A turn may have very many, so counts are kept, and no message needs a look at all lines. */
 
 /** One line of an activity message. */
 export type ActivityLine =
@@ -6,7 +6,7 @@ export type ActivityLine =
   | { kind: "remark"; text: string }
   | {
       kind: "step";
-      /** Of the call or step; empty once its turn has ended. */
+      /** The id of the call or step; empty once its turn has ended. */
       id: string;
       /** The tool that is called; undefined if it is no call. */
       name?: string;
@@ -14,7 +14,7 @@ export type ActivityLine =
       state: "running" | "done" | "failed";
       /** When it began, in milliseconds since 1970. */
       startedAt: number;
-      /** What came of it, such as `+12 −3` or `exit 1 · 2 s`. */
+      /** Its outcome in words, such as `+12 −3` or `exit 1 · 2 s`. */
       outcome: string;
     };
 
@@ -60,7 +60,7 @@ export class ActivityLines {
     Object.assign(line, { state, outcome });
   }
 
-  /** The last so many, the newest first. */
+  /** The last `count` lines, the newest first. */
   newest(count: number): ActivityLine[] {
     const found: ActivityLine[] = [];
     while (found.length < count) {

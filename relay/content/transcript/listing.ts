@@ -4,7 +4,7 @@ import type { Entry } from "./entries.ts";
 import { type RenderOptions, renderEntry } from "./render.ts";
 
 /**
- * So many messages that are complete are listed at once. They are sent one after the other, so more would only make
+ * How many complete messages are listed at once. They are sent one after the other, so a longer list would only make
  * each look at a long backlog dear. Those behind them are listed when these are delivered.
  */
 const MAX_LISTED = 16;
@@ -21,7 +21,7 @@ export class Listing {
   readonly #confirmed = new Set<string>();
   #listed: readonly Listed[] = [];
 
-  /** So many of the first entries are listed. */
+  /** How many of the first entries are listed. */
   get count(): number {
     return this.#listed.length;
   }

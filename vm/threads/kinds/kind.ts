@@ -20,7 +20,7 @@ export type CreateRequest = z.output<typeof createRequestSchema> & {
   createdBy: Principal;
   origin?: Origin;
   workspace?: NewWorkspace;
-  /** Of a terminal that follows logs. */
+  /** The logs that a terminal follows. */
   follows?: Follows;
   /** A conversation that a person began by hand, and where it is left. Such a thread may begin without a command too. */
   taken?: NonNullable<ThreadConfig["taken"]>;

@@ -22,7 +22,7 @@ export interface TerminalKindOptions {
   maxThreads: number;
   /** The program that follows logs, with its arguments. */
   follower: readonly string[];
-  /** What a pause may hold of a log. */
+  /** How much of a log a pause may hold on the disk. */
   maxHeldBytes: number;
   /** The environment of the threads' programs; its SHELL runs the command. */
   threadEnv: Record<string, string>;
@@ -135,7 +135,7 @@ export class TerminalKind implements Kind {
     return NO_AGENT;
   }
 
-  /** Beside its log. */
+  /** The lines that a pause holds; the log is counted elsewhere. */
   async diskBytes(threadId: ThreadId): Promise<number> {
     return this.#options.files.heldBytes(threadId);
   }
