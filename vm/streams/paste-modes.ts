@@ -6,12 +6,19 @@ import { sizeOfLog } from "./log-file.ts";
 const STEP_BYTES = 256 * 1024;
 /** It is not looked for further back. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** A sequence that sets modes is shorter, so that a longer one is none; it may lie across two steps. */
+/** tmux takes no sequence with more parameter bytes, and none with more parameters. @see input.c of tmux 3.3a, and tried */
+const MAX_PARAMETER_BYTES = 63;
+const MAX_PARAMETERS = 23;
+/** A change of modes is shorter, the control characters that may stand in it included; it may lie across two steps. */
 const MAX_SEQUENCE_BYTES = 96;
+/** A device's string, such as a picture, is looked for so far before a change that could lie in it. */
+const MAX_STRING_BYTES = 4096;
 
-/** Modes that are set or reset, `2004` among them; or all are reset. */
+/** A sequence that sets or resets modes, control characters that do not end it included; or one that resets all. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
-const CHANGES = /\u001b\[\?(?:\d{0,5};){0,7}2004(?:;\d{0,5}){0,7}([hl])|\u001bc/g;
+const CHANGES = /\u001b\[\?([\u0000-\u0017\u0019\u001c-\u001f\u007f0-;]{1,90})([hl])|\u001bc/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is about them
+const CONTROLS = /[\u0000-\u001f\u007f]/g;
 
 interface Known {
   inode: number;
@@ -65,8 +72,22 @@ async function findLast(file: string, from: number, end: number): Promise<Change
     const position = Math.max(from, to - STEP_BYTES);
     const length = Math.min(end, to + MAX_SEQUENCE_BYTES) - position;
     const text = (await readBytes(file, { position, length, end })).toString("latin1");
-    const last = [...text.matchAll(CHANGES)].at(-1);
-    if (last) return { asks: last[1] === "h", position: position + last.index };
+    const last = [...text.matchAll(CHANGES)].findLast((change) => isPasteChange(change, text));
+    if (last) return { asks: last[2] === "h", position: position + last.index };
   }
   return undefined;
+}
+
+function isPasteChange({ 0: { length }, 1: modes, index }: RegExpExecArray, text: string): boolean {
+  if (modes !== undefined) {
+    const parameters = modes.replaceAll(CONTROLS, "");
+    if (parameters.length > MAX_PARAMETER_BYTES) return false;
+    const each = parameters.split(";");
+    if (each.length > MAX_PARAMETERS || !each.some((mode) => /^0*2004$/.test(mode))) return false;
+  }
+  // A program that takes its terminal for another multiplexer's wraps what it asks for: tmux skips such a string.
+  const before = text.slice(Math.max(0, index - MAX_STRING_BYTES), index);
+  const opened = before.lastIndexOf("\u001bP");
+  if (opened < 0 || before.indexOf("\u001b\\", opened) >= 0) return true;
+  return text.slice(index + length, index + length + 2) !== "\u001b\\";
 }
