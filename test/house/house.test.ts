@@ -26,6 +26,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/threads/"],
     ["vm/follow/"],
     ["vm/agents/"],
+    ["vm/hooks/"],
     ["vm/mcp/"],
     ["vm/events/"],
     ["vm/console/"],
