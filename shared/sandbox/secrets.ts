@@ -29,6 +29,29 @@ const SECRET_FILES = [
   ".vault-token",
 ];
 
+/** Names of files that hold secrets wherever they lie; `*` stands for any characters. */
+export const SECRET_NAMES = [
+  ".env",
+  ".env.*",
+  ".netrc",
+  ".npmrc",
+  ".pgpass",
+  "*.pem",
+  "*.key",
+  "id_rsa*",
+  "id_ed25519*",
+  "id_ecdsa*",
+];
+
+/** Whether the name of a file says that it holds secrets. Pure. */
+export function looksSecret(path: string): boolean {
+  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  return SECRET_NAMES.some((pattern) => {
+    const [start = "", end] = pattern.split("*");
+    return end === undefined ? name === start : name.startsWith(start) && name.endsWith(end);
+  });
+}
+
 export interface SecretPlace {
   /** A real path. */
   path: string;

@@ -2,7 +2,7 @@
  * What claude keeps from itself in every mode, by rules in our settings: the state folder is denied, also behind links
  * and in commands that name it, and files whose names look like secrets are asked about. Pure.
  */
-import { SECRET_FOLDERS } from "../../../shared/sandbox/secrets.ts";
+import { SECRET_FOLDERS, SECRET_NAMES } from "../../../shared/sandbox/secrets.ts";
 
 /** claude reads `[!x]` otherwise than git does, and letters without their case. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -22,18 +22,6 @@ function allBut(names: readonly string[]): string[] {
 const DENIED = [
   ...allBut(["threads", "worktrees"]),
   ...allBut(["attachments"]).map((pattern) => `threads/*/${pattern}`),
-];
-const SECRET_FILES = [
-  ".env",
-  ".env.*",
-  ".netrc",
-  ".npmrc",
-  ".pgpass",
-  "*.pem",
-  "*.key",
-  "id_rsa*",
-  "id_ed25519*",
-  "id_ecdsa*",
 ];
 /** In commands: what is in a command's words, not what it does. `.key` is in every program that has keys. */
 const SECRET_WORDS = [
@@ -62,7 +50,7 @@ export function deniedRules(stateDir: string | undefined): string[] {
 
 export function askedRules(): string[] {
   const paths = [
-    ...SECRET_FILES.map((name) => `//**/${name}`),
+    ...SECRET_NAMES.map((name) => `//**/${name}`),
     ...SECRET_FOLDERS.map((name) => `~/${name}/**`),
   ];
   return [

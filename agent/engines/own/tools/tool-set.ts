@@ -1,0 +1,13 @@
+/** The tools that one engine process has, and what they keep running in it. */
+import { read } from "./read.ts";
+import { type AnyTool, anyTool } from "./tool.ts";
+
+export interface ToolSet {
+  readonly tools: readonly AnyTool[];
+  /** Ends what runs in the background. Nothing of it outlives the engine. */
+  close(): Promise<void>;
+}
+
+export function makeTools(): ToolSet {
+  return { tools: [anyTool(read)], close: async () => {} };
+}

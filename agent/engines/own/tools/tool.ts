@@ -1,0 +1,116 @@
+/** A tool of the engine `own`: what the model is told of it, what a call of it asks people, and how a call is run. */
+import * as z from "zod";
+import type { ToolKind } from "../../../../shared/agent/values.ts";
+import type { Env } from "../../../engine.ts";
+import { ToolError } from "./tool-error.ts";
+import type { Where } from "./where.ts";
+
+/**
+ * How a call asks a person: `nothing` in no mode, `write` and `bash` as the mode has it for files and for commands, and
+ * `always` in every mode but the one that asks for nothing.
+ */
+export type AsksAs = "nothing" | "write" | "bash" | "always";
+
+export interface Tool<I> {
+  readonly name: string;
+  readonly kind: ToolKind;
+  /** For the model. */
+  readonly description: string;
+  readonly input: z.ZodType<I>;
+  /** A call changes nothing: after a death in the midst of it, it is simply run again. */
+  readonly isRepeatable: boolean;
+  asksAs(input: I, where: Where): AsksAs;
+  /** What the call is about: the title has it after the tool's name, and rules are about it. */
+  subject(input: I): string;
+  /** The files that the call writes, as real paths, so that they can be locked before it runs. */
+  writes?(input: I, where: Where): string[];
+  /** @throws ToolError for what the model has to know */
+  run(input: I, context: ToolContext): Promise<ToolResult>;
+}
+
+export interface ToolContext extends Where {
+  /** Ours. It is part of the name of files that are not whole yet. */
+  readonly callId: string;
+  /** A person's interrupt. What the call has started is gone within 100 ms of it. */
+  readonly signal: AbortSignal;
+  /** Of commands. */
+  readonly env: Env;
+  /**
+   * A command as it is to be started. The whole engine runs in the thread's sandbox, and so does what it starts: there
+   * it is the command itself.
+   */
+  inSandbox(program: string, args: readonly string[]): { program: string; args: readonly string[] };
+  /** Awaited when the new contents are known and nothing is written yet: after a death it says what had happened. */
+  beforeWrite(files: readonly FileChange[]): Promise<void>;
+  /** Output of a command that runs, as it comes: at most five times a second, and a few KB each time. */
+  onOutput?(text: string): void;
+}
+
+/** A file's contents before and after, as SHA-256 in hex; null if there is no file. */
+export interface FileChange {
+  /** A real path. */
+  file: string;
+  old: string | null;
+  new: string | null;
+}
+
+export interface ToolResult {
+  /** For the model. */
+  text: string;
+  images?: { mediaType: string; data: Buffer }[];
+  /** What was changed, for people. */
+  diffs?: { path: string; oldText: string | null; newText: string }[];
+  isError?: boolean;
+}
+
+/** A tool whose input is not checked yet. */
+export interface AnyTool extends Pick<Tool<never>, "name" | "kind" | "description" | "isRepeatable"> {
+  /** A JSON Schema. */
+  readonly schema: Record<string, unknown>;
+  /** @returns the call, or a sentence for the model about what it gave */
+  call(input: unknown): ToolCall | { problem: string };
+}
+
+export interface ToolCall {
+  asksAs(where: Where): AsksAs;
+  readonly subject: string;
+  writes(where: Where): string[];
+  /** Does not throw for what the model has to know: that is a result. */
+  run(context: ToolContext): Promise<ToolResult>;
+}
+
+/** The tool for whoever has calls of many tools. */
+export function anyTool<I>(tool: Tool<I>): AnyTool {
+  const { name, kind, description, isRepeatable } = tool;
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { io: "input" });
+  return {
+    ...{ name, kind, description, isRepeatable, schema },
+    call(input) {
+      const parsed = tool.input.safeParse(input);
+      return parsed.success ? callOf(tool, parsed.data) : { problem: problemOf(name, parsed.error) };
+    },
+  };
+}
+
+function callOf<I>(tool: Tool<I>, input: I): ToolCall {
+  return {
+    asksAs: (where) => tool.asksAs(input, where),
+    subject: tool.subject(input),
+    writes: (where) => tool.writes?.(input, where) ?? [],
+    async run(context) {
+      try {
+        return await tool.run(input, context);
+      } catch (error) {
+        if (error instanceof ToolError) return { text: error.message, isError: true };
+        throw error;
+      }
+    },
+  };
+}
+
+function problemOf(name: string, { issues }: z.ZodError): string {
+  const problems = issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${path.join(".")}: ${message}`,
+  );
+  return `${name} was called wrongly. ${problems.join(". ")}.`;
+}
