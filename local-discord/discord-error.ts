@@ -10,6 +10,7 @@ const KNOWN = {
   10015: [404, "Unknown Webhook"],
   10062: [404, "Unknown interaction"],
   10063: [404, "Unknown application command"],
+  30013: [400, "Maximum number of server channels reached (500)"],
   30032: [400, "Maximum number of application commands reached (100)"],
   30034: [429, "Max number of daily application command creates has been reached (200)"],
   30046: [429, "Maximum number of edits to messages older than 1 hour reached. Try again later"],

@@ -16,6 +16,7 @@
  * ```
  */
 
+import { createChannel, deleteChannel, deny } from "./channels.ts";
 import type { FaultHook } from "./faults.ts";
 import type { Gateway } from "./gateway.ts";
 import type { Interaction } from "./interaction-store.ts";
@@ -23,12 +24,12 @@ import { failUnanswered } from "./interactions.ts";
 import { Invocation } from "./invocation.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";
-import { bits, type PermissionName } from "./permissions.ts";
+import type { PermissionName } from "./permissions.ts";
 import { askAutocomplete, commandsFor, runCommand, runMessageCommand } from "./person-commands.ts";
 import { operateComponent } from "./person-components.ts";
-import { seenMessage, seenMessages, seenThread } from "./person-view.ts";
+import { seenChannel, seenMessage, seenMessages, seenThread } from "./person-view.ts";
 import { addReaction } from "./reactions.ts";
-import type { SeenMessage, SeenThread } from "./seen.ts";
+import type { SeenChannel, SeenMessage, SeenThread } from "./seen.ts";
 import { makeBotToken, type World, type WorldEvent } from "./state.ts";
 import type { Stats } from "./stats.ts";
 import { archiveIdleThreads, createThread, deleteThread, patchThread } from "./threads.ts";
@@ -102,9 +103,21 @@ export class Driver {
     addReaction(this.#world, this.#world.getMessage(channelId, messageId), userId, emoji);
   }
 
+  /** Somebody who manages the server makes another text channel. @throws DiscordError 30013 */
+  createChannel(name: string): SeenChannel {
+    return seenChannel(createChannel(this.#world, name));
+  }
+
+  /** As {@link createChannel}, takes one away with its threads. */
+  deleteChannel(channelId: Snowflake): void {
+    const channel = this.#world.getChannel(channelId);
+    if (isThread(channel)) throw new Error(`${channelId} is a thread`);
+    deleteChannel(this.#world, channel);
+  }
+
   /** A person makes a public thread of their own. */
-  createThread(userId: Snowflake, name: string): SeenThread {
-    const parent = this.#world.getChannel(this.#world.data.channelId);
+  createThread(userId: Snowflake, name: string, channelId = this.#world.data.channelId): SeenThread {
+    const parent = this.#world.getChannel(channelId);
     return seenThread(createThread(this.#world, { userId, parent, body: { name, type: 11 } }));
   }
 
@@ -206,6 +219,11 @@ export class Driver {
     );
   }
 
+  /** All text channels, in the order in which they are shown. */
+  channels(): SeenChannel[] {
+    return this.#world.textChannels().map(seenChannel);
+  }
+
   /** All threads, oldest first; by default archived ones too. */
   threads(filter: { archived?: boolean } = {}): SeenThread[] {
     return this.#world
@@ -267,16 +285,14 @@ export class Driver {
     this.#world.switches.isMessageContentGranted = isGranted;
   }
 
-  /** Denies the bot these permissions in the channel and its threads; an empty list gives all back. */
-  denyBot(names: readonly PermissionName[]): void {
-    const channel = this.#world.getChannel(this.#world.data.channelId);
-    if (isThread(channel)) throw new Error("the channel is a thread");
-    const botId = this.#world.data.applicationId;
-    channel.permission_overwrites = channel.permission_overwrites.filter((entry) => entry.id !== botId);
-    if (names.length > 0) {
-      channel.permission_overwrites.push({ id: botId, type: 1, allow: "0", deny: String(bits(names)) });
-    }
-    this.#world.emit({ type: "channel-update", channel });
+  /** Denies the bot these permissions in a channel and its threads; an empty list gives all back. */
+  denyBot(names: readonly PermissionName[], channelId = this.#world.data.channelId): void {
+    this.denyPerson(this.#world.data.applicationId, names, channelId);
+  }
+
+  /** As {@link denyBot}, a person. */
+  denyPerson(userId: Snowflake, names: readonly PermissionName[], channelId: Snowflake): void {
+    deny(this.#world, this.#world.getChannel(channelId), userId, names);
   }
 
   /** The token stops working, connections end with 4004. Returns the token that works from now on. */

@@ -69,9 +69,14 @@ export function dispatchesOf(world: World, event: WorldEvent): Dispatch[] {
     }
     case "thread-members-update":
       return threadMembersUpdate(world, event);
+    case "channel-create":
     case "channel-update":
+    case "channel-delete": {
       if (!canView(world, botId, event.channel)) return [];
-      return plain("CHANNEL_UPDATE", Intent.guilds, channelWire(world, event.channel));
+      const name = { create: "CHANNEL_CREATE", update: "CHANNEL_UPDATE", delete: "CHANNEL_DELETE" } as const;
+      const what = event.type.slice("channel-".length) as keyof typeof name;
+      return plain(name[what], Intent.guilds, channelWire(world, event.channel));
+    }
     case "reaction-add":
     case "reaction-remove":
       return reactionDispatch(world, event);

@@ -1,14 +1,15 @@
 /** What the page can do, as the one person it acts for. */
 import * as z from "zod";
+import { createChannel } from "./channels.ts";
 import type { Interaction } from "./interaction-store.ts";
 import { deleteMessage, editMessage, sendMessage } from "./messages.ts";
 import { type OptionValues, PersonError } from "./option-values.ts";
 import { seenUse } from "./page-events.ts";
 import { askAutocomplete, runCommand, runMessageCommand } from "./person-commands.ts";
 import { operateComponent, submitModal } from "./person-components.ts";
-import { seenMessage, seenMessages } from "./person-view.ts";
+import { seenChannel, seenMessage, seenMessages } from "./person-view.ts";
 import { addReaction, removeReaction } from "./reactions.ts";
-import type { SeenMessage, SeenUse } from "./seen.ts";
+import type { SeenChannel, SeenMessage, SeenUse } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
 import type { World } from "./state.ts";
 import { deleteThread, patchThread } from "./threads.ts";
@@ -27,6 +28,7 @@ const schemas = {
   message: z.object({ channelId: id, messageId: id }),
   edit: z.object({ channelId: id, messageId: id, content: z.string() }),
   reaction: z.object({ channelId: id, messageId: id, emoji: z.string(), isAdded: z.boolean() }),
+  channel: z.object({ name: z.string().trim().min(1).max(100) }),
   thread: z.object({
     threadId: id,
     action: z.enum(["archive", "unarchive", "lock", "unlock", "rename", "delete"]),
@@ -52,6 +54,7 @@ export class PageApi {
       "/page/messages/edit": (body) => this.#edit(body),
       "/page/reactions": (body) => this.#react(body),
       "/page/message-commands": (body) => this.#messageCommand(body),
+      "/page/channels": (body) => this.#makeChannel(body),
       "/page/threads": (body) => this.#changeThread(body),
       "/page/commands": (body, files) => this.#command(body, files),
       "/page/autocomplete": (body, _files, signal) => this.#autocomplete(body, signal),
@@ -121,6 +124,10 @@ export class PageApi {
   #messageCommand(body: unknown): SeenUse {
     const use = parseBody(schemas.messageCommand, body);
     return seenUse(runMessageCommand(this.#world, { userId: this.#you, ...use }));
+  }
+
+  #makeChannel(body: unknown): SeenChannel {
+    return seenChannel(createChannel(this.#world, parseBody(schemas.channel, body).name));
   }
 
   #changeThread(body: unknown): void {

@@ -5,7 +5,7 @@ import type { Interaction } from "./interaction-store.ts";
 import { commandName } from "./interactions.ts";
 import { commandsFor } from "./person-commands.ts";
 import { formInputs } from "./person-components.ts";
-import { personName, seenMessage, seenThread } from "./person-view.ts";
+import { personName, seenChannel, seenMessage, seenThread } from "./person-view.ts";
 import type { PageEvent, SeenCommand, SeenUse } from "./seen.ts";
 import type { World, WorldEvent } from "./state.ts";
 import { type CommandOption, CommandType, OptionType, type Snowflake } from "./types.ts";
@@ -60,13 +60,15 @@ function frame(event: PageEvent): string {
 
 function hello(world: World): PageEvent {
   const { data } = world;
-  const channel = world.getChannel(data.channelId);
   return {
     type: "hello",
     me: data.youId,
     guildName: data.guildName,
     botName: personName(world, data.applicationId),
-    channel: { id: channel.id, name: channel.name, lastMessageId: channel.last_message_id },
+    channels: world
+      .textChannels()
+      .filter((channel) => canView(world, data.youId, channel))
+      .map(seenChannel),
     users: [...data.users.values()].map((user) => ({
       id: user.id,
       name: personName(world, user.id),
@@ -111,8 +113,13 @@ function findPageEvent(world: World, event: WorldEvent): PageEvent | undefined {
     case "interaction-update":
       if (event.interaction.userId !== you || event.interaction.type === 4) return undefined;
       return { type: "interaction", interaction: seenUse(event.interaction) };
-    case "thread-member-update":
+    case "channel-create":
     case "channel-update":
+      if (!canView(world, you, event.channel)) return { type: "channel-delete", id: event.channel.id };
+      return { type: "channel", channel: seenChannel(event.channel) };
+    case "channel-delete":
+      return { type: "channel-delete", id: event.channel.id };
+    case "thread-member-update":
       return undefined;
     default:
       return assertNever(event);

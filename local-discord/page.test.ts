@@ -69,6 +69,48 @@ describe("the page", () => {
     expect(page.url()).toBe(`${discord.origin}/`);
   });
 
+  it.each([
+    { width: 1280, height: 800 },
+    { width: 390, height: 844 },
+  ])("shows several channels, each with its threads, at $width px", async (viewport) => {
+    const { driver, channelId } = discord;
+    await send(channelId, { content: "in the first" });
+    await open(viewport);
+    const tree = page.getByRole("navigation", { name: "Channels and threads" });
+    const openTree = async () => {
+      const menu = page.getByRole("button", { name: "Show channels and threads" });
+      if (await menu.isVisible()) await menu.click();
+    };
+    const entries = () => tree.locator("a.channel .channel-name").allTextContents();
+    await openTree();
+    await page.getByRole("button", { name: "Make a channel" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Shop");
+    await page.keyboard.press("Enter");
+    await page.locator("#channel-title", { hasText: "shop" }).waitFor();
+    const shop = driver.channels()[1]?.id ?? "";
+    await input().fill("hello shop");
+    await page.keyboard.press("Enter");
+    await shows("hello shop");
+    expect(driver.messages(channelId)).toHaveLength(1);
+    const thread = driver.createThread(discord.you.id, "fix the till", shop);
+    driver.createThread(discord.you.id, "tests");
+    await openTree();
+    await tree.getByRole("list", { name: "Active threads in #shop" }).getByText("fix the till").waitFor();
+    await tree.getByRole("list", { name: "Active threads in #terminals" }).getByText("tests").waitFor();
+    expect(await entries()).toEqual(["terminals", "tests", "shop", "fix the till"]);
+    await tree.getByText("fix the till").click();
+    await page.locator("#channel-title", { hasText: "fix the till#shop" }).waitFor();
+    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
+    expect(scrollWidth).toBe(clientWidth);
+    // Its channel goes, and it with that: who was there stands in the first one.
+    driver.deleteChannel(shop);
+    await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
+    await shows("in the first");
+    await openTree();
+    expect(await entries()).toEqual(["terminals", "tests"]);
+    expect(driver.findThread(thread.id)).toBeUndefined();
+  });
+
   // Promise: S48
   it("gives another port of the host nothing that opens it", async () => {
     await open();

@@ -19,8 +19,8 @@ import { messageWire } from "./wire.ts";
 
 /** Commands of a kind that this person is offered: registered, and not kept from them by their permissions. */
 export function commandsFor(world: World, userId: Snowflake, type: number = CommandType.slash): Command[] {
-  const channel = world.getChannel(world.data.channelId);
-  const permissions = world.permissions(userId, channel);
+  // A server's commands are offered everywhere; who may use them here is asked when one is used.
+  const permissions = world.serverPermissions(userId);
   return [...world.data.commands.values()].filter((command) => {
     if (command.type !== type) return false;
     if (command.default_member_permissions === null) return true;

@@ -1,7 +1,7 @@
 /** What a person sees: messages and threads as the page and the tests read them. */
 
 import { pageFileUrl } from "./cdn.ts";
-import type { SeenButton, SeenInteraction, SeenMessage, SeenThread } from "./seen.ts";
+import type { SeenButton, SeenChannel, SeenInteraction, SeenMessage, SeenThread } from "./seen.ts";
 import { compareIds } from "./snowflake.ts";
 import type { World } from "./state.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type MessageInteraction,
   MessageType,
   type Snowflake,
+  type TextChannel,
   type Thread,
 } from "./types.ts";
 
@@ -71,6 +72,10 @@ function seenInteraction(world: World, interaction: MessageInteraction): SeenInt
     return { user, name, kind: commandType === CommandType.message ? "message command" : "slash command" };
   }
   return { user, name: undefined, kind: type === 3 ? "component" : "form" };
+}
+
+export function seenChannel({ id, name, position, last_message_id }: TextChannel): SeenChannel {
+  return { id, name, position, lastMessageId: last_message_id };
 }
 
 export function seenThread(thread: Thread): SeenThread {

@@ -26,6 +26,8 @@ export type Limits = {
   /** Name or topic changes of one channel or thread; hidden behind healthy headers too. */
   renames: Window;
   activeThreads: number;
+  /** Of one server, threads left out. */
+  channels: number;
   commandCreatesPerDay: number;
   /** IDENTIFY: one per window (max_concurrency 1), `total` a day. */
   identify: { windowMs: number; total: number };
@@ -64,6 +66,7 @@ export const DEFAULT_LIMITS: Limits = {
   oldMessageEdits: { limit: 3, perMs: 6 * SECOND, ageMs: 60 * MINUTE },
   renames: { limit: 2, perMs: 10 * MINUTE },
   activeThreads: 1000,
+  channels: 500,
   commandCreatesPerDay: 200,
   identify: { windowMs: 5 * SECOND, total: 1000 },
   gatewaySends: { limit: 120, perMs: MINUTE },

@@ -1,4 +1,5 @@
 /** REST: channels, threads, thread members, thread lists. */
+import { deleteChannel } from "./channels.ts";
 import { invalidForm, rateLimited, refuse } from "./discord-error.ts";
 import { has, Permission } from "./permissions.ts";
 import { getId, getLimit, getVisibleChannel, parse, type Route, type RouteContext } from "./route.ts";
@@ -34,10 +35,9 @@ export const channelRoutes: Route[] = [
     auth: "bot",
     handle: (context) => {
       const channel = getVisibleChannel(context);
-      // The one text channel is the stand-in's furniture: it stays.
-      if (!isThread(channel)) throw refuse(50013);
       const body = toWire(context, channel);
-      deleteThread(context.world, channel, context.botId);
+      if (isThread(channel)) deleteThread(context.world, channel, context.botId);
+      else deleteTextChannel(context, channel);
       return { status: 200, body };
     },
   },
@@ -139,6 +139,11 @@ function patchChannel(context: RouteContext, channel: TextChannel, patch: Channe
   if (patch.name !== undefined) channel.name = patch.name;
   if (patch.topic !== undefined) channel.topic = patch.topic;
   context.world.emit({ type: "channel-update", channel });
+}
+
+function deleteTextChannel({ world, botId }: RouteContext, channel: TextChannel): void {
+  if (!has(world.permissions(botId, channel), Permission.manageChannels)) throw refuse(50013);
+  deleteChannel(world, channel);
 }
 
 function changeMember(

@@ -102,7 +102,7 @@ export type SeenUse = {
   form: { title: string; inputs: FormInput[] } | undefined;
 };
 
-export type SeenChannel = { id: Snowflake; name: string; lastMessageId: Snowflake | null };
+export type SeenChannel = { id: Snowflake; name: string; position: number; lastMessageId: Snowflake | null };
 
 /** What the page is told: first everything there is, then every change. */
 export type PageEvent =
@@ -111,7 +111,8 @@ export type PageEvent =
       me: Snowflake;
       guildName: string;
       botName: string;
-      channel: SeenChannel;
+      /** In their order. */
+      channels: SeenChannel[];
       users: { id: Snowflake; name: string; isBot: boolean }[];
       threads: SeenThread[];
       commands: SeenCommand[];
@@ -119,6 +120,9 @@ export type PageEvent =
     }
   | { type: "message"; message: SeenMessage; isNew: boolean }
   | { type: "message-delete"; id: Snowflake; channelId: Snowflake }
+  | { type: "channel"; channel: SeenChannel }
+  /** Its threads are gone with it. */
+  | { type: "channel-delete"; id: Snowflake }
   | { type: "thread"; thread: SeenThread }
   | { type: "thread-delete"; id: Snowflake }
   | { type: "commands"; commands: SeenCommand[] }

@@ -9,14 +9,16 @@ import type { Limits } from "./rate-limits.ts";
 import { nextSnowflake } from "./snowflake.ts";
 import {
   type Channel,
-  ChannelType,
   type Command,
   isThread,
   type Member,
   type Message,
+  type Overwrite,
   type Role,
   type Snowflake,
+  type TextChannel,
   type Thread,
+  textChannel,
   type User,
 } from "./types.ts";
 
@@ -27,7 +29,7 @@ export type WorldData = {
   guildId: Snowflake;
   guildName: string;
   ownerId: Snowflake;
-  /** The channel that the relay is told to use. */
+  /** The channel that the relay is told to use: the first. */
   channelId: Snowflake;
   /** The person whom the page acts as. */
   youId: Snowflake;
@@ -49,7 +51,7 @@ export type WorldEvent =
   | { type: "thread-update" | "thread-delete"; thread: Thread }
   | { type: "thread-member-update"; thread: Thread; userId: Snowflake }
   | { type: "thread-members-update"; thread: Thread; added: Snowflake[]; removed: Snowflake[] }
-  | { type: "channel-update"; channel: Channel }
+  | { type: "channel-create" | "channel-update" | "channel-delete"; channel: TextChannel }
   | {
       type: "reaction-add" | "reaction-remove";
       message: Message;
@@ -170,22 +172,35 @@ export class World {
     return [...this.data.channels.values()].filter(isThread);
   }
 
+  /** In the order in which they are shown. */
+  textChannels(): TextChannel[] {
+    return [...this.data.channels.values()]
+      .filter((channel): channel is TextChannel => !isThread(channel))
+      .sort((a, b) => a.position - b.position);
+  }
+
   /** Threads have no overwrites of their own: the parent's count. */
   permissions(userId: Snowflake, channel: Channel): bigint {
     const holder = isThread(channel) ? this.findChannel(channel.parent_id) : channel;
-    const computed = computePermissions({
+    const overwrites = holder && !isThread(holder) ? holder.permission_overwrites : [];
+    const computed = this.serverPermissions(userId, overwrites);
+    return isThread(channel) ? computed : withoutSending(computed);
+  }
+
+  /** What a member may do in the server, if no channel says otherwise. */
+  serverPermissions(userId: Snowflake, overwrites: readonly Overwrite[] = []): bigint {
+    return computePermissions({
       guildId: this.data.guildId,
       ownerId: this.data.ownerId,
       userId,
       roleIds: this.data.members.get(userId)?.roles ?? [],
       roles: [...this.data.roles.values()],
-      overwrites: holder && !isThread(holder) ? holder.permission_overwrites : [],
+      overwrites,
     });
-    return isThread(channel) ? computed : withoutSending(computed);
   }
 }
 
-/** A fresh guild: one text channel, the bot with its role, "you" as the owner, and whoever else is named. */
+/** A fresh guild: a text channel, the bot with its role, "you" as the owner, and whoever else is named. */
 export function createWorldData(options: {
   now: number;
   users?: readonly { id?: Snowflake; name: string }[];
@@ -228,21 +243,7 @@ export function createWorldData(options: {
       [guildId, { id: guildId, name: "@everyone", permissions: String(EVERYONE_PERMISSIONS), position: 0 }],
       [botRoleId, { id: botRoleId, name: "threadmux", permissions: String(BOT_PERMISSIONS), position: 1 }],
     ]),
-    channels: new Map([
-      [
-        channelId,
-        {
-          id: channelId,
-          type: ChannelType.text,
-          name: "terminals",
-          topic: null,
-          position: 0,
-          permission_overwrites: [],
-          last_message_id: null,
-          rate_limit_per_user: 0,
-        },
-      ],
-    ]),
+    channels: new Map([[channelId, textChannel(channelId, "terminals", 0)]]),
     messages: new Map(),
     commands: new Map(),
     nonces: new Map(),

@@ -1,4 +1,5 @@
 /** What happens to threads: made, renamed, archived by hand or by the clock, locked, joined, deleted. */
+import { forget } from "./channels.ts";
 import { invalidForm, refuse } from "./discord-error.ts";
 import { postSystemMessage } from "./message-store.ts";
 import { has, Permission } from "./permissions.ts";
@@ -150,11 +151,7 @@ export function deleteThread(world: World, thread: Thread, userId: Snowflake): v
   const permissions = world.permissions(userId, thread);
   if (!has(permissions, Permission.viewChannel)) throw refuse(50001);
   if (!has(permissions, Permission.manageThreads)) throw refuse(50013);
-  world.data.channels.delete(thread.id);
-  for (const message of world.messagesOf(thread.id).values()) {
-    for (const file of message.attachments) world.files.remove(file.id);
-  }
-  world.data.messages.delete(thread.id);
+  forget(world, thread.id);
   world.emit({ type: "thread-delete", thread });
 }
 

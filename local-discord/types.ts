@@ -52,6 +52,20 @@ export function isThread(channel: Channel): channel is Thread {
   return channel.type !== ChannelType.text;
 }
 
+/** A usual one, which everybody may see. */
+export function textChannel(id: Snowflake, name: string, position: number): TextChannel {
+  return {
+    id,
+    type: ChannelType.text,
+    name,
+    topic: null,
+    position,
+    permission_overwrites: [],
+    last_message_id: null,
+    rate_limit_per_user: 0,
+  };
+}
+
 export const MessageType = {
   default: 0,
   channelNameChange: 4,

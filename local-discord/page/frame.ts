@@ -1,4 +1,5 @@
 /** What stands around the messages: the bar at the top, the banner, the drawer of narrow screens. */
+import type { SeenChannel } from "../seen.ts";
 import { post } from "./api.ts";
 import { askDialog, confirmDialog } from "./dialogs.ts";
 import { byId, el, errorText, hueOf } from "./dom.ts";
@@ -18,6 +19,8 @@ export class Frame {
     this.#state = state;
     byId("open-sidebar").prepend(icon("menu"));
     byId("open-sidebar").addEventListener("click", () => setDrawer(true));
+    byId("make-channel").append(icon("attach"));
+    byId("make-channel").addEventListener("click", () => void this.#makeChannel());
     byId("scrim").addEventListener("click", () => setDrawer(false));
     // A tap on the thread that is shown already changes no address, and is still meant to close the drawer.
     byId("channel-tree").addEventListener("click", (event) => {
@@ -66,6 +69,7 @@ export class Frame {
     byId("channel-title").replaceChildren(
       el("span", { class: "channel-icon", "aria-hidden": "true" }, channel.isThread ? icon("thread") : "#"),
       el("span", { class: "channel-name", title: channel.name }, channel.name),
+      this.#parentOf(channel) ?? "",
     );
     byId("thread-actions").replaceChildren(...(channel.isThread ? this.#threadActions(channel) : []));
     byId("welcome").replaceChildren(
@@ -92,6 +96,26 @@ export class Frame {
     else if (!this.#isBotOnline) {
       showBanner(`${this.#state.botName} is offline: nobody answers until it is back.`);
     } else showBanner("");
+  }
+
+  /** The channel of a thread, if there are several. */
+  #parentOf({ parentId }: PageChannel): HTMLElement | undefined {
+    const parent = parentId === undefined ? undefined : this.#state.findChannel(parentId);
+    if (!parent || this.#state.textChannels.length < 2) return undefined;
+    return el("a", { class: "channel-parent", href: `#${parent.id}` }, `#${parent.name}`);
+  }
+
+  async #makeChannel(): Promise<void> {
+    const field = { label: "Name", value: "", maxLength: MAX_NAME_CHARACTERS };
+    const name = await askDialog("Make a channel", field);
+    if (name === undefined) return;
+    try {
+      const made = await post<SeenChannel>("/page/channels", { name });
+      this.#state.setChannel(made);
+      location.hash = made.id;
+    } catch (error) {
+      this.showProblem(error);
+    }
   }
 
   #drawBotState(): void {

@@ -78,6 +78,17 @@ function handle(event: PageEvent): void {
     case "message-delete":
       if (event.channelId === state.currentId) list.remove(event.id);
       break;
+    case "channel":
+      state.setChannel(event.channel);
+      list.namesChanged();
+      drawSidebar(state);
+      if (event.channel.id === state.currentId) drawTop();
+      break;
+    case "channel-delete":
+      state.deleteChannel(event.id);
+      list.namesChanged();
+      leaveWhatIsGone();
+      break;
     case "thread":
       if (state.setThread(event.thread)) list.namesChanged();
       drawSidebar(state);
@@ -86,8 +97,7 @@ function handle(event: PageEvent): void {
     case "thread-delete":
       state.deleteThread(event.id);
       list.namesChanged();
-      if (event.id === state.currentId && state.channel) openChannel(state.channel.id);
-      drawSidebar(state);
+      leaveWhatIsGone();
       break;
     case "commands":
       state.commands = event.commands;
@@ -120,9 +130,16 @@ function openChannel(id: string): void {
   else location.hash = id;
 }
 
-/** Shows a channel or thread; the text channel if there is none with that id. */
+/** Who looked at something that is gone looks at the first channel. */
+function leaveWhatIsGone(): void {
+  const [first] = state.textChannels;
+  if (state.currentId !== undefined && !state.current && first) openChannel(first.id);
+  drawSidebar(state);
+}
+
+/** Shows a channel or thread; the first channel if there is none with that id. */
 async function show(id: string): Promise<void> {
-  const channel = state.findChannel(id) ?? state.channel;
+  const channel = state.findChannel(id) ?? state.textChannels[0];
   if (!channel) return;
   const isOther = channel.id !== state.currentId;
   state.currentId = channel.id;

@@ -9,6 +9,9 @@ export interface PageChannel {
   name: string;
   lastMessageId: string | null;
   isThread: boolean;
+  /** The channel that a thread is in. */
+  parentId?: string;
+  position: number;
   isArchived: boolean;
   isLocked: boolean;
   archivedAt: number;
@@ -27,15 +30,15 @@ export class PageState {
   botName = "The bot";
   currentId: string | undefined;
   #me: string | undefined;
-  #channel: PageChannel | undefined;
+  readonly #channels = new Map<string, PageChannel>();
 
   get me(): string | undefined {
     return this.#me;
   }
 
-  /** The one text channel; there is none before the first event. */
-  get channel(): PageChannel | undefined {
-    return this.#channel;
+  /** The text channels in their order; there is none before the first event. */
+  get textChannels(): PageChannel[] {
+    return [...this.#channels.values()].sort((a, b) => a.position - b.position);
   }
 
   get threads(): PageChannel[] {
@@ -43,7 +46,7 @@ export class PageState {
   }
 
   get channels(): PageChannel[] {
-    return this.#channel ? [this.#channel, ...this.threads] : this.threads;
+    return [...this.textChannels, ...this.threads];
   }
 
   get current(): PageChannel | undefined {
@@ -51,7 +54,7 @@ export class PageState {
   }
 
   findChannel(id: string): PageChannel | undefined {
-    return id === this.#channel?.id ? this.#channel : this.#threads.get(id);
+    return this.#channels.get(id) ?? this.#threads.get(id);
   }
 
   start(hello: Hello): void {
@@ -59,13 +62,24 @@ export class PageState {
     this.#me = hello.me;
     this.botName = hello.botName;
     this.commands = hello.commands;
-    this.#channel = textChannel(hello.channel);
+    this.#channels.clear();
+    for (const channel of hello.channels) this.#channels.set(channel.id, textChannel(channel));
     this.users.clear();
     for (const user of hello.users) this.users.set(user.id, user.name);
     this.#threads.clear();
     for (const thread of hello.threads) this.#threads.set(thread.id, threadChannel(thread));
     // Who has never been here finds nothing unread.
     if (isFirst && this.#read.size === 0) for (const channel of this.channels) this.markRead(channel.id);
+  }
+
+  setChannel(channel: SeenChannel): void {
+    this.#channels.set(channel.id, textChannel(channel));
+  }
+
+  /** With its threads. */
+  deleteChannel(id: string): void {
+    this.#channels.delete(id);
+    for (const thread of this.threads) if (thread.parentId === id) this.#threads.delete(thread.id);
   }
 
   /** @returns whether its name is new or another */
@@ -117,8 +131,9 @@ function textChannel(channel: SeenChannel): PageChannel {
 }
 
 function threadChannel(thread: SeenThread): PageChannel {
-  const { id, name, lastMessageId, isArchived, isLocked, archivedAt } = thread;
-  return { id, name, lastMessageId, isArchived, isLocked, archivedAt, isThread: true };
+  const { id, name, parentId, lastMessageId, isArchived, isLocked, archivedAt } = thread;
+  const state = { isArchived, isLocked, archivedAt };
+  return { id, name, parentId, lastMessageId, ...state, isThread: true, position: 0 };
 }
 
 function loadRead(): Map<string, string> {
