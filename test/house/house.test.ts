@@ -29,6 +29,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/hooks/"],
     ["vm/mcp/"],
     ["vm/events/"],
+    ["vm/jobs/"],
     ["vm/console/"],
     ["vm/http/"],
     ["vm/"], // main, run and its wiring, config
