@@ -12,6 +12,7 @@ import { AWAITING, THREAD_STATUSES } from "./agent/files.ts";
 import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
+import { paramsSchema } from "./agent/params.ts";
 import type { Chunk } from "./chunk.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { viewSchema } from "./follow/spec.ts";
@@ -72,6 +73,7 @@ const agentRequestSchema = agentConfigSchema
     /** Not set: the sidecar's default (`AGENT_ENGINE`). */
     engine: z.enum(ENGINE_NAMES).optional(),
     limits: limitsSchema.strict().default({}),
+    params: paramsSchema.strict().default({}),
   })
   .strict();
 

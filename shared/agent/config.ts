@@ -4,6 +4,7 @@ import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
 import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
 import { limitsSchema } from "./limit-schema.ts";
+import { needsSchema, paramsSchema } from "./params.ts";
 
 const str = z.string();
 const seconds = z
@@ -39,12 +40,8 @@ export const agentConfigSchema = z.object({
   originThreadId: knownThreadId.optional(),
   tags: z.array(str.min(1).max(50)).max(20).default([]),
   limits: limitsSchema.default({}),
-  params: z
-    .looseObject({
-      thinking: z.unknown().optional(),
-      maxOutputTokens: z.number().int().positive().optional(),
-    })
-    .default({}),
+  params: paramsSchema.default({}),
+  needs: needsSchema.default([]),
   /** JSON Schema (draft 2020-12 or draft-07) that each turn's result is held to. */
   outputSchema: z.record(str, z.unknown()).optional(),
   workspace: z.enum(["shared", "worktree"]).default("shared"),

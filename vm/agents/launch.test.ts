@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EngineName } from "../../shared/agent/engines/engines.ts";
+import { ENGINE_NAMES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import { createRequestSchema } from "../../shared/api.ts";
 import { ConfigError } from "../../shared/config.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -79,6 +79,12 @@ test.each([
   ["agent.program", { program: "./here" }],
   ["agent.args.0", { args: ["a\0b"] }],
   ["agent.engine", { engine: "none" }],
+  ["agent.params", { params: { topK: 1 } }],
+  ["agent.params.temperature", { params: { temperature: 2.1 } }],
+  ["agent.params.thinking", { params: { thinking: "max" } }],
+  ["agent.params.maxInputTokens", { params: { maxInputTokens: 0 } }],
+  ["agent.params.callSeconds", { params: { callSeconds: 0.5 } }],
+  ["agent.needs.0", { needs: ["audio"] }],
 ])("a request must say what can be: %s of %j", (field, agent) => {
   const { error } = requestOf({ engine: "command", ...agent });
   expect(error?.issues.map(({ path }) => path.join("."))).toEqual([field]);
@@ -90,7 +96,12 @@ test.each<[EngineName, string, object]>([
   ["command", "permissionMode", { permissionMode: "plan" }],
   ["command", "outputSchema", { outputSchema: {} }],
   ["command", "limits.tokens", { limits: { tokens: 1 } }],
-  ["command", "params.x", { params: { x: 1 } }],
+  ...ENGINE_NAMES.map((name): [EngineName, string, object] => [name, "needs", { needs: ["embeddings"] }]),
+  ["command", "needs", { needs: ["images"] }],
+  ["command", "params.thinking", { params: { thinking: "low" } }],
+  ["claude", "params.temperature", { params: { temperature: 0 } }],
+  ["claude", "params.callSeconds", { params: { callSeconds: 60 } }],
+  ["claude", "params.maxInputTokens", { params: { maxInputTokens: 99_999 } }],
   ["demo", "outputSchema", { outputSchema: {} }],
   ["claude", "permissionMode", { permissionMode: "none" }],
   ["claude", "permissionMode", { permissionMode: "bypassPermissions" }],
@@ -101,6 +112,17 @@ test.each<[EngineName, string, object]>([
     code: "unsupported",
     field: `agent.${field}`,
   });
+});
+
+test("what an engine can do is taken, and said if it is less than was asked for", () => {
+  const params = { thinking: "high", maxInputTokens: 100_000, maxOutputTokens: 8_000 };
+  const agent = requestOf({ needs: ["images"], params, model: "opus" }).data?.agent;
+  if (!agent) throw new Error("the request is none");
+  expect(agent).toMatchObject({ params, needs: ["images"] });
+  expect(() => refuseUnsupported(agent, "claude", {})).not.toThrow();
+  expect(() => refuseUnsupported({ ...agent, params: { temperature: 1 } }, "claude", {})).toThrow(
+    "it takes thinking, maxInputTokens, maxOutputTokens",
+  );
 });
 
 describe("the sidecar's settings", () => {

@@ -6,6 +6,7 @@ import type { Capabilities } from "../../shared/agent/engines/declaration.ts";
 import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
+import { PARAM_NAMES, type Params } from "../../shared/agent/params.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 
@@ -48,7 +49,41 @@ export function refuseUnsupported(
     refuse("permissionMode", bypassRefused(permissionMode));
   const told = findUntold(engine, limits);
   if (told) refuse(`limits.${told}`, untold(engine));
-  for (const name of definedIn(params)) refuse(`params.${name}`, `the engine ${engine} takes no parameters.`);
+  refuseParams(params, engine);
+  const lacking = findLacking(agent, engine);
+  if (lacking) refuse("needs", `${lacking}.`);
+}
+
+/** A bound is the engine's, so another engine may take the value. */
+function refuseParams(params: Params, engine: EngineName): void {
+  const known = ENGINES[engine].capabilities.params ?? {};
+  const refuse = (name: string, why: string) => {
+    throw new AppError("unsupported", `agent.params.${name}: ${why}`);
+  };
+  for (const name of PARAM_NAMES) {
+    const value = params[name];
+    if (value === undefined) continue;
+    const bounds = known[name];
+    if (bounds === undefined) refuse(name, `the engine ${engine} does not take it${listOf(known)}.`);
+    const { min = -Infinity, max = Infinity } = bounds ?? {};
+    if (Number(value) < min) refuse(name, `must be at least ${min} for the engine ${engine}.`);
+    if (Number(value) > max) refuse(name, `must be at most ${max} for the engine ${engine}.`);
+  }
+}
+
+function listOf(known: object): string {
+  const names = Object.keys(known);
+  return names.length === 0 ? ", nor any other parameter" : `; it takes ${names.join(", ")}`;
+}
+
+/** Says which ability the thread needs and would not have. */
+function findLacking({ needs, model }: Pick<AgentConfig, "needs" | "model">, engine: EngineName) {
+  const { capabilities } = ENGINES[engine];
+  const missing = needs.find((need) => !capabilities[need]);
+  if (missing) return `the engine ${engine} has no ${missing}`;
+  const lacks = model === undefined ? [] : (capabilities.lacks?.(model) ?? []);
+  const lacking = needs.find((need) => lacks.includes(need));
+  return lacking && `the model ${model} has no ${lacking}`;
 }
 
 function bypassRefused(mode: string): string {
@@ -82,7 +117,7 @@ export function refuseInitialMessages({ initialMessages, agent }: CreateRequest,
 
 /** @throws AppError `unsupported` if the thread's engine can't do it, `invalid_request` if nobody could. */
 export function refuseControl(
-  { engine, permissionMode }: AgentConfig,
+  { engine, permissionMode, needs }: AgentConfig,
   request: ControlRequest,
   { allowBypass }: Settings,
 ): void {
@@ -92,6 +127,10 @@ export function refuseControl(
     throw new AppError("unsupported", `The engine ${engine} can't do that: ${control}.`);
   }
   if (request.control === "limit") refuseLimits(engine, request.limits);
+  if (request.control === "model") {
+    const lacking = findLacking({ needs, model: request.model }, engine);
+    if (lacking) throw new AppError("unsupported", `model: ${lacking}, which this thread needs.`);
+  }
   if (request.control !== "mode" || modes === undefined) return;
   const { modeId } = request;
   if (!modes.names.includes(modeId))

@@ -1,22 +1,16 @@
 /** Looks at the agent: its program, whether it is signed in, and what keeps it in. */
-import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { findVersionFault } from "../../shared/agent/claude-version.ts";
-import { INSTALL_COMMAND } from "../../shared/agent/engines/claude.ts";
-import { DEFAULT_ENGINE, ENGINES } from "../../shared/agent/engines/engines.ts";
+import type { EngineProgram, SignIn } from "../../shared/agent/engines/declaration.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import { Fault, type Finding, type Look, note, ok } from "../../shared/doctor.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import { usualProgram } from "../agents/launch.ts";
+import { findSignedIn, lookAtProgram } from "../agents/program-state.ts";
 import type { VmConfig } from "../config.ts";
 import { findSandboxFault } from "../wiring/machine.ts";
 import type { Surroundings } from "./surroundings.ts";
-
-const PROGRAM_MS = 15_000;
-const KEY = "ANTHROPIC_API_KEY";
-const SIGN_IN = `claude auth login # as the sidecar's user; or set ${KEY}, and THREAD_ENV=${KEY}`;
 
 export interface AgentOptions {
   config: VmConfig;
@@ -30,52 +24,52 @@ export function agentLooks({ config, env, around }: AgentOptions): Look[] {
     { name: "sandbox", mend: "apt-get install -y bubblewrap", run: () => lookAtSandbox(config, around) },
   ];
   const { title, program: behind } = ENGINES[engine];
-  if (behind.is === "ours") {
-    const says = `${title}, no model is behind it`;
-    return [...looks, { name: "agent", mend: INSTALL_COMMAND, run: () => says }];
+  const signIn = behind.is === "any" ? undefined : behind.signIn;
+  const file = behind.is === "ours" ? undefined : findProgram(program, config.threadEnv["PATH"] ?? "");
+  if (behind.is === "ours")
+    looks.push({ name: "agent", mend: "none", run: () => `${title} comes with threadmux` });
+  else {
+    const mend = behind.is === "installed" ? behind.install : "set AGENT_PROGRAM to a program that is there";
+    looks.push({ name: "agent", mend, run: () => lookAtAgent(config, behind, mend) });
   }
-  const isInstalled = behind.is === "installed";
-  const mend = isInstalled ? behind.install : "set AGENT_PROGRAM to a program that is there";
-  const file = findProgram(program, config.threadEnv["PATH"] ?? "");
-  looks.push({ name: "agent", mend, run: () => lookAtProgram(config, file, mend) });
-  if (isInstalled && file !== undefined)
-    looks.push({ name: "sign-in", mend: SIGN_IN, run: () => lookAtSignIn(config, env) });
+  if (signIn && (behind.is === "ours" || file !== undefined))
+    looks.push({ name: "sign-in", mend: signIn.how, run: () => lookAtSignIn({ config, env, file, signIn }) });
   return looks;
 }
 
-async function lookAtProgram(
+async function lookAtAgent(
   { agent, threadEnv }: VmConfig,
-  file: string | undefined,
+  behind: Exclude<EngineProgram, { is: "ours" }>,
   mend: string,
 ): Promise<string> {
+  const { file, fault, printed } = await lookAtProgram(
+    agent,
+    behind.is === "installed" ? behind : undefined,
+    threadEnv,
+  );
   if (file === undefined)
     throw new Fault(`AGENT_PROGRAM: ${agent.program} is not on the sidecar's PATH`, mend);
-  if (ENGINES[agent.engine ?? DEFAULT_ENGINE].program.is === "any") return file;
-  const outcome = await run(agent.program, [...agent.args, "--version"], threadEnv).then(
-    ({ stdout }) => stdout,
-    (error: NodeJS.ErrnoException) => error,
-  );
-  const found = findVersionFault(agent.program, outcome);
-  if (found) throw new Fault(found.says, mend);
-  return `${file}, ${String(outcome).trim().split("\n")[0]}`;
+  if (fault) throw new Fault(fault.says, mend);
+  return printed === undefined ? file : `${file}, ${printed}`;
 }
 
-/** By the program's own word alone: what it prints of the account, and its files, are nobody's business here. */
-async function lookAtSignIn(
-  { agent, threadEnv }: VmConfig,
-  env: Record<string, string>,
-): Promise<string | Finding[]> {
-  const exit = await run(agent.program, ["auth", "status"], threadEnv).then(
-    () => 0,
-    (error: { code?: number | string; killed?: boolean }) => (error.killed ? "late" : error.code),
-  );
-  if (exit === 0) return `${agent.program} says that it is signed in`;
-  if (exit !== 1) return [note("sign-in", `${agent.program} does not say whether it is signed in`, SIGN_IN)];
-  const isKept = env[KEY] !== undefined && threadEnv[KEY] === undefined;
-  const hint = isKept ? `; ${KEY} is set, but THREAD_ENV does not name it` : "";
+interface SignInLook extends Pick<AgentOptions, "config" | "env"> {
+  file: string | undefined;
+  signIn: SignIn;
+}
+
+async function lookAtSignIn({ config, env, file, signIn }: SignInLook): Promise<string | Finding[]> {
+  const { agent, threadEnv } = config;
+  const { keys, how } = signIn;
+  const isSignedIn = await findSignedIn(file, signIn, threadEnv);
+  if (isSignedIn) return `${agent.program} says that it is signed in`;
+  if (isSignedIn === undefined)
+    return [note("sign-in", `${agent.program} does not say whether it is signed in`, how)];
+  const kept = keys.find((key) => env[key] !== undefined && threadEnv[key] === undefined);
+  const hint = kept === undefined ? "" : `; ${kept} is set, but THREAD_ENV does not name it`;
   throw new Fault(
     `${agent.program} is not signed in${hint}`,
-    isKept ? `set THREAD_ENV=${KEY} in the settings` : SIGN_IN,
+    kept === undefined ? how : `set THREAD_ENV=${kept} in the settings`,
   );
 }
 
@@ -95,9 +89,4 @@ async function lookAtSandbox(config: VmConfig, around: Surroundings): Promise<Fi
   } finally {
     if (own !== undefined) rmSync(own, { recursive: true, force: true });
   }
-}
-
-function run(program: string, args: readonly string[], env: Record<string, string>) {
-  // No directory's own settings play a part at the root.
-  return promisify(execFile)(program, args, { env, cwd: "/", timeout: PROGRAM_MS, killSignal: "SIGKILL" });
 }

@@ -54,6 +54,20 @@ test("what people chose and granted holds over restarts; prompts are in files", 
   expect(after("--append-system-prompt-file")).toBe("/f/system-prompt.txt");
 });
 
+test("what was asked of the model's calls stands above the person's own variables", () => {
+  const params = { thinking: "low", maxInputTokens: 150_000, maxOutputTokens: 9_000 };
+  const changed = threadConfigSchema.parse({ ...config, agent: { params } });
+  const env = { CLAUDE_CODE_EFFORT_LEVEL: "max", CLAUDE_CODE_MAX_OUTPUT_TOKENS: "1" };
+  const plan = planLaunch({ ...request, config: changed, env });
+  expect(plan.args.slice(plan.args.indexOf("--effort"))).toEqual(["--effort", "low"]);
+  expect(plan.env).toMatchObject({
+    CLAUDE_CODE_EFFORT_LEVEL: "low",
+    CLAUDE_CODE_AUTO_COMPACT_WINDOW: "150000",
+    CLAUDE_CODE_MAX_OUTPUT_TOKENS: "9000",
+  });
+  expect(planLaunch({ ...request, env }).env).toMatchObject(env);
+});
+
 test("what people attach may be read unasked, nothing beside it", () => {
   const rulesIn = (folder: string) => {
     const { args } = planLaunch({ ...request, folder });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
+import type { Params } from "../../../shared/agent/params.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import type { CutOffCall, Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
 import { disallowedTools, settingsAgainstDoubles } from "./doubles.ts";
@@ -58,15 +59,30 @@ export function planLaunch(
     "--disallowedTools",
     disallowedTools([theirs, home]).join(","),
     ...schemaArgs(agent.outputSchema),
+    ...(agent.params.thinking === undefined ? [] : ["--effort", agent.params.thinking]),
   ];
   return {
     program: how.program,
     args,
-    env: { ...env, CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1", ...(launch.takesUp && resumeEnv(fold)) },
+    env: {
+      ...env,
+      CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
+      ...paramsEnv(agent.params),
+      ...(launch.takesUp && resumeEnv(fold)),
+    },
     files: {
       [SETTINGS_FILE]: JSON.stringify(mergeSettings(theirs, ours)),
       ...(agent.systemPrompt !== undefined && { [SYSTEM_PROMPT_FILE]: agent.systemPrompt }),
     },
+  };
+}
+
+/** The person's own variables would stand above the flags. */
+function paramsEnv({ thinking, maxInputTokens, maxOutputTokens }: Params): Env {
+  return {
+    ...(thinking !== undefined && { CLAUDE_CODE_EFFORT_LEVEL: thinking }),
+    ...(maxInputTokens !== undefined && { CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(maxInputTokens) }),
+    ...(maxOutputTokens !== undefined && { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxOutputTokens) }),
   };
 }
 

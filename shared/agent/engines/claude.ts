@@ -7,6 +7,7 @@ export const MIN_VERSION = "2.1.330";
 /** Without the version npm may take an older one, and without `--allow-scripts` npm 12 leaves the program out. */
 export const INSTALL_COMMAND = `npm install -g --allow-scripts=@anthropic-ai/claude-code @anthropic-ai/claude-code@${MIN_VERSION}`;
 
+const KEY = "ANTHROPIC_API_KEY";
 const BYPASS = "bypassPermissions";
 
 const modes: PermissionModes = {
@@ -19,7 +20,17 @@ const modes: PermissionModes = {
 export const claude = {
   title: "Claude Code",
   provider: "anthropic",
-  program: { is: "installed", name: "claude", install: INSTALL_COMMAND },
+  program: {
+    is: "installed",
+    name: "claude",
+    install: INSTALL_COMMAND,
+    version: { args: ["--version"], min: MIN_VERSION },
+    signIn: {
+      status: ["auth", "status"],
+      keys: [KEY],
+      how: `claude auth login # as the sidecar's user; or set ${KEY}, and THREAD_ENV=${KEY}`,
+    },
+  },
   capabilities: {
     questions: ["AskUserQuestion"],
     modes,
@@ -33,7 +44,12 @@ export const claude = {
     compact: true,
     outputSchema: "draft-07",
     tools: true,
+    images: true,
+    // Its compaction window may not be smaller. It compacts somewhat before the window's end.
+    params: { thinking: {}, maxInputTokens: { min: 100_000 }, maxOutputTokens: {} },
+    calls: true,
   },
+  modelNames: ["opus", "sonnet", "haiku"],
   brings: { folder: ".claude", memory: "CLAUDE.md" },
   records: { folder: ".claude", variable: "CLAUDE_CONFIG_DIR" },
   findBypass,

@@ -1,4 +1,5 @@
 /** An engine's declaration: all that the rest of threadmux knows of an engine. */
+import type { Need, ParamName } from "../params.ts";
 
 export interface EngineDeclaration {
   /** For people, such as "Claude Code". */
@@ -13,18 +14,52 @@ export interface EngineDeclaration {
   readonly records?: Records;
   /** Finds the argument that lets its program do everything without asking. */
   readonly findBypass?: (args: readonly string[]) => string | undefined;
+  /** Names of models that faces suggest; it takes others too. */
+  readonly modelNames?: readonly string[];
   /** The field of an MCP request's `_meta` in which it names the call. */
   readonly mcpCallId?: string;
 }
 
 /** The program behind an engine. */
 export type EngineProgram =
-  /** People install it under this name, by this command. */
-  | { readonly is: "installed"; readonly name: string; readonly install: string }
+  | ({ readonly is: "installed" } & KnownProgram)
   /** It comes with threadmux. */
-  | { readonly is: "ours" }
-  /** A person names it. */
-  | { readonly is: "any" };
+  | { readonly is: "ours"; readonly signIn?: SignIn }
+  /** A person names it; the engine may know some by their names. */
+  | { readonly is: "any"; readonly known?: readonly KnownProgram[] };
+
+/** A program that people install, and how it is asked about itself. */
+export interface KnownProgram {
+  /** It is looked up on PATH by this name. */
+  readonly name: string;
+  /** The command that installs it. */
+  readonly install: string;
+  readonly version?: ProgramVersion;
+  readonly signIn?: SignIn;
+}
+
+export interface ProgramVersion {
+  /** With these arguments the program prints its version and ends. */
+  readonly args: readonly string[];
+  /** An older one is refused. */
+  readonly min?: string;
+}
+
+/** How an engine gets at its models. */
+export interface SignIn {
+  /** With these arguments the program exits with 0 if it is signed in, and with 1 if it is not. */
+  readonly status?: readonly string[];
+  /** Variables. An engine that gets one of them (`THREAD_ENV`) needs no other sign-in. */
+  readonly keys: readonly string[];
+  /** The command, or the setting, that signs in. */
+  readonly how: string;
+}
+
+/** The values that an engine takes for a parameter; without a bound, all that the API takes. */
+export interface ParamBounds {
+  readonly min?: number;
+  readonly max?: number;
+}
 
 /** The abilities of an engine. A request for anything else is refused by its field's name. */
 export interface Capabilities {
@@ -50,6 +85,15 @@ export interface Capabilities {
   readonly outputSchema: false | "draft-07" | "all";
   /** It takes the thread's own tools over MCP. */
   readonly tools: boolean;
+  /** Its models see the images of messages. */
+  readonly images?: boolean;
+  readonly embeddings?: boolean;
+  /** What one of its models lacks although the engine has it. An unknown model lacks nothing. */
+  readonly lacks?: (model: string) => readonly Need[];
+  /** The parameters that it honours. */
+  readonly params?: Readonly<Partial<Record<ParamName, ParamBounds>>>;
+  /** It can be held between two calls of the model, so that their number can be limited. */
+  readonly calls?: boolean;
 }
 
 export interface PermissionModes {

@@ -5,7 +5,7 @@ import type { EngineDeclaration } from "./declaration.ts";
 export const demo = {
   title: "the scripted demo",
   program: { is: "ours" },
-  capabilities: { ...claude.capabilities, outputSchema: false },
+  capabilities: { ...claude.capabilities, outputSchema: false, params: {} },
   brings: claude.brings,
   records: claude.records,
   findBypass: claude.findBypass,

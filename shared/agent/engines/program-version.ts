@@ -1,29 +1,38 @@
-/** Judges by its version whether a claude can be used. Pure. */
-import { MIN_VERSION } from "./engines/claude.ts";
+/** Judges by its version whether an engine's program can be used. Pure. */
+import type { ProgramVersion } from "./declaration.ts";
 
 export interface VersionFault {
   code: "engine_missing" | "engine_too_old";
-  /** A clause, without how to mend it: that is `INSTALL_COMMAND`. */
+  /** A clause, without how to mend it: the engine's declaration has the command that installs it. */
   says: string;
 }
 
-/** @param outcome what `--version` printed, or how it failed */
+/** @param outcome what the program printed when it was asked for its version, or how it failed */
 export function findVersionFault(
   program: string,
+  { args, min }: ProgramVersion,
   outcome: string | NodeJS.ErrnoException,
 ): VersionFault | undefined {
   if (typeof outcome !== "string") {
     const how = outcome.code === "ENOENT" ? "was not found" : `does not start: ${firstLine(outcome.message)}`;
     return { code: "engine_missing", says: `${program} ${how}` };
   }
-  const version = /(?<!\d)\d+\.\d+\.\d+/.exec(outcome)?.[0];
+  const version = findVersion(outcome);
   if (version === undefined)
-    return { code: "engine_missing", says: `${program} --version prints no version: ${firstLine(outcome)}` };
-  if (compare(version, MIN_VERSION) >= 0) return undefined;
+    return {
+      code: "engine_missing",
+      says: `${program} ${args.join(" ")} prints no version: ${firstLine(outcome)}`,
+    };
+  if (min === undefined || compare(version, min) >= 0) return undefined;
   return {
     code: "engine_too_old",
-    says: `${program} ${version} is too old: ${MIN_VERSION} or newer is needed`,
+    says: `${program} ${version} is too old: ${min} or newer is needed`,
   };
+}
+
+/** The version in what a program prints of itself. */
+export function findVersion(printed: string): string | undefined {
+  return /(?<!\d)\d+\.\d+\.\d+/.exec(printed)?.[0];
 }
 
 function compare(a: string, b: string): number {
