@@ -1,6 +1,8 @@
 /** The tools that one engine process has, and what they keep running in it. */
+import { edit } from "./edit.ts";
 import { read } from "./read.ts";
 import { type AnyTool, anyTool } from "./tool.ts";
+import { write } from "./write.ts";
 
 export interface ToolSet {
   readonly tools: readonly AnyTool[];
@@ -9,5 +11,5 @@ export interface ToolSet {
 }
 
 export function makeTools(): ToolSet {
-  return { tools: [anyTool(read)], close: async () => {} };
+  return { tools: [anyTool(read), anyTool(write), anyTool(edit)], close: async () => {} };
 }

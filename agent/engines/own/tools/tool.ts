@@ -22,7 +22,7 @@ export interface Tool<I> {
   asksAs(input: I, where: Where): AsksAs;
   /** What the call is about: the title has it after the tool's name, and rules are about it. */
   subject(input: I): string;
-  /** The files that the call writes, as real paths, so that they can be locked before it runs. */
+  /** The files that the call writes, as real paths, so that they can be locked before it runs. @throws ToolError */
   writes?(input: I, where: Where): string[];
   /** @throws ToolError for what the model has to know */
   run(input: I, context: ToolContext): Promise<ToolResult>;
@@ -96,7 +96,7 @@ function callOf<I>(tool: Tool<I>, input: I): ToolCall {
   return {
     asksAs: (where) => tool.asksAs(input, where),
     subject: tool.subject(input),
-    writes: (where) => tool.writes?.(input, where) ?? [],
+    writes: (where) => orNone(() => tool.writes?.(input, where) ?? []),
     async run(context) {
       try {
         return await tool.run(input, context);
@@ -106,6 +106,16 @@ function callOf<I>(tool: Tool<I>, input: I): ToolCall {
       }
     },
   };
+}
+
+/** A call that names no file that it may write fails when it runs. */
+function orNone(find: () => string[]): string[] {
+  try {
+    return find();
+  } catch (error) {
+    if (error instanceof ToolError) return [];
+    throw error;
+  }
 }
 
 function problemOf(name: string, { issues }: z.ZodError): string {
