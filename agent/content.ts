@@ -11,6 +11,7 @@ import { unboundLine } from "../shared/agent/bound.ts";
 import { isForeign } from "../shared/agent/fold-messages.ts";
 import type { WaitingMessage } from "../shared/agent/fold-types.ts";
 import type { Block } from "../shared/agent/values.ts";
+import { escapeLines } from "../shared/outside-text.ts";
 import type { ContentPart } from "./engine.ts";
 
 export interface Content {
@@ -45,7 +46,7 @@ function partOf(
 ): { part: ContentPart; problem?: string } {
   switch (block.type) {
     case "text":
-      return { part: { type: "text", text: tagOf(message) + block.text } };
+      return { part: { type: "text", text: tagOf(message) + wordsOf(message, block.text) } };
     case "resource_link":
       return {
         part: { type: "text", text: `[file ${block.name}: ${absolute(folder, block.uri) ?? block.uri}]` },
@@ -58,6 +59,11 @@ function partOf(
 /** People's words go in as they are, also commands; what comes from elsewhere says where from. */
 export function tagOf(message: Pick<WaitingMessage, "source">): string {
   return isForeign(message) ? `[${message.source}] ` : "";
+}
+
+/** In what no person wrote no line may look like one of ours. */
+function wordsOf(message: WaitingMessage, text: string): string {
+  return isForeign(message) ? escapeLines(text) : text;
 }
 
 function imagePart(

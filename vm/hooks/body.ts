@@ -1,6 +1,7 @@
 /** What a hook takes from a body: which requests count, and the fields that are passed on. Pure. */
 import { AppError } from "../../shared/errors.ts";
 import type { HookCondition, Scalar } from "../../shared/hooks/settings.ts";
+import type { Part } from "../../shared/outside-text.ts";
 
 /** A body as JSON; undefined if it is none. */
 export type Json = { value: unknown } | undefined;
@@ -39,9 +40,6 @@ function holds(body: unknown, condition: HookCondition): boolean {
   const wanted: readonly Scalar[] = "in" in condition ? condition.in : [condition.equals];
   return found !== undefined && wanted.some((one) => one === found.value);
 }
-
-/** A part of what a run is told: words of the hook's maker, or text from outside. */
-export type Part = { kind: "own" | "outside"; text: string };
 
 /**
  * The template's words and, each as a part of its own, the fields that it takes.
