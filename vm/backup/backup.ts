@@ -147,9 +147,9 @@ function exceptEffects(): string[] {
 
 /** Files that the copied rows tell of and that were there when the database was copied. */
 function filesOf(state: string, starts: readonly LogStart[]): string[] {
-  const names = starts.flatMap(({ threadId, isAgent }) => [
+  const names = starts.flatMap(({ threadId, hasTurns }) => [
     `logs/${threadId}.log`,
-    ...(isAgent ? [`threads/${threadId}/thread.json`, `threads/${threadId}/transcript.jsonl`] : []),
+    ...(hasTurns ? [`threads/${threadId}/thread.json`, `threads/${threadId}/transcript.jsonl`] : []),
   ]);
   return names.filter((name) => existsSync(join(state, name)));
 }

@@ -1,6 +1,7 @@
 /** Copies of a database that others write meanwhile. */
 import Sqlite from "better-sqlite3";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
+import { kindOf, type ThreadType } from "../../shared/kinds.ts";
 import { makePrivate } from "./database.ts";
 
 const BUSY_TIMEOUT_MS = 5_000;
@@ -9,7 +10,7 @@ const ALL_PAGES = 0x7fff_ffff;
 /** Where a thread's log begins, as its row says. */
 export interface LogStart {
   threadId: ThreadId;
-  isAgent: boolean;
+  hasTurns: boolean;
   /** The offset of the file's first byte. */
   logBase: number;
   /** Bytes before it were given back to the disk. */
@@ -47,10 +48,10 @@ export function listLogStarts(file: string): LogStart[] {
   try {
     const rows = db
       .prepare("SELECT thread_id, type, log_base, first_offset FROM threads WHERE is_made = 1")
-      .all() as { thread_id: string; type: string; log_base: number; first_offset: number }[];
+      .all() as { thread_id: string; type: ThreadType; log_base: number; first_offset: number }[];
     return rows.map((row) => ({
       threadId: knownThreadId.parse(row.thread_id),
-      isAgent: row.type === "agent",
+      hasTurns: kindOf(row).hasTurns,
       logBase: row.log_base,
       firstOffset: row.first_offset,
     }));

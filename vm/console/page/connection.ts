@@ -193,3 +193,17 @@ export class Connection {
     socket?.close();
   }
 }
+
+/** A sentence for a person if the news do not come, else nothing. */
+export function noticeText(state: ConnectionState): string {
+  switch (state.kind) {
+    case "waiting": {
+      const seconds = Math.max(1, Math.ceil((state.retryAt - Date.now()) / 1_000));
+      return `${state.reason} Trying again in ${seconds} s …`;
+    }
+    case "over":
+      return state.text;
+    default:
+      return "";
+  }
+}

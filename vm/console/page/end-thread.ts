@@ -2,6 +2,7 @@
 import type { Thread } from "../../../shared/api.ts";
 import { ApiError, endThread } from "./api.ts";
 import { errorText, find } from "./dom.ts";
+import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 
 export interface EndOptions {
   onEnded: () => void;
@@ -28,8 +29,7 @@ export class EndThread {
     find("#end-question").textContent = `End ${number === null ? title : `#${number} ${title}`}?`;
     const also =
       below === 0 ? "" : ` So ${below === 1 ? "does the thread" : `do ${below} threads`} below it.`;
-    const what = type === "agent" ? "The agent, and all that it started, ends." : "All that runs in it ends.";
-    find("#end-what").textContent = `${what}${also} What it has said stays.`;
+    find("#end-what").textContent = `${CONSOLE_KINDS[type].ends}${also} What it has said stays.`;
     this.#dialog.showModal();
     find("#end-not").focus();
   }

@@ -2,11 +2,12 @@
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
 import { ApiError, getThread, listInbox, listThreads, signIn, signOut } from "./api.ts";
-import type { ConnectionState } from "./connection.ts";
+import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
 import { errorText, find } from "./dom.ts";
 import { EndThread } from "./end-thread.ts";
 import { InboxList } from "./inbox-list.ts";
+import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { NewThread } from "./new-thread.ts";
 import { learnNames } from "./people.ts";
 import { findSecret } from "./session.ts";
@@ -220,7 +221,7 @@ async function open(threadId: string, mode: AttachMode): Promise<void> {
   document.title = `${threadId} · threadmux`;
   const problem = await describe(mine);
   if (opened !== mine) return;
-  if (mine.thread?.type === "agent") openAgent(mine);
+  if (hasConversation(mine)) openConversation(mine);
   else openTerminal(mine, problem);
 }
 
@@ -251,22 +252,26 @@ function openTerminal(mine: Opened, problem: string | undefined): void {
   else pane.setOver(problem);
 }
 
+/** A thread is over for the page, as a terminal is, until the sidecar has described it. */
+function hasConversation({ thread }: Opened): boolean {
+  return thread !== undefined && CONSOLE_KINDS[thread.type].hasConversation;
+}
+
 function newPane(mine: Opened): TerminalPane {
-  const isAgent = mine.thread?.type === "agent";
+  const isBeside = hasConversation(mine);
   return new TerminalPane({
     threadId: mine.threadId,
-    // An agent is written to in its conversation.
-    mode: isAgent ? "view" : mine.mode,
-    isAgent,
+    mode: isBeside ? "view" : mine.mode,
+    isBeside,
     onStatus: (state) => {
-      if (!isAgent) showState(state);
+      if (!isBeside) showState(state);
       void refresh();
     },
     onSignedOut: showSignIn,
   });
 }
 
-function openAgent(mine: Opened): void {
+function openConversation(mine: Opened): void {
   find("#app").classList.add("is-agent");
   mine.agent = new Conversation({
     threadId: mine.threadId,
@@ -302,7 +307,7 @@ function showTitle(thread: Thread): void {
   const { threadId, title, number } = thread;
   const name = number === null ? title : `#${number} ${title}`;
   find("#thread-title").textContent = name;
-  find("#thread-id").textContent = thread.type === "agent" ? "" : threadId;
+  find("#thread-id").textContent = CONSOLE_KINDS[thread.type].hasConversation ? "" : threadId;
   const asks = thread.status === "waiting" ? "❗ " : "";
   document.title = `${asks}${name} · threadmux`;
   showState(thread);
@@ -322,19 +327,6 @@ function showAgentNotice(): void {
   if (find("#agent-notice span").textContent !== text) find("#agent-notice span").textContent = text;
   notice.hidden = text === "";
   find("#agent-retry").hidden = state?.kind !== "waiting";
-}
-
-function noticeText(state: ConnectionState): string {
-  switch (state.kind) {
-    case "waiting": {
-      const seconds = Math.max(1, Math.ceil((state.retryAt - Date.now()) / 1_000));
-      return `${state.reason} Trying again in ${seconds} s …`;
-    }
-    case "over":
-      return state.text;
-    default:
-      return "";
-  }
 }
 
 /** xterm.js puts its rules into `<style>` elements; the page's policy lets only those in that have the nonce. */

@@ -1,7 +1,9 @@
 /** The form that makes a thread. */
 import type { CreateRequest } from "../../../shared/api.ts";
+import type { ThreadType } from "../../../shared/kinds.ts";
 import { ApiError, createThread, getThread, listDirs } from "./api.ts";
 import { errorText, find, isSendKey, isTouched, make } from "./dom.ts";
+import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { newId } from "./new-id.ts";
 
 /** A completion is asked for once nobody has typed for so long. */
@@ -54,13 +56,14 @@ export class NewThread {
     if (!isTouched()) this.#command.focus(); // a phone's keyboard would cover the form
   }
 
-  get #isAgent(): boolean {
-    return new FormData(this.#form).get("type") === "agent";
+  get #type(): ThreadType {
+    return new FormData(this.#form).get("type") as ThreadType; // its radio buttons are the kinds
   }
 
   #showKind(): void {
-    find("#make-command-label").textContent = this.#isAgent ? "What it is to do" : "Command";
-    find("#make-worktree-label").hidden = !this.#isAgent;
+    const { commandLabel, hasWorktree } = CONSOLE_KINDS[this.#type];
+    find("#make-command-label").textContent = commandLabel;
+    find("#make-worktree-label").hidden = !hasWorktree;
   }
 
   async #complete(): Promise<void> {
@@ -79,12 +82,12 @@ export class NewThread {
   }
 
   #wanted(threadId: string): CreateRequest {
-    const isAgent = this.#isAgent;
-    const isAlone = isAgent && find<HTMLInputElement>("#make-worktree").checked;
+    const type = this.#type;
+    const isAlone = CONSOLE_KINDS[type].hasWorktree && find<HTMLInputElement>("#make-worktree").checked;
     const title = this.#title.value.trim();
     return {
       threadId,
-      type: isAgent ? "agent" : "terminal",
+      type,
       dir: this.#dir.value.trim(),
       command: this.#command.value,
       ...(title === "" ? {} : { title }),

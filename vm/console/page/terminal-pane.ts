@@ -11,7 +11,8 @@ export type ThreadState = Pick<Thread, "status" | "exitCode" | "signal">;
 export interface TerminalPaneOptions {
   threadId: string;
   mode: AttachMode;
-  isAgent: boolean;
+  /** It shows the pane of a thread that people write to in a conversation beside it. */
+  isBeside: boolean;
   /** How the thread stands, as the socket says. */
   onStatus: (state: ThreadState) => void;
   onSignedOut: () => void;
@@ -66,7 +67,7 @@ export class TerminalPane {
   }
 
   connect(): void {
-    const { threadId, mode, isAgent } = this.#options;
+    const { threadId, mode, isBeside } = this.#options;
     const screen = new Screen({
       container: find("#screen"),
       onText: (text) => {
@@ -89,7 +90,7 @@ export class TerminalPane {
       onFresh: () => screen.reset(),
       onBytes: (bytes, onDrawn) => screen.write(bytes, onDrawn),
     });
-    if (mode === "type" && !isAgent) screen.focus();
+    if (mode === "type" && !isBeside) screen.focus();
   }
 
   #receive(frame: ServerFrame): void {
@@ -124,12 +125,12 @@ export class TerminalPane {
     find("#retry").hidden = this.#state.kind !== "waiting";
     find("#zoom").hidden = !this.#screen;
     find("#zoom").setAttribute("aria-pressed", String(isZoomed));
-    find("#view-only").hidden = isOver || this.#options.isAgent;
+    find("#view-only").hidden = isOver || this.#options.isBeside;
     find("#screen").classList.toggle("is-over", isOver || this.#state.kind === "waiting");
   }
 
   #noticeText(): string {
-    const { mode, isAgent } = this.#options;
+    const { mode, isBeside } = this.#options;
     const state = this.#state;
     switch (state.kind) {
       case "connecting":
@@ -143,7 +144,7 @@ export class TerminalPane {
           ? `${state.text} This is what it showed last.`
           : `${state.text} Its terminal is gone.`;
       case "open":
-        if (isAgent)
+        if (isBeside)
           return this.#status?.status === "running" ? "" : "The agent rests. This is its last screen.";
         if (this.#status?.status === "exited") {
           return `The process has ${describeState(this.#status)}. This is its last screen.`;

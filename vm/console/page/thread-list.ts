@@ -5,6 +5,7 @@ import { describeState } from "../../../shared/attach.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { threadTree } from "../../../shared/thread-tree.ts";
 import { find, make } from "./dom.ts";
+import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { isMeant } from "./search.ts";
 
 /** The newest ended threads; a search finds others. */
@@ -125,7 +126,9 @@ function drawThread(thread: Thread, { current, onChoose }: DrawOptions): HTMLEle
   const isAsked = thread.status === "waiting";
   const button = make("button", "", [
     make("span", "name", [...name, ...(isAsked ? [make("span", "badge", ["asks you"])] : [])]),
-    ...(type === "agent" ? [] : [make("span", "id", [threadId]), make("span", "command", [command])]),
+    ...(CONSOLE_KINDS[type].hasConversation
+      ? []
+      : [make("span", "id", [threadId]), make("span", "command", [command])]),
     make("span", "about", [aboutText(thread)]),
     // A line of its own: what stands at the other one's end is cut off.
     ...(held === "" ? [] : [make("span", "about", [held])]),

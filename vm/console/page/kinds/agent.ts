@@ -1,0 +1,8 @@
+import type { ConsoleKind } from "./kind.ts";
+
+export const agent: ConsoleKind = {
+  hasConversation: true,
+  commandLabel: "What it is to do",
+  hasWorktree: true,
+  ends: "The agent, and all that it started, ends.",
+};

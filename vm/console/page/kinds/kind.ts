@@ -1,0 +1,11 @@
+/** What the console's page does for a kind of thread in its own way; everything else treats threads alike. */
+export interface ConsoleKind {
+  /** People read and write in a conversation; the terminal beside it only shows. */
+  readonly hasConversation: boolean;
+  /** Its command, in the form that makes a thread. */
+  readonly commandLabel: string;
+  /** It can begin in a worktree of its own. */
+  readonly hasWorktree: boolean;
+  /** A sentence for a person who is about to end it. */
+  readonly ends: string;
+}

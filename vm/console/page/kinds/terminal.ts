@@ -1,0 +1,8 @@
+import type { ConsoleKind } from "./kind.ts";
+
+export const terminal: ConsoleKind = {
+  hasConversation: false,
+  commandLabel: "Command",
+  hasWorktree: false,
+  ends: "All that runs in it ends.",
+};
