@@ -1,5 +1,6 @@
 /** What files of a directory make an agent run or obey, in words. Pure. */
 import type { Brings } from "../../shared/agent/engines/declaration.ts";
+import type { ShownText } from "../../shared/directives/trusted.ts";
 import { visible } from "./visible.ts";
 
 /** What a directory brings that an engine would run or obey before anybody is asked. */
@@ -9,6 +10,8 @@ export interface Brought {
   /** Of the path and of everything that was found: another content has another key. */
   key: string;
   items: BroughtItem[];
+  /** Directives whose text is shown whole; left out if there are none. */
+  directives?: ShownText[];
   /** Everything was looked at. What was not can't be trusted. */
   isWhole: boolean;
   /** The engine's folder and file of instructions. */

@@ -8,7 +8,7 @@ import { TRUST_FOLDER } from "../../shared/agent/markers.ts";
 import type { Engine, Env } from "../engine.ts";
 import { trustAsk, withoutNotice } from "./ask.ts";
 import type { Brought } from "./brought.ts";
-import { findDecision, keepDecision } from "./memory.ts";
+import { findDecision, keepDecision, noteDirectives } from "./memory.ts";
 
 export interface Leave {
   brought: Brought | undefined;
@@ -33,8 +33,10 @@ export class TrustGate {
     if (fold.trust) keepDecision(this.#memory, { dir, ...fold.trust, decidedAt: new Date().toISOString() });
     const brought = await this.#lookAround();
     if (!brought) return { brought, isTrusted: true };
-    const isTrusted = findDecision(this.#memory, brought.key);
-    return { brought, isTrusted: isTrusted && brought.isWhole };
+    const decided = findDecision(this.#memory, brought.key);
+    const isTrusted = decided && brought.isWhole;
+    if (isTrusted !== undefined) noteDirectives(this.#memory, brought.directives ?? [], isTrusted);
+    return { brought, isTrusted };
   }
 
   /** Whether the directory brings what it did when it was looked at. */

@@ -5,6 +5,11 @@ export function headLines(text: string): string[] {
   return [...frontMatter(text), ...commandsIn(text).map((command) => `runs ${command}`)];
 }
 
+/** All of a text, line by line. */
+export function textLines(text: string): string[] {
+  return text.trim() === "" ? [] : text.trimEnd().split(/\r\n|\r|\n/);
+}
+
 /** More than the engine takes for it, never less. */
 function frontMatter(text: string): string[] {
   const body = text.trimStart();

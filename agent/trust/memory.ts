@@ -1,7 +1,8 @@
 /** What people decided about directories: a file a decision, named by the key of what it was about. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import * as z from "zod";
+import { type ShownText, trustedNote } from "../../shared/directives/trusted.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import { findJson } from "../folder/json-file.ts";
 
@@ -21,4 +22,16 @@ export function keepDecision(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${key}.json`);
   writeWhole(path, `${JSON.stringify(decision)}\n`, { isDurable: true, part: `${path}.${process.pid}` });
+}
+
+/** The sidecar finds those directives alone of which this note is there. */
+export function noteDirectives(folder: string, shown: readonly ShownText[], isTrusted: boolean): void {
+  for (const text of shown) {
+    const note = trustedNote(folder, text);
+    if (!isTrusted) rmSync(note, { force: true });
+    else if (!existsSync(note)) {
+      mkdirSync(dirname(note), { recursive: true, mode: 0o700 });
+      writeWhole(note, `${JSON.stringify(text)}\n`, { isDurable: true, part: `${note}.${process.pid}` });
+    }
+  }
 }

@@ -4,6 +4,7 @@ import { asks } from "./asks.ts";
 import { attachments } from "./attachments.ts";
 import { controls } from "./controls.ts";
 import { conversations } from "./conversations.ts";
+import { directives } from "./directives.ts";
 import { inputs } from "./inputs.ts";
 import { ledger } from "./ledger.ts";
 import { logs } from "./logs.ts";
@@ -15,7 +16,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ ledger, people, conversations, sidecar },
+  ...{ ledger, people, conversations, directives, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -25,6 +25,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/streams/"],
     ["vm/threads/"],
     ["vm/follow/"],
+    ["vm/directives/"],
     ["vm/agents/"],
     ["vm/hooks/"],
     ["vm/mcp/"],

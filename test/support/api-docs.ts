@@ -15,6 +15,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   attachments: "Files of an agent",
   ledger: "The relay's own notes",
   people: "People and channels",
+  directives: "Directives",
   conversations: "Conversations that were begun by hand",
   sidecar: "The sidecar",
 };

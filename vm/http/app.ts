@@ -15,6 +15,7 @@ import { Guard, RequestLog, type WrongTokens } from "./guard.ts";
 import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from "./handlers/agents.ts";
 import { attachmentHandlers } from "./handlers/attachments.ts";
 import { type ConversationServices, conversationHandlers } from "./handlers/conversations.ts";
+import { type DirectiveServices, directiveHandlers } from "./handlers/directives.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type LogServices, logHandlers } from "./handlers/logs.ts";
@@ -33,6 +34,7 @@ export type Services = ThreadServices &
   LogServices &
   PeopleServices &
   ConversationServices &
+  DirectiveServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -83,6 +85,7 @@ function handlersOf(services: Services): ApiHandlers {
     ledger: ledgerHandlers(services),
     people: peopleHandlers(services),
     conversations: conversationHandlers(services),
+    directives: directiveHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

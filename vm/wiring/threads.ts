@@ -10,6 +10,7 @@ import { Branches } from "../agents/branches.ts";
 import { Conversations } from "../agents/conversations.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
+import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
@@ -71,6 +72,7 @@ export interface Operations {
   branches: Branches;
   conversations: Conversations;
   merges: Merges;
+  directives: Directives;
   attachments: Attachments;
   mcpFiles: McpFiles;
   children: Children;
@@ -114,6 +116,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
       engine: config.agent.engine,
     }),
     merges: new Merges(common),
+    directives: new Directives({ ...common, threadEnv }),
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,

@@ -1,8 +1,8 @@
 /** The trees of a git repository that claude looks into, found as it finds them: by the files, git is not asked. */
 import { lstatSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { type Problem, readWhole, realPathOf } from "./read-whole.ts";
-import type { Steps } from "./steps.ts";
+import { type Problem, readWhole, realPathOf } from "../../../shared/foreign-files.ts";
+import type { Steps } from "../../../shared/short-steps.ts";
 
 const MAX_GIT_FILE = 4_096;
 

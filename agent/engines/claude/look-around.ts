@@ -19,8 +19,11 @@ import { statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { claude } from "../../../shared/agent/engines/claude.ts";
 import { STATE_FOLDER } from "../../../shared/agent/markers.ts";
+import { type ShownText, sha256Of } from "../../../shared/directives/trusted.ts";
+import { listEach, readWhole, realPathOf } from "../../../shared/foreign-files.ts";
 import { findOtherNames } from "../../../shared/sandbox/other-names.ts";
 import { findSecretPlaces } from "../../../shared/sandbox/secrets.ts";
+import { Steps } from "../../../shared/short-steps.ts";
 import type { Env } from "../../engine.ts";
 import {
   type Brought,
@@ -31,16 +34,16 @@ import {
   itemsOfServers,
   itemsOfSettings,
 } from "../../trust/brought.ts";
-import { headLines } from "../../trust/head.ts";
+import { headLines, textLines } from "../../trust/head.ts";
 import { findTrees, type GitTrees } from "./git-trees.ts";
 import { findMemoryLinks } from "./memory-links.ts";
 import { findNested, isInside, NESTED_MAX, type Nested, OUTSIDE, type Places } from "./nested.ts";
 import { EACH, isOfProcess } from "./of-process.ts";
-import { listEach, readWhole, realPathOf } from "./read-whole.ts";
-import { Steps } from "./steps.ts";
 
 const SETTINGS = ["settings.json", "settings.local.json"];
 const FOLDERS = ["agents", "commands", "hooks", "output-styles", "skills", "workflows"];
+/** Its texts are shown whole: each is a directive that a thread may have as its system text. */
+const DIRECTIVES = "agents";
 /** A plugin has these files. It may lie in a folder of skills. */
 const PLUGIN_FILES = /^(?:plugin|hooks|monitors|settings|\.lsp|\.mcp)\.json$/i;
 const MAX_FILES = 2_000;
@@ -84,7 +87,7 @@ export async function lookAround(dir: string, env: Env, max = NESTED_MAX): Promi
     const target = realPathOf(folder);
     if (typeof target === "string" && own.includes(target)) continue;
     if (hasSettings) for (const name of SETTINGS) await look.addFile(join(folder, name), itemsOfSettings);
-    if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name));
+    if (hasFolders) for (const name of FOLDERS) await look.addFolder(join(folder, name), name === DIRECTIVES);
   }
   const nested = await findNested(real, { roots, own, guarded }, steps, max);
   for (const path of nested.paths) for (const name of FOLDERS) await look.addFolder(join(path, name));
@@ -136,6 +139,8 @@ interface Folder {
   files: string[];
   heads: { file: string; lines: string[] }[];
   isShown: boolean;
+  /** Its texts are directives. */
+  areDirectives: boolean;
 }
 
 /** Collects what a directory brings, and hashes it. What it can't look at is named, and makes the result incomplete. */
@@ -145,6 +150,7 @@ class Look {
   readonly #steps: Steps;
   readonly #hash = createHash("sha256");
   readonly #items: BroughtItem[] = [];
+  readonly #directives: ShownText[] = [];
   #files = 0;
   #folders = 0;
   #bytes = 0;
@@ -166,9 +172,9 @@ class Look {
     await this.#steps.rest();
   }
 
-  async addFolder(path: string): Promise<void> {
+  async addFolder(path: string, areDirectives = false): Promise<void> {
     if (this.#isForeign(path)) this.#items.push(itemOfLink(this.#nameOf(path), OUTSIDE));
-    const folder: Folder = { path, files: [], heads: [], isShown: !this.#isForeign(path) };
+    const folder: Folder = { path, files: [], heads: [], isShown: !this.#isForeign(path), areDirectives };
     await this.#walk(path, folder, 0);
     if (folder.files.length === 0 || !folder.isShown) return;
     this.#items.push(itemOfFolder(this.#nameOf(path), folder.files, folder.heads));
@@ -193,7 +199,8 @@ class Look {
     const key = createHash("sha256")
       .update(JSON.stringify([this.#dir, this.#hash.digest("hex")]))
       .digest("hex");
-    return { dir: this.#dir, key, items: this.#items, isWhole: this.#isWhole, names: claude.brings };
+    const found = { dir: this.#dir, key, items: this.#items, directives: this.#directives };
+    return { ...found, isWhole: this.#isWhole, names: claude.brings };
   }
 
   #nameOf(path: string): string {
@@ -231,7 +238,7 @@ class Look {
     }
   }
 
-  #addTo({ path: folder, files, heads, isShown }: Folder, path: string, body: Buffer): void {
+  #addTo({ path: folder, files, heads, isShown, areDirectives }: Folder, path: string, body: Buffer): void {
     if (!isShown) return;
     const file = relative(folder, path);
     files.push(file);
@@ -242,8 +249,9 @@ class Look {
     else if (isUtf16(body)) this.note(path, "it is in UTF-16, which claude reads otherwise");
     else if (isPlugin) this.#addJson(path, body, /mcp\.json$/i.test(path) ? itemsOfServers : itemsOfSettings);
     else {
-      const lines = headLines(decode(body));
+      const lines = areDirectives ? textLines(decode(body)) : headLines(decode(body));
       if (lines.length > 0) heads.push({ file, lines });
+      if (areDirectives) this.#directives.push({ path, sha256: sha256Of(body) });
     }
   }
 

@@ -4,9 +4,9 @@
  * Imports (`@path`) that lead out are not followed.
  */
 import { join } from "node:path";
+import { realPathOf } from "../../../shared/foreign-files.ts";
 import { isInside, type Nested, OUTSIDE, type Places } from "./nested.ts";
 import { EACH, isOfProcess } from "./of-process.ts";
-import { realPathOf } from "./read-whole.ts";
 
 const NAMES = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"];
 const FILES = [...NAMES, ...["CLAUDE.md", "AGENTS.md", "rules"].map((name) => join(".claude", name))];

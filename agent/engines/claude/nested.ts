@@ -4,9 +4,9 @@
  */
 import { accessSync, constants, type Dirent, statSync } from "node:fs";
 import { join, sep } from "node:path";
+import { listEach, type Problem, realPathOf } from "../../../shared/foreign-files.ts";
+import type { Steps } from "../../../shared/short-steps.ts";
 import { EACH, isOfProcess } from "./of-process.ts";
-import { listEach, type Problem, realPathOf } from "./read-whole.ts";
-import type { Steps } from "./steps.ts";
 
 /** A large repository with all that it depends on has some ten thousand folders. */
 export const NESTED_MAX = { folders: 50_000, entries: 1_000_000, links: 100_000, problems: 20, outward: 100 };

@@ -9,8 +9,8 @@ import {
   readSync,
   realpathSync,
 } from "node:fs";
-import { nameFile } from "../../../shared/named-file.ts";
-import type { Steps } from "./steps.ts";
+import { nameFile } from "./named-file.ts";
+import type { Steps } from "./short-steps.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
