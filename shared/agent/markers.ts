@@ -33,3 +33,5 @@ export const BYPASS_ALLOWED = "THREADMUX_ALLOW_BYPASS";
 export const ENGINE_MARKER = "THREADMUX_THREAD";
 /** and its folder, because two state folders may have threads of the same id. */
 export const ENGINE_FOLDER_MARKER = "THREADMUX_THREAD_FOLDER";
+/** In the environment of a command of our own engine, and of all that it starts: which command of the thread it is. */
+export const COMMAND_MARKER = "THREADMUX_COMMAND";

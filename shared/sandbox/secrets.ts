@@ -43,6 +43,24 @@ export const SECRET_NAMES = [
   "id_ecdsa*",
 ];
 
+/** In commands: what is in a command's words, not what it does. `.key` is in every program that has keys. */
+export const SECRET_WORDS = [
+  ".env",
+  ".netrc",
+  ".npmrc",
+  ".pgpass",
+  ".pem",
+  ".ssh",
+  ".aws",
+  ".gnupg",
+  ".kube/",
+  ".docker/",
+  ".config/gh",
+  "id_rsa",
+  "id_ed25519",
+  "id_ecdsa",
+];
+
 /** Whether the name of a file says that it holds secrets. Pure. */
 export function looksSecret(path: string): boolean {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();

@@ -2,7 +2,7 @@
  * What claude keeps from itself in every mode, by rules in our settings: the state folder is denied, also behind links
  * and in commands that name it, and files whose names look like secrets are asked about. Pure.
  */
-import { SECRET_FOLDERS, SECRET_NAMES } from "../../../shared/sandbox/secrets.ts";
+import { SECRET_FOLDERS, SECRET_NAMES, SECRET_WORDS } from "../../../shared/sandbox/secrets.ts";
 
 /** claude reads `[!x]` otherwise than git does, and letters without their case. */
 const LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789._-";
@@ -23,24 +23,6 @@ const DENIED = [
   ...allBut(["threads", "worktrees"]),
   ...allBut(["attachments"]).map((pattern) => `threads/*/${pattern}`),
 ];
-/** In commands: what is in a command's words, not what it does. `.key` is in every program that has keys. */
-const SECRET_WORDS = [
-  ".env",
-  ".netrc",
-  ".npmrc",
-  ".pgpass",
-  ".pem",
-  ".ssh",
-  ".aws",
-  ".gnupg",
-  ".kube/",
-  ".docker/",
-  ".config/gh",
-  "id_rsa",
-  "id_ed25519",
-  "id_ecdsa",
-];
-
 /** @param stateDir undefined if nobody says where it is */
 export function deniedRules(stateDir: string | undefined): string[] {
   if (stateDir === undefined) return [];

@@ -1,15 +1,32 @@
 /** The tools that one engine process has, and what they keep running in it. */
+import { BackgroundCommands, type BackgroundTask } from "./background-commands.ts";
+import { bash } from "./bash.ts";
 import { edit } from "./edit.ts";
+import { processTool } from "./process-tool.ts";
 import { read } from "./read.ts";
 import { type AnyTool, anyTool } from "./tool.ts";
 import { write } from "./write.ts";
 
 export interface ToolSet {
   readonly tools: readonly AnyTool[];
+  /** Ends a command that runs in the background. @returns whether there was one */
+  endTask(taskId: string): Promise<boolean>;
   /** Ends what runs in the background. Nothing of it outlives the engine. */
   close(): Promise<void>;
 }
 
-export function makeTools(): ToolSet {
-  return { tools: [anyTool(read), anyTool(write), anyTool(edit)], close: async () => {} };
+/** @param onTasks is told which commands run in the background whenever one begins or ends */
+export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {}): ToolSet {
+  const background = new BackgroundCommands(onTasks);
+  return {
+    tools: [
+      anyTool(read),
+      anyTool(write),
+      anyTool(edit),
+      anyTool(bash(background)),
+      anyTool(processTool(background)),
+    ],
+    endTask: async (taskId) => (await background.endTask(taskId)) !== undefined,
+    close: () => background.close(),
+  };
 }
