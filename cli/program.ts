@@ -11,6 +11,7 @@ import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addControls } from "./commands/controls.ts";
 import { addDoctor } from "./commands/doctor.ts";
+import { addEngines } from "./commands/engines.ts";
 import { addEvents } from "./commands/events.ts";
 import { addHere } from "./commands/here.ts";
 import { addInbox } from "./commands/inbox.ts";
@@ -48,6 +49,7 @@ const EXAMPLES = `Examples:
   threadmux approve 12                    allow what agent #12 asks for
   threadmux run --agent shop -- "why?"    print an agent's answer, and leave nothing open
   threadmux wait 12                       until its turn has ended
+  threadmux engines                       which engines agents may have, and how to get them
   threadmux doctor                        what is wrong with the set-up, and what to type
 
 A thread is named by its id, an agent also by its number (12 or '#12'), or by its title; the start of an id or title is
@@ -132,6 +134,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addTake(program, act);
   addWait(program, act);
   addEvents(program, act);
+  addEngines(program, act);
   addDoctor(program, act);
   addBackup(program, act);
   addService(program, act);

@@ -31,7 +31,10 @@ export function addAgentOptions(command: Command): Command {
     .option("--messages <file>", "of an agent: a conversation held elsewhere that it goes on from, as JSON")
     .option("--worktree", "of an agent: it works in a git worktree of its own, on a branch of its own")
     .option("--tag <tag>", "of an agent: a word to find its events by; may be given again", collect)
-    .option("--engine <name>", "of an agent: its engine: claude, demo, command (the sidecar's default)")
+    .option(
+      "--engine <name>",
+      "of an agent: its engine; `threadmux engines` lists them (the sidecar's default)",
+    )
     .option("--program <name>", "of an agent with the engine command: the program that it runs")
     .option("--arg <arg>", "an argument of that program; may be given again", collect);
   return addLimitOptions(command);

@@ -5,6 +5,7 @@ import { attachments } from "./attachments.ts";
 import { controls } from "./controls.ts";
 import { conversations } from "./conversations.ts";
 import { directives } from "./directives.ts";
+import { engines } from "./engines.ts";
 import { inputs } from "./inputs.ts";
 import { ledger } from "./ledger.ts";
 import { logs } from "./logs.ts";
@@ -16,7 +17,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ ledger, people, conversations, directives, sidecar },
+  ...{ engines, ledger, people, conversations, directives, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test, vi } from "vitest";
+import { ENGINE_NAMES } from "../../shared/agent/engines/engines.ts";
 import { openAgent, STAND_IN_CONFIG, script, standIn, transcriptOf, untilStatus } from "../support/agents.ts";
 import { buildCli } from "../support/cli.ts";
 import { bash, cliAgents } from "../support/cli-agents.ts";
@@ -51,6 +52,16 @@ describe.concurrent("what an agent does", () => {
     expect(shown).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
     const end = await at.cli.ok("tail", "-n", "2", id);
     expect(end).toMatch(/^— 2 steps · \S+ · \d+ tokens.*\n\n$/);
+  });
+
+  test("engines says what is there, what each can, and what to type to get it", async () => {
+    const said = await at.cli.ok("engines");
+    expect(said).toMatch(/^claude: Claude Code.*\n {2}program .*\n {2}can .*asks questions.*\n/m);
+    expect(said).toMatch(/^ {2}get it +npm install -g \S/m);
+    expect(said).toMatch(/^command: .*\n {2}program +one that you name/m);
+    const { engines } = (await at.cli.json("engines")) as { engines: { name: string; isDefault: boolean }[] };
+    expect(engines.map(({ name }) => name)).toEqual(ENGINE_NAMES);
+    expect(engines.filter(({ isDefault }) => isDefault)).toHaveLength(1);
   });
 
   test("as JSON: its events, the last so many, or all as they come", async () => {

@@ -13,6 +13,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   asks: "Asks",
   controls: "Controls of an agent",
   attachments: "Files of an agent",
+  engines: "Engines of agents",
   ledger: "The relay's own notes",
   people: "People and channels",
   directives: "Directives",

@@ -16,6 +16,7 @@ import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from 
 import { attachmentHandlers } from "./handlers/attachments.ts";
 import { type ConversationServices, conversationHandlers } from "./handlers/conversations.ts";
 import { type DirectiveServices, directiveHandlers } from "./handlers/directives.ts";
+import { type EngineServices, engineHandlers } from "./handlers/engines.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type LogServices, logHandlers } from "./handlers/logs.ts";
@@ -35,6 +36,7 @@ export type Services = ThreadServices &
   PeopleServices &
   ConversationServices &
   DirectiveServices &
+  EngineServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -82,6 +84,7 @@ function handlersOf(services: Services): ApiHandlers {
     asks: askHandlers(services),
     controls: controlHandlers(services),
     attachments: attachmentHandlers(services.attachments),
+    engines: engineHandlers(services),
     ledger: ledgerHandlers(services),
     people: peopleHandlers(services),
     conversations: conversationHandlers(services),

@@ -3,6 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { threadPath } from "../../shared/agent/paths.ts";
+import { EngineList } from "../agents/engine-list.ts";
 import { People } from "../callers/people.ts";
 import { createTokenCheck } from "../callers/token.ts";
 import { isLoopback } from "../config.ts";
@@ -86,6 +87,7 @@ export async function openDoor({
     events,
     ledgers: new Ledgers(store, operations.homes),
     repos: new Repos(reposDir, config.threadEnv),
+    engines: createEngines(setting, storage),
     checkToken,
     checkRelayToken: createTokenCheck(relayToken),
     wrongTokens,
@@ -120,6 +122,11 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
     log,
     ...eventsLimits,
   });
+}
+
+function createEngines({ config, ownPrograms, now }: Setting, { reposDir, stateDir }: Storage): EngineList {
+  const { agent: settings, threadEnv } = config;
+  return new EngineList({ settings, ownPrograms, threadEnv, threadDirs: [reposDir, stateDir], now });
 }
 
 /** What agents may call. */

@@ -32,6 +32,8 @@ export const claude = {
     },
   },
   capabilities: {
+    steps: true,
+    asks: true,
     questions: ["AskUserQuestion"],
     modes,
     models: true,

@@ -63,6 +63,10 @@ export interface ParamBounds {
 
 /** The abilities of an engine. A request for anything else is refused by its field's name. */
 export interface Capabilities {
+  /** It tells each of its calls as it begins and ends. */
+  readonly steps?: boolean;
+  /** It asks a person before it does what it may not do by itself. */
+  readonly asks?: boolean;
   /** The tools by which its model asks a person a question; a face shows the question in the place of their calls. */
   readonly questions: readonly string[];
   readonly modes?: PermissionModes;

@@ -1,0 +1,118 @@
+/** The list of engines: how often, and which, programs it runs. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { ENGINE_NAMES } from "../../shared/agent/engines/engines.ts";
+import { engineChoices, enginesReplySchema } from "../../shared/engines-api.ts";
+import { makeFolder } from "../../test/support/folders.ts";
+import { EngineList } from "./engine-list.ts";
+import type { LaunchOptions } from "./launch.ts";
+
+const folder = makeFolder();
+afterAll(() => folder.remove());
+
+const SETTINGS: LaunchOptions = {
+  engine: "claude",
+  program: "claude",
+  args: [],
+  timeouts: { idleSeconds: 1, askParkMinutes: 1, lockSeconds: 1 },
+};
+
+let count = 0;
+/** A folder with a claude that notes each time it runs. */
+function machine(says = "2.1.330 (Claude Code)", signedIn = 0) {
+  const bin = join(folder.path, String(count++));
+  const ran = join(bin, "ran");
+  mkdirSync(bin);
+  writeFileSync(ran, "");
+  const script = `#!/bin/sh\necho "$*" >> ${ran}\n[ "$1" = auth ] && exit ${signedIn}\necho '${says}'\n`;
+  writeFileSync(join(bin, "claude"), script, { mode: 0o755 });
+  return { bin, runs: () => readFileSync(ran, "utf8").trim().split("\n") };
+}
+
+function listOf(bin: string, more: Partial<ConstructorParameters<typeof EngineList>[0]> = {}) {
+  const clock = { now: 1_000_000 };
+  const list = new EngineList({
+    ...{ settings: SETTINGS, ownPrograms: "/own", threadDirs: [join(folder.path, "repos")] },
+    ...{ threadEnv: { PATH: bin }, now: () => clock.now },
+    ...more,
+  });
+  const claude = async () => {
+    const [program] = (await list.list()).find(({ name }) => name === "claude")?.programs ?? [];
+    if (!program) throw new Error("there is no claude");
+    return program;
+  };
+  return { list, clock, claude };
+}
+
+test("every engine is listed, with what its program says of itself", async () => {
+  const { bin } = machine();
+  const { list, claude } = listOf(bin);
+  const engines = await list.list();
+  expect(enginesReplySchema.parse({ engines }).engines.map(({ name }) => name)).toEqual(ENGINE_NAMES);
+  expect(engines.filter(({ isDefault }) => isDefault).map(({ name }) => name)).toEqual(["claude"]);
+  expect(await claude()).toEqual({
+    ...{ name: "claude", isInstalled: true, path: join(bin, "claude"), version: "2.1.330" },
+    ...{ isSignedIn: true, problem: null, install: expect.stringMatching(/^npm install/) },
+    signIn: expect.stringContaining("auth login"),
+  });
+  expect(engines.find(({ name }) => name === "claude")).toMatchObject({
+    can: expect.arrayContaining(["sees images", "asks questions"]),
+    cannot: ["gives embeddings"],
+    params: ["thinking", "maxInputTokens", "maxOutputTokens"],
+  });
+  expect(engines.find(({ name }) => name === "command")?.cannot).toContain("sees images");
+});
+
+test("one that is not there, too old or not signed in is not offered, and says what to type", async () => {
+  const { list, claude } = listOf(join(folder.path, "nothing"));
+  expect(await claude()).toMatchObject({ isInstalled: false, problem: "claude is not installed" });
+  expect(engineChoices(await list.list()).map(({ value }) => value)).not.toContain("claude");
+  const old = listOf(machine("2.0.0").bin);
+  expect(await old.claude()).toMatchObject({ version: "2.0.0", problem: expect.stringContaining("too old") });
+  const out = listOf(machine(undefined, 1).bin);
+  expect(await out.claude()).toMatchObject({ isSignedIn: false });
+  expect(engineChoices(await out.list.list()).map(({ value }) => value)).toEqual(["demo"]);
+  const well = listOf(machine().bin);
+  expect(engineChoices(await well.list.list()).map(({ value }) => value)).toEqual(["claude", "demo"]);
+});
+
+test("many who ask at once, and soon after, are one look", async () => {
+  const { bin, runs } = machine();
+  const { list, clock } = listOf(bin);
+  await Promise.all(Array.from({ length: 20 }, () => list.list()));
+  await list.list();
+  expect(runs()).toEqual(["--version", "auth status"]);
+  clock.now += 60_000;
+  await list.list();
+  expect(runs()).toHaveLength(4);
+});
+
+test("a program in a thread's directory is not run, also behind a link", async () => {
+  const { bin, runs } = machine();
+  const repos = join(folder.path, "repos");
+  mkdirSync(join(repos, "bin"), { recursive: true });
+  writeFileSync(join(repos, "bin", "claude"), readFileSync(join(bin, "claude")), { mode: 0o755 });
+  const links = join(folder.path, "links");
+  mkdirSync(links);
+  symlinkSync(join(repos, "bin", "claude"), join(links, "claude"));
+  for (const path of [join(repos, "bin"), links, "repos/bin"]) {
+    const { claude } = listOf(path);
+    expect(await claude()).toMatchObject({ version: null, isSignedIn: null });
+  }
+  expect(runs()).toEqual([""]);
+});
+
+test("the program of a person's own settings is asked, with its arguments", async () => {
+  const { bin, runs } = machine();
+  const settings = { ...SETTINGS, program: join(bin, "claude"), args: ["--settings", "x"] };
+  const { claude } = listOf("/nowhere", { settings });
+  expect(await claude()).toMatchObject({ name: join(bin, "claude"), version: "2.1.330" });
+  expect(runs()[0]).toBe("--settings x --version");
+  const command = listOf(bin, { settings: { ...SETTINGS, engine: "command", program: "claude" } });
+  const state = (await command.list.list()).find(({ name }) => name === "command");
+  expect(state).toMatchObject({ isDefault: true, takesProgram: true });
+  expect(state?.programs).toEqual([
+    expect.objectContaining({ name: "claude", isInstalled: true, version: null }),
+  ]);
+});
