@@ -7,6 +7,7 @@ import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/launch.ts";
 import { splitArgs } from "./agents/program.ts";
+import { findHookPlace, type HookPlace, hookSettings, problemsOfHooks } from "./hook-place.ts";
 import { namedPaths } from "./named-paths.ts";
 import { findHome, findShell } from "./processes/login.ts";
 import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
@@ -59,6 +60,7 @@ export const vmSettings = z.object({
   RELAY_TOKEN: token().describe(
     "The relay's bearer token, which alone may act in the name of people in Discord. It must differ from `VM_TOKEN`. If it is not set, the sidecar makes one and keeps it in `STATE_DIR/relay-token`; a relay on another machine needs it set on both.",
   ),
+  ...hookSettings,
   MAX_THREADS: whole(1, 10_000).default(5).describe("How many terminals may be open at once."),
   MAX_AGENTS: whole(1, 1_000)
     .default(5)
@@ -170,6 +172,8 @@ export interface VmConfig {
   token: string | undefined;
   /** The relay's. Undefined: `STATE_DIR/relay-token` is used, and made where it is missing. */
   relayToken: string | undefined;
+  /** Undefined: the hook's door is shut. */
+  hooks?: HookPlace | undefined;
   /** Open terminals at once. */
   maxThreads: number;
   /** Agents that have a turn at once; more wait. */
@@ -218,7 +222,7 @@ export function parseVmConfig(
   if (isInside(stateDir, reposDir)) problems.push(`REPOS_DIR: ${REPOS_IN_STATE}`);
   else if (isInside(reposDir, stateDir)) problems.push(`STATE_DIR: ${STATE_IN_REPOS}`);
   const host = env["VM_HOST"] || "127.0.0.1";
-  problems.push(...problemsOfTokens(env, host));
+  problems.push(...problemsOfTokens(env, host), ...problemsOfHooks(env));
   problems.push(...problemsOfArgs(args));
   let agentArgs: string[] = [];
   try {
@@ -240,6 +244,7 @@ export function parseVmConfig(
     port: values.VM_PORT,
     token: values.VM_TOKEN,
     relayToken: values.RELAY_TOKEN,
+    hooks: findHookPlace(values),
     maxThreads: values.MAX_THREADS,
     maxAgents: values.MAX_AGENTS,
     logMaxBytes: values.LOG_MAX_BYTES,

@@ -8,6 +8,7 @@ import { recoverAgents } from "./agents/recovery.ts";
 import type { VmConfig } from "./config.ts";
 import { Metrics } from "./http/metrics.ts";
 import { finishKills } from "./threads/kill.ts";
+import { openHookDoor } from "./wiring/hooks.ts";
 import { openDoor } from "./wiring/http.ts";
 import { createKinds } from "./wiring/kinds.ts";
 import { createMachine } from "./wiring/machine.ts";
@@ -39,6 +40,8 @@ const TOTAL_INTERVAL_MS = 10_000;
 
 export interface Sidecar {
   url: string;
+  /** Of the hook's door; undefined if it is shut. */
+  hookUrl: string | undefined;
   token: string;
   relayToken: string;
   /** Stops serving. tmux and everything in it go on. */
@@ -81,12 +84,16 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.messages.recover();
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
+    const hookUrl = await openHookDoor(setting, storage);
     const url = await openDoor({ setting, storage, machine, operations, metrics });
     const { stateDir, reposDir, token, relayToken } = storage;
-    log.info({ url, tmux: machine.tmux.version, reposDir, stateDir }, "sidecar is ready");
+    log.info(
+      { url, ...(hookUrl !== undefined && { hookUrl }), tmux: machine.tmux.version, reposDir, stateDir },
+      "sidecar is ready",
+    );
     if (findProgram("git", config.threadEnv["PATH"] ?? "") === undefined)
       log.warn("git is not on PATH: agents work without Undo, Diff and worktrees until it is installed");
-    return { url, token, relayToken, close: () => releasers.close() };
+    return { url, hookUrl, token, relayToken, close: () => releasers.close() };
   } catch (error) {
     await releasers.close();
     throw error;

@@ -34,6 +34,7 @@ export class Database {
       this.#db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
       refuseUnknown(this.#db);
       this.#db.pragma("journal_mode = WAL");
+      this.#db.pragma("synchronous = NORMAL");
       this.#db.pragma("foreign_keys = ON");
       refuseDamaged(this.#db, file);
       migrate(this.#db);
@@ -65,6 +66,19 @@ export class Database {
     } catch (error) {
       for (const listener of this.#rollbackListeners) listener();
       throw error;
+    }
+  }
+
+  /**
+   * A transaction of which a loss of power takes nothing once this returns. All others may lose what was last, not
+   * more: the disk is waited for only here.
+   */
+  durably<T>(work: () => T): T {
+    this.#db.pragma("synchronous = FULL");
+    try {
+      return this.transaction(work);
+    } finally {
+      this.#db.pragma("synchronous = NORMAL");
     }
   }
 

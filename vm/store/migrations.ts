@@ -153,6 +153,21 @@ const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE threads ADD COLUMN follows TEXT;
   `,
+  `
+  CREATE TABLE hook_requests (
+    hook        TEXT NOT NULL,
+    delivery_id TEXT NOT NULL,
+    received_at INTEGER NOT NULL,
+    known_until INTEGER NOT NULL,
+    group_key   TEXT NOT NULL,
+    outcome     TEXT NOT NULL CHECK (outcome IN ('taken', 'filtered')),
+    bytes       INTEGER NOT NULL,
+    body        BLOB,
+    PRIMARY KEY (hook, delivery_id)
+  ) STRICT;
+  CREATE INDEX hook_requests_waiting ON hook_requests (hook, received_at, bytes) WHERE body IS NOT NULL;
+  CREATE INDEX hook_requests_known ON hook_requests (known_until);
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

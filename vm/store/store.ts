@@ -10,6 +10,7 @@ import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { EventTable } from "./events.ts";
 import { HomeTable } from "./homes.ts";
+import { HookRequestTable } from "./hook-requests.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
@@ -34,6 +35,7 @@ export interface Store {
   readonly homes: HomeTable;
   readonly people: PeopleTable;
   readonly channels: ChannelTable;
+  readonly hookRequests: HookRequestTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -62,6 +64,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       homes: new HomeTable(db, () => onChange(HOMELESS)),
       people: new PeopleTable(db),
       channels: new ChannelTable(db),
+      hookRequests: new HookRequestTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

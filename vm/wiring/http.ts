@@ -26,6 +26,7 @@ import { Ledgers } from "../threads/ledgers.ts";
 import { sessionName } from "../threads/names.ts";
 import { Repos } from "../threads/repos.ts";
 import { createHealth } from "./health.ts";
+import { connectionsBeside } from "./hooks.ts";
 import type { Machine } from "./machine.ts";
 import type { Setting } from "./setting.ts";
 import type { Storage } from "./storage.ts";
@@ -103,7 +104,8 @@ export async function openDoor({
     metrics,
     log,
   });
-  const server = createHttpServer({ app, onWebSocket: (...upgrade) => viewers.upgrade(...upgrade) });
+  const onWebSocket: Viewers["upgrade"] = (...upgrade) => viewers.upgrade(...upgrade);
+  const server = createHttpServer({ app, onWebSocket, connections: connectionsBeside(config) });
   await listen(server, config);
   operations.mcpFiles.setPlace({ host: config.host, port: (server.address() as AddressInfo).port });
   releasers.add("http server", () => close(server));
