@@ -54,6 +54,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "thread_paused":
     case "thread_locked":
     case "thread_single":
+    case "channel_fixed":
     case "worktree_in_use":
     case "worktree_dirty":
     case "merge_conflict":

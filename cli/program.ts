@@ -9,6 +9,7 @@ import { addAttach } from "./commands/attach.ts";
 import { addBackup } from "./commands/backup.ts";
 import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
+import { addChannel } from "./commands/channel.ts";
 import { addControls } from "./commands/controls.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEngines } from "./commands/engines.ts";
@@ -129,6 +130,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addControls(program, act);
   addRules(program, act);
   addChanges(program, act);
+  addChannel(program, act);
   addRun(program, act);
   addHere(program, act);
   addTake(program, act);

@@ -2,10 +2,11 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
+import { CHANNEL_MODES, type ChannelMode, modeProblem } from "../shared/channel-api.ts";
 import { ConfigError, splitNames, tryEnv, withoutBlanks } from "../shared/config.ts";
 import { type DiscordId, discordIdOr, discordIdSchema } from "../shared/ids.ts";
 import { LOG_LEVELS } from "../shared/log.ts";
-import { CHANNEL_MODES, type ChannelMode } from "../shared/people-api.ts";
+
 import { readPrivateFile } from "../shared/private-file.ts";
 import { trimEndOf } from "../shared/trim-end.ts";
 
@@ -55,7 +56,7 @@ export const relaySettings = z.object({
       "How many minutes after its end, or after an agent fell idle, a thread leaves `/status` and `/thread list`. `all` shows it.",
     ),
   CHANNEL_MODE: z
-    .enum(CHANNEL_MODES, `must be ${CHANNEL_MODES.join(", ")}`)
+    .enum(CHANNEL_MODES, { error: modeProblem })
     .default("off")
     .describe(
       "What a message in the channel does. `off`: nothing. `mention`: it begins an agent's thread if it names the bot. `threads`: any message begins one. Answers go into the thread that they belong to.",

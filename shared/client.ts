@@ -41,6 +41,7 @@ import type { HealthReply, Repo } from "./machine-api.ts";
 import { agents } from "./protocol/agents.ts";
 import { asks } from "./protocol/asks.ts";
 import { attachments } from "./protocol/attachments.ts";
+import { channels } from "./protocol/channels.ts";
 import { controls } from "./protocol/controls.ts";
 import { inputs } from "./protocol/inputs.ts";
 import { ledger } from "./protocol/ledger.ts";
@@ -317,9 +318,9 @@ export class SidecarClient {
     await this.call(peopleRoutes.put, {}, { body: { people } });
   }
 
-  /** Says which channels the relay serves, and how. */
-  async putChannels(channels: SentBody<typeof peopleRoutes.putChannels>["channels"]): Promise<void> {
-    await this.call(peopleRoutes.putChannels, {}, { body: { channels } });
+  /** Says which channels the relay's own settings name. */
+  async putFixedChannels(fixed: SentBody<typeof channels.putFixed>["channels"]): Promise<void> {
+    await this.call(channels.putFixed, {}, { body: { channels: fixed } });
   }
 
   async listRepos(prefix = ""): Promise<Repo[]> {

@@ -17,6 +17,7 @@ export const ERROR_STATUS = {
   turn_running: 409,
   conversation_open: 409,
   would_complete: 409,
+  channel_fixed: 409,
   worktree_in_use: 409,
   worktree_dirty: 409,
   merge_conflict: 409,

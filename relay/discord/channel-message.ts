@@ -1,6 +1,7 @@
 /** What a message in the bot's channel asks for. Pure. */
+
+import type { ChannelMode } from "../../shared/channel-api.ts";
 import type { DiscordId } from "../../shared/ids.ts";
-import type { ChannelMode } from "../../shared/people-api.ts";
 import type { DiscordMessage } from "./message-schema.ts";
 
 /** "… started a thread": it answers nothing, and names the thread. */

@@ -12,7 +12,7 @@ function start(fails: { next: boolean } = { next: false }) {
       if (fails.next) throw new Error("down");
       told.push(people);
     },
-    putChannels: async () => undefined,
+    putFixedChannels: async () => undefined,
   };
   const channel = { id: "1", dir: ".", mode: "off" as const };
   const userIds = new Set([ADA, GRACE]);

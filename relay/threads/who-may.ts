@@ -1,12 +1,13 @@
-/** Tells the sidecar who may use the bot, what they are called, and which channels are served. */
+/** Tells the sidecar who may use the bot, what they are called, and which channel the relay's settings name. */
+import type { ChannelMode } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { Log } from "../../shared/log.ts";
-import { type ChannelMode, MAX_HANDLE } from "../../shared/people-api.ts";
+import { MAX_HANDLE } from "../../shared/people-api.ts";
 import { clip } from "../texts.ts";
 
 export interface WhoMayOptions {
-  client: Pick<SidecarClient, "putPeople" | "putChannels">;
+  client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
   userIds: ReadonlySet<string>;
   channel: { id: string; dir: string; mode: ChannelMode };
   log: Log;
@@ -24,7 +25,7 @@ export class WhoMay {
   /** Says all of it: the same again changes nothing. */
   async tell(): Promise<void> {
     await this.#tellPeople();
-    await this.#options.client.putChannels([this.#options.channel]);
+    await this.#options.client.putFixedChannels([this.#options.channel]);
   }
 
   /** Somebody acts. A name that is news is told at once; if that fails, when they act again. */

@@ -1,10 +1,5 @@
-/** People in Discord, their roles, and the channels that the relay serves. The relay writes both at its start. */
-import {
-  channelsReplySchema,
-  channelsRequestSchema,
-  peopleReplySchema,
-  peopleRequestSchema,
-} from "../people-api.ts";
+/** People in Discord, and their roles. The relay writes both at its start. */
+import { peopleReplySchema, peopleRequestSchema } from "../people-api.ts";
 import { route } from "./route.ts";
 
 export const people = {
@@ -29,26 +24,5 @@ export const people = {
     access: "relay",
     isRepeatable: true,
     example: { body: { people: [{ id: "100000000000000001", role: "maker", handle: "ada" }] } },
-  }),
-  listChannels: route({
-    method: "get",
-    path: "/channels",
-    summary: "The channels that the relay serves",
-    status: 200,
-    reply: channelsReplySchema,
-    errors: [],
-    isRepeatable: true,
-    example: {},
-  }),
-  putChannels: route({
-    method: "put",
-    path: "/channels",
-    summary: "Say which channels the relay serves, and how",
-    body: channelsRequestSchema,
-    status: 204,
-    errors: [],
-    access: "relay",
-    isRepeatable: true,
-    example: { body: { channels: [{ id: "100000000000000002", dir: ".", mode: "mention" }] } },
   }),
 };

@@ -2,6 +2,7 @@
 import { agents } from "./agents.ts";
 import { asks } from "./asks.ts";
 import { attachments } from "./attachments.ts";
+import { channels } from "./channels.ts";
 import { controls } from "./controls.ts";
 import { conversations } from "./conversations.ts";
 import { directives } from "./directives.ts";
@@ -17,7 +18,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ engines, ledger, people, conversations, directives, sidecar },
+  ...{ engines, ledger, people, channels, conversations, directives, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

@@ -29,16 +29,20 @@ export function canDo(engine: EngineName, field: Needing): boolean {
   return Boolean(ENGINES[engine].capabilities[NEEDS[field]]);
 }
 
-/** @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid. */
+/**
+ * @param prefix of the fields' names, as the caller calls them
+ * @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid.
+ */
 export function refuseUnsupported(
   agent: Omit<AgentConfig, "engine">,
   engine: EngineName,
   { allowBypass }: Settings,
+  prefix = "agent.",
 ): void {
   const { limits, params, permissionMode } = agent;
   const { modes } = ENGINES[engine].capabilities;
   const refuse = (field: string, why: string) => {
-    throw new AppError("unsupported", `agent.${field}: ${why}`);
+    throw new AppError("unsupported", `${prefix}${field}: ${why}`);
   };
   const asked = Object.keys(NEEDS) as Needing[];
   const given = asked.find((field) => agent[field] !== undefined && !canDo(engine, field));

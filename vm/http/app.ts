@@ -14,6 +14,7 @@ import { answerError } from "./failures.ts";
 import { Guard, RequestLog, type WrongTokens } from "./guard.ts";
 import { type AgentServices, agentHandlers, askHandlers, controlHandlers } from "./handlers/agents.ts";
 import { attachmentHandlers } from "./handlers/attachments.ts";
+import { type ChannelServices, channelHandlers } from "./handlers/channels.ts";
 import { type ConversationServices, conversationHandlers } from "./handlers/conversations.ts";
 import { type DirectiveServices, directiveHandlers } from "./handlers/directives.ts";
 import { type EngineServices, engineHandlers } from "./handlers/engines.ts";
@@ -34,6 +35,7 @@ export type Services = ThreadServices &
   LedgerServices &
   LogServices &
   PeopleServices &
+  ChannelServices &
   ConversationServices &
   DirectiveServices &
   EngineServices &
@@ -87,6 +89,7 @@ function handlersOf(services: Services): ApiHandlers {
     engines: engineHandlers(services),
     ledger: ledgerHandlers(services),
     people: peopleHandlers(services),
+    channels: channelHandlers(services),
     conversations: conversationHandlers(services),
     directives: directiveHandlers(services),
     sidecar: sidecarHandlers(services),

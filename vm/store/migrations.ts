@@ -168,6 +168,27 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX hook_requests_waiting ON hook_requests (hook, received_at, bytes) WHERE body IS NOT NULL;
   CREATE INDEX hook_requests_known ON hook_requests (known_until);
   `,
+  `
+  CREATE TABLE served_channels (
+    id              TEXT NOT NULL,
+    is_fixed        INTEGER NOT NULL,
+    dir             TEXT NOT NULL,
+    mode            TEXT NOT NULL,
+    engine          TEXT,
+    model           TEXT,
+    permission_mode TEXT,
+    limits          TEXT NOT NULL,
+    worktree        INTEGER NOT NULL,
+    agent           TEXT,
+    name            TEXT,
+    problem         TEXT,
+    PRIMARY KEY (id, is_fixed)
+  ) STRICT;
+  INSERT INTO served_channels (id, is_fixed, dir, mode, engine, model, limits, worktree, agent)
+    SELECT id, 1, dir, mode, engine, model, limits, 0, agent FROM channels;
+  DROP TABLE channels;
+  ALTER TABLE homes ADD COLUMN parent_id TEXT;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -1,18 +1,6 @@
-/** Who in Discord has a role, and the channels that the relay serves: as the relay wrote them last. */
-import * as z from "zod";
-import {
-  type ChannelRow,
-  channelsReplySchema,
-  type PersonRow,
-  peopleReplySchema,
-  type ToldPerson,
-} from "../../shared/people-api.ts";
+/** Who in Discord has a role, as the relay wrote it last. */
+import { type PersonRow, peopleReplySchema, type ToldPerson } from "../../shared/people-api.ts";
 import type { Database } from "./database.ts";
-
-const channelRow = z
-  .object({ limits: z.string() })
-  .loose()
-  .transform(({ limits, ...row }) => ({ ...row, limits: JSON.parse(limits) as unknown }));
 
 export class PeopleTable {
   readonly #db: Database;
@@ -51,37 +39,5 @@ export class PeopleTable {
   #read(): ReadonlyMap<string, PersonRow> {
     const { people } = peopleReplySchema.parse({ people: this.#list.all() });
     return new Map(people.map((person) => [person.id, person]));
-  }
-}
-
-export class ChannelTable {
-  readonly #db: Database;
-  readonly #clear;
-  readonly #insert;
-  readonly #list;
-
-  constructor(db: Database) {
-    this.#db = db;
-    this.#clear = db.prepare("DELETE FROM channels");
-    this.#insert = db.prepare(
-      `INSERT INTO channels (id, dir, mode, engine, model, limits, agent)
-       VALUES (@id, @dir, @mode, @engine, @model, @limits, @agent)`,
-    );
-    this.#list = db.prepare(
-      "SELECT id, dir, mode, engine, model, limits, agent FROM channels ORDER BY rowid",
-    );
-  }
-
-  list(): ChannelRow[] {
-    const channels = this.#list.all().map((row) => channelRow.parse(row));
-    return channelsReplySchema.parse({ channels }).channels;
-  }
-
-  /** These, and no other. */
-  replace(channels: readonly ChannelRow[]): void {
-    this.#db.transaction(() => {
-      this.#clear.run();
-      for (const { limits, ...row } of channels) this.#insert.run({ ...row, limits: JSON.stringify(limits) });
-    });
   }
 }

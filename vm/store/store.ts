@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
 import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
+import { ChannelTable } from "./channels.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
 import { EventTable } from "./events.ts";
@@ -14,12 +15,14 @@ import { HookRequestTable } from "./hook-requests.ts";
 import { InputTable } from "./inputs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
-import { ChannelTable, PeopleTable } from "./people.ts";
+import { PeopleTable } from "./people.ts";
 import { StepTable } from "./steps.ts";
 import { ThreadTable } from "./threads.ts";
 
 /** In place of a thread's id: one wants a Discord thread. */
 export const HOMELESS = "";
+/** As {@link HOMELESS}: the channels that the relay serves, or their settings, are others. */
+export const CHANNELS = "#";
 
 export interface Store {
   readonly threads: ThreadTable;
@@ -43,7 +46,7 @@ export interface Store {
 
 /**
  * Opens or makes the database; `:memory:` for one that is not kept.
- * @param onChange is told each thread that has changed, before a surrounding transaction ends, and {@link HOMELESS}.
+ * @param onChange is told each thread that has changed, before a surrounding transaction ends, {@link HOMELESS}, and {@link CHANNELS}.
  * @throws Error if it is of a version that this threadmux does not know, or damaged.
  */
 export function openStore(file: string, onChange: (key: string) => void = () => undefined): Store {
@@ -63,8 +66,8 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       asks: new AskTable(db),
       homes: new HomeTable(db, () => onChange(HOMELESS)),
       people: new PeopleTable(db),
-      channels: new ChannelTable(db),
       hookRequests: new HookRequestTable(db),
+      channels: new ChannelTable(db, () => onChange(CHANNELS)),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -7,6 +7,7 @@ import type { Principal } from "../../shared/principal.ts";
 import { Agents } from "../agents/agents.ts";
 import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
+import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
@@ -69,6 +70,7 @@ export interface Operations {
   inputs: Inputs;
   outputs: Outputs;
   agents: Agents;
+  channels: Channels;
   branches: Branches;
   conversations: Conversations;
   merges: Merges;
@@ -103,6 +105,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     homes: common.homes,
     creation,
     follows: new Follows({ ...common, creation, threadEnv }),
+    channels: new Channels({ ...common, settings: config.agent }),
     branches: new Branches({
       ...common,
       creation,

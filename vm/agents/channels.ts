@@ -1,0 +1,130 @@
+/** The channels that the relay serves: what people set of each is judged here. */
+import { agentConfigSchema } from "../../shared/agent/config.ts";
+import {
+  type ChannelPlace,
+  type ChannelRequest,
+  type ChannelRow,
+  type ChannelSettings,
+  type FixedChannel,
+  MAX_CHANNELS,
+} from "../../shared/channel-api.ts";
+import { AppError } from "../../shared/errors.ts";
+import { type DiscordId, discordIdSchema } from "../../shared/ids.ts";
+import type { Store } from "../store/store.ts";
+import { resolveDirectory } from "../threads/directory.ts";
+import { chooseLaunch, type LaunchOptions } from "./launch.ts";
+import { refuseUnsupported } from "./support.ts";
+
+export interface ChannelsOptions {
+  store: Store;
+  /** A real path. */
+  reposDir: string;
+  /** Of the sidecar's agents. */
+  settings: LaunchOptions;
+}
+
+const NEW: ChannelSettings = {
+  ...{ dir: ".", mode: "off", engine: null, model: null, permissionMode: null, limits: {} },
+  worktree: false,
+};
+
+export class Channels {
+  readonly #options: ChannelsOptions;
+
+  constructor(options: ChannelsOptions) {
+    this.#options = options;
+  }
+
+  /** The first one first. */
+  list(): ChannelRow[] {
+    return this.#options.store.channels.list();
+  }
+
+  replaceFixed(fixed: readonly FixedChannel[]): void {
+    this.#options.store.channels.replaceFixed(fixed);
+  }
+
+  /**
+   * Serves a channel, or changes its settings.
+   * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine can't do
+   */
+  async set(channelId: DiscordId, { dir, limits: changes, ...request }: ChannelRequest): Promise<ChannelRow> {
+    const { store, reposDir } = this.#options;
+    const { error } = discordIdSchema.safeParse(channelId);
+    if (error) throw new AppError("invalid_request", `channelId: ${error.issues[0]?.message}`);
+    const place = dir === undefined ? {} : { dir: (await resolveDirectory(reposDir, dir)).dir };
+    // From here on nothing waits: of two who change other fields at once, both count.
+    const known = this.#refuseFixed(channelId);
+    if (!known && this.list().length >= MAX_CHANNELS)
+      throw new AppError("invalid_request", `channel: ${MAX_CHANNELS} are served; remove one before.`);
+    const before = settingsOf(known);
+    const limits = withChanges(before.limits, changes);
+    const settings: ChannelSettings = { ...before, ...definedOf(request), ...place, limits };
+    this.#refuseUnsupported(settings);
+    store.channels.put(channelId, settings);
+    return this.#get(channelId);
+  }
+
+  /** @throws AppError `not_found` */
+  putPlace(channelId: DiscordId, place: ChannelPlace): void {
+    this.#get(channelId);
+    this.#options.store.channels.putPlace(channelId, place);
+  }
+
+  /** @throws AppError `not_found`, `channel_fixed` */
+  remove(channelId: DiscordId): void {
+    this.#get(channelId);
+    this.#refuseFixed(channelId);
+    this.#options.store.channels.remove(channelId);
+  }
+
+  #get(channelId: DiscordId): ChannelRow {
+    const known = this.#options.store.channels.find(channelId);
+    if (known) return known;
+    throw new AppError("not_found", `channel: ${channelId} is none that is served.`);
+  }
+
+  #refuseFixed(channelId: DiscordId): ChannelRow | undefined {
+    const known = this.#options.store.channels.find(channelId);
+    if (!known?.isFixed) return known;
+    throw new AppError(
+      "channel_fixed",
+      "channel: the relay's own settings (DISCORD_CHANNEL_ID, CHANNEL_MODE, CHANNEL_DIR) name it; change it there, and restart the relay.",
+    );
+  }
+
+  #refuseUnsupported({ engine, model, permissionMode, limits }: ChannelSettings): void {
+    const { settings } = this.#options;
+    const agent = agentConfigSchema.parse({ ...chosenOf({ model, permissionMode }), limits });
+    const chosen = engine === null ? {} : { engine: agentConfigSchema.shape.engine.parse(engine) };
+    // Of the engine alone it is asked, so it does not matter where its program lies.
+    refuseUnsupported(agent, chooseLaunch(chosen, settings, "").engine, settings, "");
+  }
+}
+
+function settingsOf(row: ChannelRow | undefined): ChannelSettings {
+  if (!row) return NEW;
+  const { dir, mode, engine, model, permissionMode, limits, worktree } = row;
+  return { dir, mode, engine, model, permissionMode, limits, worktree };
+}
+
+function withChanges(
+  limits: ChannelSettings["limits"],
+  changes: ChannelRequest["limits"] = {},
+): ChannelSettings["limits"] {
+  return chosenOf({ ...limits, ...definedOf(changes) });
+}
+
+/** The fields that are named. */
+function definedOf<T extends object>(fields: T) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]: Exclude<T[Name], undefined>;
+  };
+}
+
+/** The fields that somebody has chosen. */
+function chosenOf<T extends object>(fields: T) {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
+    [Name in keyof T]?: Exclude<T[Name], null>;
+  };
+}
