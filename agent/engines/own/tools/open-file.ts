@@ -60,13 +60,21 @@ export function isSameStamp(one: FileStamp, other: FileStamp): boolean {
   return one.size === other.size && one.changedNs === other.changedNs && one.id === other.id;
 }
 
-/** What the system refuses, in a sentence for the model. @param name fit to be shown */
-export async function worded<T>(name: string, work: () => Promise<T>): Promise<T> {
+/**
+ * What the system refuses, in a sentence for the model.
+ * @param name fit to be shown
+ * @param own other words for some codes
+ */
+export async function worded<T>(
+  name: string,
+  work: () => Promise<T>,
+  own: Readonly<Record<string, string>> = {},
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const why = code === undefined ? undefined : REASONS[code];
+    const why = code === undefined ? undefined : (own[code] ?? REASONS[code]);
     if (why === undefined) throw error;
     throw new ToolError(`${name} ${why}`);
   }

@@ -2,6 +2,9 @@
 import { BackgroundCommands, type BackgroundTask } from "./background-commands.ts";
 import { bash } from "./bash.ts";
 import { edit } from "./edit.ts";
+import { glob } from "./glob.ts";
+import { grep } from "./grep.ts";
+import { ls } from "./ls.ts";
 import { processTool } from "./process-tool.ts";
 import { read } from "./read.ts";
 import { type AnyTool, anyTool } from "./tool.ts";
@@ -25,6 +28,9 @@ export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {})
       anyTool(edit),
       anyTool(bash(background)),
       anyTool(processTool(background)),
+      anyTool(ls),
+      anyTool(glob),
+      anyTool(grep),
     ],
     endTask: async (taskId) => (await background.endTask(taskId)) !== undefined,
     close: () => background.close(),
