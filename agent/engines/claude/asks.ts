@@ -4,10 +4,11 @@ import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { questionSchema } from "../../../shared/agent/values.ts";
 import { lazy } from "../../../shared/lazy.ts";
+import { callKeyOf } from "../../core/call-key.ts";
 import type { Refusal } from "../../engine.ts";
 import { visible } from "../../trust/visible.ts";
 import type { ClaudeRequest } from "./lines.ts";
-import { asRecord, callKeyOf, titleOf } from "./tools.ts";
+import { asRecord, titleOf } from "./tools.ts";
 
 type Options = EventOf<"permission_request">["options"];
 

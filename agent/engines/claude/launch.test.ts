@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { threadConfigSchema } from "../../../shared/agent/config.ts";
 import { emptyFold } from "../../../shared/agent/fold.ts";
 import { makeFolder } from "../../../test/support/folders.ts";
+import { resumePrompt } from "../../core/resume-prompt.ts";
 import type { Launch } from "../../engine.ts";
 import { config, launch as newLaunch } from "../../testing/thread.ts";
-import { planLaunch, resumePrompt } from "./launch.ts";
+import { planLaunch } from "./launch.ts";
 import { readHomeSettings, SETTINGS_FILE, type Settings } from "./settings.ts";
 import { findVersionProblem } from "./version.ts";
 

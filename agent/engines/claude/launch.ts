@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
 import { asksOfWork } from "../../../shared/agent/fold-held.ts";
-import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
+import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { Params } from "../../../shared/agent/params.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
-import type { CutOffCall, Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
+import { resumePrompt } from "../../core/resume-prompt.ts";
+import type { Env, LaunchPlan, LaunchRequest } from "../../engine.ts";
 import { disallowedTools, settingsAgainstDoubles } from "./doubles.ts";
 import { mergeSettings, ownSettings, SETTINGS_FILE, type Settings, splitSettings } from "./settings.ts";
 
@@ -22,9 +23,6 @@ export const PROTOCOL_FLAGS = [
   "--permission-prompt-tool",
   "stdio",
 ];
-
-/** Of the answers that a new process is told, the newest, in characters. */
-const MAX_ANSWERS = 10_000;
 
 /** The prompt is in a file: arguments can be read by every user of the machine. */
 const SYSTEM_PROMPT_FILE = "system-prompt.txt";
@@ -125,35 +123,4 @@ function resumeEnv(fold: ThreadFold): Env {
     CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
     CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...asksOfWork(fold), ...fold.recordedAnswers], fold),
   };
-}
-
-/**
- * An echo takes an answer off the record: the calls of those that are left did not run either. What people answered
- * to questions is told in any case: claude saves a call's result some 50 ms after it has printed it, and one that is
- * killed meanwhile says of the answered question that its outcome is unknown.
- */
-export function resumePrompt(
-  calls: readonly CutOffCall[],
-  { children = [], heardAnswers = [] }: Partial<Pick<ThreadFold, "children" | "heardAnswers">> = {},
-): string {
-  const open = children.map(({ threadId }) => threadId).join(", ");
-  const wait =
-    open === "" ? "" : ` These threads that you spawned go on; wait for them with wait_thread: ${open}.`;
-  // Linux refuses a program whose environment has an entry of more than 128 KiB.
-  const answers = heardAnswers.map(describeAnswer).join(", ").slice(-MAX_ANSWERS);
-  const answered =
-    answers === "" ? "" : ` Your questions have been answered; do not ask them again: ${answers}.`;
-  const goOn = `The session was restarted; continue from where you left off.${wait}${answered}`;
-  if (calls.length === 0) return goOn;
-  const list = calls.map(({ toolName, input }) => `\n- ${toolName} ${input}`).join("");
-  return `${goOn} These calls were waiting for permission and did NOT run; call them again:${list}`;
-}
-
-/** In the words in which claude tells the model an answer; on one line. */
-function describeAnswer({ input, response }: RecordedAnswer): string {
-  if (response.kind !== "elicitation" || response.action === "decline") {
-    return `the person declined to answer ${input}`;
-  }
-  const given = Object.entries(response.content ?? {});
-  return given.map((pair) => pair.map((text) => JSON.stringify(text)).join("=")).join(", ");
 }

@@ -1,5 +1,4 @@
 /** What people see of claude's tools: kinds, titles, places, results. Pure. */
-import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import { subjectField } from "../../../shared/agent/detail.ts";
 import type { ToolContent, ToolKind } from "../../../shared/agent/values.ts";
@@ -44,14 +43,6 @@ export function locationsOf(input: unknown, cwd: string): { path: string; line?:
   return [{ path: within(found, cwd), ...(typeof offset === "number" && { line: Math.trunc(offset) }) }];
 }
 
-/** Of a tool's name and input: the same call has the same key whenever it is asked. */
-export function callKeyOf(name: string, input: unknown): string {
-  return createHash("sha256")
-    .update(`${name}\n${stable(input)}`)
-    .digest("hex")
-    .slice(0, 32);
-}
-
 export function resultContent(block: ClaudeBlock, result: unknown, cwd: string): ToolContent[] {
   const { filePath, oldString, newString, originalFile, content, type } = asRecord(result);
   if (!block.is_error && typeof filePath === "string") {
@@ -86,13 +77,4 @@ export function asRecord(value: unknown): Record<string, unknown> {
 function within(path: string, cwd: string): string {
   const short = relative(cwd, path);
   return short === "" || short.startsWith("..") ? path : short;
-}
-
-/** JSON whose members are in order: the model may name them in another order when it calls again. */
-function stable(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
 }

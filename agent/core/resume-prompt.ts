@@ -1,0 +1,37 @@
+/** What the model is told when a cut-off turn is taken up by another process. Pure. */
+import type { RecordedAnswer, ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { CutOffCall } from "../engine.ts";
+
+/** Of the answers that a new process is told, the newest, in characters. */
+const MAX_ANSWERS = 10_000;
+
+/**
+ * An echo takes an answer off the record: the calls of those that are left did not run either. What people answered
+ * to questions is told in any case: claude saves a call's result some 50 ms after it has printed it, and one that is
+ * killed meanwhile says of the answered question that its outcome is unknown.
+ */
+export function resumePrompt(
+  calls: readonly CutOffCall[],
+  { children = [], heardAnswers = [] }: Partial<Pick<ThreadFold, "children" | "heardAnswers">> = {},
+): string {
+  const open = children.map(({ threadId }) => threadId).join(", ");
+  const wait =
+    open === "" ? "" : ` These threads that you spawned go on; wait for them with wait_thread: ${open}.`;
+  // Linux refuses a program whose environment has an entry of more than 128 KiB.
+  const answers = heardAnswers.map(describeAnswer).join(", ").slice(-MAX_ANSWERS);
+  const answered =
+    answers === "" ? "" : ` Your questions have been answered; do not ask them again: ${answers}.`;
+  const goOn = `The session was restarted; continue from where you left off.${wait}${answered}`;
+  if (calls.length === 0) return goOn;
+  const list = calls.map(({ toolName, input }) => `\n- ${toolName} ${input}`).join("");
+  return `${goOn} These calls were waiting for permission and did NOT run; call them again:${list}`;
+}
+
+/** In the words in which claude tells the model an answer; on one line. */
+function describeAnswer({ input, response }: RecordedAnswer): string {
+  if (response.kind !== "elicitation" || response.action === "decline") {
+    return `the person declined to answer ${input}`;
+  }
+  const given = Object.entries(response.content ?? {});
+  return given.map((pair) => pair.map((text) => JSON.stringify(text)).join("=")).join(", ");
+}
