@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { EngineName } from "../../shared/agent/engines/engines.ts";
 import type { Engine } from "../engine.ts";
+import { acpEngine } from "./acp/acp.ts";
 import { claudeEngine } from "./claude/claude.ts";
 import { commandEngine } from "./command/command.ts";
 
@@ -13,6 +14,7 @@ const ADAPTERS: Readonly<Record<EngineName, MakeAdapter>> = {
   claude: () => claudeEngine("claude"),
   command: (folder) => commandEngine("command", join(folder, "command/main.cjs")),
   demo: () => claudeEngine("demo"),
+  acp: (folder) => acpEngine("acp", join(folder, "acp/main.cjs")),
 };
 
 export function adapterOf(engine: EngineName, folder: string): Engine {

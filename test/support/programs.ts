@@ -7,7 +7,13 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const SERVERS = ["vm", "relay"] as const;
-const STARTED = ["agent", "agent/engines/demo", "agent/engines/command", "follow"] as const;
+const STARTED = [
+  "agent",
+  "agent/engines/demo",
+  "agent/engines/command",
+  "agent/engines/acp",
+  "follow",
+] as const;
 
 /**
  * The program as one JavaScript file, in its source's folder, where its assets are found. What the sidecar starts lies

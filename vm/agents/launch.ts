@@ -6,6 +6,7 @@ import {
   ENGINES,
   type EngineName,
   findBypass,
+  findKnownProgram,
   findOwnEngine,
 } from "../../shared/agent/engines/engines.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -80,12 +81,13 @@ export function chooseLaunch(asked: AskedLaunch, settings: LaunchOptions, ownPro
   const { program } = ENGINES[engine];
   refuseProgram(engine, asked, settings);
   const ownArgs = engine === usual ? settings.args : [];
-  if (asked.program !== undefined) return { engine, program: asked.program, args: asked.args ?? [] };
+  if (asked.program !== undefined)
+    return { engine, ...findKnownProgram(engine, asked.program, asked.args ?? []) };
   if (program.is === "ours") {
     const script = join(ownPrograms, engine, "main.cjs");
     return { engine, program: process.execPath, args: [script, ...ownArgs] };
   }
-  if (engine === usual) return { engine, program: settings.program, args: ownArgs };
+  if (engine === usual) return { engine, ...findKnownProgram(engine, settings.program, ownArgs) };
   if (program.is === "installed") return { engine, program: program.name, args: [] };
   throw unsupported(
     "program",
@@ -101,7 +103,7 @@ function refuseProgram(engine: EngineName, asked: AskedLaunch, { allowBypass }: 
   if (asked.args === undefined) return;
   if (asked.program === undefined)
     throw unsupported("args", "are for a program of your own; name it in agent.program.");
-  const bypass = allowBypass ? undefined : findBypass(asked.args);
+  const bypass = allowBypass ? undefined : findBypass(asked.args, asked.program);
   if (bypass !== undefined)
     throw unsupported(
       "args",

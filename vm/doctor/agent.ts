@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { EngineProgram, SignIn } from "../../shared/agent/engines/declaration.ts";
-import { ENGINES } from "../../shared/agent/engines/engines.ts";
+import { ENGINES, findKnownProgram } from "../../shared/agent/engines/engines.ts";
 import { Fault, type Finding, type Look, note, ok } from "../../shared/doctor.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import { usualProgram } from "../agents/launch.ts";
@@ -18,8 +18,11 @@ export interface AgentOptions {
   around: Surroundings;
 }
 
-export function agentLooks({ config, env, around }: AgentOptions): Look[] {
-  const { program, engine = usualProgram({ AGENT_PROGRAM: program }).engine } = config.agent;
+export function agentLooks({ config: settings, env, around }: AgentOptions): Look[] {
+  const { agent } = settings;
+  const { engine = usualProgram({ AGENT_PROGRAM: agent.program }).engine } = agent;
+  const { program, args } = findKnownProgram(engine, agent.program, agent.args);
+  const config = { ...settings, agent: { ...agent, program, args: [...args] } };
   const looks: Look[] = [
     { name: "sandbox", mend: "apt-get install -y bubblewrap", run: () => lookAtSandbox(config, around) },
   ];

@@ -12,8 +12,8 @@ export interface EngineDeclaration {
   readonly brings?: Brings;
   /** The folder in which it keeps people's own conversations, which a thread may go on from. */
   readonly records?: Records;
-  /** Finds the argument that lets its program do everything without asking. */
-  readonly findBypass?: (args: readonly string[]) => string | undefined;
+  /** Finds the argument that lets its program do everything without asking. @param program if a person names it */
+  readonly findBypass?: (args: readonly string[], program?: string) => string | undefined;
   /** Names of models that faces suggest; it takes others too. */
   readonly modelNames?: readonly string[];
   /** The field of an MCP request's `_meta` in which it names the call. */
@@ -32,6 +32,10 @@ export type EngineProgram =
 export interface KnownProgram {
   /** It is looked up on PATH by this name. */
   readonly name: string;
+  /** People may call it so. */
+  readonly shortName?: string;
+  /** It needs these arguments before a person's own. */
+  readonly args?: readonly string[];
   /** The command that installs it. */
   readonly install: string;
   readonly version?: ProgramVersion;

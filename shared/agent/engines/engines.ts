@@ -1,10 +1,11 @@
 /** The engines. A new one is declared here by one line, and the compiler then asks for its adapter. */
+import { acp } from "./acp.ts";
 import { claude } from "./claude.ts";
 import { command } from "./command.ts";
 import type { EngineDeclaration } from "./declaration.ts";
 import { demo } from "./demo.ts";
 
-const DECLARATIONS = { claude, command, demo } satisfies Record<string, EngineDeclaration>;
+const DECLARATIONS = { claude, command, demo, acp } satisfies Record<string, EngineDeclaration>;
 
 export type EngineName = keyof typeof DECLARATIONS;
 
@@ -25,6 +26,18 @@ export function findOwnEngine(program: string | undefined): EngineName | undefin
   return ENGINE_NAMES.find((name) => name === program && ENGINES[name].program.is === "ours");
 }
 
+/** The program that an engine starts for a name: the one that it knows under it, else the name itself. */
+export function findKnownProgram(
+  engine: EngineName,
+  name: string,
+  args: readonly string[],
+): { program: string; args: readonly string[] } {
+  const { program } = ENGINES[engine];
+  const all = program.is === "any" ? (program.known ?? []) : [];
+  const known = all.find((one) => one.shortName === name || one.name === name);
+  return known ? { program: known.name, args: [...(known.args ?? []), ...args] } : { program: name, args };
+}
+
 /** The engine's id of a call, by which an MCP request names it; engines declare the field. */
 export function findCallId(meta: Record<string, unknown> | undefined): unknown {
   const fields = ENGINE_NAMES.flatMap((name) => ENGINES[name].mcpCallId ?? []);
@@ -42,9 +55,9 @@ export function allModes(): string[] {
 }
 
 /** The argument that would let some engine's program do everything without asking. */
-export function findBypass(args: readonly string[]): string | undefined {
+export function findBypass(args: readonly string[], program?: string): string | undefined {
   for (const name of ENGINE_NAMES) {
-    const found = ENGINES[name].findBypass?.(args);
+    const found = ENGINES[name].findBypass?.(args, program);
     if (found !== undefined) return found;
   }
   return undefined;

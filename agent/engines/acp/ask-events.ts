@@ -1,0 +1,59 @@
+/** The events of an ask. If a restart asks for a call again that a person has answered, the answer follows at once. Pure. */
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
+import { callKeyOf } from "../../core/call-key.ts";
+import type { Said } from "./protocol.ts";
+
+const MAX_INPUT = 2_000;
+
+export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: number): EventBody[] {
+  const { requestId, callId: toolCallId, name: toolName, title, input, options } = said;
+  // An agent may tell no input: then its title is all that names the call.
+  const callKey = callKeyOf(toolName, isEmpty(input) ? title : input);
+  const old = findOld(fold, callKey, generation);
+  const ask: EventBody = {
+    type: "permission_request",
+    requestId,
+    toolCallId,
+    toolName,
+    callKey,
+    input: excerpt(JSON.stringify(isEmpty(input) ? { title } : input)),
+    options: options.map(({ optionId, name, kind }) => ({ optionId, name, kind })),
+    title,
+    ...(old && { replaces: old.requestId }),
+  };
+  const answer = old?.response?.kind === "permission" ? old.response : undefined;
+  // The agent may offer other options by now: then a person is asked again.
+  if (!answer || !options.some(({ optionId }) => optionId === answer.optionId)) return [ask];
+  const { optionId, message, by } = answer;
+  return [
+    ask,
+    {
+      type: "permission_response",
+      requestId,
+      outcome: "selected",
+      optionId,
+      ...(by !== undefined && { by }),
+      ...(message !== undefined && { message }),
+    },
+  ];
+}
+
+function findOld(
+  fold: ThreadFold,
+  callKey: string,
+  generation: number,
+): { requestId: string; response?: RecordedAnswer["response"] } | undefined {
+  const isOld = (one: { callKey: string; generation: number }) =>
+    one.callKey === callKey && one.generation < generation;
+  return fold.recordedAnswers.find(isOld) ?? fold.asks.find(isOld);
+}
+
+function isEmpty(input: unknown): boolean {
+  if (input === undefined || input === null) return true;
+  return typeof input === "object" && Object.keys(input).length === 0;
+}
+
+function excerpt(text: string): string {
+  return text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text;
+}

@@ -1,0 +1,277 @@
+/**
+ * A scripted agent that speaks ACP, as a program. It keeps its sessions in $HOME/.acp-test, and saves a message before it
+ * works on it, as real agents do. A message's script follows `@@`; its steps that are done are done once.
+ */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { Readable, Writable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import * as acp from "@agentclientprotocol/sdk";
+
+export type Step =
+  | { text: string }
+  | { thought: string }
+  /** Appends the title to the file `effects` of the directory, after a permission if `ask` is given. */
+  | {
+      call: string;
+      ask?: boolean;
+      options?: object[];
+      kind?: acp.ToolKind;
+      waitFor?: string;
+      toolName?: string;
+    }
+  | { waitFor: string }
+  | { update: object }
+  | { request: string }
+  | { stop: acp.StopReason }
+  | { fail: string }
+  /** As it is, on its standard output. */
+  | { print: string }
+  | { printBytes: number }
+  | { exit: number };
+
+interface Saved {
+  /** What it was told, with each prompt's script and how far it is. */
+  told: { text: string; steps: Step[]; done: number }[];
+}
+
+const flags = new Set(process.argv.slice(2));
+const flagValue = (flag: string) =>
+  process.argv.find((arg) => arg.startsWith(`${flag}=`))?.slice(flag.length + 1);
+const folder = join(process.env["HOME"] ?? "/", ".acp-test");
+mkdirSync(folder, { recursive: true });
+
+const fileOf = (sessionId: string) => join(folder, `${sessionId}.json`);
+const load = (sessionId: string): Saved => JSON.parse(readFileSync(fileOf(sessionId), "utf8"));
+const save = (sessionId: string, saved: Saved) => writeFileSync(fileOf(sessionId), JSON.stringify(saved));
+
+const modes = flagValue("--modes")?.split(",") ?? [];
+let modeId = modes[0] ?? "";
+const modeState = () => ({ currentModeId: modeId, availableModes: modes.map((id) => ({ id, name: id })) });
+const opened = () => (modes.length > 0 ? { modes: modeState() } : {});
+const note = (what: string) => appendFileSync(join(folder, "heard"), `${what}\n`);
+
+let cancelled = new AbortController();
+let isWorking = false;
+let dir = "/";
+
+function run(): void {
+  const isSteered = flags.has("--steer");
+  const { agent: methods, client: theirs } = acp.methods;
+  acp
+    .agent({ name: "scripted" })
+    .onRequest(methods.initialize, () => ({
+      protocolVersion: flags.has("--version=9") ? 9 : 1,
+      agentInfo: { name: flagValue("--name") ?? "scripted", version: "1.2.3" },
+      agentCapabilities: {
+        loadSession: !flags.has("--no-load"),
+        mcpCapabilities: { http: true },
+        promptCapabilities: { image: true },
+        sessionCapabilities: flags.has("--resume") ? { resume: {} } : {},
+      },
+      ...(isSteered && { _meta: { steering: { supported: true } } }),
+    }))
+    .onRequest(methods.session.new, ({ params }) => {
+      if (flags.has("--signed-out")) throw acp.RequestError.authRequired();
+      dir = params.cwd;
+      note(`new ${JSON.stringify(params.mcpServers)}`);
+      const sessionId = crypto.randomUUID();
+      save(sessionId, { told: [] });
+      return { sessionId, ...opened() };
+    })
+    .onRequest(methods.session.load, async ({ params: { sessionId, cwd }, client }) => {
+      if (!existsSync(fileOf(sessionId))) throw acp.RequestError.resourceNotFound(sessionId);
+      note("load");
+      dir = cwd;
+      for (const { text } of load(sessionId).told)
+        await client.notify(theirs.session.update, {
+          sessionId,
+          update: { sessionUpdate: "user_message_chunk", content: { type: "text", text } },
+        });
+      return opened();
+    })
+    .onRequest(methods.session.resume, ({ params: { cwd } }) => {
+      note("resume");
+      dir = cwd;
+      return opened();
+    })
+    .onRequest(methods.session.setMode, ({ params }) => {
+      modeId = params.modeId;
+      note(`mode ${modeId}`);
+      return {};
+    })
+    .onRequest(
+      "_session/steering",
+      (params) => params as acp.PromptRequest,
+      ({ params }) => {
+        if (!isWorking) throw acp.RequestError.invalidRequest();
+        take(params);
+        return { outcome: "injected" };
+      },
+    )
+    .onRequest(methods.session.prompt, async ({ params, client }) => {
+      if (isWorking && flags.has("--strict")) note("a prompt in mid-turn");
+      take(params);
+      cancelled = new AbortController();
+      isWorking = true;
+      try {
+        return await work(params.sessionId, client);
+      } finally {
+        isWorking = false;
+      }
+    })
+    .onNotification(methods.session.cancel, () => {
+      if (!flags.has("--deaf")) cancelled.abort();
+    })
+    .connect(
+      acp.ndJsonStream(
+        Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
+        Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
+      ),
+    );
+}
+
+function take({ sessionId, prompt }: acp.PromptRequest): void {
+  const text = prompt.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");
+  const [, script = "[]"] = /@@(.*)$/m.exec(text) ?? [];
+  const saved = load(sessionId);
+  saved.told.push({ text, steps: JSON.parse(script), done: 0 });
+  save(sessionId, saved);
+}
+
+/** All steps that are not done yet, of messages that come in the meantime too. */
+async function work(sessionId: string, client: acp.AgentContext): Promise<acp.PromptResponse> {
+  for (;;) {
+    const saved = load(sessionId);
+    const next = saved.told.find(({ steps, done }) => done < steps.length);
+    const step = next?.steps[next.done];
+    if (!next || !step) break;
+    if (cancelled.signal.aborted) return dropRest(sessionId);
+    const finish = () => {
+      const now = load(sessionId);
+      const same = now.told[saved.told.indexOf(next)];
+      if (same) same.done += 1;
+      save(sessionId, now);
+    };
+    const ended = await doStep(step, sessionId, client, finish);
+    if (ended) return ended;
+  }
+  return cancelled.signal.aborted
+    ? dropRest(sessionId)
+    : ({
+        stopReason: "end_turn",
+        usage: { totalTokens: 15, inputTokens: 10, outputTokens: 5 },
+      } as acp.PromptResponse);
+}
+
+function dropRest(sessionId: string): acp.PromptResponse {
+  const saved = load(sessionId);
+  for (const one of saved.told) one.done = one.steps.length;
+  save(sessionId, saved);
+  return { stopReason: "cancelled" };
+}
+
+/** @param finish is called when the step must not be done again */
+async function doStep(
+  step: Step,
+  sessionId: string,
+  client: acp.AgentContext,
+  finish: () => void,
+): Promise<acp.PromptResponse | undefined> {
+  const say = (update: object) =>
+    client.notify(acp.methods.client.session.update, { sessionId, update: update as acp.SessionUpdate });
+  if ("call" in step) return await doCall(step, { sessionId, client, finish, say });
+  if ("waitFor" in step) {
+    await untilThere(step.waitFor);
+    if (!cancelled.signal.aborted) finish();
+    return undefined;
+  }
+  finish();
+  if ("text" in step)
+    await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: step.text } });
+  else if ("thought" in step)
+    await say({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: step.thought } });
+  else if ("update" in step)
+    writeSync(
+      1,
+      `${JSON.stringify({ jsonrpc: "2.0", method: "session/update", params: { sessionId, update: step.update } })}\n`,
+    );
+  else if ("request" in step)
+    await client
+      .request(step.request, { sessionId, path: "/etc/passwd" })
+      .catch((error: acp.RequestError) => note(`refused ${step.request} ${error.code}`));
+  else if ("stop" in step) return { stopReason: step.stop };
+  else if ("fail" in step) throw acp.RequestError.internalError(undefined, step.fail);
+  else if ("print" in step) writeSync(1, `${step.print}\n`);
+  else if ("printBytes" in step) await printBytes(step.printBytes);
+  else process.exit(step.exit);
+  return undefined;
+}
+
+async function doCall(
+  { call: title, ask = false, options, kind = "execute", waitFor, toolName }: Extract<Step, { call: string }>,
+  {
+    sessionId,
+    client,
+    finish,
+    say,
+  }: {
+    sessionId: string;
+    client: acp.AgentContext;
+    finish: () => void;
+    say: (update: object) => Promise<void>;
+  },
+): Promise<undefined> {
+  const toolCallId = `call-${title.replace(/\W+/g, "-")}`;
+  const meta = toolName === undefined ? {} : { _meta: { claudeCode: { toolName } } };
+  const what = { toolCallId, title, kind, rawInput: { command: title }, ...meta };
+  await say({ sessionUpdate: "tool_call", status: "pending", ...what });
+  if (ask) {
+    const answer = (await client.request(acp.methods.client.session.requestPermission, {
+      sessionId,
+      toolCall: what,
+      options: (options ?? OPTIONS) as acp.PermissionOption[],
+    })) as acp.RequestPermissionResponse;
+    const { outcome } = answer;
+    note(`answer ${outcome.outcome === "selected" ? outcome.optionId : outcome.outcome}`);
+    if (outcome.outcome !== "selected" || outcome.optionId.startsWith("reject")) {
+      finish();
+      await say({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
+      return;
+    }
+  }
+  await say({ sessionUpdate: "tool_call_update", toolCallId, status: "in_progress" });
+  finish(); // a call that ran when the agent was killed is known as interrupted
+  if (waitFor !== undefined) await untilThere(waitFor);
+  if (cancelled.signal.aborted) return;
+  appendFileSync(join(dir, "effects"), `${title}\n`);
+  const content = [{ type: "content", content: { type: "text", text: `did ${title}` } }];
+  await say({ sessionUpdate: "tool_call_update", toolCallId, status: "completed", content });
+}
+
+const OPTIONS = [
+  { optionId: "allow-1", name: "Yes", kind: "allow_once" },
+  { optionId: "allow-all", name: "Yes, and don't ask again", kind: "allow_always" },
+  { optionId: "reject-1", name: "No", kind: "reject_once" },
+];
+
+async function untilThere(name: string): Promise<void> {
+  while (!existsSync(join(dir, name)) && !cancelled.signal.aborted) await pause(10);
+}
+
+async function printBytes(count: number): Promise<void> {
+  const piece = "x".repeat(1024 * 1024);
+  for (let left = count; left > 0; left -= piece.length)
+    await new Promise<void>((resolve, reject) =>
+      process.stdout.write(piece, (e) => (e ? reject(e) : resolve())),
+    );
+}
+
+if (flags.has("--die")) {
+  process.stderr.write("no such model: gpt-0\n");
+  process.exit(3);
+} else if (flags.has("--no-json")) {
+  process.stdout.write("Welcome to the agent!\n> ");
+  process.exit(0);
+} else if (flags.has("--mute")) process.stdin.resume();
+else run();
