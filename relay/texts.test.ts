@@ -140,7 +140,8 @@ describe("every text, with the longest of every field", () => {
 
     it(`of ${name} fits what Discord takes`, () => {
       const messages = [
-        openingText("terminal", text, text, "12345678901234567890"),
+        openingText({ type: "terminal", dir: text, command: text }, "12345678901234567890"),
+        openingText({ type: "agent", dir: text, command: text }, "12345678901234567890", "command"),
         statusText(thread, { branch: text, paused: "the bot may not write there", now: 1e15 }),
         ...listsOf(text),
         ...wordsOf(text),
@@ -191,7 +192,8 @@ describe("every text, with the longest of every field", () => {
         threadName("terminal", text, text),
         directoryChoice(text, text, true),
         statusText(thread, { branch: text, paused: undefined, now: 1e15 }),
-        openingText("terminal", text, text, "12345678901234567890"),
+        openingText({ type: "terminal", dir: text, command: text }, "12345678901234567890"),
+        openingText({ type: "agent", dir: text, command: text }, "12345678901234567890", "command"),
         ...listsOf(text),
         ...wordsOf(text),
         threadChoice(agentOf(text)).name,

@@ -1,4 +1,6 @@
 /** What the relay says, as pure functions of what it knows. */
+import { limitsOfView } from "../shared/agent/engines/abilities.ts";
+import { findEngine } from "../shared/agent/engines/engines.ts";
 import type { KillReply, ThreadType } from "../shared/api.ts";
 import { cleanLine, cleanLines } from "../shared/clean-text.ts";
 import { AppError } from "../shared/errors.ts";
@@ -43,17 +45,34 @@ export function directoryChoice(dir: string, branch: string | undefined, isDirty
 }
 
 /** The first message of a thread: what was asked for, whole where the name had to be cut. */
-export function openingText(type: ThreadType, dir: string, command: string, userId: string): string {
-  return `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${KINDS[type].begins}, started by <@${userId}>:\n${fenceWithin(command, clip)}`;
+export function openingText(
+  { type, dir, command }: Pick<Thread, "type" | "dir" | "command">,
+  userId: string,
+  engine?: string | null,
+): string {
+  const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}** ${KINDS[type].begins}, started by <@${userId}>`;
+  const note = engineNote(engine);
+  return `${head}:\n${fenceWithin(command, clip, head + note)}${note}`;
+}
+
+/** What the thread will not show although people may look for it. */
+function engineNote(engine: string | null | undefined): string {
+  const declaration = findEngine(engine ?? undefined);
+  const says = declaration && limitsOfView(declaration);
+  return says === undefined ? "" : `\n-# Engine ${engine}: ${says}`;
 }
 
 /** The first message of a branch. */
-export function branchText({ parent, userId, text, from, files = false }: BranchOpening): string {
+export function branchText(
+  { parent, userId, text, from, files = false }: BranchOpening,
+  engine?: string | null,
+): string {
   const name = parent.number === null ? inlineCode(parent.threadId, MAX_DIR) : `#${parent.number}`;
   const where = from === undefined ? "" : `, from ${from}`;
   const head = `↳ **Branch of ${name}**${where}, started by <@${userId}>. ${files ? "It has the files of that point in a worktree of its own" : "Files stay as they are now"}.`;
-  if (text === undefined) return `${head} It knows what was said up to there; write what comes next.`;
-  return `${head}\n${fenceWithin(text, clip, head)}`;
+  const note = engineNote(engine);
+  if (text === undefined) return `${head} It knows what was said up to there; write what comes next.${note}`;
+  return `${head}\n${fenceWithin(text, clip, head + note)}${note}`;
 }
 
 export interface BranchOpening {
@@ -71,12 +90,18 @@ export function threadTitle({ type, title, dir, command }: Thread): string {
 }
 
 /** The first message there. @param from the Discord thread that it came from */
-export function homeText({ type, dir, command, createdBy }: Thread, from: string | undefined): string {
+export function homeText(
+  { type, dir, command, createdBy, engine }: Thread,
+  from: string | undefined,
+): string {
   const id = findDiscordId(createdBy);
   const by = id === undefined ? inlineCode(createdBy, MAX_STARTER) : `<@${id}>`;
   const where = from === undefined ? "" : ` from <#${from}>`;
   const head = `${KINDS[type].icon} **${escapeMarkdown(clip(cleanLine(dir), MAX_DIR))}**, started by ${by}${where}`;
-  return command.trim() === "" ? `${head}.` : `${head}:\n${fenceWithin(command, clip, head)}`;
+  const note = engineNote(engine);
+  return command.trim() === ""
+    ? `${head}.${note}`
+    : `${head}:\n${fenceWithin(command, clip, head + note)}${note}`;
 }
 
 /** In the Discord thread that it came from. */

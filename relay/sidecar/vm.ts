@@ -24,6 +24,7 @@ import type {
   ScreenReply,
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import type { EngineState } from "../../shared/engines-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
 import type { HomeRequest } from "../../shared/home-api.ts";
@@ -31,6 +32,7 @@ import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { agents } from "../../shared/protocol/agents.ts";
+import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { named, newInDiscord, type Thread } from "./names.ts";
@@ -129,6 +131,11 @@ export class Vm {
   /** Lists what can be followed from a directory on. */
   async listServices(dir: string, prefix: string): Promise<string[]> {
     return (await this.#client.call(logs.listServices, {}, { query: { dir, prefix } })).services;
+  }
+
+  /** @param timeoutMs the sidecar may have to ask every engine's program first, and goes on with that by itself */
+  async listEngines(timeoutMs: number): Promise<EngineState[]> {
+    return (await this.#client.call(engines.list, {}, { timeoutMs })).engines;
   }
 
   listRepos(prefix: string): Promise<Repo[]> {

@@ -62,7 +62,8 @@ export interface NewBranch {
 interface Beginning {
   title: string;
   userId: string;
-  opening: string;
+  /** The first message of the thread that was made. */
+  opening: (thread: Thread) => string;
   make: (threadId: DiscordId) => Promise<VmThread>;
 }
 
@@ -83,7 +84,8 @@ export class Beginnings {
     const title = threadName(type, dir, command);
     const vm = this.#options.vm.as(userId);
     const make = (threadId: DiscordId) => vm.create(threadId, requestOf(title, asked));
-    return this.#begin({ title, userId, make, opening: openingText(type, dir, command, userId) }, onWait);
+    const opening = ({ engine }: Thread) => openingText(asked, userId, engine);
+    return this.#begin({ title, userId, make, opening }, onWait);
   }
 
   /** The same for a thread that follows logs. @throws AppError as {@link create} */
@@ -93,10 +95,8 @@ export class Beginnings {
     const title = threadName("terminal", dir, command);
     const vm = this.#options.vm.as(userId);
     const make = (threadId: DiscordId) => vm.follow(threadId, { title, ...asked });
-    return this.#begin(
-      { title, userId, make, opening: openingText("terminal", dir, command, userId) },
-      onWait,
-    );
+    const opening = () => openingText({ type: "terminal", dir, command }, userId);
+    return this.#begin({ title, userId, make, opening }, onWait);
   }
 
   /**
@@ -116,7 +116,8 @@ export class Beginnings {
     };
     const vm = this.#options.vm.as(userId);
     const make = (threadId: DiscordId) => vm.branch(parent.threadId, threadId, request);
-    return this.#begin({ title, userId, make, opening: branchText(asked) }, onWait);
+    const opening = ({ engine }: Thread) => branchText(asked, engine);
+    return this.#begin({ title, userId, make, opening }, onWait);
   }
 
   /**
@@ -166,7 +167,8 @@ export class Beginnings {
         thread = await (await vm.as(userId).create(messageId, request)).get();
       }
       if (!isOpen(thread.status)) return; // it began, and is over already
-      await this.#open(thread, await vm.findLedger(messageId), openingText(type, dir, command, userId));
+      const opening = openingText(asked, userId, thread.engine);
+      await this.#open(thread, await vm.findLedger(messageId), opening);
     } finally {
       threads.setBusy(messageId, false);
     }
@@ -192,7 +194,8 @@ export class Beginnings {
     try {
       const handle = await make(threadId);
       isCreated = true;
-      await this.#open(await handle.get(), [], opening);
+      const thread = await handle.get();
+      await this.#open(thread, [], opening(thread));
     } catch (error) {
       await threads.drop(threadId);
       if (isCreated) await this.#try(threadId, "end what had begun", () => endings.killQuietly(threadId));

@@ -78,12 +78,16 @@ test("an agent is begun, and what is wrong is said in the form, with nothing los
   await page.waitForSelector("#make .problem >> text=nowhere");
   expect(await page.inputValue("#make-command")).toBe("Say hello.");
   await page.fill("#make-dir", ".");
+  await page.waitForSelector("#make-engine option[value=demo]", { state: "attached" });
+  await page.selectOption("#make-engine", "demo");
+  await page.fill("#make-model", "sonnet");
   await page.click(START);
   await page.waitForSelector("#app.is-agent");
   await page.waitForSelector("#inbox[open] >> text=Needs you (1)");
   await page.click("#inbox li.permission button");
   const agent = (await sidecar.client.listThreads()).find(({ type }) => type === "agent");
-  expect(agent).toMatchObject({ dir: ".", command: "Say hello.", createdBy: "console" });
+  const asked = { dir: ".", command: "Say hello.", createdBy: "console", engine: "demo" };
+  expect(agent).toMatchObject(asked);
   await untilStatus(sidecar, agent?.threadId ?? "", "waiting"); // a stand-in, which asks about its first call
 });
 

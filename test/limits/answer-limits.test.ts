@@ -73,7 +73,7 @@ test("what the bot says of threads, their beginnings and ends", () => {
         } as unknown as Thread;
         const reply = { exitCode: 255, survivors: count + 1, summary } as KillReply;
         const worktree = { branch, fileCount: count, commits: count } as WorktreeReply;
-        expectAnswer(openingText(type, dir, command, USER));
+        expectAnswer(openingText({ type, dir, command }, USER));
         expectAnswer(branchText({ parent: thread, userId: USER, text: command, from, files: true }));
         expectAnswer(homeText(thread, USER));
         expectAnswer(killedText(reply, type, worktree));

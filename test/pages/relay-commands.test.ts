@@ -122,6 +122,36 @@ test("/agent: a conversation in a thread of its own", async () => {
   await untilArchived(threadId);
 });
 
+test("/agent's engine and model: completed by what is there, refused by name, and what it can't show is said once", async () => {
+  const engines = async (typed: string) =>
+    (await choices("agent", "engine", typed)).map(({ value }) => value);
+  expect(await engines("")).toEqual(["demo"]); // the stand-in for claude says that nobody is signed in
+  expect(await engines("nothing")).toEqual([]);
+  const models = (options: Record<string, string>) =>
+    all.discord.driver.autocomplete(all.you, all.discord.channelId, "agent", options, "model");
+  const [model] = await models({ engine: "demo", model: "son" });
+  expect(model).toEqual({ name: "sonnet", value: "sonnet" });
+  expect(await models({ engine: "command:cat", model: "" })).toEqual([]);
+
+  const refused = async (options: Record<string, string>) =>
+    (await run("agent", { dir: "shop", prompt: "hello", ...options })).content;
+  expect(await refused({ engine: "nobody" })).toContain("agent.engine");
+  expect(await refused({ engine: "command" })).toContain("agent.program");
+  expect(await refused({ engine: "command:cat", model: "opus" })).toContain(
+    "agent.model: the engine command",
+  );
+
+  const answer = await run("agent", { dir: "shop", prompt: "hello", engine: "command:cat" });
+  const threadId = /<#(\d+)>/.exec(answer.content)?.[1] ?? "";
+  expect((await all.sidecar.client.getThread(threadId)).engine).toBe("command");
+  const [opening] = all.discord.driver.messages(threadId);
+  expect(opening?.content).toMatch(
+    /hello\n```\n-# Engine command: It shows no steps, asks, questions and cost; it hears each message alone/,
+  );
+  await run("kill", { thread: threadId });
+  await untilArchived(threadId);
+});
+
 test("/agent without the program on the VM says so, and no thread is left", async () => {
   const before = all.discord.driver.threads().length;
   await all.sidecar.restart({ agent: { ...standIn(), program: "no-such-agent" } });

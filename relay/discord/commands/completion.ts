@@ -2,6 +2,8 @@
 import type { AutocompleteInteraction } from "discord.js";
 import { isOpen } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
+import { chosenEngine, type EngineChoice, engineChoices } from "../../../shared/engines-api.ts";
+import { AppError } from "../../../shared/errors.ts";
 import { kindOf } from "../../../shared/kinds.ts";
 import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
 import type { Thread } from "../../sidecar/names.ts";
@@ -14,6 +16,8 @@ import { findThread } from "./thread/part.ts";
 /** Discord shows at most 25 choices of at most 100 characters. */
 const MAX_CHOICES = 25;
 const MAX_CHOICE_CHARACTERS = 100;
+/** Discord takes an answer for 3 s. */
+const ENGINES_MS = 2_000;
 
 /** The choices for the option that is being typed. */
 export async function completions(
@@ -24,7 +28,8 @@ export async function completions(
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;
   const dir = interaction.options.getString("dir") ?? ".";
-  const choices = await complete(context, { part, option: name, typed: value, place, dir });
+  const engine = interaction.options.getString("engine");
+  const choices = await complete(context, { part, option: name, typed: value, place, dir, engine });
   // One that Discord does not take would take all others with it: a directory may be called by a blank.
   const isTaken = (value: string) => value.length <= MAX_CHOICE_CHARACTERS && value.trim() !== "";
   return choices.filter(({ value }) => isTaken(value)).slice(0, MAX_CHOICES);
@@ -39,10 +44,19 @@ interface Typed {
   place: string;
   /** The directory that the command names. */
   dir: string;
+  /** The engine that the command names. */
+  engine: string | null;
 }
 
-async function complete(context: CommandContext, { part, option, typed, place, dir }: Typed) {
+async function complete(context: CommandContext, what: Typed) {
+  const { part, option, typed, place, dir } = what;
   switch (option) {
+    case "engine":
+      return (await engineChoicesOf(context.vm))
+        .filter(({ text }) => text.toLowerCase().includes(typed.trim().toLowerCase()))
+        .map(({ value, text }) => ({ name: cut(cleanLine(text)), value }));
+    case "model":
+      return completeModel(context.vm, what);
     case "dir":
       return completeDirectory(context.vm, typed);
     case "thread":
@@ -69,15 +83,39 @@ async function completeDirectory(vm: Vm, typed: string) {
   }));
 }
 
+/** Those that are installed and, as far as that is known, signed in. None if the machine takes its time to say. */
+async function engineChoicesOf(vm: Vm): Promise<EngineChoice[]> {
+  try {
+    return engineChoices(await vm.listEngines(ENGINES_MS));
+  } catch (error) {
+    if (error instanceof AppError && error.code === "unavailable") return [];
+    throw error;
+  }
+}
+
+/** Models that the engine knows: the one that the command names, the thread's if there is one, or the default. */
+async function completeModel(vm: Vm, { part, typed, place, engine }: Typed) {
+  const isNew = part === "agent";
+  const own = isNew ? undefined : (await findThread(vm, place)).engine;
+  const wanted = engine === null ? own : chosenEngine(engine).engine;
+  const known = (await engineChoicesOf(vm)).map(({ state }) => state);
+  const state = known.find(({ name, isDefault }) => (wanted ? name === wanted : isDefault));
+  return (state?.models ?? [])
+    .filter((name) => name.includes(typed.trim().toLowerCase()))
+    .map((name) => ({ name: cut(cleanLine(name)), value: name }));
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_CHOICE_CHARACTERS ? text : `${text.slice(0, MAX_CHOICE_CHARACTERS - 1)}…`;
+}
+
 /** A rule that is longer than a choice may be is suggested by its beginning. */
 async function completeRule(vm: Vm, place: string, typed: string) {
   const { threadId } = await findThread(vm, place);
   const granted = await vm.thread(threadId).listRules();
   return ["all", ...granted]
     .filter((rule) => rule.includes(typed.trim()))
-    .map((rule) =>
-      rule.length <= MAX_CHOICE_CHARACTERS ? rule : `${rule.slice(0, MAX_CHOICE_CHARACTERS - 1)}…`,
-    )
+    .map(cut)
     .map((value) => ({ name: cleanLine(value), value }));
 }
 

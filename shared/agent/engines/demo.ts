@@ -6,6 +6,7 @@ export const demo = {
   title: "the scripted demo",
   program: { is: "ours" },
   capabilities: { ...claude.capabilities, outputSchema: false, params: {} },
+  modelNames: claude.modelNames,
   brings: claude.brings,
   records: claude.records,
   findBypass: claude.findBypass,

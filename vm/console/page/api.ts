@@ -8,10 +8,12 @@ import type {
   TranscriptReply,
 } from "../../../shared/agent/api.ts";
 import { type CreateRequest, errorReplySchema, type InputReply, type Thread } from "../../../shared/api.ts";
+import type { EngineState } from "../../../shared/engines-api.ts";
 import type { PersonRow } from "../../../shared/people-api.ts";
 import { agents } from "../../../shared/protocol/agents.ts";
 import { asks } from "../../../shared/protocol/asks.ts";
 import { controls } from "../../../shared/protocol/controls.ts";
+import { engines } from "../../../shared/protocol/engines.ts";
 import { inputs } from "../../../shared/protocol/inputs.ts";
 import { people } from "../../../shared/protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route } from "../../../shared/protocol/route.ts";
@@ -71,6 +73,11 @@ export async function listInbox(): Promise<InboxItem[]> {
 /** Directories below `REPOS_DIR` whose paths begin so. */
 export async function listDirs(prefix: string): Promise<string[]> {
   return (await callRoute(sidecar.listRepos, {}, { query: { prefix } })).repos.map(({ dir }) => dir);
+}
+
+/** The sidecar may have to ask each engine's program first. */
+export async function listEngines(): Promise<EngineState[]> {
+  return (await callRoute(engines.list, {}, { timeoutMs: SLOW_MS })).engines;
 }
 
 export async function createThread(wanted: CreateRequest): Promise<void> {

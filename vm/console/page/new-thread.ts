@@ -3,6 +3,7 @@ import type { CreateRequest } from "../../../shared/api.ts";
 import type { ThreadType } from "../../../shared/kinds.ts";
 import { ApiError, createThread, getThread, listDirs } from "./api.ts";
 import { errorText, find, isSendKey, isTouched, make } from "./dom.ts";
+import { EngineFields } from "./engine-fields.ts";
 import { CONSOLE_KINDS } from "./kinds/kinds.ts";
 import { newId } from "./new-id.ts";
 
@@ -29,9 +30,11 @@ export class NewThread {
   /** The id of a thread whose request was not answered: it may have begun. */
   #unsure: string | undefined;
   #dirsTimer: number | undefined;
+  readonly #engines: EngineFields;
 
   constructor(options: NewThreadOptions) {
     this.#options = options;
+    this.#engines = new EngineFields(options.onSignedOut);
     this.#form.addEventListener("submit", (event) => {
       event.preventDefault();
       void this.#submit();
@@ -51,6 +54,7 @@ export class NewThread {
 
   /** What was typed before is still there. */
   open(): void {
+    find("#make-agent").hidden = true; // so that the engines are asked for anew
     this.#showKind();
     void this.#complete();
     if (!isTouched()) this.#command.focus(); // a phone's keyboard would cover the form
@@ -61,9 +65,12 @@ export class NewThread {
   }
 
   #showKind(): void {
-    const { commandLabel, hasWorktree } = CONSOLE_KINDS[this.#type];
+    const { commandLabel, hasWorktree, hasEngine } = CONSOLE_KINDS[this.#type];
     find("#make-command-label").textContent = commandLabel;
     find("#make-worktree-label").hidden = !hasWorktree;
+    const engine = find("#make-agent");
+    if (hasEngine && engine.hidden) void this.#engines.show();
+    engine.hidden = !hasEngine;
   }
 
   async #complete(): Promise<void> {
@@ -83,7 +90,12 @@ export class NewThread {
 
   #wanted(threadId: string): CreateRequest {
     const type = this.#type;
-    const isAlone = CONSOLE_KINDS[type].hasWorktree && find<HTMLInputElement>("#make-worktree").checked;
+    const { hasWorktree, hasEngine } = CONSOLE_KINDS[type];
+    const isAlone = hasWorktree && find<HTMLInputElement>("#make-worktree").checked;
+    const agent = {
+      ...(hasEngine && this.#engines.chosen()),
+      ...(isAlone && { workspace: "worktree" as const }),
+    };
     const title = this.#title.value.trim();
     return {
       threadId,
@@ -91,7 +103,7 @@ export class NewThread {
       dir: this.#dir.value.trim(),
       command: this.#command.value,
       ...(title === "" ? {} : { title }),
-      ...(isAlone ? { agent: { workspace: "worktree" } } : {}),
+      ...(Object.keys(agent).length > 0 ? { agent } : {}),
       ...(find<HTMLInputElement>("#make-discord").checked ? { home: "discord" } : {}),
     };
   }

@@ -14,7 +14,11 @@ export const branch: Part = {
           .setMaxLength(MAX_OPTION_CHARACTERS),
       )
       .addStringOption((option) =>
-        option.setName("model").setDescription("Another model for the branch").setMaxLength(200),
+        option
+          .setName("model")
+          .setDescription("Another model for the branch")
+          .setMaxLength(200)
+          .setAutocomplete(true),
       )
       .addBooleanOption((option) =>
         option

@@ -15,7 +15,8 @@ export const model: Part = {
           .setName("model")
           .setDescription("Its name, as the agent takes it: opus, sonnet, or a full name")
           .setRequired(true)
-          .setMaxLength(MAX_NAME),
+          .setMaxLength(MAX_NAME)
+          .setAutocomplete(true),
       )
       .addStringOption(threadOption("Which agent; this one if left out")),
   isPrivate: false,

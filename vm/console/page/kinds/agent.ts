@@ -4,5 +4,6 @@ export const agent: ConsoleKind = {
   hasConversation: true,
   commandLabel: "What it is to do",
   hasWorktree: true,
+  hasEngine: true,
   ends: "The agent, and all that it started, ends.",
 };

@@ -6,6 +6,8 @@ export interface ConsoleKind {
   readonly commandLabel: string;
   /** It can begin in a worktree of its own. */
   readonly hasWorktree: boolean;
+  /** Its engine and its model can be chosen. */
+  readonly hasEngine: boolean;
   /** A sentence for a person who is about to end it. */
   readonly ends: string;
 }

@@ -4,5 +4,6 @@ export const terminal: ConsoleKind = {
   hasConversation: false,
   commandLabel: "Command",
   hasWorktree: false,
+  hasEngine: false,
   ends: "All that runs in it ends.",
 };
