@@ -11,6 +11,7 @@ const NAMES = [
   "url",
   "description",
   "plan",
+  "patch",
   "file_path",
   "x",
 ];
@@ -36,6 +37,13 @@ test("nothing of a call's input is left out, whatever its fields are called", ()
       }
     }),
   );
+});
+
+test("a patch is shown as one, in its lines", () => {
+  const patch = "*** Begin Patch\n*** Update File: a\n-x\n+y\n*** End Patch";
+  const call = { title: "apply_patch a", rawInput: { patch } } as unknown as EventOf<"tool_call">;
+  const request = { title: "apply_patch a" } as EventOf<"permission_request">;
+  expect(detailParts(request, call)).toEqual([{ name: "", language: "diff", text: patch }]);
 });
 
 test("a description that is too long for a line stands in the parts, whole", () => {

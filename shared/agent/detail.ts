@@ -101,7 +101,7 @@ function missingBytes(call: Call | undefined, input: Record<string, unknown>): n
 
 /** What a call is about above all, and the fields of its input that say it. */
 function findMain(input: Record<string, unknown>): { part: DetailPart; told: string[] } | undefined {
-  const { command, old_string: before, new_string: after, content, url, plan } = input;
+  const { command, old_string: before, new_string: after, content, url, plan, patch } = input;
   const main = (language: string, text: string, ...told: string[]) => ({
     part: { name: "", language, text },
     told,
@@ -114,6 +114,7 @@ function findMain(input: Record<string, unknown>): { part: DetailPart; told: str
   if (typeof content === "string") return main("", content, "content");
   if (typeof url === "string") return main("", url, "url");
   if (typeof plan === "string") return main("md", plan, "plan");
+  if (typeof patch === "string") return main("diff", patch, "patch");
   return undefined;
 }
 

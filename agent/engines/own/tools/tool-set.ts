@@ -1,4 +1,5 @@
 /** The tools that one engine process has, and what they keep running in it. */
+import { applyPatch } from "./apply-patch.ts";
 import { BackgroundCommands, type BackgroundTask } from "./background-commands.ts";
 import { bash } from "./bash.ts";
 import { edit } from "./edit.ts";
@@ -26,6 +27,7 @@ export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {})
       anyTool(read),
       anyTool(write),
       anyTool(edit),
+      anyTool(applyPatch),
       anyTool(bash(background)),
       anyTool(processTool(background)),
       anyTool(ls),

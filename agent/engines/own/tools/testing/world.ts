@@ -2,7 +2,14 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type AnyTool, anyTool, type FileChange, type Tool, type ToolContext } from "../tool.ts";
+import {
+  type AnyTool,
+  anyTool,
+  type FileChange,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "../tool.ts";
 
 export interface World extends Disposable {
   /** The thread's. */
@@ -37,7 +44,7 @@ export function makeWorld(): World {
   };
 }
 
-export async function runTool(tool: AnyTool, input: unknown, context: ToolContext) {
+export async function runTool(tool: AnyTool, input: unknown, context: ToolContext): Promise<ToolResult> {
   const call = tool.call(input);
   return "problem" in call ? { text: call.problem, isError: true } : call.run(context);
 }
