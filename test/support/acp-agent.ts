@@ -133,7 +133,8 @@ function run(): void {
 
 function take({ sessionId, prompt }: acp.PromptRequest): void {
   const text = prompt.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n");
-  const [, script = "[]"] = /@@(.*)$/m.exec(text) ?? [];
+  // A new conversation is told what was said before: the newest script is meant.
+  const script = text.match(/(?<=@@).*$/gm)?.at(-1) ?? "[]";
   const saved = load(sessionId);
   saved.told.push({ text, steps: JSON.parse(script), done: 0 });
   save(sessionId, saved);

@@ -1,5 +1,5 @@
 /** The scripted ACP agent as a program, and threads that have it behind them. */
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -49,6 +49,12 @@ export function heardBy(thread: Pick<AgentThread, "home">): string[] {
       const saved = JSON.parse(readFileSync(join(folder, name), "utf8")) as { told: { text: string }[] };
       return saved.told.map(({ text }) => text);
     });
+}
+
+/** Its sessions are gone, as if somebody had tidied up. */
+export function forget({ home }: Pick<AgentThread, "home">): void {
+  const folder = join(home, ".acp-test");
+  for (const name of readdirSync(folder)) if (name.endsWith(".json")) rmSync(join(folder, name));
 }
 
 /** What else came to it: sessions, modes, answers. */
