@@ -84,7 +84,7 @@ function imagePart(
     const bytes = readFileSync(path);
     if (findImageType(bytes.subarray(0, IMAGE_BEGINNING_BYTES)) !== mimeType)
       return refuse(`is broken: it is no ${mimeType}`);
-    return { part: { type: "image", mimeType, base64: bytes.toString("base64") } };
+    return { part: { type: "image", mimeType, base64: bytes.toString("base64"), uri } };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return refuse("is gone");
     throw error;

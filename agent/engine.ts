@@ -157,7 +157,8 @@ export interface Refusal {
 
 export type ContentPart =
   | { type: "text"; text: string }
-  | { type: "image"; mimeType: string; base64: string };
+  /** `uri`: where it lies in the thread's folder. */
+  | { type: "image"; mimeType: string; base64: string; uri?: string };
 
 export type EngineControl =
   | OrderedOp<"interrupt" | "mode" | "model" | "compact" | "end_task">
@@ -191,6 +192,8 @@ export interface LaunchPlan {
   env: Env;
   /** Of the thread's folder, by name: they are there before it starts. */
   files?: Readonly<Record<string, string>>;
+  /** Of the thread's folder, by name: the sandbox shows them too, if they are there. */
+  reads?: readonly string[];
   /** The sandbox `workspace` hides the person's home. The program gets these places of it all the same. */
   needs?: Needs;
 }

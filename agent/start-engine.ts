@@ -135,9 +135,9 @@ export function planProcess(
   keep: Keep,
 ): ProcessPlan {
   const { config, folder } = request;
-  const { files = {}, needs, ...plan } = engine.plan(request);
+  const { files = {}, reads = [], needs, ...plan } = engine.plan(request);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
-  const read = [THREAD_FILES.mcp, ...Object.keys(files)];
+  const read = [THREAD_FILES.mcp, ...Object.keys(files), ...reads];
   return keep(
     { ...plan, cwd: config.dir },
     read.map((name) => join(folder, name)),

@@ -87,7 +87,7 @@ export const vmSettings = z.object({
     .enum(ENGINE_NAMES, { error: `must be ${orList(ENGINE_NAMES)}` })
     .optional()
     .describe(
-      "The engine of a thread whose creator names none (`agent.engine`): `claude`, `demo`, `acp` for an agent that speaks the Agent Client Protocol (`AGENT_PROGRAM` is `codex`, `opencode`, `gemini`, `claude` or any other), or `command` for any program that is run once a message, gets it on standard input, or in the place of `{prompt}` in `AGENT_ARGS` (put `--` before it), and prints its answer. If it is not set: `demo` if `AGENT_PROGRAM` is that, else `claude`.",
+      "The engine of a thread whose creator names none (`agent.engine`): `claude`, `demo`, `own` for the agent that comes with threadmux and calls a model's API itself (see [agents.md](agents.md#threadmuxs-own-agent)), `acp` for an agent that speaks the Agent Client Protocol (`AGENT_PROGRAM` is `codex`, `opencode`, `gemini`, `claude` or any other), or `command` for any program that is run once a message, gets it on standard input, or in the place of `{prompt}` in `AGENT_ARGS` (put `--` before it), and prints its answer. If it is not set: `demo` if `AGENT_PROGRAM` is that, else `claude`.",
     ),
   AGENT_IDLE_SECONDS: whole(1, 86_400)
     .default(120)

@@ -1,4 +1,5 @@
 /** What is written when the engine has ended, however it did: nothing of its work stays open. Pure. */
+import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody, EventOf } from "../../shared/agent/events.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -26,14 +27,16 @@ export function closingEvents(
   const isKill = fold.isKilled;
   const isStopped = isKill || fold.pending.interrupt !== null;
   const events: EventBody[] = [
-    ...fold.toolCalls.map(
-      ({ toolCallId }): EventBody => ({
-        type: "tool_call_update",
-        toolCallId,
-        status: "failed",
-        reason: "interrupted",
-      }),
-    ),
+    ...fold.toolCalls
+      .filter(({ hasBegun }) => isStopped || hasBegun || !keepsCalls(fold))
+      .map(
+        ({ toolCallId }): EventBody => ({
+          type: "tool_call_update",
+          toolCallId,
+          status: "failed",
+          reason: "interrupted",
+        }),
+      ),
     // Who waits for a place waits on, whatever becomes of the engine.
     ...fold.steps
       .filter(({ kind }) => isKill || kind !== "place")
@@ -71,6 +74,10 @@ export function closingEvents(
     });
   }
   return events;
+}
+
+function keepsCalls({ engine }: ThreadFold): boolean {
+  return findEngine(engine?.engine)?.capabilities.keepsCalls === true;
 }
 
 export function endOfStep(

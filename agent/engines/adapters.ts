@@ -5,6 +5,7 @@ import type { Engine } from "../engine.ts";
 import { acpEngine } from "./acp/acp.ts";
 import { claudeEngine } from "./claude/claude.ts";
 import { commandEngine } from "./command/command.ts";
+import { ownEngine } from "./own/own.ts";
 
 /** @param folder of the engines: the programs that come with threadmux lie below it */
 type MakeAdapter = (folder: string) => Engine;
@@ -15,6 +16,7 @@ const ADAPTERS: Readonly<Record<EngineName, MakeAdapter>> = {
   command: (folder) => commandEngine("command", join(folder, "command/main.cjs")),
   demo: () => claudeEngine("demo"),
   acp: (folder) => acpEngine("acp", join(folder, "acp/main.cjs")),
+  own: () => ownEngine("own"),
 };
 
 export function adapterOf(engine: EngineName, folder: string): Engine {

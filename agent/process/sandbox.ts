@@ -1,5 +1,5 @@
 /** What an engine starts runs in a sandbox with it, if the sidecar has found that this machine can make one. */
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { THREAD_FILES } from "../../shared/agent/paths.ts";
 import { readProcFile } from "../../shared/proc-file.ts";
@@ -43,7 +43,9 @@ export function inSandbox(command: Command, kept: Kept): Command {
   const worktree = worktreeOf(cwd, stateDir);
   const shown = [
     { path: attachments, isFolder: true },
-    ...files.filter((path) => existsSync(path)).map((path) => ({ path, isFolder: false })),
+    ...files
+      .filter((path) => existsSync(path))
+      .map((path) => ({ path, isFolder: statSync(path).isDirectory() })),
     ...(worktree === undefined ? [] : [{ path: worktree, isFolder: true, isWritable: true }]),
   ];
   const { env, ...only } =

@@ -58,7 +58,8 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
       return { ...fold, toolCalls: openOneMore(fold.toolCalls, call, () => true), totals };
     }
     case "tool_call_update":
-      if (event.status === "in_progress") return fold;
+      if (event.status === "in_progress")
+        return { ...fold, toolCalls: begin(fold.toolCalls, event.toolCallId) };
       return {
         ...fold,
         toolCalls: fold.toolCalls.filter((call) => call.toolCallId !== event.toolCallId),
@@ -81,6 +82,10 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
     default:
       return fold;
   }
+}
+
+function begin(calls: ThreadFold["toolCalls"], toolCallId: string): ThreadFold["toolCalls"] {
+  return calls.map((call) => (call.toolCallId === toolCallId ? { ...call, hasBegun: true as const } : call));
 }
 
 /** The oldest that may go makes room: each event copies them, so that they must stay few. */

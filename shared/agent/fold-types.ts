@@ -177,6 +177,8 @@ export interface OpenStep {
 }
 
 export interface OpenToolCall {
+  /** It may have run from here on. */
+  hasBegun?: true;
   toolCallId: string;
   name: string;
   title: string;

@@ -1,13 +1,14 @@
 /**
- * A stand-in for the model's HTTP API (Anthropic Messages with server-sent events) on 127.0.0.1. It answers by the
- * script that the conversation carries (agent/engines/demo/script.ts) and keeps every request.
+ * A stand-in for a model's HTTP API (Anthropic Messages, or chat completions, with server-sent events) on 127.0.0.1. It
+ * answers by the script that the conversation carries (agent/engines/demo/script.ts) and keeps every request.
  */
 import { existsSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { nextRound, type Round, type Spoken } from "../../agent/engines/demo/script.ts";
 import { until } from "../support/wait.ts";
+import { messagesOfChat, sendChat } from "./chat-wire.ts";
 
 interface Block {
   type: string;
@@ -28,15 +29,25 @@ export interface ModelRequest {
   messages: ApiMessage[];
   system?: unknown;
   tools?: { name: string }[];
+  headers?: IncomingHttpHeaders;
 }
 
 export interface Model {
   url: string;
   /** Every request for an answer, in order; counting of tokens is none. */
   requests: ModelRequest[];
+  /** Its next answers, one each, are faulty in this way. */
+  faults: Fault[];
   /** How often this text stands in the messages of the newest request. */
   timesInContext(text: string): number;
   close(): Promise<void>;
+}
+
+export interface Fault {
+  /** The stream ends before its end. */
+  isCut?: boolean;
+  /** In the place of each call's arguments: it need be no JSON. */
+  rawArguments?: string;
 }
 
 export interface ModelOptions {
@@ -47,11 +58,12 @@ export interface ModelOptions {
 export async function startModel(options: ModelOptions = {}): Promise<Model> {
   const requests: ModelRequest[] = [];
   const attempts = new Map<string, number>();
-  const faults: unknown[] = [];
+  const failures: unknown[] = [];
+  const faults: Fault[] = [];
   const closing = new AbortController();
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => {
-      if (!closing.signal.aborted && !request.destroyed && !response.destroyed) faults.push(error);
+      if (!closing.signal.aborted && !request.destroyed && !response.destroyed) failures.push(error);
       response.destroy();
     });
   });
@@ -60,28 +72,37 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
     const path = new URL(request.url ?? "/", "http://model").pathname;
     const text = await bodyOf(request);
     if (path.endsWith("/count_tokens")) return sendJson(response, 200, { input_tokens: tokensOf(text) });
-    if (!path.endsWith("/v1/messages")) return sendJson(response, 404, {});
-    const body = JSON.parse(text) as ModelRequest & { stream?: boolean };
-    requests.push({ ...body, at: Date.now() });
+    const isChat = path.endsWith("/v1/chat/completions");
+    if (!isChat && !path.endsWith("/v1/messages")) return sendJson(response, 404, {});
+    const asked = JSON.parse(text) as ModelRequest & { stream?: boolean };
+    const headers = request.headers;
+    requests.push({ ...asked, at: Date.now(), headers });
+    const body = isChat ? { ...asked, messages: messagesOfChat(asked.messages as never) } : asked;
     const round = roundFor(body, options);
     if (round.waitFor) await appears(round.waitFor, closing.signal);
     if (round.delayMs) await sleep(round.delayMs, undefined, { signal: closing.signal });
     if (round.error && isRefused(round, body, attempts)) return refuse(response, round.error);
     const message = messageOf(round, body, tokensOf(text));
     if (!body.stream) return sendJson(response, 200, message);
-    await stream(response, message, round, closing.signal);
+    const fault = faults.shift() ?? {};
+    const pause = async () => {
+      if (round.pauseFor) await appears(round.pauseFor, closing.signal);
+    };
+    if (isChat) await sendChat(response, message, fault, pause);
+    else await stream(response, message, { ...round, ...fault }, closing.signal);
   }
 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    faults,
     timesInContext: (text) => (requests.length === 0 ? 0 : timesIn(requests[requests.length - 1]!, text)),
     close: async () => {
       closing.abort();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
-      if (faults.length > 0) throw new AggregateError(faults, "the loopback model failed");
+      if (failures.length > 0) throw new AggregateError(failures, "the loopback model failed");
     },
   };
 }
@@ -184,7 +205,7 @@ const tokensOf = (text: string): number => Math.ceil(text.length / 4);
 async function stream(
   response: ServerResponse,
   message: ReturnType<typeof messageOf>,
-  round: Round,
+  round: Round & Fault,
   signal: AbortSignal,
 ): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
@@ -195,7 +216,7 @@ async function stream(
     message: { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
   });
   for (const [index, block] of content.entries()) {
-    const { start, deltas } = pieces(block);
+    const { start, deltas } = pieces(block, round.rawArguments);
     send("content_block_start", { index, content_block: start });
     for (const [at, delta] of deltas.entries()) {
       if (at > 0 && round.pieceMs) await sleep(round.pieceMs, undefined, { signal });
@@ -204,13 +225,14 @@ async function stream(
     }
     send("content_block_stop", { index });
   }
+  if (round.isCut) return void response.end();
   send("message_delta", { delta: { stop_reason, stop_sequence }, usage });
   send("message_stop", {});
   response.end();
 }
 
 /** A block as it begins, and the deltas that complete it. */
-function pieces(block: Block): { start: object; deltas: object[] } {
+function pieces(block: Block, rawArguments?: string): { start: object; deltas: object[] } {
   if (block.type === "thinking") {
     const deltas = [
       ...cut(String(block["thinking"])).map((thinking) => ({ type: "thinking_delta", thinking })),
@@ -222,7 +244,7 @@ function pieces(block: Block): { start: object; deltas: object[] } {
     const deltas = cut(block.text ?? "").map((text) => ({ type: "text_delta", text }));
     return { start: { type: "text", text: "" }, deltas };
   }
-  const deltas = cut(JSON.stringify(block["input"])).map((partial_json) => ({
+  const deltas = cut(rawArguments ?? JSON.stringify(block["input"])).map((partial_json) => ({
     type: "input_json_delta",
     partial_json,
   }));

@@ -59,6 +59,7 @@ const SIDES: Record<string, readonly Room[]> = {
     [
       "agent/engine.ts",
       "agent/content.ts",
+      "agent/plain-parsing.ts",
       "agent/trust/brought.ts",
       "agent/trust/head.ts",
       "agent/trust/visible.ts",

@@ -12,6 +12,7 @@ const STARTED = [
   "agent/engines/demo",
   "agent/engines/command",
   "agent/engines/acp",
+  "agent/engines/own",
   "follow",
 ] as const;
 

@@ -74,7 +74,7 @@ export class EngineList {
     const hasKey = signIn?.keys.some((key) => Boolean(this.#options.threadEnv[key]));
     return {
       ...{ name, isInstalled: true, path: null, version: VERSION, problem: null, install: null },
-      ...{ isSignedIn: hasKey || null, signIn: signIn?.how ?? null },
+      ...{ isSignedIn: hasKey ?? null, signIn: signIn?.how ?? null },
     };
   }
 

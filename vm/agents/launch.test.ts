@@ -152,6 +152,8 @@ describe("the sidecar's settings", () => {
     expect(problem({ AGENT_ENGINE: "command" })).toMatch(/AGENT_PROGRAM: missing/);
     expect(problem({ AGENT_ENGINE: "command", AGENT_PROGRAM: "demo" })).toMatch(/AGENT_ENGINE: must be demo/);
     expect(problem({ AGENT_ENGINE: "demo", AGENT_PROGRAM: "llm" })).toMatch(/AGENT_PROGRAM: must be demo/);
-    expect(problem({ AGENT_ENGINE: "none" })).toMatch(/AGENT_ENGINE: must be claude, command, demo or acp/);
+    expect(problem({ AGENT_ENGINE: "none" })).toMatch(
+      /AGENT_ENGINE: must be claude, command, demo, acp or own/,
+    );
   });
 });

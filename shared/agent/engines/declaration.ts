@@ -84,6 +84,8 @@ export interface Capabilities {
   readonly rules: boolean;
   /** It has a conversation, which its next process goes on with. If not, each message stands alone. */
   readonly resume: boolean;
+  /** A call that has not begun outlives its process, and so does its ask: the next process runs it when it may. */
+  readonly keepsCalls?: true;
   /** It hears a message in mid-turn. If not, messages wait for the turn's end, one a turn. */
   readonly steering: boolean;
   readonly systemPrompt: boolean;

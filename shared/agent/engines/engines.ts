@@ -4,8 +4,9 @@ import { claude } from "./claude.ts";
 import { command } from "./command.ts";
 import type { EngineDeclaration } from "./declaration.ts";
 import { demo } from "./demo.ts";
+import { own } from "./own.ts";
 
-const DECLARATIONS = { claude, command, demo, acp } satisfies Record<string, EngineDeclaration>;
+const DECLARATIONS = { claude, command, demo, acp, own } satisfies Record<string, EngineDeclaration>;
 
 export type EngineName = keyof typeof DECLARATIONS;
 

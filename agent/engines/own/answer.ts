@@ -1,0 +1,206 @@
+/** One answer of the model, from the call to the line that tells it: with its notices, tries and costs. */
+import type { LanguageModel } from "ai";
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { Params } from "../../../shared/agent/params.ts";
+import type { Usage } from "../../../shared/agent/values.ts";
+import type { Env } from "../../engine.ts";
+import { callModel, type Reply, type ReplyPiece, Stopped, type ToolSpec } from "./call-model.ts";
+import type { Calls } from "./calls.ts";
+import { type Fault, faultOf, MAX_TRIES, waitMs } from "./faults.ts";
+import type { History, PieceMeta } from "./history.ts";
+import { hear, toMessages } from "./messages.ts";
+import type { Output } from "./output.ts";
+import { type Price, priceOf } from "./price.ts";
+import { type Chosen, openModel, PROVIDERS, placeOf } from "./providers.ts";
+
+export interface AnswerOptions {
+  history: History;
+  output: Output;
+  calls: Calls;
+  env: Env;
+  system: string;
+  tools: readonly ToolSpec[];
+  params: Params;
+  readImage: (uri: string) => Buffer | undefined;
+  /** Of the process's ids. */
+  prefix: string;
+}
+
+export interface Asked {
+  kind: "chat" | "compact";
+  title: string;
+  /** Told to the model before it answers. */
+  news?: string | undefined;
+  /** Of a summary: what to keep above all. */
+  hint?: string | undefined;
+  signal: AbortSignal;
+}
+
+export type Answered =
+  | { is: "answer"; text: string; usage: Usage | undefined; finish: string; price: Price }
+  | { is: "stopped" }
+  | { is: "failed"; fault: Fault };
+
+const MAX_OUTPUT_TOKENS = 32_000;
+const LIVE_MS = 200;
+const LIVE_CHARACTERS = 1_000;
+
+export class Answers {
+  readonly #options: AnswerOptions;
+  #count = 0;
+
+  constructor(options: AnswerOptions) {
+    this.#options = options;
+  }
+
+  /** Calls the model; the answer is in the history when this resolves. @param spent tells what the turn has cost */
+  async next(
+    chosen: Chosen,
+    asked: Asked,
+    spent: (price: Price, usage: Usage) => EventBody[],
+  ): Promise<Answered> {
+    const { output } = this.#options;
+    const { kind, title, news } = asked;
+    const prefix = kind === "compact" ? "compact-" : "";
+    const stepId = `${prefix}${this.#options.prefix}-${output.byte}-${++this.#count}`;
+    const said = news === undefined ? {} : { meta: { said: [{ type: "text", text: news }] } };
+    output.say({ events: [{ type: "step_start", stepId, kind, title, ...said }] });
+    const startedMs = performance.now();
+    const end = (status: "completed" | "failed" | "cancelled", more: object = {}): EventBody => {
+      const durationMs = Math.round(performance.now() - startedMs);
+      return { type: "step_end", stepId, status, durationMs, model: chosen.model, ...more };
+    };
+    const outcome = await this.#tryAll(chosen, stepId, asked);
+    if (outcome instanceof Stopped) {
+      // Its calls were not run, and thoughts without their end are none that the provider takes back.
+      const texts = kind === "chat" ? outcome.pieces.filter(({ type }) => type === "text") : [];
+      output.say({ events: [...this.#tell(texts, stepId, chosen).events, end("cancelled")] });
+      return { is: "stopped" };
+    }
+    if ("sentence" in outcome) {
+      output.say({ events: [end("failed")] });
+      return { is: "failed", fault: outcome };
+    }
+    const { usage, ttftMs, finish, pieces } = outcome;
+    const price = await priceOf(chosen, usage ?? { inputTokens: 0, outputTokens: 0 });
+    const told =
+      kind === "chat" ? this.#tell(pieces, stepId, chosen) : { events: [], after: [], requests: [] };
+    const used = usage ? contextTokens(usage) : 0;
+    output.say({
+      events: [
+        ...told.events,
+        end("completed", { ...(usage && { usage }), ...(ttftMs !== undefined && { ttftMs }) }),
+        ...told.after,
+        ...(usage ? spent(price, usage) : []),
+        ...(used > 0 && kind === "chat"
+          ? [{ type: "usage_update" as const, used, size: price.contextTokens }]
+          : []),
+      ],
+      ...(told.requests.length > 0 && { requests: told.requests }),
+    });
+    const text = pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])).join("");
+    return { is: "answer", text, usage, finish, price };
+  }
+
+  async #tryAll(chosen: Chosen, stepId: string, asked: Asked): Promise<Reply | Fault | Stopped> {
+    const { output, env } = this.#options;
+    const place = placeOf(chosen, env);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#call(await openModel(chosen, env), chosen, stepId, asked);
+      } catch (error) {
+        if (error instanceof Stopped) return error;
+        const fault = faultOf(error, { ...chosen, place }, Date.now());
+        if (!fault.mayTryAgain || attempt >= MAX_TRIES) return fault;
+        const ms = waitMs(attempt, fault.afterMs, Math.random());
+        const seconds = (ms / 1_000).toFixed(ms < 10_000 ? 1 : 0);
+        output.say({
+          events: [
+            { type: "notice", severity: "warning", title: `${fault.sentence} Trying again in ${seconds} s.` },
+          ],
+          live: { retry: { attempt, error: fault.sentence } },
+        });
+        if (!(await rest(ms, asked.signal))) return new Stopped([]);
+      }
+    }
+  }
+
+  #call(
+    model: LanguageModel,
+    chosen: Chosen,
+    messageId: string,
+    { kind, hint, signal }: Asked,
+  ): Promise<Reply> {
+    const { history, output, system, tools, params, readImage } = this.#options;
+    const { takesResultImages } = PROVIDERS[chosen.provider];
+    const messages = toMessages(history, { by: chosen.by, takesResultImages, readImage });
+    if (kind === "compact")
+      hear(messages, [{ type: "text", text: hint ? `${SUMMARISE} Keep above all: ${hint}` : SUMMARISE }]);
+    let toldMs = 0;
+    return callModel({
+      model,
+      system,
+      messages,
+      tools,
+      mayCall: kind === "chat",
+      maxOutputTokens: params.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
+      temperature: params.temperature,
+      timeoutMs: params.callSeconds === undefined ? undefined : params.callSeconds * 1_000,
+      signal,
+      onText: (text, thought) => {
+        if (kind !== "chat" || performance.now() - toldMs < LIVE_MS) return;
+        toldMs = performance.now();
+        output.say({ live: { text: { messageId, text: text.slice(-LIVE_CHARACTERS), thought } } });
+      },
+    });
+  }
+
+  /** Ids are ours: some servers give none, or the same one twice, and ours outlive a change of the provider. */
+  #tell(pieces: readonly ReplyPiece[], stepId: string, { by }: Chosen) {
+    const events: EventBody[] = [];
+    const after: EventBody[] = [];
+    const requests: ReturnType<Calls["begin"]>["requests"] = [];
+    for (const [at, piece] of pieces.entries()) {
+      if (piece.type === "call") {
+        const { name, input, problem } = piece;
+        const begun = this.#options.calls.begin(`c${stepId}-${at}`, stepId, name, input, problem);
+        events.push(begun.call);
+        after.push(...begun.after);
+        requests.push(...begun.requests);
+        continue;
+      }
+      const { text, options } = piece;
+      if (text === "" && !options) continue;
+      const type = piece.type === "text" ? "agent_message" : "agent_thought";
+      const meta: PieceMeta = {
+        by,
+        ...(options ? { options: options as NonNullable<PieceMeta["options"]> } : {}),
+      };
+      events.push({ type, messageId: `m${stepId}-${at}`, at: stepId, text, meta });
+    }
+    return { events, after, requests };
+  }
+}
+
+const SUMMARISE =
+  "Summarise this conversation for yourself, so that you can go on without it: the task, what was decided, the files that were touched, what is open, and exact names and values. Answer with the summary alone.";
+
+export function contextTokens(usage: Usage): number {
+  const { inputTokens, outputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 } = usage;
+  return inputTokens + outputTokens + cachedReadTokens + cachedWriteTokens;
+}
+
+/** @returns false if the person stops the turn meanwhile */
+function rest(ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (isOver: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      resolve(isOver);
+    };
+    const stop = () => end(false);
+    const timer = setTimeout(() => end(true), ms);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+  });
+}

@@ -1,0 +1,306 @@
+/**
+ * The calls of an answer: asked about, let go on by the runner, run, and told. That a call begins is written before it
+ * does, so one that a death cut off is never run again: what became of it is looked up, or said to be unknown.
+ */
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { ToolKind } from "../../../shared/agent/values.ts";
+import type { Env } from "../../engine.ts";
+import { type Call, type History, NOT_RUN, textContent } from "./history.ts";
+import type { Output } from "./output.ts";
+import { type Judgement, judge, optionsOf } from "./permissions.ts";
+import type { Request, Verdict } from "./protocol.ts";
+import type { Requests } from "./requests.ts";
+import { endOf, failed, isBare, pathIn, runTool, stateOf, titleOf } from "./told-calls.ts";
+import type { AnyTool, FileChange, ToolCall } from "./tools/tool.ts";
+import type { Where } from "./tools/where.ts";
+
+export interface CallsOptions {
+  history: History;
+  output: Output;
+  requests: Requests;
+  tools: readonly AnyTool[];
+  where: Where;
+  /** Of commands. */
+  env: Env;
+  /** The mode that holds now. */
+  modeId: () => string;
+}
+
+const MAX_INPUT = 2_000;
+const DENIED = "The person denied this call.";
+/** Calls of these change and read nothing that others should know of. */
+const UNSEEN: readonly ToolKind[] = ["search", "think"];
+
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #tools: ReadonlyMap<string, AnyTool>;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** What the transcript tells of a call that the model makes, with its ask if it has one. */
+  begin(toolCallId: string, at: string, name: string, input: unknown, problem: string | undefined) {
+    const found = this.#find(name, input, problem);
+    const base = { type: "tool_call" as const, toolCallId, at, name, rawInput: input };
+    if ("problem" in found) {
+      const end: EventBody = {
+        ...{ type: "tool_call_update", toolCallId, status: "failed" },
+        content: [textContent(found.problem)],
+      };
+      return { call: { ...base, title: name, kind: "other" as const }, after: [end], requests: [] };
+    }
+    const call = { ...base, title: titleOf(name, found.call.subject), kind: found.tool.kind };
+    const judged = this.#judge(name, found.call);
+    if (judged.is !== "ask") return { call, after: [], requests: [] };
+    const asked = this.#ask(toolCallId, { ...call, input }, found.call, judged.rule);
+    return { call, after: [asked.event], requests: [asked.request] };
+  }
+
+  /** Runs what is left of the newest answer's calls. Ends early only if the person stops the turn. */
+  async run(signal: AbortSignal): Promise<void> {
+    for (let left = this.#left(); left.length > 0 && !signal.aborted; left = this.#left()) {
+      const reading = left.filter(({ call, tool }) => tool?.isRepeatable && !call.ask);
+      if (reading.length > 0) await Promise.all(reading.map(({ call }) => this.#runOne(call, signal)));
+      else await this.#runFirst(left, signal);
+    }
+  }
+
+  /** What a death left behind. To be called before anything else is done. */
+  settle(): void {
+    const { history, output } = this.#options;
+    for (const call of history.lastCalls) {
+      const isCutOff = call.hasBegun && (!call.end || isBare(call));
+      if (!isCutOff) continue;
+      const state = stateOf(call.files);
+      if (state === "before") {
+        call.hasBegun = false; // nothing was written: it runs now
+        delete call.end;
+      } else if (state === "after") {
+        output.say({ events: [endOf(call, { text: "It was written before the session was restarted." })] });
+      } else if (!call.end) {
+        output.say({ events: [{ ...failed(call.callId, []), reason: "interrupted" }] });
+      }
+    }
+    const asked = history.openCalls.filter(({ ask }) => ask);
+    const requests = asked.flatMap((call) => {
+      const found = this.#find(call.name, call.input, undefined);
+      return "problem" in found || !call.ask
+        ? []
+        : [this.#askRequest(call.ask.requestId, call.callId, found.tool.kind, found.call)];
+    });
+    if (requests.length > 0) output.say({ requests });
+  }
+
+  /** The events by which all that is open of the newest answer ends because the person stopped the turn. */
+  stopped(): { events: EventBody[]; closed: { requestId: string }[] } {
+    const open = this.#options.history.openCalls;
+    const asks = open.flatMap(({ ask }) => (ask?.isOpen ? [ask.requestId] : []));
+    const cancelled = asks.map(
+      (requestId): EventBody => ({
+        ...{ type: "permission_response", requestId, outcome: "cancelled", reason: "turn_ended" },
+      }),
+    );
+    const ended = open.map(
+      ({ callId }): EventBody => ({ ...failed(callId, [textContent(NOT_RUN)]), reason: "interrupted" }),
+    );
+    return { events: [...cancelled, ...ended], closed: asks.map((requestId) => ({ requestId })) };
+  }
+
+  #left() {
+    return this.#options.history.openCalls.map((call) => ({ call, tool: this.#tools.get(call.name) }));
+  }
+
+  /** In their order; one that waits for a person lets the others go first. */
+  async #runFirst(left: readonly { call: Call }[], signal: AbortSignal): Promise<void> {
+    const free = left.find(({ call }) => !call.ask);
+    if (free) return this.#runOne(free.call, signal);
+    const verdicts = left.map(({ call }) => this.#runOne(call, signal));
+    await Promise.all(verdicts);
+  }
+
+  async #runOne(call: Call, signal: AbortSignal): Promise<void> {
+    const { output } = this.#options;
+    const found = this.#find(call.name, call.input, undefined);
+    if ("problem" in found)
+      return output.say({ events: [failed(call.callId, [textContent(found.problem)])] });
+    const isAsked = call.ask !== undefined || this.#askLate(call, found.call);
+    const paths = found.call.writes(this.#options.where);
+    const leave = isAsked
+      ? await this.#answerOf(call, signal)
+      : await this.#hooks(call, found.tool.kind, "before", paths, signal);
+    if (leave === undefined) return;
+    if (!leave.goesOn) {
+      const text = leave.text ?? DENIED;
+      const reason = isAsked ? "denied" : "locked";
+      return output.say({
+        events: [{ ...failed(call.callId, [textContent(text)]), reason }],
+        closed: leave.closed,
+      });
+    }
+    await this.#runNow(call, found, leave.closed, paths, signal);
+  }
+
+  async #runNow(
+    call: Call,
+    { tool, call: toolCall }: { tool: AnyTool; call: ToolCall },
+    closed: Closed,
+    paths: readonly string[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { output, where, env } = this.#options;
+    const startedMs = performance.now();
+    let untold: Closed | undefined = closed;
+    const begin = (files?: readonly FileChange[]) => {
+      const update: EventBody = {
+        ...{ type: "tool_call_update", toolCallId: call.callId, status: "in_progress" },
+        ...(files && {
+          files: files.map(({ file, old, new: after }) => ({ path: file, before: old, after })),
+        }),
+      };
+      output.say({ events: [update], ...(untold && { closed: untold }) });
+      untold = undefined;
+    };
+    // A call that writes files has begun when it knows what it will write: until then it can be run again.
+    if (!tool.isRepeatable && paths.length === 0) begin();
+    const result = await runTool(toolCall, {
+      ...where,
+      callId: call.callId,
+      signal,
+      env,
+      inSandbox: (program, args) => ({ program, args }),
+      beforeWrite: async (files) => begin(files),
+    });
+    const isStopped = signal.aborted && result.isError === true;
+    const durationMs = Math.round(performance.now() - startedMs);
+    const end = endOf(call, result, isStopped ? "interrupted" : undefined);
+    const after = this.#requestsOf(call, tool.kind, "after", paths);
+    output.say({
+      events: [{ ...end, durationMs }],
+      ...(untold && { closed: untold }),
+      ...(after.length > 0 && { requests: after }),
+    });
+    const verdicts = await this.#answers(after, signal);
+    if (after.length > 0) output.say({ closed: verdicts });
+  }
+
+  /** Undefined if the person stopped the turn. */
+  async #answerOf(call: Call, signal: AbortSignal): Promise<Leave | undefined> {
+    const { history, requests } = this.#options;
+    const { requestId } = call.ask ?? { requestId: "" };
+    const verdict = await requests.wait({ requestId }, signal);
+    if (!verdict) return undefined;
+    call.ask = { requestId, isOpen: false };
+    if (verdict.goesOn) history.grant(requestId, verdict.optionId);
+    return { goesOn: verdict.goesOn, text: verdict.text, closed: [{ requestId, verdict }] };
+  }
+
+  async #hooks(
+    call: Call,
+    kind: ToolKind,
+    side: "before",
+    paths: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Leave | undefined> {
+    const asked = this.#requestsOf(call, kind, side, paths);
+    if (asked.length === 0) return { goesOn: true, text: undefined, closed: [] };
+    this.#options.output.say({ requests: asked });
+    const closed = await this.#answers(asked, signal);
+    if (signal.aborted) return undefined;
+    const no = closed.find(({ verdict }) => verdict?.goesOn === false)?.verdict;
+    return { goesOn: no === undefined, text: no?.text, closed };
+  }
+
+  async #answers(asked: readonly Request[], signal: AbortSignal): Promise<Closed> {
+    const { requests } = this.#options;
+    return Promise.all(
+      asked.map(async ({ requestId }) => {
+        const verdict = await requests.wait({ requestId }, signal);
+        return { requestId, ...(verdict && { verdict }) };
+      }),
+    );
+  }
+
+  /** A request for each file that the call writes, since each is locked by itself. */
+  #requestsOf(
+    { callId, input }: Call,
+    kind: ToolKind,
+    side: "before" | "after",
+    paths: readonly string[],
+  ): Request[] {
+    if (UNSEEN.includes(kind)) return [];
+    const read = kind === "read" ? pathIn(input) : undefined;
+    const places = paths.length > 0 ? paths : [read];
+    return places.map((path, at) => ({
+      requestId: this.#options.requests.newId(),
+      kind: "hook",
+      toolCallId: at === 0 ? callId : `${callId}.${at}`,
+      call: { side, kind, ...(path !== undefined && { path }) },
+    }));
+  }
+
+  #judge(name: string, call: ToolCall): Judgement {
+    const { history, where, modeId } = this.#options;
+    const { subject } = call;
+    return judge({ name, subject, asksAs: call.asksAs(where) }, modeId(), history.rules);
+  }
+
+  /** Of a call that was let run when the model made it, and is not any more. */
+  #askLate(call: Call, toolCall: ToolCall): boolean {
+    const judged = this.#judge(call.name, toolCall);
+    if (judged.is !== "ask") return false;
+    const asked = this.#ask(call.callId, call, toolCall, judged.rule);
+    this.#options.output.say({ events: [asked.event], requests: [asked.request] });
+    return true;
+  }
+
+  #ask(
+    toolCallId: string,
+    { name, title, kind, input }: Pick<Call, "name" | "title" | "kind" | "input">,
+    toolCall: ToolCall,
+    rule: string | undefined,
+  ): { event: EventBody; request: Request } {
+    const requestId = this.#options.requests.newId();
+    const text = JSON.stringify(input) ?? "";
+    const event: EventBody = {
+      type: "permission_request",
+      requestId,
+      toolCallId,
+      toolName: name,
+      callKey: toolCallId,
+      input: text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text,
+      options: optionsOf(rule),
+      title,
+    };
+    return { event, request: this.#askRequest(requestId, toolCallId, kind, toolCall) };
+  }
+
+  #askRequest(requestId: string, toolCallId: string, kind: ToolKind, toolCall: ToolCall): Request {
+    const [path] = toolCall.writes(this.#options.where);
+    const call = { side: "ask" as const, kind, ...(path !== undefined && { path }) };
+    return { requestId, kind: "ask", toolCallId, call };
+  }
+
+  #find(
+    name: string,
+    input: unknown,
+    problem: string | undefined,
+  ): { tool: AnyTool; call: ToolCall } | { problem: string } {
+    const tool = this.#tools.get(name);
+    const names = [...this.#tools.keys()].join(", ");
+    if (!tool) return { problem: `There is no tool ${JSON.stringify(name)}. There are: ${names}.` };
+    if (problem !== undefined) return { problem: `The call could not be read: ${problem}` };
+    const call = tool.call(input);
+    if ("problem" in call) return call;
+    const judged = this.#judge(name, call);
+    return judged.is === "refused" ? { problem: judged.why } : { tool, call };
+  }
+}
+
+type Closed = { requestId: string; verdict?: Verdict }[];
+interface Leave {
+  goesOn: boolean;
+  text: string | undefined;
+  closed: Closed;
+}

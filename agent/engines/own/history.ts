@@ -1,0 +1,196 @@
+/**
+ * The conversation as the transcript tells it. A process of this engine knows nothing else: what it does itself reaches
+ * its history as the events that it prints, and a process that is started later reads the same events. A response of the
+ * model counts if it has its end, because all of it is written at once.
+ */
+import * as z from "zod";
+import type { EventBody, EventOf, ThreadEvent } from "../../../shared/agent/events.ts";
+import type { ToolContent } from "../../../shared/agent/values.ts";
+import { type Part, partSchema } from "./protocol.ts";
+
+export type Item =
+  | { kind: "said"; id: string; parts: Part[] }
+  | { kind: "answer"; id: string; pieces: Piece[] };
+
+export type Piece =
+  | { type: "text" | "thought"; text: string; meta?: PieceMeta | undefined }
+  | { type: "call"; callId: string };
+
+/** What a provider wants back with its words. */
+export const pieceMeta = z.object({
+  /** Provider and model: what it means to no other. */
+  by: z.string(),
+  options: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+});
+export type PieceMeta = z.infer<typeof pieceMeta>;
+
+export interface Call {
+  callId: string;
+  name: string;
+  title: string;
+  kind: EventOf<"tool_call">["kind"];
+  input: unknown;
+  ask?: { requestId: string; isOpen: boolean };
+  /** It may have run from here on. */
+  hasBegun: boolean;
+  files: NonNullable<EventOf<"tool_call_update">["files"]>;
+  end?: Pick<EventOf<"tool_call_update">, "status" | "reason"> & { content: readonly ToolContent[] };
+}
+
+const saidMeta = z.object({ said: z.array(partSchema) });
+
+type Body = EventBody | ThreadEvent;
+type OfType<T extends EventBody["type"]> = Extract<EventBody, { type: T }>;
+
+export class History {
+  /** From where the last compaction kept it. */
+  items: Item[] = [];
+  readonly calls = new Map<string, Call>();
+  readonly rules = new Set<string>();
+  summary: string | undefined;
+  /** Deliveries of the turn that has not come to its end; undefined if there is none. */
+  turn: string[] | undefined;
+  /** Of the model's context, after its newest answer; 0 if that is not known. */
+  usedTokens = 0;
+  sizeTokens = 0;
+  isCompacting = false;
+  #open: { id: string; pieces: Piece[] } | undefined;
+  readonly #options = new Map<string, EventOf<"permission_request">["options"]>();
+
+  apply(event: Body): void {
+    switch (event.type) {
+      case "turn_start":
+        this.turn = [...new Set([...(this.turn ?? []), ...event.deliveryIds])];
+        return;
+      case "turn_end":
+        this.#endTurn(event);
+        return;
+      case "delivery_update":
+        if (event.status === "started") {
+          if (this.turn && !this.turn.includes(event.deliveryId)) this.turn.push(event.deliveryId);
+          this.#hear(event.deliveryId, event.meta);
+        }
+        return;
+      case "step_start":
+        if (event.kind === "chat") this.#open = { id: event.stepId, pieces: [] };
+        this.#hear(`before ${event.stepId}`, event.meta);
+        return;
+      case "step_end":
+        this.#endStep(event);
+        return;
+      case "agent_message":
+      case "agent_thought": {
+        const type = event.type === "agent_message" ? "text" : "thought";
+        this.#open?.pieces.push({ type, text: event.text, meta: pieceMeta.safeParse(event.meta).data });
+        return;
+      }
+      case "tool_call":
+        this.#beginCall(event);
+        return;
+      case "tool_call_update":
+        this.#updateCall(event);
+        return;
+      case "permission_request": {
+        const call = this.calls.get(event.toolCallId);
+        if (call) call.ask = { requestId: event.requestId, isOpen: true };
+        this.#options.set(event.requestId, event.options);
+        return;
+      }
+      case "permission_response":
+        this.#answer(event);
+        return;
+      case "control":
+        if (event.op === "rules") for (const rule of event.withdraw) this.rules.delete(rule);
+        return;
+      case "usage_update":
+        this.usedTokens = event.used;
+        this.sizeTokens = event.size;
+        return;
+      case "compaction_update":
+        this.#compact(event);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /** The calls of the newest answer, if it has any. */
+  get lastCalls(): Call[] {
+    const last = this.items.at(-1);
+    if (last?.kind !== "answer") return [];
+    return last.pieces.flatMap((piece) =>
+      piece.type === "call" ? (this.calls.get(piece.callId) ?? []) : [],
+    );
+  }
+
+  get openCalls(): Call[] {
+    return this.lastCalls.filter(({ end }) => !end);
+  }
+
+  /** @returns the rule that the answer grants, if it does */
+  grant(requestId: string, optionId: string | undefined): string | undefined {
+    const option = this.#options.get(requestId)?.find((one) => one.optionId === optionId);
+    if (option?.kind !== "allow_always" || option.rule === undefined) return undefined;
+    this.rules.add(option.rule);
+    return option.rule;
+  }
+
+  #hear(id: string, meta: unknown): void {
+    const { data } = saidMeta.safeParse(meta);
+    if (data && data.said.length > 0) this.items.push({ kind: "said", id, parts: data.said });
+  }
+
+  #endStep({ stepId, status }: OfType<"step_end">): void {
+    if (this.#open?.id !== stepId) return;
+    const { pieces } = this.#open;
+    this.#open = undefined;
+    if (status !== "failed" && pieces.length > 0) this.items.push({ kind: "answer", id: stepId, pieces });
+    else for (const piece of pieces) if (piece.type === "call") this.calls.delete(piece.callId);
+  }
+
+  #beginCall({ toolCallId: callId, name, title, kind, rawInput: input }: OfType<"tool_call">): void {
+    this.calls.set(callId, { callId, name, title, kind, input, hasBegun: false, files: [] });
+    this.#open?.pieces.push({ type: "call", callId });
+  }
+
+  #updateCall({ toolCallId, status, reason, content = [], files }: OfType<"tool_call_update">): void {
+    const call = this.calls.get(toolCallId);
+    if (!call) return;
+    if (status !== "in_progress") {
+      call.end = { status, content, ...(reason && { reason }) };
+      return;
+    }
+    delete call.end;
+    call.hasBegun = true;
+    if (files) call.files = files;
+  }
+
+  #answer({ requestId, outcome, optionId }: OfType<"permission_response">): void {
+    for (const call of this.calls.values())
+      if (call.ask?.requestId === requestId) call.ask = { requestId, isOpen: false };
+    if (outcome === "selected") this.grant(requestId, optionId);
+  }
+
+  /** A turn that was cut off goes on: whoever stopped it by will leaves calls that are not run any more. */
+  #endTurn({ stopReason }: OfType<"turn_end">): void {
+    if (stopReason === "interrupted") return;
+    this.turn = undefined;
+    for (const call of this.openCalls)
+      call.end = { status: "failed", reason: "interrupted", content: [textContent(NOT_RUN)] };
+  }
+
+  #compact({ status, summary, keptFrom }: OfType<"compaction_update">): void {
+    this.isCompacting = status === "in_progress";
+    if (status !== "completed" || summary === undefined) return;
+    this.summary = summary;
+    this.usedTokens = 0;
+    const at = this.items.findIndex(({ id }) => id === keptFrom);
+    this.items = at < 0 ? [] : this.items.slice(at);
+  }
+}
+
+export const NOT_RUN = "Not run: the person stopped the turn.";
+
+export function textContent(text: string): ToolContent {
+  return { type: "content", content: { type: "text", text } };
+}

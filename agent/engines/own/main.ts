@@ -1,0 +1,59 @@
+/** The engine `own`: our own agent. It reads lines from the runner, writes lines for it, and survives it. */
+import "../../plain-parsing.ts";
+import { readFileSync, realpathSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { createInterface } from "node:readline";
+import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
+import { threadPath } from "../../../shared/agent/paths.ts";
+import { Agent } from "./agent.ts";
+import { START_FILE } from "./own.ts";
+import { startSchema, toOwn } from "./protocol.ts";
+import { PROVIDERS } from "./providers.ts";
+import { makeTools } from "./tools/tool-set.ts";
+
+const env = Object.fromEntries(
+  Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+);
+
+function run(): void {
+  const folder = env[ENGINE_FOLDER_MARKER];
+  if (folder === undefined)
+    throw new Error(`${ENGINE_FOLDER_MARKER} is not set: threadmux starts this program`);
+  const start = startSchema.parse(JSON.parse(readFileSync(join(folder, START_FILE), "utf8")));
+  const { config } = start;
+  const { stateDir } = config.launch;
+  const attachments = threadPath(folder, "attachments");
+  const agent = new Agent({
+    start,
+    folder,
+    env,
+    commandEnv: withoutKeys(env),
+    where: {
+      dir: realpathSync(config.dir),
+      reads: [attachments],
+      closed: stateDir === undefined ? [] : [stateDir],
+    },
+    makeTools,
+    readImage: (uri) => readImage(folder, uri),
+    exit: () => process.exit(0),
+  });
+  createInterface({ input: process.stdin }).on("line", (text) => agent.take(toOwn.parse(JSON.parse(text))));
+}
+
+/** Commands of the agent have no use for the keys of its model. */
+function withoutKeys(all: Record<string, string>): Record<string, string> {
+  const keys: string[] = Object.values(PROVIDERS).map(({ key }) => key);
+  return Object.fromEntries(Object.entries(all).filter(([name]) => !keys.includes(name)));
+}
+
+function readImage(folder: string, uri: string): Buffer | undefined {
+  const path = resolve(folder, uri);
+  if (!path.startsWith(resolve(folder) + sep)) return undefined;
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined; // gone, which the model is told
+  }
+}
+
+run();

@@ -1,0 +1,52 @@
+/**
+ * Engine 3: our own loop (agent.ts). It is a program of its own (main.ts) behind the port like every other: so it
+ * survives the runner, runs in the thread's sandbox with its commands, and a runner never waits for a model. The runner
+ * writes the transcript of what the program prints; the program begins with what the transcript holds.
+ */
+
+import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
+import { THREAD_FILES } from "../../../shared/agent/paths.ts";
+import type { Engine, LaunchRequest } from "../../engine.ts";
+import type { Start } from "./protocol.ts";
+import { lookAtTranscript } from "./read-history.ts";
+import { OwnSession } from "./session.ts";
+
+export const START_FILE = "own.json";
+
+export function ownEngine(name: string): Engine {
+  return {
+    name,
+    check: async () => undefined, // it comes with threadmux; a model that can't be called is told in the turn
+    lookAround: async () => undefined, // it loads nothing of a directory
+    look: async (sessionId, { deliveryIds }, env) => {
+      const folder = env[ENGINE_FOLDER_MARKER];
+      if (folder === undefined) return { exists: false, delivered: new Set() };
+      return lookAtTranscript(folder, sessionId, deliveryIds);
+    },
+    plan: (request) => ({
+      program: request.config.launch.program,
+      args: request.config.launch.args,
+      env: request.env,
+      files: { [START_FILE]: JSON.stringify(startOf(request)) },
+      reads: [THREAD_FILES.transcript, THREAD_FILES.blobs],
+    }),
+    begin: (request) => new OwnSession(request),
+  };
+}
+
+function startOf({ config, launch, fold }: LaunchRequest): Start {
+  const { generation, number, sessionId, resumed, reseeded = false, takesUp } = launch;
+  const model = fold.chosen.model ?? config.agent.model;
+  return {
+    config,
+    generation,
+    ...(number !== undefined && { number }),
+    sessionId,
+    resumed,
+    reseeded,
+    takesUp,
+    modeId: fold.chosen.modeId ?? config.agent.permissionMode ?? "default",
+    ...(model !== undefined && { model }),
+    rules: fold.grantedRules,
+  };
+}

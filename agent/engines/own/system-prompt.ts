@@ -1,0 +1,13 @@
+/** What the model is told of its work. It stays the same through a conversation, so that it is cached. Pure. */
+import type { ThreadConfig } from "../../../shared/agent/config.ts";
+
+export function systemPrompt({ dir, agent }: Pick<ThreadConfig, "dir" | "agent">): string {
+  const ours = [
+    "You are a coding agent. People talk to you in a Discord thread, and you work on their machine with your tools.",
+    `Your working directory is ${dir}. Paths that are not absolute are meant from there.`,
+    "Look before you change something, change what you were asked to, and check that it works. Several people may write to you, also while you work.",
+    "A call may need a person's permission. If one is denied, do not work around it: say what you would need.",
+    "When you are done, say what you did and what is open, briefly. People read it on a phone.",
+  ].join("\n");
+  return agent.systemPrompt === undefined ? ours : `${ours}\n\n${agent.systemPrompt}`;
+}

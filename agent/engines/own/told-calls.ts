@@ -1,0 +1,69 @@
+/** What the transcript is told of calls, and what it tells of one that a death cut off. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { ToolContent } from "../../../shared/agent/values.ts";
+import { errorText } from "../../../shared/errors.ts";
+import { type Call, textContent } from "./history.ts";
+import type { ToolCall, ToolResult } from "./tools/tool.ts";
+
+const MAX_TITLE = 200;
+
+export async function runTool(call: ToolCall, context: Parameters<ToolCall["run"]>[0]): Promise<ToolResult> {
+  try {
+    return await call.run(context);
+  } catch (error) {
+    return { text: `The tool failed: ${errorText(error)}`, isError: true };
+  }
+}
+
+export function failed(toolCallId: string, content: ToolContent[]) {
+  const base = { type: "tool_call_update" as const, toolCallId, status: "failed" as const };
+  return content.length > 0 ? { ...base, content } : base;
+}
+
+export function endOf(
+  { callId: toolCallId }: Call,
+  { text, isError, diffs = [] }: ToolResult,
+  reason?: "interrupted",
+): EventBody<"tool_call_update"> {
+  const shown = diffs.map((diff): ToolContent => ({ type: "diff", ...diff }));
+  return {
+    type: "tool_call_update",
+    toolCallId,
+    status: isError ? "failed" : "completed",
+    content: [...(text === "" ? [] : [textContent(text)]), ...shown],
+    ...(reason && { reason }),
+  };
+}
+
+/** The runner ended it when the process died: it knows nothing of the call. */
+export function isBare({ end }: Call): boolean {
+  return end?.reason === "interrupted" && end.content.length === 0;
+}
+
+/** Whether all files are as they were before the call, or as they are after it. */
+export function stateOf(files: Call["files"]): "before" | "after" | "unknown" {
+  if (files.length === 0) return "unknown";
+  const now = files.map(({ path }) => hashOf(path));
+  if (files.every(({ after }, at) => after !== undefined && after === now[at])) return "after";
+  return files.every(({ before }, at) => before !== undefined && before === now[at]) ? "before" : "unknown";
+}
+
+function hashOf(path: string): string | null | undefined {
+  try {
+    return createHash("sha256").update(readFileSync(path)).digest("hex");
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? null : undefined;
+  }
+}
+
+export function titleOf(name: string, subject: string): string {
+  const line = `${name} ${subject.replace(/\s+/g, " ").trim()}`.trim();
+  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line;
+}
+
+export function pathIn(input: unknown): string | undefined {
+  const { file_path: path } = (input ?? {}) as { file_path?: unknown };
+  return typeof path === "string" ? path : undefined;
+}
