@@ -50,6 +50,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "not_found":
       return EXIT.notFound;
     case "thread_exists":
+    case "job_exists":
     case "already_answered":
     case "thread_paused":
     case "thread_locked":
@@ -67,6 +68,7 @@ function exitCodeOfCode(code: ErrorCode): number {
     case "too_large":
     case "range":
     case "max_threads":
+    case "max_jobs":
     case "too_many_agents":
     case "rate_limited":
       return EXIT.refused;

@@ -65,6 +65,9 @@ export const vmSettings = z.object({
   MAX_AGENTS: whole(1, 1_000)
     .default(5)
     .describe("How many agents may have a turn at once. More wait in order; an idle agent takes no place."),
+  MAX_JOBS: whole(1, 100_000)
+    .default(300)
+    .describe("How many jobs there may be, of all people together; one person may have 100 of them."),
   LOG_MAX_BYTES: whole(1024 * 1024, Number.MAX_SAFE_INTEGER)
     .default(64 * 1024 * 1024)
     .describe("How many bytes of disk one thread's log may hold. Older output is given back, offsets stay."),
@@ -178,6 +181,8 @@ export interface VmConfig {
   maxThreads: number;
   /** Agents that have a turn at once; more wait. */
   maxAgents: number;
+  /** Of all people together. */
+  maxJobs: number;
   /** What one thread's log may take on disk. */
   logMaxBytes: number;
   /** What all logs together may take. */
@@ -247,6 +252,7 @@ export function parseVmConfig(
     hooks: findHookPlace(values),
     maxThreads: values.MAX_THREADS,
     maxAgents: values.MAX_AGENTS,
+    maxJobs: values.MAX_JOBS,
     logMaxBytes: values.LOG_MAX_BYTES,
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,

@@ -10,6 +10,7 @@ import { Metrics } from "./http/metrics.ts";
 import { finishKills } from "./threads/kill.ts";
 import { openHookDoor } from "./wiring/hooks.ts";
 import { openDoor } from "./wiring/http.ts";
+import { createJobs } from "./wiring/jobs.ts";
 import { createKinds } from "./wiring/kinds.ts";
 import { createMachine } from "./wiring/machine.ts";
 import type { Setting } from "./wiring/setting.ts";
@@ -85,7 +86,9 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
     const hookUrl = await openHookDoor(setting, storage);
-    const url = await openDoor({ setting, storage, machine, operations, metrics });
+    const { jobs, scheduler } = createJobs(common, operations, setting);
+    const url = await openDoor({ setting, storage, machine, operations, metrics, jobs });
+    scheduler.look();
     const { stateDir, reposDir, token, relayToken } = storage;
     log.info(
       { url, ...(hookUrl !== undefined && { hookUrl }), tmux: machine.tmux.version, reposDir, stateDir },

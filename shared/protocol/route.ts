@@ -7,6 +7,7 @@ import { blobNameSchema } from "../agent/api.ts";
 import { attachmentNameSchema } from "../agent/attachments.ts";
 import type { ErrorCode } from "../errors.ts";
 import { snowflakeSchema, threadNameSchema } from "../ids.ts";
+import { jobNameSchema } from "../jobs/job.ts";
 import { messageKeySchema } from "../ledger-api.ts";
 
 /** The names that a path may have. Each means one thing in all routes. A value without a schema is looked up as it is. */
@@ -19,6 +20,7 @@ export const PARAMS = {
   /** An attachment's name. */
   name: { field: "name", schema: attachmentNameSchema },
   sha256: { field: "sha256", schema: blobNameSchema },
+  job: { field: "job", schema: jobNameSchema },
   inputId: { field: "inputId" },
   requestId: { field: "requestId" },
 } as const satisfies Record<string, { field: string; schema?: z.ZodType<string> }>;

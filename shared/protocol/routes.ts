@@ -8,6 +8,7 @@ import { conversations } from "./conversations.ts";
 import { directives } from "./directives.ts";
 import { engines } from "./engines.ts";
 import { inputs } from "./inputs.ts";
+import { jobs } from "./jobs.ts";
 import { ledger } from "./ledger.ts";
 import { logs } from "./logs.ts";
 import { output } from "./output.ts";
@@ -18,7 +19,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ engines, ledger, people, channels, conversations, directives, sidecar },
+  ...{ engines, ledger, people, channels, conversations, directives, jobs, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

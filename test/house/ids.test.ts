@@ -27,6 +27,7 @@ const DOORS = [
   "vm/agents/folders.ts", // of a folder's name
   "vm/agents/inbox.ts",
   "vm/http/mcp-routes.ts",
+  "vm/jobs/names.ts",
   "vm/mcp/children.ts", // a new one
   "vm/store/copy.ts",
   "vm/store/messages.ts",

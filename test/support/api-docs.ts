@@ -19,6 +19,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   channels: "Channels",
   directives: "Directives",
   conversations: "Conversations that were begun by hand",
+  jobs: "Jobs",
   sidecar: "The sidecar",
 };
 

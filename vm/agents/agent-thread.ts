@@ -82,7 +82,12 @@ export class AgentThread {
     return this.#unread().filter(({ op }) => op === "message").length;
   }
 
-  /** Of these, the ones that a person is to let in. */
+  /** Whether its runner has not read this message yet. */
+  hasUnread(messageId: string): boolean {
+    return this.#unread().some((line) => line.op === "message" && line.messageId === messageId);
+  }
+
+  /** Of those unread, the ones that a person is to let in. */
   get unreadHeld(): number {
     return this.#unread().filter((line) => line.op === "message" && line.held !== undefined).length;
   }

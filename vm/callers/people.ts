@@ -19,9 +19,14 @@ export class People {
     this.#table = table;
   }
 
+  /** Whether a person has a role; whoever is no person needs none. */
+  may(principal: Principal): boolean {
+    return principal.kind !== "person" || this.#table.find(principal.discordId) !== undefined;
+  }
+
   /** @throws AppError `forbidden`, which says who could, if it is a person without a role */
   judge(principal: Principal): void {
-    if (principal.kind !== "person" || this.#table.find(principal.discordId)) return;
+    if (this.may(principal)) return;
     throw new AppError("forbidden", `You have no role that allows this. ${whoCould(this.#table.list())}`);
   }
 }

@@ -19,6 +19,7 @@ import { type ConversationServices, conversationHandlers } from "./handlers/conv
 import { type DirectiveServices, directiveHandlers } from "./handlers/directives.ts";
 import { type EngineServices, engineHandlers } from "./handlers/engines.ts";
 import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
+import { type JobServices, jobHandlers } from "./handlers/jobs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type LogServices, logHandlers } from "./handlers/logs.ts";
 import { type OutputServices, outputHandlers } from "./handlers/output.ts";
@@ -39,6 +40,7 @@ export type Services = ThreadServices &
   ConversationServices &
   DirectiveServices &
   EngineServices &
+  JobServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -92,6 +94,7 @@ function handlersOf(services: Services): ApiHandlers {
     channels: channelHandlers(services),
     conversations: conversationHandlers(services),
     directives: directiveHandlers(services),
+    jobs: jobHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

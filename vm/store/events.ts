@@ -54,7 +54,7 @@ export class EventTable {
   readonly #prune;
   readonly #removeThread;
   #rows: number;
-  #onAdd: (type: string) => void = () => {};
+  readonly #listeners: ((type: string, threadId: ThreadId) => void)[] = [];
 
   constructor(db: Database, maxEvents = MAX_EVENTS) {
     this.#db = db;
@@ -90,9 +90,9 @@ export class EventTable {
     });
   }
 
-  /** Says who is told the type of what is new, before the surrounding transaction ends. */
-  listen(onAdd: (type: string) => void): void {
-    this.#onAdd = onAdd;
+  /** Says who is told the type of what is new, and of which thread, before the surrounding transaction ends. */
+  listen(onAdd: (type: string, threadId: ThreadId) => void): void {
+    this.#listeners.push(onAdd);
   }
 
   /** An event of a transcript: where its line begins, and its length in bytes. */
@@ -134,7 +134,7 @@ export class EventTable {
     this.#insert.run(row);
     this.#rows += 1;
     if (this.#rows >= this.#maxEvents + PRUNED_AT_ONCE) this.#pruneSome();
-    this.#onAdd(row.type);
+    for (const listener of this.#listeners) listener(row.type, row.threadId);
   }
 
   #pruneSome(): void {

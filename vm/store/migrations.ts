@@ -189,6 +189,44 @@ const MIGRATIONS: readonly string[] = [
   DROP TABLE channels;
   ALTER TABLE homes ADD COLUMN parent_id TEXT;
   `,
+  `
+  CREATE TABLE jobs (
+    job_id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    name       TEXT NOT NULL UNIQUE,
+    settings   TEXT NOT NULL,
+    created_by TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('active', 'paused', 'over')),
+    why        TEXT,
+    next_due   INTEGER,
+    period     INTEGER NOT NULL DEFAULT 0,
+    by_hand    INTEGER NOT NULL DEFAULT 0,
+    thread_id  TEXT
+  ) STRICT;
+  CREATE INDEX jobs_due ON jobs (next_due) WHERE state = 'active';
+
+  CREATE TABLE job_runs (
+    run        TEXT PRIMARY KEY,
+    job_id     INTEGER NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    due        INTEGER,
+    status     TEXT NOT NULL CHECK
+      (status IN ('claimed', 'started', 'done', 'failed', 'skipped', 'missed', 'unknown')),
+    reason     TEXT,
+    by         TEXT NOT NULL,
+    claimed_at INTEGER NOT NULL,
+    begun_at   INTEGER,
+    ended_at   INTEGER,
+    thread_id  TEXT,
+    cost_usd   REAL,
+    cost_before REAL NOT NULL DEFAULT 0,
+    missed     INTEGER NOT NULL DEFAULT 0,
+    output     TEXT,
+    body       TEXT,
+    UNIQUE (job_id, due)
+  ) STRICT;
+  CREATE INDEX job_runs_open ON job_runs (status) WHERE status IN ('claimed', 'started');
+  CREATE INDEX job_runs_of_job ON job_runs (job_id, claimed_at);
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

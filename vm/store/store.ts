@@ -13,6 +13,7 @@ import { EventTable } from "./events.ts";
 import { HomeTable } from "./homes.ts";
 import { HookRequestTable } from "./hook-requests.ts";
 import { InputTable } from "./inputs.ts";
+import { JobRunTable, JobTable } from "./jobs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
 import { PeopleTable } from "./people.ts";
@@ -39,6 +40,8 @@ export interface Store {
   readonly people: PeopleTable;
   readonly channels: ChannelTable;
   readonly hookRequests: HookRequestTable;
+  readonly jobs: JobTable;
+  readonly jobRuns: JobRunTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -68,6 +71,8 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       people: new PeopleTable(db),
       hookRequests: new HookRequestTable(db),
       channels: new ChannelTable(db, () => onChange(CHANNELS)),
+      jobs: new JobTable(db),
+      jobRuns: new JobRunTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -17,6 +17,7 @@ import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import { childTools } from "../mcp/child-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
@@ -38,6 +39,7 @@ export interface DoorOptions {
   machine: Machine;
   operations: Operations;
   metrics: Metrics;
+  jobs: Jobs;
 }
 
 /** @returns the address that it listens on. */
@@ -47,6 +49,7 @@ export async function openDoor({
   machine,
   operations,
   metrics,
+  jobs,
 }: DoorOptions): Promise<string> {
   const { config, log, now, releasers, viewersLimits, page } = setting;
   const { stateDir, reposDir, store, logWatch, token, relayToken } = storage;
@@ -101,7 +104,7 @@ export async function openDoor({
       freeDiskBytes: storage.freeDiskBytes,
       sandbox: foundSandbox.health,
     }),
-    metrics,
+    ...{ metrics, jobs },
     log,
   });
   const onWebSocket: Viewers["upgrade"] = (...upgrade) => viewers.upgrade(...upgrade);

@@ -1,0 +1,149 @@
+/** Jobs from outside: made over HTTP, run by the clock, and over at the end of the turn that had their input. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JobRequest, JobRun } from "../../shared/jobs/job.ts";
+import { jobs } from "../../shared/protocol/jobs.ts";
+import { BYPASS_CONFIG, STAND_IN, script, transcriptOf } from "../support/agents.ts";
+import { type SpawnedSidecar, spawnSidecar, startSidecar, type TestSidecar } from "../support/sidecar.ts";
+import { untilValue } from "../support/wait.ts";
+
+let sidecar: TestSidecar;
+beforeAll(async () => {
+  sidecar = await startSidecar(BYPASS_CONFIG);
+  mkdirSync(join(sidecar.reposDir, "shop"));
+});
+afterAll(() => sidecar.close());
+
+type Client = TestSidecar["client"];
+const SOON = { type: "words", words: "in 1 second" } as const;
+
+const add = ({ client }: { client: Client }, request: Omit<JobRequest, "when"> & Partial<JobRequest>) =>
+  client.call(jobs.create, {}, { body: { when: SOON, ...request } });
+
+async function untilRuns({ client }: { client: Client }, job: string, isMeant: (runs: JobRun[]) => boolean) {
+  const list = async () => (await client.call(jobs.listRuns, { job })).runs;
+  return untilValue(`the runs of ${job}`, list, isMeant);
+}
+const isOver = (runs: JobRun[]) => runs.length > 0 && runs.every(({ endedAt }) => endedAt !== null);
+
+test("an agent: its prompt goes in as the job's, expands nothing, and its turn's end is the run's", async () => {
+  const prompt = script("@package.json /clear look at the build", { text: "All is green." });
+  const made = await add(sidecar, { name: "build", what: { type: "agent", dir: "shop", prompt } });
+  expect(made).toMatchObject({ state: "active", createdBy: "owner", limits: { spendUsd: 1, calls: 40 } });
+  const [run] = await untilRuns(sidecar, "build", isOver);
+  expect(run).toMatchObject({ status: "done", by: "job:build", missed: 0, costUsd: expect.any(Number) });
+  const events = await transcriptOf(sidecar, run?.threadId ?? "");
+  const message = events.find(({ type }) => type === "user_message");
+  expect(message).toMatchObject({ source: "job:build", messageId: run?.run, plain: true });
+  expect(await sidecar.client.call(jobs.get, { job: "build" })).toMatchObject({ state: "over", next: [] });
+});
+
+test("one thread for all runs, which goes on", async () => {
+  const what = {
+    type: "agent",
+    dir: "shop",
+    prompt: script("again", { text: "ok" }),
+    thread: "one",
+  } as const;
+  await add(sidecar, { name: "one", what, when: { type: "every", seconds: 3_600 } });
+  await sidecar.client.call(jobs.run, { job: "one" });
+  await untilRuns(sidecar, "one", isOver);
+  await sidecar.client.call(jobs.run, { job: "one" });
+  const runs = await untilRuns(sidecar, "one", (runs) => runs.length === 2 && isOver(runs));
+  expect(runs.map(({ status }) => status)).toEqual(["done", "done"]);
+  expect(new Set(runs.map(({ threadId }) => threadId)).size).toBe(1);
+  const events = await transcriptOf(sidecar, runs[0]?.threadId ?? "");
+  expect(events.filter(({ type }) => type === "user_message")).toHaveLength(2);
+  expect(events.filter(({ type }) => type === "turn_end")).toHaveLength(2);
+
+  // Another job writes to the same thread.
+  const input = {
+    type: "input",
+    threadId: runs[0]?.threadId ?? "",
+    text: script("and you", { text: "ok" }),
+  } as const;
+  await add(sidecar, { name: "nudge", what: input });
+  expect(await untilRuns(sidecar, "nudge", isOver)).toMatchObject([
+    { status: "done", threadId: input.threadId },
+  ]);
+});
+
+test("a terminal is over with its command, and a command tells its output", async () => {
+  await add(sidecar, { name: "term", what: { type: "terminal", dir: "shop", command: "exit 3" } });
+  await add(sidecar, {
+    name: "words",
+    what: { type: "command", dir: "shop", command: "pwd; echo $THREADMUX_JOB_RUN" },
+  });
+  expect(await untilRuns(sidecar, "term", isOver)).toMatchObject([
+    { status: "failed", reason: "exit code 3" },
+  ]);
+  const [run] = await untilRuns(sidecar, "words", isOver);
+  expect(run?.output).toContain(join(sidecar.reposDir, "shop"));
+});
+
+test("an agent that reaches a limit, or fails, is a failed run with the reason", async () => {
+  const prompt = script("burn", { tools: [{ name: "Bash", input: { command: "true" } }] }, { text: "b" });
+  const limits = { spendUsd: 0.0001, seconds: null };
+  const agent = { permissionMode: "bypassPermissions" };
+  await add(sidecar, { name: "burn", what: { type: "agent", dir: "shop", prompt, agent }, limits });
+  const [run] = await untilRuns(sidecar, "burn", isOver);
+  expect(run).toMatchObject({ status: "failed", reason: "limit: spendUsd" });
+});
+
+test("what is wrong is refused with its field", async () => {
+  const what = { type: "agent", dir: "shop", prompt: "hi" } as const;
+  const refused = (request: Partial<JobRequest>) => add(sidecar, { name: "bad", what, ...request });
+  await expect(refused({ when: { type: "words", words: "every 10s" } })).rejects.toThrow(
+    /every 10s.*too often/,
+  );
+  await expect(refused({ when: { type: "cron", cron: "0 0 9 * * 1" } })).rejects.toThrow(
+    /when\.cron: has 6 fields/,
+  );
+  await expect(refused({ what: { ...what, dir: "/etc" } })).rejects.toMatchObject({
+    code: "invalid_directory",
+  });
+  await expect(refused({ what: { ...what, agent: { permissionMode: "nonsense" } } })).rejects.toThrow(
+    /permissionMode/,
+  );
+  await expect(refused({ name: "build" })).rejects.toMatchObject({ code: "job_exists" });
+  await expect(sidecar.client.call(jobs.get, { job: "bad" })).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("the next three instants before it is made", async () => {
+  const when = { type: "words", words: "every weekday at 9", zone: "Europe/Berlin" } as const;
+  const preview = await sidecar.client.call(jobs.preview, {}, { body: { when } });
+  expect(preview).toMatchObject({ when: { type: "cron", cron: "0 9 * * 1-5" } });
+  expect(preview.next).toHaveLength(3);
+  expect(preview.words).toMatch(/^\w{3} \d+ \w{3} 09:00, in \d+ (min|h|days); /);
+});
+
+test("a sidecar that is killed at its work goes on with each run, once", async () => {
+  const env = { AGENT_PROGRAM: STAND_IN };
+  const killed: SpawnedSidecar = await spawnSidecar(env);
+  try {
+    mkdirSync(join(killed.reposDir, "shop"));
+    const prompt = script("work", { text: "done" });
+    for (const name of ["a", "b", "c"]) {
+      await add(killed, {
+        name,
+        what: { type: "agent", dir: "shop", prompt },
+        when: { type: "every", seconds: 3_600 },
+      });
+      await killed.client.call(jobs.run, { job: name });
+      await killed.kill9();
+      await killed.start();
+    }
+    for (const job of ["a", "b", "c"]) {
+      expect(await untilRuns(killed, job, isOver)).toMatchObject([{ status: "done" }]);
+    }
+    const threads = await killed.client.listThreads({ status: "all" });
+    expect(threads).toHaveLength(3);
+    for (const { threadId } of threads) {
+      const events = await transcriptOf(killed, threadId);
+      expect(events.filter(({ type }) => type === "user_message")).toHaveLength(1);
+    }
+  } finally {
+    await killed.close();
+  }
+});

@@ -1,0 +1,135 @@
+/** Jobs over a real database, with a clock that a test drives and threads that are rows alone. */
+import { mkdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { JobRequest } from "../../shared/jobs/job.ts";
+import { createLog } from "../../shared/log.ts";
+import { OWNER, type Principal } from "../../shared/principal.ts";
+import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
+import type { Agents } from "../../vm/agents/agents.ts";
+import { Jobs } from "../../vm/jobs/jobs.ts";
+import { Runs } from "../../vm/jobs/runs.ts";
+import { Scheduler } from "../../vm/jobs/scheduler.ts";
+import { Targets } from "../../vm/jobs/targets.ts";
+import { openStore, type Store } from "../../vm/store/store.ts";
+import type { Creation } from "../../vm/threads/creation.ts";
+import type { Inputs } from "../../vm/threads/inputs.ts";
+import type { CreateRequest } from "../../vm/threads/kinds/kind.ts";
+import type { Kinds } from "../../vm/threads/kinds/kinds.ts";
+import { makeFolder } from "./folders.ts";
+
+export const NOW = Date.parse("2027-01-05T08:30:00Z"); // a Tuesday
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+export interface JobsWorld {
+  /** The clock. */
+  nowMs: number;
+  folder: string;
+  /** Programs that were started in threads, by the thread's id: what a kill does not undo. */
+  begun: string[];
+  /** People who still may. */
+  gone: Set<string>;
+  store: Store;
+  jobs: Jobs;
+  scheduler: Scheduler;
+  /** The clock goes on by so much, and the scheduler looks. */
+  pass: (ms: number) => Promise<void>;
+  add: (request: Partial<JobRequest>, by?: Principal) => ReturnType<Jobs["create"]>;
+  /** `status` and the like of a job's runs, the oldest first. */
+  runs: (job?: string) => ReturnType<Jobs["listRuns"]>;
+  /** The terminal of a run ends. */
+  end: (run: string, exitCode?: number) => Promise<void>;
+  /** As after a kill of the sidecar: what it held in memory is gone. */
+  reopen: (wrap?: (store: Store) => Store) => Promise<void>;
+  close: () => Promise<void>;
+}
+
+const log = createLog("vm", "silent");
+
+export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
+  const { path: folder, remove } = makeFolder();
+  mkdirSync(join(folder, "shop"));
+  const reposDir = realpathSync(folder);
+  const file = join(folder, "threadmux.db");
+  const world = { nowMs: NOW, folder, begun: [] as string[], gone: new Set<string>() } as JobsWorld;
+  let runs: Runs;
+  const now = () => world.nowMs;
+  const open = (wrap: (store: Store) => Store) => {
+    const real = openStore(file);
+    const store = wrap(real);
+    const creation = {
+      create: (request: CreateRequest) => create(store, world, request),
+    } as unknown as Creation;
+    const none = {} as unknown;
+    const targets = new Targets({
+      ...{ store, creation, reposDir, now, stateDir: folder },
+      inputs: none as Inputs,
+      agents: none as Agents,
+      kinds: none as Kinds,
+      threadEnv: { PATH: process.env["PATH"] ?? "", SHELL: "/bin/sh" },
+    });
+    runs = new Runs({ store, targets, agentThreads: none as AgentThreads, now, log });
+    const mayStill = (maker: Principal) => maker.kind !== "person" || !world.gone.has(maker.discordId);
+    const scheduler = new Scheduler({ store, runs, mayStill, isBusy: () => false, now, log });
+    const homes = { resolve: (name: string) => name as never };
+    const jobs = new Jobs({ ...{ store, homes, targets, runs, scheduler, mayStill, maxJobs, now } });
+    Object.assign(world, { store: real, jobs, scheduler });
+  };
+  const shut = async () => {
+    world.scheduler.close();
+    await runs.close();
+    world.store.close();
+  };
+  open((store) => store);
+  return Object.assign(world, {
+    pass: async (ms: number) => {
+      world.nowMs += ms;
+      world.scheduler.look();
+      await runs.idle();
+    },
+    add: (request: Partial<JobRequest>, by: Principal = OWNER) =>
+      world.jobs.create(
+        {
+          name: "nightly",
+          when: { type: "every", seconds: 600 },
+          what: { type: "terminal", dir: "shop", command: "make" },
+          ...request,
+        },
+        by,
+      ),
+    runs: (job = "nightly") => world.jobs.listRuns(job, 500).toReversed(),
+    end: async (run: string, exitCode = 0) => {
+      const ended = { status: "exited", exitCode, endedAt: world.nowMs } as const;
+      world.store.threads.update(run as never, ended);
+      await runs.idle();
+    },
+    reopen: async (wrap: (store: Store) => Store = (store) => store) => {
+      await shut();
+      open(wrap);
+      removeHalfMade(world.store);
+    },
+    close: async () => {
+      await shut();
+      remove();
+    },
+  });
+}
+
+/** As the sidecar makes a terminal: its row, its program, and that it is made. */
+async function create(
+  store: Store,
+  world: JobsWorld,
+  request: CreateRequest,
+): Promise<{ tmuxSession: string }> {
+  const { threadId, type, dir, command, title = "", createdBy, cols, rows } = request;
+  const place = { dir, path: join(world.folder, dir), command, title, cols, rows, marker: "A=b" };
+  store.threads.insert({ threadId, type, createdBy, createdAt: world.nowMs, ...place });
+  world.begun.push(threadId);
+  store.threads.update(threadId, { status: "running", isMade: true });
+  return { tmuxSession: threadId };
+}
+
+/** As the reconciler does before jobs are looked at. */
+function removeHalfMade(store: Store): void {
+  for (const { threadId, isMade } of store.threads.list("open")) if (!isMade) store.threads.delete(threadId);
+}

@@ -1,0 +1,22 @@
+/** Jobs and their runs. */
+import type { jobs as routes } from "../../../shared/protocol/jobs.ts";
+import type { Jobs } from "../../jobs/jobs.ts";
+import type { Handlers } from "./handler.ts";
+
+export interface JobServices {
+  jobs: Jobs;
+}
+
+export function jobHandlers({ jobs }: JobServices): Handlers<typeof routes> {
+  return {
+    create: ({ body, by }) => jobs.create(body, by),
+    list: () => ({ jobs: jobs.list() }),
+    preview: ({ body }) => jobs.preview(body.when),
+    get: ({ params }) => jobs.get(params.job),
+    listRuns: ({ params, query }) => ({ runs: jobs.listRuns(params.job, query.limit) }),
+    run: ({ params, by }) => ({ run: jobs.run(params.job, by) }),
+    pause: ({ params, by }) => jobs.pause(params.job, by),
+    resume: ({ params }) => jobs.resume(params.job),
+    remove: ({ params }) => jobs.remove(params.job),
+  };
+}

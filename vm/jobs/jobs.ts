@@ -1,0 +1,221 @@
+/** What callers do with jobs. */
+import { AppError } from "../../shared/errors.ts";
+import type { JobPreview } from "../../shared/jobs/api.ts";
+import type { Job, JobRequest, JobRun, JobSettings } from "../../shared/jobs/job.ts";
+import { jobRequestSchema } from "../../shared/jobs/job.ts";
+import { isClock } from "../../shared/jobs/when.ts";
+import type { Principal } from "../../shared/principal.ts";
+import { printPrincipal } from "../../shared/principal.ts";
+import type { JobRow, JobRunRow } from "../store/jobs.ts";
+import type { Store } from "../store/store.ts";
+import type { Homes } from "../threads/homes.ts";
+import { dayStart, whySkipped } from "./decide.ts";
+import { handRunName } from "./names.ts";
+import type { Runs } from "./runs.ts";
+import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
+import { type Scheduler, scheduledOf, whyGone } from "./scheduler.ts";
+import type { Targets } from "./targets.ts";
+import { machineZone } from "./zone.ts";
+
+const SHOWN = 3;
+/** Of one person; `MAX_JOBS` is for all together. */
+const MAX_OF_ONE = 100;
+
+export interface JobsOptions {
+  store: Store;
+  homes: Pick<Homes, "resolve">;
+  targets: Targets;
+  runs: Runs;
+  scheduler: Scheduler;
+  mayStill: (maker: Principal) => boolean;
+  maxJobs: number;
+  now: () => number;
+}
+
+export class Jobs {
+  readonly #options: JobsOptions;
+
+  constructor(options: JobsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws AppError that names the field and says what would fit */
+  async create(request: JobRequest, by: Principal): Promise<Job> {
+    const { store, homes, targets, scheduler, now } = this.#options;
+    const { what, ...sent } = jobRequestSchema().parse(request);
+    const nowMs = now();
+    this.#checkRoom(sent.name, by);
+    const when = parseWhen(sent.when, { nowMs, zone: machineZone() });
+    if (!isClock(when)) throw new AppError("unsupported", "when.type: webhook: no hook's door is open here.");
+    const named = what.type === "input" ? { ...what, threadId: homes.resolve(what.threadId) } : what;
+    const settings: JobSettings = { ...sent, when, what: named };
+    const first = nextDue({ when, madeAt: nowMs }, nowMs);
+    if (settings.expiresAt !== undefined && Date.parse(settings.expiresAt) <= (first ?? nowMs))
+      throw new AppError("invalid_request", "expiresAt: is before the job is due for the first time.");
+    await targets.check({ settings });
+    this.#checkRoom(sent.name, by); // while that was looked at, another one may have been made
+    store.jobs.insert({
+      settings,
+      createdBy: by,
+      createdAt: nowMs,
+      nextDue: first,
+      period: (first ?? nowMs) - nowMs,
+    });
+    scheduler.look();
+    return this.get(settings.name);
+  }
+
+  /** @throws AppError `invalid_request` */
+  preview(sent: JobRequest["when"]): JobPreview {
+    const nowMs = this.#options.now();
+    const when = parseWhen(sent, { nowMs, zone: machineZone() });
+    if (!isClock(when)) return { when, next: [], words: "at each request" };
+    const dues = nextDues({ when, madeAt: nowMs }, nowMs, SHOWN);
+    const words = dues.map((due) => `${dueText(when, due)}, in ${awayText(due - nowMs)}`).join("; ");
+    return { when, next: dues.map(at), words };
+  }
+
+  list(): Job[] {
+    return this.#options.store.jobs.list().map((row) => this.#describe(row));
+  }
+
+  /** @throws AppError `not_found` */
+  get(name: string): Job {
+    return this.#describe(this.#find(name));
+  }
+
+  /** The newest first. @throws AppError `not_found` */
+  listRuns(name: string, limit: number): JobRun[] {
+    const { jobId } = this.#find(name);
+    return this.#options.store.jobRuns.list(jobId, limit).map((row) => describeRun(name, row));
+  }
+
+  /**
+   * Runs it now, beside its schedule: a paused one too.
+   * @returns the run's name
+   * @throws AppError `not_found`, `unsupported` if its maker may no longer, or the day's cap is reached
+   */
+  run(name: string, by: Principal): string {
+    const { store, runs, now, mayStill } = this.#options;
+    const row = this.#find(name);
+    if (!mayStill(row.createdBy)) throw new AppError("unsupported", whyGone(row.createdBy));
+    const why = whySkipped(row, {
+      nowMs: now(),
+      openRuns: store.jobRuns.countOpen(row.jobId),
+      isThreadBusy: false,
+      spentTodayUsd: this.#spentToday(row),
+    });
+    if (why !== null) throw new AppError("unsupported", `The job ${name} can't run now: ${why}.`);
+    const run = handRunName(name, row.createdAt, store.jobs.takeHand(row.jobId));
+    runs.begin(row, run, by);
+    return run;
+  }
+
+  /** @throws AppError `not_found`, `unsupported` if it is over */
+  pause(name: string, by: Principal): Job {
+    const row = this.#find(name);
+    refuseOver(row);
+    if (row.state === "active")
+      this.#options.store.jobs.setState(row.jobId, "paused", `Paused by ${printPrincipal(by)}.`);
+    return this.get(name);
+  }
+
+  /** What was due meanwhile is not run. @throws AppError `not_found`, `unsupported` if it is over */
+  resume(name: string): Job {
+    const { store, scheduler, now, mayStill } = this.#options;
+    const row = this.#find(name);
+    refuseOver(row);
+    if (!mayStill(row.createdBy)) throw new AppError("unsupported", whyGone(row.createdBy));
+    if (row.state === "active") return this.get(name);
+    const scheduled = scheduledOf(row);
+    const nowMs = now();
+    const next = scheduled ? nextDue(scheduled, nowMs) : null;
+    store.transaction(() => {
+      store.jobs.setState(row.jobId, "active", null);
+      store.jobs.setNext(row.jobId, next, (next ?? nowMs) - nowMs);
+      if (scheduled && next === null) store.jobs.setState(row.jobId, "over", "It is not due again.");
+    });
+    scheduler.look();
+    return this.get(name);
+  }
+
+  /** @throws AppError `not_found` */
+  remove(name: string): void {
+    const { store } = this.#options;
+    store.jobs.remove(this.#find(name).jobId);
+  }
+
+  #find(name: string): JobRow {
+    const row = this.#options.store.jobs.find(name);
+    if (!row) throw new AppError("not_found", `There is no job ${JSON.stringify(name)}.`);
+    return row;
+  }
+
+  #checkRoom(name: string, by: Principal): void {
+    const { store, maxJobs } = this.#options;
+    if (store.jobs.find(name))
+      throw new AppError("job_exists", `name: there is a job ${name}; remove it, or choose another name.`);
+    if (store.jobs.count() >= maxJobs)
+      throw new AppError(
+        "max_jobs",
+        `There are ${maxJobs} jobs (MAX_JOBS); remove one before you make another.`,
+      );
+    const most = Math.max(MAX_OF_ONE, maxJobs > 300 ? maxJobs : 0);
+    if (store.jobs.countOf(by) >= most)
+      throw new AppError("max_jobs", `You have ${most} jobs; remove one before you make another.`);
+  }
+
+  #spentToday({ jobId }: JobRow): number {
+    const { store, now } = this.#options;
+    return store.jobRuns.spentSince(jobId, dayStart(now()));
+  }
+
+  #describe(row: JobRow): Job {
+    const { store, now } = this.#options;
+    const { jobId, settings, state, why, createdBy, createdAt, nextDue: first } = row;
+    const scheduled = scheduledOf(row);
+    const dues =
+      state === "active" && scheduled && first !== null
+        ? [first, ...nextDues(scheduled, Math.max(first, now()), SHOWN - 1)]
+        : [];
+    const [last] = store.jobRuns.list(jobId, 1);
+    return {
+      ...settings,
+      state,
+      why,
+      createdBy: printPrincipal(createdBy),
+      createdAt: at(createdAt),
+      next: dues.map(at),
+      lastRun: last ? describeRun(settings.name, last) : null,
+      spentTodayUsd: this.#spentToday(row),
+    };
+  }
+}
+
+function describeRun(job: string, row: JobRunRow): JobRun {
+  const { run, status, reason, due, by, claimedAt, endedAt, threadId, costUsd, missed, output } = row;
+  return {
+    ...{ run, job, status, reason, threadId, costUsd, missed, output },
+    dueAt: due === null ? null : at(due),
+    by: printPrincipal(by),
+    claimedAt: at(claimedAt),
+    endedAt: endedAt === null ? null : at(endedAt),
+  };
+}
+
+function refuseOver({ state, settings, why }: JobRow): void {
+  if (state === "over")
+    throw new AppError("unsupported", `The job ${settings.name} is over: ${why ?? "it is not due again."}`);
+}
+
+function at(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** `14 h`, `3 days` */
+export function awayText(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}

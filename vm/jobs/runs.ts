@@ -1,0 +1,223 @@
+/**
+ * Runs, from their claim to their end. Each step is in its row before the next one: a sidecar that was killed in between
+ * takes the run up where it was.
+ */
+import { openUsd } from "../../shared/agent/limits.ts";
+import { AppError, errorText } from "../../shared/errors.ts";
+import type { ThreadId } from "../../shared/ids.ts";
+import { kindOf } from "../../shared/kinds.ts";
+import { Slots } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Principal } from "../../shared/principal.ts";
+import type { AgentThread } from "../agents/agent-thread.ts";
+import type { AgentThreads } from "../agents/agent-threads.ts";
+import type { JobRow, JobRunRow } from "../store/jobs.ts";
+import type { Store } from "../store/store.ts";
+import { dayStart } from "./decide.ts";
+import { type Outcome, outcomeOfAgent, outcomeOfTerminal } from "./outcome.ts";
+import type { Begun, Targets } from "./targets.ts";
+
+/** Starts at once: after a start of the sidecar they come one by one. */
+const MAX_STARTS = 2;
+const MAX_COMMANDS = 2;
+/** So long a run that can't begin for now is tried again, at each look. */
+const PATIENCE_MS = 10 * 60_000;
+/** It may be otherwise a moment later. */
+const TRANSIENT = ["unavailable", "max_threads", "too_many_agents", "rate_limited"];
+/** After so many failures of one reason the job is paused. */
+const MAX_FAILURES = 3;
+
+export interface RunsOptions {
+  store: Store;
+  targets: Targets;
+  agentThreads: AgentThreads;
+  now: () => number;
+  log: Log;
+  /** Told of each run that is over. */
+  onEnd?: ((run: JobRunRow) => void) | undefined;
+}
+
+export class Runs {
+  readonly #options: RunsOptions;
+  readonly #starts = new Slots(MAX_STARTS);
+  readonly #commands = new Slots(MAX_COMMANDS);
+  /** Runs that are worked at this moment. */
+  readonly #atWork = new Map<string, Promise<void>>();
+  /** Threads of runs that go on. */
+  readonly #threads = new Set<ThreadId>();
+  readonly #closing = new AbortController();
+  #isLookPlanned = false;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+    options.store.events.listen((_type, threadId) => {
+      if (this.#threads.has(threadId)) this.#planLook();
+    });
+  }
+
+  /** Goes on with each run that is not over. */
+  look(): void {
+    if (this.#closing.signal.aborted) return;
+    const open = this.#options.store.jobRuns.listOpen();
+    this.#threads.clear();
+    for (const { threadId } of open) if (threadId !== null) this.#threads.add(threadId);
+    for (const { run } of open) this.#goOn(run);
+  }
+
+  /** What is asked of a job beside its clock: by hand, or by a request. @returns false if a run of this name is there */
+  begin(row: JobRow, run: string, by: Principal, body: string | null = null): boolean {
+    const { store, now } = this.#options;
+    const isNew = store.jobRuns.insert({
+      run,
+      jobId: row.jobId,
+      due: null,
+      status: "claimed",
+      by,
+      claimedAt: now(),
+      body,
+    });
+    if (isNew) this.#planLook();
+    return isNew;
+  }
+
+  /** Resolves once nothing can be done for any run before something happens. */
+  async idle(): Promise<void> {
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      await Promise.all(this.#atWork.values());
+    } while (this.#isLookPlanned || this.#atWork.size > 0);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#atWork.values());
+  }
+
+  #planLook(): void {
+    if (this.#isLookPlanned) return;
+    this.#isLookPlanned = true;
+    setImmediate(() => {
+      this.#isLookPlanned = false;
+      if (!this.#closing.signal.aborted) this.look();
+    });
+  }
+
+  #goOn(name: string): void {
+    if (this.#atWork.has(name)) return;
+    const work = this.#work(name)
+      .catch((error: unknown) =>
+        this.#options.log.error({ run: name, err: error }, "a run of a job could not go on"),
+      )
+      .finally(() => this.#atWork.delete(name));
+    this.#atWork.set(name, work);
+  }
+
+  async #work(name: string): Promise<void> {
+    const { store } = this.#options;
+    const run = store.jobRuns.find(name);
+    if (run?.status === "claimed") {
+      const { what } = store.jobs.get(run.jobId).settings;
+      await (what.type === "command" ? this.#commands : this.#starts).run(
+        () => this.#start(name),
+        this.#closing.signal,
+      );
+    }
+    const started = store.jobRuns.find(name);
+    if (started?.status === "started") await this.#settle(started);
+  }
+
+  async #start(name: string): Promise<void> {
+    const { store, targets, log, now } = this.#options;
+    const run = store.jobRuns.find(name);
+    if (run?.status !== "claimed") return;
+    const row = store.jobs.get(run.jobId);
+    let begun: Begun;
+    try {
+      begun = await targets.begin(row, run, leftUsd(store, row, now()), this.#closing.signal);
+    } catch (error) {
+      if (this.#closing.signal.aborted) return; // the next sidecar goes on with it
+      const isTransient = error instanceof AppError && TRANSIENT.includes(error.code);
+      if (isTransient && now() - run.claimedAt < PATIENCE_MS) return;
+      if (!(error instanceof AppError))
+        log.error({ run: name, err: error }, "a run of a job could not begin");
+      const reason =
+        error instanceof AppError
+          ? `${error.code}: ${errorText(error)}`
+          : "internal: the sidecar's log says why";
+      return this.#end(run, { status: "failed", reason });
+    }
+    if ("status" in begun) return this.#end(run, begun);
+    const { threadId, costBefore = 0 } = begun;
+    this.#threads.add(threadId);
+    store.jobRuns.update(name, { status: "started", threadId, costBefore });
+  }
+
+  /** Looks whether the turn has ended that had the run's input, or the terminal's command. */
+  async #settle(run: JobRunRow): Promise<void> {
+    const { store } = this.#options;
+    const { threadId } = run;
+    const thread = threadId === null ? undefined : store.threads.find(threadId);
+    if (threadId === null || !thread)
+      return this.#end(run, { status: "failed", reason: "its thread is gone" });
+    if (!kindOf(thread).hasTurns) {
+      const outcome = outcomeOfTerminal(thread);
+      return outcome && this.#end(run, outcome);
+    }
+    if (thread.status === "killed")
+      return this.#end(run, { status: "failed", reason: "its thread was ended" });
+    const agent = await this.#agentOf(threadId);
+    if (!agent) return this.#end(run, { status: "failed", reason: "its thread's folder is gone" });
+    const costUsd = Math.max(0, agent.fold.totals.spendUsd + openUsd(agent.fold) - run.costBefore);
+    if (costUsd !== run.costUsd) store.jobRuns.update(run.run, { costUsd });
+    if (agent.hasUnread(run.run)) return;
+    const outcome = outcomeOfAgent(agent.fold, run.run, store.steps.findLastTurn(threadId));
+    if (outcome) this.#end(run, outcome);
+  }
+
+  async #agentOf(threadId: ThreadId): Promise<AgentThread | undefined> {
+    const { agentThreads } = this.#options;
+    try {
+      await agentThreads.catchUp(threadId);
+      return agentThreads.get(threadId);
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+  }
+
+  #end(run: JobRunRow, { status, reason, output, threadId }: Outcome): void {
+    const { store, now, log, onEnd } = this.#options;
+    store.transaction(() => {
+      store.jobRuns.update(run.run, {
+        status,
+        reason: reason ?? null,
+        endedAt: now(),
+        ...(output !== undefined && { output }),
+        ...(threadId !== undefined && { threadId }),
+      });
+      if (status === "failed") this.#pauseAfterFailures(run.jobId);
+    });
+    log.info({ run: run.run, status, reason }, "a run of a job is over");
+    const ended = store.jobRuns.find(run.run);
+    if (ended) onEnd?.(ended);
+  }
+
+  #pauseAfterFailures(jobId: number): void {
+    const { store, log } = this.#options;
+    const { state, settings } = store.jobs.get(jobId);
+    const last = store.jobRuns.listEnded(jobId, MAX_FAILURES);
+    const [{ reason } = { reason: null }] = last;
+    const isAlike = last.every((run) => run.status === "failed" && run.reason === reason);
+    if (state !== "active" || last.length < MAX_FAILURES || !isAlike) return;
+    const why = `Its last ${MAX_FAILURES} runs failed for one reason: ${reason ?? "unknown"}. Resume it once that is mended.`;
+    store.jobs.setState(jobId, "paused", why);
+    log.warn({ job: settings.name, reason }, "a job is paused: its last runs failed for one reason");
+  }
+}
+
+/** What is left of the job's cap for the day. */
+function leftUsd(store: Store, { jobId, settings }: JobRow, nowMs: number): number {
+  const cap = settings.limits.spendUsdPerDay;
+  if (cap === null) return Number.POSITIVE_INFINITY;
+  return Math.max(0, cap - store.jobRuns.spentSince(jobId, dayStart(nowMs)));
+}

@@ -1,0 +1,46 @@
+/** Jobs: started last, once threads are in step with the world. */
+import { isOpen } from "../../shared/api.ts";
+import { People } from "../callers/people.ts";
+import { Jobs } from "../jobs/jobs.ts";
+import { threadOf } from "../jobs/names.ts";
+import { Runs } from "../jobs/runs.ts";
+import { Scheduler } from "../jobs/scheduler.ts";
+import { Targets } from "../jobs/targets.ts";
+import type { Setting } from "./setting.ts";
+import type { Common, Operations } from "./threads.ts";
+
+export interface WiredJobs {
+  jobs: Jobs;
+  scheduler: Scheduler;
+}
+
+export function createJobs(
+  common: Common,
+  operations: Operations,
+  { releasers }: Pick<Setting, "releasers">,
+): WiredJobs {
+  const { store, config, agentKind, now } = common;
+  const people = new People(store.people);
+  const targets = new Targets({ ...common, ...operations, threadEnv: config.threadEnv });
+  const runs = new Runs({ ...common, targets });
+  const mayStill = (maker: Parameters<People["may"]>[0]) => people.may(maker);
+  const isBusy = (name: string) => {
+    const thread = store.threads.find(threadOf(name));
+    const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
+    return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
+  };
+  const scheduler = new Scheduler({ ...common, runs, mayStill, isBusy });
+  releasers.add("runs of jobs", () => runs.close());
+  releasers.add("jobs", () => scheduler.close());
+  const jobs = new Jobs({
+    ...common,
+    ...operations,
+    targets,
+    runs,
+    scheduler,
+    mayStill,
+    maxJobs: config.maxJobs,
+    now,
+  });
+  return { jobs, scheduler };
+}
