@@ -6,7 +6,7 @@ export function describeEnd({
   exitCode,
   signal,
 }: Pick<Thread, "status" | "exitCode" | "signal">): string {
-  if (["idle", "waiting", "paused", "failed"].includes(status)) return status; // an agent that goes on later
+  if (["idle", "completed", "waiting", "paused", "failed"].includes(status)) return status; // an agent that goes on later
   const how =
     signal !== null ? `ended by ${signal}` : exitCode !== null ? `ended with exit code ${exitCode}` : "ended";
   return status === "killed" || status === "lost" ? `${status}, ${how}` : how;

@@ -49,6 +49,7 @@ export type { ThreadType };
  *
  * Of agents: `idle`: it waits for a message. `waiting`: it waits for an answer of a person. `queued`: it waits for a
  * free place. `paused`: a person holds it. `failed`: it can't go on by itself. `locked`: it was branched.
+ * `completed`: it takes no second message (`agent.mode: single`), and its turn is over.
  */
 export const threadStatusSchema = z.enum([...THREAD_STATUSES, "exited", "lost"]);
 export type ThreadStatus = z.infer<typeof threadStatusSchema>;

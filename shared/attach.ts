@@ -131,6 +131,8 @@ export function describeState({
       return "running";
     case "idle":
       return "idle";
+    case "completed":
+      return "completed";
     case "waiting":
       return "waiting for an answer";
     case "queued":

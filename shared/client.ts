@@ -50,6 +50,7 @@ import { people as peopleRoutes } from "./protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route, type SentBody } from "./protocol/route.ts";
 import { sidecar } from "./protocol/sidecar.ts";
 import { threads } from "./protocol/threads.ts";
+import type { ThreadDetail } from "./thread-detail.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "./worktree-api.ts";
 
 /** The sidecar itself waits no longer for a request to arrive. */
@@ -298,7 +299,7 @@ export class SidecarClient {
     return (await this.call(threads.list, {}, { query })).threads;
   }
 
-  async getThread(threadId: string): Promise<Thread> {
+  async getThread(threadId: string): Promise<ThreadDetail> {
     return this.call(threads.get, { id: threadId });
   }
 

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { isAtRest } from "../../shared/agent/files.ts";
 import type { Thread } from "../../shared/api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { threadTree } from "../../shared/thread-tree.ts";
@@ -73,7 +74,7 @@ async function ls({ client, out, note, isJson }: Context, status: "open" | "ende
 
 /** @param depth of a person's table: how many threads it stands below */
 function fields(thread: Thread, now: number, depth = 0): string[] {
-  const end = thread.endedAt === null || thread.status === "idle" ? now : Date.parse(thread.endedAt);
+  const end = thread.endedAt === null || isAtRest(thread.status) ? now : Date.parse(thread.endedAt);
   const uptime = formatDuration(end - Date.parse(thread.createdAt));
   const { threadId, number, type, dir, command, origin } = thread;
   const from = origin && ` (from ${nameOf(origin)})`;
@@ -94,6 +95,7 @@ function colorOf({ status, exitCode }: Thread): string {
     case "running":
       return "\x1b[32m";
     case "idle":
+    case "completed":
     case "queued":
     case "locked":
       return "\x1b[36m";

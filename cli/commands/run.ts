@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { MAX_BLOB_BYTES, readWhole } from "../../shared/agent/bound.ts";
 import type { ThreadEvent } from "../../shared/agent/events.ts";
+import { isAtRest } from "../../shared/agent/files.ts";
 import type { CreateRequest } from "../../shared/api.ts";
 import { cleanLine, cleanLines } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
@@ -235,7 +236,7 @@ function waitTeller({ note }: Context): (part: TranscriptPart) => Promise<void> 
 }
 
 function turnCode({ outcome: { end }, last }: Done): number {
-  return end ? exitCodeOfTurn(end, last?.status !== "idle") : EXIT.failure;
+  return end ? exitCodeOfTurn(end, !isAtRest(last?.status ?? "")) : EXIT.failure;
 }
 
 /** @param code what came of the turn */

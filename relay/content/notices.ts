@@ -92,6 +92,7 @@ function endSentence(thread: Thread): string | undefined {
   switch (thread.status) {
     case "running":
     case "idle":
+    case "completed":
     case "waiting":
     case "queued":
     case "paused":

@@ -63,12 +63,18 @@ export const THREAD_STATUSES = [
   "waiting",
   "queued",
   "idle",
+  "completed",
   "paused",
   "failed",
   "killed",
   "locked",
 ] as const;
 export type ThreadStatus = (typeof THREAD_STATUSES)[number];
+
+/** Its turn is over, and it waits for nothing but a message, if it takes one. */
+export function isAtRest(status: string): boolean {
+  return status === "idle" || status === "completed";
+}
 
 export const AWAITING = ["permission", "question", "plan"] as const;
 export type Awaiting = (typeof AWAITING)[number];

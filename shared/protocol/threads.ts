@@ -9,11 +9,11 @@ import {
   resizeRequestSchema,
   screenQuerySchema,
   screenReplySchema,
-  threadSchema,
   titleRequestSchema,
 } from "../api.ts";
 import { branchReplySchema, branchRequestSchema } from "../branch-api.ts";
 import { killRequestSchema } from "../kill-api.ts";
+import { threadDetailSchema } from "../thread-detail.ts";
 import { DEMO, FIXER } from "./example-threads.ts";
 import { route } from "./route.ts";
 
@@ -66,9 +66,9 @@ export const threads = {
   get: route({
     method: "get",
     path: "/thread/:id",
-    summary: "One thread",
+    summary: "One thread, with its configuration and its descent",
     status: 200,
-    reply: threadSchema,
+    reply: threadDetailSchema,
     errors: ["not_found"],
     access: "console",
     isRepeatable: true,

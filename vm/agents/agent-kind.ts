@@ -2,7 +2,6 @@
 
 import { randomUUID } from "node:crypto";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
-import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import { doingOf, emptyFold, turnNowOf } from "../../shared/agent/fold.ts";
 import type { InboxLine } from "../../shared/agent/inbox.ts";
 import { threadPath } from "../../shared/agent/paths.ts";
@@ -25,7 +24,7 @@ import type { Pane } from "../tmux/pane.ts";
 import { type AgentThreads, folderGone } from "./agent-threads.ts";
 import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
-import { chooseLaunch, type Launch, type LaunchOptions } from "./launch.ts";
+import { chooseLaunch, type Launch, type LaunchOptions, notInstalled } from "./launch.ts";
 import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
 import { checkMessage, initialLines, killLine, messageLine, threadConfig } from "./requests.ts";
@@ -292,12 +291,17 @@ export class AgentKind implements Kind {
     const why = isGone ? folderGone(threadId) : problem;
     const unread = isKilled || isGone ? 0 : agents.get(threadId).unreadMessages;
     const isAsleep = status === "idle" && unread > 0;
-    const rested = isAsleep ? "running" : status === "idle" && agent.isLocked ? "locked" : status;
+    const rested = isAsleep ? "running" : status === "idle" ? this.#restOf(agent) : status;
     return {
       status: why !== null && !isKilled ? "failed" : rested,
       problem: why,
       waiting: fold.messages.length + unread,
     };
+  }
+
+  #restOf({ threadId, isLocked, fold }: AgentRow): AgentRow["status"] {
+    if (isLocked) return "locked";
+    return fold.totals.turns > 0 && this.#options.folders.isSingle(threadId) ? "completed" : "idle";
   }
 
   diskBytes(threadId: ThreadId): Promise<number> {
@@ -334,16 +338,4 @@ export class AgentKind implements Kind {
       .some((one) => one.threadId !== threadId && one.path === config?.worktree?.path);
     if (config?.worktree && !isUsed) void worktrees.tidy(config);
   }
-}
-
-function notInstalled({ engine, program: name }: Launch): AppError {
-  const { program } = ENGINES[engine];
-  const how =
-    program.is === "installed"
-      ? `Install it (${program.install}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`
-      : "Install it, or name one that is in agent.program, or in AGENT_PROGRAM for all threads.";
-  return new AppError(
-    "unavailable",
-    `The agent program ${JSON.stringify(name)} is not installed on the VM. ${how}`,
-  );
 }

@@ -96,7 +96,7 @@ export class EngineList {
     const ofFirst = program.is === "installed" ? program : undefined;
     return [
       ...first.map(({ program: file, args }) => ({
-        ...{ name: file, args },
+        ...{ name: file, args: program.is === "installed" ? args : [] },
         known: ofFirst ?? known.find((one) => one.name === file),
       })),
       ...others.map((one) => ({ name: one.name, args: [], known: one })),

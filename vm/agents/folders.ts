@@ -45,7 +45,10 @@ export class AgentFolders {
   readonly spend: string;
 
   /** The parts of configurations that every list of threads asks for. Configurations never change. */
-  readonly #known = new Map<ThreadId, { parentId: ThreadId | undefined; engine: string | undefined }>();
+  readonly #known = new Map<
+    ThreadId,
+    { parentId: ThreadId | undefined; engine: string | undefined; isSingle: boolean }
+  >();
 
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
@@ -114,11 +117,16 @@ export class AgentFolders {
     return this.#knownOf(threadId)?.engine;
   }
 
+  /** It takes no message after its first turn. */
+  isSingle(threadId: ThreadId): boolean {
+    return this.#knownOf(threadId)?.isSingle ?? false;
+  }
+
   #knownOf(threadId: ThreadId) {
     if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
-      const { parentThreadId: parentId, engine } = this.findConfig(threadId)?.agent ?? {};
-      this.#known.set(threadId, { parentId, engine });
+      const { parentThreadId: parentId, engine, mode } = this.findConfig(threadId)?.agent ?? {};
+      this.#known.set(threadId, { parentId, engine, isSingle: mode === "single" });
     }
     return this.#known.get(threadId);
   }

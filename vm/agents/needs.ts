@@ -1,6 +1,7 @@
 /** What needs people, over all agents. Pure. */
 
 import type { AskReply, InboxItem } from "../../shared/agent/api.ts";
+import { isAtRest } from "../../shared/agent/files.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import { printPrincipal } from "../../shared/principal.ts";
 import { titleOf } from "../../shared/title.ts";
@@ -50,7 +51,7 @@ function findFailure(open: OpenAgent): InboxItem | undefined {
 /** A turn that a person stopped is no news to them; one that was cut off goes on or fails. */
 function findEnd(open: OpenAgent, sinceMs: number): InboxItem | undefined {
   const { now, lastTurn } = open;
-  if (now.status !== "idle" || lastTurn?.status !== "completed" || lastTurn.endedAt === null)
+  if (!isAtRest(now.status) || lastTurn?.status !== "completed" || lastTurn.endedAt === null)
     return undefined;
   const { endedAt: at, reason } = lastTurn;
   if (Date.parse(at) < sinceMs) return undefined;

@@ -1,5 +1,6 @@
 /** The tools by which an agent splits its work among children of its own. */
 import * as z from "zod";
+import { isAtRest } from "../../shared/agent/files.ts";
 import { findEvent } from "../../shared/agent/find-event.ts";
 import { hasWork } from "../../shared/agent/fold.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
@@ -190,10 +191,10 @@ async function isSettled({ threadId, status, waiting }: Thread, agents: Agents):
   if (status === "killed" || status === "failed" || status === "locked") return true;
   if (waiting > 0) return false;
   // Another agent's message that a person is to let in is none of its work.
-  return status === "idle" || (status === "waiting" && isAtRest(await agents.foldNow(threadId)));
+  return isAtRest(status) || (status === "waiting" && hasNoWork(await agents.foldNow(threadId)));
 }
 
-const isAtRest = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork(fold);
+const hasNoWork = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork(fold);
 
 function listFamily({ threads, children }: ChildToolsOptions, threadId: ThreadId): string {
   const own = children.list(threadId).map(statusOf);

@@ -50,6 +50,7 @@ export function whyOver(status: ThreadStatus): string {
     case "locked":
       return "it goes on";
     case "idle":
+    case "completed":
     case "exited":
       return "its process has ended";
     case "killed":

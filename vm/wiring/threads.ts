@@ -11,6 +11,7 @@ import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
+import { ThreadDetails } from "../agents/thread-details.ts";
 import { Directives } from "../directives/directives.ts";
 import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
@@ -64,6 +65,7 @@ export function createCommon(
 /** What callers do with threads. */
 export interface Operations {
   threads: Threads;
+  threadDetails: ThreadDetails;
   homes: Homes;
   creation: Creation;
   follows: Follows;
@@ -102,6 +104,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   const children = new Children({ ...common, creation, agents, kill });
   return {
     threads,
+    threadDetails: new ThreadDetails(common.store, threads, common.folders),
     homes: common.homes,
     creation,
     follows: new Follows({ ...common, creation, threadEnv }),

@@ -45,6 +45,7 @@ function findRest({ status, waiting, activeAt, createdAt, endedAt }: Thread): st
     case "exited":
       return endedAt ?? createdAt;
     case "idle":
+    case "completed":
     case "locked":
       return waiting > 0 ? undefined : (activeAt ?? createdAt);
     case "running":

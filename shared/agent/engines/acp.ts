@@ -56,6 +56,8 @@ export const acp = {
     ],
   },
   capabilities: {
+    steps: true,
+    asks: true,
     questions: [],
     modes,
     models: false,

@@ -7,17 +7,24 @@ import type { KillRequest } from "../../../shared/kill-api.ts";
 import type { Principal } from "../../../shared/principal.ts";
 import type { threads as routes } from "../../../shared/protocol/threads.ts";
 import type { Branches } from "../../agents/branches.ts";
+import type { ThreadDetails } from "../../agents/thread-details.ts";
 import type { Threads } from "../../threads/threads.ts";
 import type { Handlers } from "./handler.ts";
 
 export interface ThreadServices {
   threads: Threads;
   branches: Branches;
+  threadDetails: ThreadDetails;
   /** As `killThread`. */
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
-export function threadHandlers({ threads, branches, kill }: ThreadServices): Handlers<typeof routes> {
+export function threadHandlers({
+  threads,
+  branches,
+  threadDetails,
+  kill,
+}: ThreadServices): Handlers<typeof routes> {
   return {
     create: async ({ body, by }) => {
       const { tmuxSession } = await branches.createKnowing({ ...refuseChild(body), createdBy: by });
@@ -25,7 +32,7 @@ export function threadHandlers({ threads, branches, kill }: ThreadServices): Han
     },
     branch: ({ params, body, by }) => branches.branch(params.id, body, by),
     list: ({ query }) => ({ threads: threads.list(query.status) }),
-    get: ({ params }) => threads.get(params.id),
+    get: ({ params }) => threadDetails.get(params.id),
     setTitle: ({ params, body }) => threads.setTitle(params.id, body.title),
     getScreen: ({ params, query }) => threads.getScreen(params.id, query.format),
     resize: async ({ params, body }) => {

@@ -167,7 +167,7 @@ export class Conversation {
     find("#go-on").hidden = !isStuck;
     if (!isRunning && !isStuck) this.#say("");
     if (this.#problem !== null) this.#say(this.#problem, true);
-    const isOver = this.#status === "killed" || this.#status === "locked";
+    const isOver = ["killed", "locked", "completed"].includes(this.#status);
     this.#composer.setClosed(isOver ? `The thread is over: ${this.#status}.` : "");
   }
 

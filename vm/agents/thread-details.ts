@@ -1,0 +1,69 @@
+/** One thread with its configuration and its descent. */
+
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import { maskArgs } from "../../shared/agent/mask-args.ts";
+import { isOpen } from "../../shared/api.ts";
+import type { ThreadId } from "../../shared/ids.ts";
+import type { ThreadDetail } from "../../shared/thread-detail.ts";
+import type { Store } from "../store/store.ts";
+import type { Threads } from "../threads/threads.ts";
+import type { AgentFolders } from "./folders.ts";
+
+/** Configurations that are read for one thread. */
+const MAX_ANCESTORS = 1_000;
+
+export class ThreadDetails {
+  readonly #store: Store;
+  readonly #threads: Threads;
+  readonly #folders: AgentFolders;
+
+  constructor(store: Store, threads: Threads, folders: AgentFolders) {
+    this.#store = store;
+    this.#threads = threads;
+    this.#folders = folders;
+  }
+
+  /** @throws AppError `not_found` */
+  get(threadId: ThreadId): ThreadDetail {
+    const thread = this.#threads.get(threadId);
+    const config = this.#findConfig(threadId);
+    const isLocked = this.#store.agents.find(threadId)?.isLocked ?? false;
+    const { spawnedBy, branchedFrom } = this.#descentOf(threadId, config);
+    return {
+      ...thread,
+      agent: config ? configurationOf(config) : null,
+      tags: config?.agent.tags ?? [],
+      lifecycle: !isOpen(thread.status) ? "dead" : isLocked ? "locked" : "active",
+      root: this.#rootOf(threadId),
+      ...{ branchedFrom: branchedFrom ?? null, spawnedBy: spawnedBy ?? null },
+    };
+  }
+
+  /** Of a thread that was removed the id is known all the same. */
+  #rootOf(threadId: ThreadId): ThreadId {
+    const seen = new Set([threadId]);
+    for (let id = threadId; seen.size <= MAX_ANCESTORS; ) {
+      const { spawnedBy, branchedFrom } = this.#descentOf(id, this.#findConfig(id));
+      const from = spawnedBy ?? branchedFrom;
+      // One that goes on in the place of the one that it knows has that one's id.
+      if (from === undefined || seen.has(from)) return id;
+      seen.add(from);
+      id = from;
+    }
+    return threadId;
+  }
+
+  #descentOf(threadId: ThreadId, config: ThreadConfig | undefined) {
+    const origin = config?.origin?.threadId ?? this.#store.agents.find(threadId)?.origin?.threadId;
+    return { spawnedBy: config?.agent.parentThreadId, branchedFrom: origin };
+  }
+
+  #findConfig(threadId: ThreadId): ThreadConfig | undefined {
+    return this.#folders.exists(threadId) ? this.#folders.findConfig(threadId) : undefined;
+  }
+}
+
+function configurationOf({ agent, launch }: ThreadConfig): NonNullable<ThreadDetail["agent"]> {
+  const { parentThreadId: _, originThreadId: __, tags: ___, ...rest } = agent;
+  return { ...rest, program: launch.program, args: maskArgs(launch.args) };
+}
