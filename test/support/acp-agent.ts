@@ -21,6 +21,8 @@ export type Step =
       toolName?: string;
     }
   | { waitFor: string }
+  /** Says what is in a file, or that it can't be read. */
+  | { read: string }
   | { update: object }
   | { request: string }
   | { stop: acp.StopReason }
@@ -190,7 +192,10 @@ async function doStep(
   finish();
   if ("text" in step)
     await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: step.text } });
-  else if ("thought" in step)
+  else if ("read" in step) {
+    const text = existsSync(step.read) ? readFileSync(step.read, "utf8") : "nothing there";
+    await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  } else if ("thought" in step)
     await say({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: step.thought } });
   else if ("update" in step)
     writeSync(

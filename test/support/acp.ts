@@ -11,6 +11,8 @@ import { makeFolder } from "./folders.ts";
 export async function buildAcpAgent(): Promise<{
   /** @param name of the program */
   program: (name?: string, ...flags: string[]) => string;
+  /** Where the programs are. */
+  path: string;
   remove: () => void;
 }> {
   const folder = makeFolder();
@@ -32,6 +34,7 @@ export async function buildAcpAgent(): Promise<{
       chmodSync(file, 0o755);
       return file;
     },
+    path: folder.path,
     remove: () => folder.remove(),
   };
 }
