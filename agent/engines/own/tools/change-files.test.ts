@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { pause } from "../../../../shared/lifecycle.ts";
 import { changeFiles, type PlannedFile, settleWrites } from "./change-files.ts";
 import { edit } from "./edit.ts";
 import { withFile } from "./open-file.ts";
@@ -165,6 +166,38 @@ test("a folder that is swapped for a link meanwhile gets nothing", async () => {
   const result = await world.run(write, { file_path: "sub/a", content: "mine" }, { beforeWrite });
   expect(result).toMatchObject({ isError: true });
   expect([readdirSync(world.outside), readFileSync(at("old/a"), "utf8")]).toEqual([[], "x"]);
+  // The same for one further up.
+  mkdirSync(at("top/deep"), { recursive: true });
+  mkdirSync(join(world.outside, "deep"));
+  const swapTop = async () => {
+    renameSync(at("top"), at("old-top"));
+    symlinkSync(world.outside, at("top"));
+  };
+  await world.run(write, { file_path: "top/deep/a", content: "mine" }, { beforeWrite: swapTop });
+  expect(readdirSync(join(world.outside, "deep"))).toEqual([]);
+});
+
+test("nothing is written before the announcement is through, and nothing if that fails", async () => {
+  put("a", "x");
+  let isAnnounced = false;
+  const slowly = async () => {
+    await pause(20);
+    expect([get("a"), readdirSync(world.dir)]).toEqual(["x", ["a"]]);
+    isAnnounced = true;
+  };
+  await world.run(write, { file_path: "a", content: "y" }, { beforeWrite: slowly });
+  expect([get("a"), isAnnounced]).toEqual(["y", true]);
+  const full = async () => Promise.reject(new Error("the disk is full"));
+  await expect(world.run(write, { file_path: "a", content: "z" }, { beforeWrite: full })).rejects.toThrow(
+    "the disk is full",
+  );
+  expect([get("a"), readdirSync(world.dir)]).toEqual(["y", ["a"]]);
+});
+
+test("what a thread is given to read is not written", async () => {
+  const given = { reads: [world.outside] };
+  const { text } = await world.run(write, { file_path: join(world.outside, "a"), content: "mine" }, given);
+  expect([text, readdirSync(world.outside)]).toEqual([`${join(world.outside, "a")} can only be read.`, []]);
 });
 
 test("of several files all are written or none", async () => {
