@@ -6,10 +6,11 @@
 
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { THREAD_FILES } from "../../../shared/agent/paths.ts";
-import type { Engine, LaunchRequest } from "../../engine.ts";
+import type { Engine, LaunchRequest, Needs } from "../../engine.ts";
 import type { Start } from "./protocol.ts";
 import { lookAtTranscript } from "./read-history.ts";
 import { OwnSession } from "./session.ts";
+import { ripgrepFolder } from "./tools/ripgrep.ts";
 
 export const START_FILE = "own.json";
 
@@ -29,9 +30,16 @@ export function ownEngine(name: string): Engine {
       env: request.env,
       files: { [START_FILE]: JSON.stringify(startOf(request)) },
       reads: [THREAD_FILES.transcript, THREAD_FILES.blobs],
+      needs: needsOf(),
     }),
     begin: (request) => new OwnSession(request),
   };
+}
+
+/** It searches with a program that comes with threadmux, which may lie in the person's home. */
+function needsOf(): Needs {
+  const ripgrep = ripgrepFolder();
+  return { reads: ripgrep === undefined ? [] : [ripgrep], writes: [], copies: [] };
 }
 
 function startOf({ config, launch, fold }: LaunchRequest): Start {

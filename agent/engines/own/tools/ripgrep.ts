@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { onAbort } from "../../../../shared/lifecycle.ts";
 import { looksSecret } from "../../../../shared/sandbox/secrets.ts";
@@ -87,7 +88,7 @@ export async function runRipgrep(
   take: (record: Buffer) => boolean,
 ): Promise<{ isCut: boolean }> {
   signal.throwIfAborted();
-  const program = await findRipgrep();
+  const program = findRipgrep();
   const child = inDirectory(folder, (cwd) =>
     spawn(program, ["--no-config", "--no-messages", ...args], {
       cwd,
@@ -127,12 +128,26 @@ export async function runRipgrep(
   }
 }
 
-/** Where its program lies, which a sandbox has to show. @throws ToolError if it was not installed */
-export async function findRipgrep(): Promise<string> {
+/** @throws ToolError if it was not installed */
+export function findRipgrep(): string {
+  const path = ripgrepPath();
+  if (path !== undefined) return path;
+  throw new ToolError("ripgrep is not installed: threadmux was installed without its optional packages.");
+}
+
+/** The folder that its program needs to be seen in, if it is installed. */
+export function ripgrepFolder(): string | undefined {
+  const path = ripgrepPath();
+  return path === undefined ? undefined : dirname(dirname(path));
+}
+
+/** Its package for this machine has nothing but the program. */
+function ripgrepPath(): string | undefined {
   try {
-    return (await import("@vscode/ripgrep")).rgPath;
+    const name = `@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`;
+    return createRequire(import.meta.url).resolve(name);
   } catch {
-    throw new ToolError("ripgrep is not installed: threadmux was installed without its optional packages.");
+    return undefined;
   }
 }
 

@@ -163,7 +163,7 @@ test("an interrupt ends a search", async () => {
 test("a pattern fits what it fits for ripgrep", async () => {
   const names = ["a", "b.ts", "sub/a", "sub/b.ts", "sub/deep/b.ts", "sub/.x", "[a]", "a b", "é.ts"];
   put(Object.fromEntries(names.map((name) => [name, ""])));
-  const rg = await findRipgrep();
+  const rg = findRipgrep();
   const asRipgrep = (pattern: string) => {
     try {
       const out = execFileSync(rg, ["--files", "--hidden", "--no-ignore", "--glob", pattern, "./"], {
