@@ -247,7 +247,8 @@ async function print(
   code: number,
 ): Promise<void> {
   const { answer, end } = outcome;
-  const { status = "failed", problem = null } = last ?? {};
+  const { status: now = "failed", problem = null } = last ?? {};
+  const status = isAtRest(now) ? "idle" : now; // the turn's: that the thread takes no second message is how `run` made it
   if (isJson) {
     const { stopReason = null, error = problem, result = null, output, durationMs, usage, cost } = end ?? {};
     await out.json({ threadId, status, stopReason, error, answer, result, output, durationMs, usage, cost });

@@ -16,6 +16,8 @@ import { findThread } from "./thread/part.ts";
 /** Discord shows at most 25 choices of at most 100 characters. */
 const MAX_CHOICES = 25;
 const MAX_CHOICE_CHARACTERS = 100;
+/** They change a model of a thread that there is. */
+const PARTS_OF_THREADS = new Set(["model", "branch"]);
 /** Discord takes an answer for 3 s. */
 const ENGINES_MS = 2_000;
 
@@ -95,8 +97,7 @@ async function engineChoicesOf(vm: Vm): Promise<EngineChoice[]> {
 
 /** Models that the engine knows: the one that the command names, the thread's if there is one, or the default. */
 async function completeModel(vm: Vm, { part, typed, place, engine }: Typed) {
-  const isNew = part === "agent";
-  const own = isNew ? undefined : (await findThread(vm, place)).engine;
+  const own = PARTS_OF_THREADS.has(part) ? (await findThread(vm, place)).engine : undefined;
   const wanted = engine === null ? own : chosenEngine(engine).engine;
   const known = (await engineChoicesOf(vm)).map(({ state }) => state);
   const state = known.find(({ name, isDefault }) => (wanted ? name === wanted : isDefault));
