@@ -16,6 +16,7 @@ import { addEngines } from "./commands/engines.ts";
 import { addEvents } from "./commands/events.ts";
 import { addHere } from "./commands/here.ts";
 import { addInbox } from "./commands/inbox.ts";
+import { addJob } from "./commands/job.ts";
 import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
 import { addLogs } from "./commands/logs.ts";
@@ -137,6 +138,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addWait(program, act);
   addEvents(program, act);
   addEngines(program, act);
+  addJob(program, act);
   addDoctor(program, act);
   addBackup(program, act);
   addService(program, act);

@@ -86,7 +86,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
     const hookUrl = await openHookDoor(setting, storage);
-    const { jobs, scheduler } = createJobs(common, operations, setting);
+    const { jobs, scheduler } = createJobs(common, operations, setting, metrics);
     const url = await openDoor({ setting, storage, machine, operations, metrics, jobs });
     scheduler.look();
     const { stateDir, reposDir, token, relayToken } = storage;

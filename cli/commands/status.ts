@@ -33,6 +33,7 @@ async function health({ openClient, settings, out, isJson }: Context): Promise<n
       ["sidecar", `${reply.ok ? "ok" : "not well"}, version ${reply.version}, at ${settings.url}`],
       ["up for", formatDuration(reply.uptimeSeconds * 1_000)],
       ["tmux", tmux],
+      ...(reply.jobs && !reply.jobs.ok ? [["jobs", `${reply.jobs.overdue} overdue`] as const] : []),
     ]);
   }
   return reply.ok ? EXIT.ok : EXIT.unavailable;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobRequest, JobRun } from "../../shared/jobs/job.ts";
 import { jobs } from "../../shared/protocol/jobs.ts";
-import { BYPASS_CONFIG, STAND_IN, script, transcriptOf } from "../support/agents.ts";
+import { BYPASS_CONFIG, STAND_IN, script, transcriptOf, untilStatus } from "../support/agents.ts";
+import { buildCli } from "../support/cli.ts";
 import { type SpawnedSidecar, spawnSidecar, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { untilValue } from "../support/wait.ts";
 
@@ -89,6 +90,75 @@ test("an agent that reaches a limit, or fails, is a failed run with the reason",
   await add(sidecar, { name: "burn", what: { type: "agent", dir: "shop", prompt, agent }, limits });
   const [run] = await untilRuns(sidecar, "burn", isOver);
   expect(run).toMatchObject({ status: "failed", reason: "limit: spendUsd" });
+});
+
+test("an agent that calls its model too often is stopped, one call over at most", async () => {
+  const more = { tools: [{ name: "Bash", input: { command: "true" } }] };
+  const prompt = script("on and on", ...Array<typeof more>(30).fill(more));
+  const what = {
+    type: "agent",
+    dir: "shop",
+    prompt,
+    agent: { permissionMode: "bypassPermissions" },
+  } as const;
+  await add(sidecar, { name: "calls", what, limits: { calls: 3 } });
+  const [run] = await untilRuns(sidecar, "calls", isOver);
+  expect(run).toMatchObject({ status: "failed", reason: "limit: calls" });
+  await untilStatus(sidecar, run?.threadId ?? "", "idle");
+  const events = await transcriptOf(sidecar, run?.threadId ?? "");
+  expect(events.filter(({ type }) => type === "tool_call").length).toBeLessThan(20);
+});
+
+test("from the command line", async () => {
+  const cli = await buildCli(sidecar);
+  const prompt = script("look", { text: "ok" });
+  const cron = ["--cron", "0 9 * * 1-5", "--zone", "Europe/Berlin"];
+  const made = await cli.ok(
+    "job",
+    "add",
+    "nightly",
+    ...cron,
+    "--agent",
+    prompt,
+    "--dir",
+    "shop",
+    "--max-usd",
+    "0.5",
+  );
+  expect(made).toMatch(/^nightly: \w{3} \d+ \w{3} 09:00, in \d+ (min|h|days); /);
+  expect(await cli.json("job", "list", "--json")).toMatchObject({
+    jobs: expect.arrayContaining([expect.objectContaining({ name: "nightly", state: "active" })]),
+  });
+  const run = (await cli.ok("job", "run", "nightly")).trim();
+  await untilRuns(sidecar, "nightly", isOver);
+  expect(await cli.ok("job", "history", "nightly")).toMatch(new RegExp(`\tdone\t.*\t${run}\tby owner`));
+  expect(await cli.ok("job", "pause", "nightly")).toMatch(/^nightly\tpaused\t/);
+  expect(await cli.ok("job", "resume", "nightly")).toMatch(/^nightly\tactive\t/);
+  await cli.ok("job", "remove", "nightly");
+  for (const [args, problem] of [
+    [["--cron", "0 0 9 * * 1", "--agent", "x"], /--cron: has 6 fields/],
+    [["--cron", "0 9 * * *", "--zone", "Nowhere", "--agent", "x"], /--zone: "Nowhere" is no time zone/],
+    [["--agent", "x"], /--when, --cron, --every, --at, --in: missing/],
+    [["--in", "5m"], /--agent, --terminal, --command, --input: missing/],
+    [["--in", "5m", "--input", "x"], /--thread: missing/],
+    [["--in", "5m", "--agent", "x", "--dir", "/etc"], /--dir: .* outside/],
+    [["--in", "5m", "--agent", "x", "--max-usd", "much"], /--max-usd: must be a number, or none/],
+    [["--every", "10s", "--agent", "x"], /too often/],
+  ] as const) {
+    const { code, stderr } = await cli.call(["job", "add", "bad", ...args]);
+    expect(stderr).toMatch(problem);
+    expect(code).toBe(2);
+  }
+});
+
+test("metrics count runs by outcome, and the health says if a job is overdue", async () => {
+  const metrics = await (
+    await fetch(`${sidecar.url}/metrics`, { headers: { authorization: `Bearer ${sidecar.token}` } })
+  ).text();
+  expect(metrics).toMatch(/^threadmux_job_runs_total\{outcome="done"\} [1-9]/m);
+  expect(metrics).toMatch(/^threadmux_job_runs_total\{outcome="failed"\} [1-9]/m);
+  expect(metrics).toMatch(/^threadmux_job_late_seconds_count [1-9]/m);
+  expect(await sidecar.client.getHealth()).toMatchObject({ jobs: { ok: true, overdue: 0 } });
 });
 
 test("what is wrong is refused with its field", async () => {

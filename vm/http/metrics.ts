@@ -50,6 +50,18 @@ export class Metrics {
     "Requests with a wrong or missing token.",
   );
 
+  readonly jobRuns = new Counter({
+    name: "threadmux_job_runs_total",
+    help: "Runs of jobs that are over, and due instants without one, by what came of them.",
+    labelNames: ["outcome"],
+    registers: [this.registry],
+  });
+  readonly jobLateSeconds = this.#histogram(
+    "threadmux_job_late_seconds",
+    "Time from a job's due instant to its row.",
+  );
+  readonly jobUsd = this.#counter("threadmux_job_usd_total", "Dollars that runs of jobs have cost.");
+
   constructor(sources: MetricsSources) {
     const { registry } = this;
     collectProcessMetrics(registry);

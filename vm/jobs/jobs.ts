@@ -9,7 +9,7 @@ import { printPrincipal } from "../../shared/principal.ts";
 import type { JobRow, JobRunRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
-import { dayStart, whySkipped } from "./decide.ts";
+import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
 import { handRunName } from "./names.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
@@ -18,6 +18,8 @@ import type { Targets } from "./targets.ts";
 import { machineZone } from "./zone.ts";
 
 const SHOWN = 3;
+/** Twice as long as the scheduler sleeps at most. */
+const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
 /** Of one person; `MAX_JOBS` is for all together. */
 const MAX_OF_ONE = 100;
 
@@ -73,6 +75,13 @@ export class Jobs {
     const dues = nextDues({ when, madeAt: nowMs }, nowMs, SHOWN);
     const words = dues.map((due) => `${dueText(when, due)}, in ${awayText(due - nowMs)}`).join("; ");
     return { when, next: dues.map(at), words };
+  }
+
+  /** Those that should have begun some minutes ago, and runs of theirs that wait for a thread. */
+  countOverdue(): number {
+    const { store, now } = this.#options;
+    const before = now() - OVERDUE_MS;
+    return store.jobs.countDueBefore(before) + store.jobRuns.countClaimedBefore(before);
   }
 
   list(): Job[] {

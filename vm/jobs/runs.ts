@@ -147,9 +147,9 @@ export class Runs {
       return this.#end(run, { status: "failed", reason });
     }
     if ("status" in begun) return this.#end(run, begun);
-    const { threadId, costBefore = 0 } = begun;
+    const { threadId, costBefore = 0, callsBefore = 0 } = begun;
     this.#threads.add(threadId);
-    store.jobRuns.update(name, { status: "started", threadId, costBefore });
+    store.jobRuns.update(name, { status: "started", threadId, costBefore, callsBefore });
   }
 
   /** Looks whether the turn has ended that had the run's input, or the terminal's command. */
@@ -169,9 +169,21 @@ export class Runs {
     if (!agent) return this.#end(run, { status: "failed", reason: "its thread's folder is gone" });
     const costUsd = Math.max(0, agent.fold.totals.spendUsd + openUsd(agent.fold) - run.costBefore);
     if (costUsd !== run.costUsd) store.jobRuns.update(run.run, { costUsd });
+    if (await this.#isOverCalls(run, threadId)) return;
     if (agent.hasUnread(run.run)) return;
     const outcome = outcomeOfAgent(agent.fold, run.run, store.steps.findLastTurn(threadId));
     if (outcome) this.#end(run, outcome);
+  }
+
+  /** The engines know no such limit: a turn that goes over it is ended. An input into a thread is not bounded by it. */
+  async #isOverCalls(run: JobRunRow, threadId: ThreadId): Promise<boolean> {
+    const { store, targets } = this.#options;
+    const { what, limits, name } = store.jobs.get(run.jobId).settings;
+    const made = store.steps.countCalls(threadId) - run.callsBefore;
+    if (limits.calls === null || !("prompt" in what) || made <= limits.calls) return false;
+    await targets.stop(threadId, name);
+    this.#end(run, { status: "failed", reason: "limit: calls" });
+    return true;
   }
 
   async #agentOf(threadId: ThreadId): Promise<AgentThread | undefined> {

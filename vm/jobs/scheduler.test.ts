@@ -199,6 +199,16 @@ test("paused, what is due meanwhile is not run; by hand it runs all the same", a
   expect(world.jobs.run("nightly", person("1"))).not.toBe(run);
 });
 
+test("what should have begun some minutes ago is overdue", async () => {
+  await world.add({});
+  world.nowMs += 11 * MINUTE;
+  expect(world.jobs.countOverdue()).toBe(0);
+  world.nowMs += 2 * MINUTE;
+  expect(world.jobs.countOverdue()).toBe(1);
+  await world.pass(0);
+  expect(world.jobs.countOverdue()).toBe(0);
+});
+
 describe("what is refused", () => {
   test.each([
     [{ name: "Nightly" }, /must begin with a letter/],

@@ -34,7 +34,7 @@ export interface TargetsOptions {
 
 /** A run that has its thread, or one that is over already. */
 export type Begun =
-  | { threadId: ThreadId; costBefore?: number }
+  | { threadId: ThreadId; costBefore?: number; callsBefore?: number }
   | { status: "done" | "failed" | "unknown"; reason?: string; output?: string; threadId?: ThreadId };
 
 interface Start {
@@ -119,9 +119,10 @@ export class Targets {
     };
     const by = job(row.settings.name);
     if (Object.keys(limits).length > 0) await agents.control(threadId, { control: "limit", limits }, by);
+    const callsBefore = store.steps.countCalls(threadId);
     const text = what.prompt + bodyOf(run);
     await inputs.send(threadId, { text, enter: true, paste: "auto", inputId: run.run, plain: true, by });
-    return { threadId, costBefore: used.spendUsd };
+    return { threadId, costBefore: used.spendUsd, callsBefore };
   }
 
   async #input(what: Kind<"input">, { row, run }: Start): Promise<Begun> {
@@ -180,6 +181,11 @@ export class Targets {
       ? `limit: it took more than ${seconds} s`
       : `exit code ${exitCode ?? "unknown"}`;
     return { status: "failed", reason, output };
+  }
+
+  /** Ends the turn of a run that has used up what no other limit bounds. */
+  async stop(threadId: ThreadId, name: string): Promise<void> {
+    await this.#options.agents.control(threadId, { control: "interrupt" }, job(name));
   }
 
   /** @throws what the start failed of; its process has not begun then, and it may be tried again */

@@ -63,6 +63,7 @@ export class JobTable {
   readonly #first;
   readonly #count;
   readonly #countOf;
+  readonly #countDue;
   readonly #setNext;
   readonly #setState;
   readonly #setThread;
@@ -87,6 +88,7 @@ export class JobTable {
     );
     this.#count = db.prepare("SELECT count(*) AS count FROM jobs");
     this.#countOf = db.prepare("SELECT count(*) AS count FROM jobs WHERE created_by = ?");
+    this.#countDue = db.prepare("SELECT count(*) AS count FROM jobs WHERE state = 'active' AND next_due < ?");
     this.#setNext = db.prepare("UPDATE jobs SET next_due = @nextDue, period = @period WHERE job_id = @jobId");
     this.#setState = db.prepare("UPDATE jobs SET state = @state, why = @why WHERE job_id = @jobId");
     this.#setThread = db.prepare("UPDATE jobs SET thread_id = @threadId WHERE job_id = @jobId");
@@ -135,6 +137,11 @@ export class JobTable {
     return countSchema.parse(this.#count.get()).count;
   }
 
+  /** How many were due before then, and have no row for it. */
+  countDueBefore(ms: number): number {
+    return countSchema.parse(this.#countDue.get(ms)).count;
+  }
+
   countOf(createdBy: Principal): number {
     return countSchema.parse(this.#countOf.get(printPrincipal(createdBy))).count;
   }
@@ -178,6 +185,7 @@ const runSchema = z
     thread_id: knownThreadId.nullable(),
     cost_usd: z.number().nullable(),
     cost_before: z.number(),
+    calls_before: z.int(),
     missed: z.int(),
     output: z.string().nullable(),
     body: z.string().nullable(),
@@ -197,6 +205,8 @@ const runSchema = z
     costUsd: row.cost_usd,
     /** What its thread had cost before. */
     costBefore: row.cost_before,
+    /** So many calls of the model its thread had made before. */
+    callsBefore: row.calls_before,
     missed: row.missed,
     output: row.output,
     /** What a request brought. */
@@ -209,7 +219,15 @@ export type NewRun = Pick<JobRunRow, "run" | "jobId" | "due" | "by" | "claimedAt
 type RunPatch = Partial<
   Pick<
     JobRunRow,
-    "status" | "reason" | "begunAt" | "endedAt" | "threadId" | "costUsd" | "costBefore" | "output"
+    | "status"
+    | "reason"
+    | "begunAt"
+    | "endedAt"
+    | "threadId"
+    | "costUsd"
+    | "costBefore"
+    | "callsBefore"
+    | "output"
   >
 >;
 
@@ -219,6 +237,7 @@ export class JobRunTable {
   readonly #update;
   readonly #open;
   readonly #openOf;
+  readonly #claimed;
   readonly #list;
   readonly #has;
   readonly #ended;
@@ -234,13 +253,16 @@ export class JobRunTable {
     this.#find = db.prepare("SELECT * FROM job_runs WHERE run = ?");
     this.#update = db.prepare(
       `UPDATE job_runs SET status = @status, reason = @reason, begun_at = @begunAt, ended_at = @endedAt,
-         thread_id = @threadId, cost_usd = @costUsd, cost_before = @costBefore, output = @output WHERE run = @run`,
+         thread_id = @threadId, cost_usd = @costUsd, cost_before = @costBefore, calls_before = @callsBefore, output = @output WHERE run = @run`,
     );
     this.#open = db.prepare(
       "SELECT * FROM job_runs WHERE status IN ('claimed', 'started') ORDER BY claimed_at, run",
     );
     this.#openOf = db.prepare(
       "SELECT count(*) AS count FROM job_runs WHERE job_id = ? AND status IN ('claimed', 'started')",
+    );
+    this.#claimed = db.prepare(
+      "SELECT count(*) AS count FROM job_runs WHERE status = 'claimed' AND claimed_at < ?",
     );
     this.#list = db.prepare(
       "SELECT * FROM job_runs WHERE job_id = ? ORDER BY claimed_at DESC, rowid DESC LIMIT ?",
@@ -288,6 +310,11 @@ export class JobRunTable {
 
   countOpen(jobId: number): number {
     return countSchema.parse(this.#openOf.get(jobId)).count;
+  }
+
+  /** How many were claimed before then, and have not begun. */
+  countClaimedBefore(ms: number): number {
+    return countSchema.parse(this.#claimed.get(ms)).count;
   }
 
   /** The newest first. */

@@ -219,6 +219,7 @@ const MIGRATIONS: readonly string[] = [
     thread_id  TEXT,
     cost_usd   REAL,
     cost_before REAL NOT NULL DEFAULT 0,
+    calls_before INTEGER NOT NULL DEFAULT 0,
     missed     INTEGER NOT NULL DEFAULT 0,
     output     TEXT,
     body       TEXT,

@@ -46,6 +46,7 @@ export class StepTable {
   readonly #list;
   readonly #listBefore;
   readonly #lastTurn;
+  readonly #calls;
   readonly #removeSome;
 
   constructor(db: Database) {
@@ -69,6 +70,7 @@ export class StepTable {
       `SELECT kind, step_id, seq, status, title, started_at, ended_at, duration_ms, reason, model, tokens
        FROM steps WHERE thread_id = ? AND kind = 'turn' ORDER BY seq DESC LIMIT 1`,
     );
+    this.#calls = db.prepare("SELECT count(*) AS count FROM steps WHERE thread_id = ? AND kind = 'chat'");
     this.#removeSome = db.prepare(
       "DELETE FROM steps WHERE rowid IN (SELECT rowid FROM steps WHERE thread_id = ? LIMIT 1000)",
     );
@@ -96,6 +98,11 @@ export class StepTable {
   /** Before they are made again; not all at once, since there may be many. @returns whether there were any */
   removeSome(threadId: ThreadId): boolean {
     return this.#removeSome.run(threadId).changes > 0;
+  }
+
+  /** How many calls of the model have begun. */
+  countCalls(threadId: ThreadId): number {
+    return z.object({ count: z.int() }).parse(this.#calls.get(threadId)).count;
   }
 
   findLastTurn(threadId: ThreadId): StepRow | undefined {

@@ -9,10 +9,18 @@ export interface HealthSources {
   tmux: Pick<TmuxServer, "downForMs" | "version">;
   freeDiskBytes: () => number;
   sandbox: SandboxHealth;
+  /** How many should have begun by now. */
+  overdueJobs: () => number;
 }
 
 /** Its uptime counts from this call. */
-export function createHealth({ now, tmux, freeDiskBytes, sandbox }: HealthSources): () => HealthReply {
+export function createHealth({
+  now,
+  tmux,
+  freeDiskBytes,
+  sandbox,
+  overdueJobs,
+}: HealthSources): () => HealthReply {
   const startedAt = now();
   return () => {
     const downMs = tmux.downForMs();
@@ -29,6 +37,11 @@ export function createHealth({ now, tmux, freeDiskBytes, sandbox }: HealthSource
       },
       disk: { ok: hasRoom, freeBytes },
       sandbox,
+      jobs: jobsHealth(overdueJobs()),
     };
   };
+}
+
+function jobsHealth(overdue: number): NonNullable<HealthReply["jobs"]> {
+  return { ok: overdue === 0, overdue };
 }

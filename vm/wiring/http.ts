@@ -99,10 +99,9 @@ export async function openDoor({
     refusalLog,
     console,
     getHealth: createHealth({
-      now,
-      tmux,
+      ...{ now, tmux, sandbox: foundSandbox.health },
       freeDiskBytes: storage.freeDiskBytes,
-      sandbox: foundSandbox.health,
+      overdueJobs: () => jobs.countOverdue(),
     }),
     ...{ metrics, jobs },
     log,

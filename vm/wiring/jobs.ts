@@ -1,11 +1,13 @@
 /** Jobs: started last, once threads are in step with the world. */
 import { isOpen } from "../../shared/api.ts";
 import { People } from "../callers/people.ts";
+import type { Metrics } from "../http/metrics.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import { threadOf } from "../jobs/names.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
+import type { JobRunRow } from "../store/jobs.ts";
 import type { Setting } from "./setting.ts";
 import type { Common, Operations } from "./threads.ts";
 
@@ -18,18 +20,27 @@ export function createJobs(
   common: Common,
   operations: Operations,
   { releasers }: Pick<Setting, "releasers">,
+  metrics: Pick<Metrics, "jobRuns" | "jobLateSeconds" | "jobUsd">,
 ): WiredJobs {
   const { store, config, agentKind, now } = common;
   const people = new People(store.people);
   const targets = new Targets({ ...common, ...operations, threadEnv: config.threadEnv });
-  const runs = new Runs({ ...common, targets });
+  const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
+    metrics.jobRuns.inc({ outcome });
+    metrics.jobUsd.inc(costUsd ?? 0);
+  };
+  const onClaim = (lateMs: number, status: string) => {
+    metrics.jobLateSeconds.observe(Math.max(0, lateMs) / 1_000);
+    if (status !== "claimed") metrics.jobRuns.inc({ outcome: status });
+  };
+  const runs = new Runs({ ...common, targets, onEnd });
   const mayStill = (maker: Parameters<People["may"]>[0]) => people.may(maker);
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
     return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
   };
-  const scheduler = new Scheduler({ ...common, runs, mayStill, isBusy });
+  const scheduler = new Scheduler({ ...common, runs, mayStill, isBusy, onClaim });
   releasers.add("runs of jobs", () => runs.close());
   releasers.add("jobs", () => scheduler.close());
   const jobs = new Jobs({

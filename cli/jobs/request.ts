@@ -1,0 +1,164 @@
+/** A job, as `job add` takes it from its options. */
+import type { SidecarClient } from "../../shared/client.ts";
+import { AppError } from "../../shared/errors.ts";
+import type { JobRequest } from "../../shared/jobs/job.ts";
+import { findThread } from "../find-thread.ts";
+
+export interface AddOptions {
+  when?: string;
+  cron?: string;
+  every?: string;
+  at?: string;
+  in?: string;
+  zone?: string;
+  agent?: string;
+  terminal?: string;
+  command?: string;
+  input?: string;
+  dir: string;
+  thread?: string;
+  discord?: boolean;
+  model?: string;
+  engine?: string;
+  mode?: string;
+  worktree?: boolean;
+  maxUsd?: string;
+  maxSeconds?: string;
+  maxCalls?: string;
+  maxUsdPerDay?: string;
+  missed?: string;
+  overlap?: string;
+  idleOnly?: boolean;
+  expires?: string;
+}
+
+/** The options by the names that the sidecar has for them; the longest one counts. */
+const NAMES: readonly (readonly [field: string, option: string])[] = [
+  ["when.cron", "--cron"],
+  ["when.zone", "--zone"],
+  ["when.at", "--at"],
+  ["when.every", "--every"],
+  ["when", "--when"],
+  ["what.agent.permissionMode", "--mode"],
+  ["what.agent.engine", "--engine"],
+  ["what.agent.model", "--model"],
+  ["what.threadId", "--thread"],
+  ["what.prompt", "--agent"],
+  ["what.text", "--input"],
+  ["what.command", "--command"],
+  ["what.dir", "--dir"],
+  ["dir", "--dir"],
+  ["limits.spendUsdPerDay", "--max-usd-per-day"],
+  ["limits.spendUsd", "--max-usd"],
+  ["limits.seconds", "--max-seconds"],
+  ["limits.calls", "--max-calls"],
+  ["missed", "--missed"],
+  ["overlap", "--overlap"],
+  ["expiresAt", "--expires"],
+];
+
+/** @throws AppError `invalid_request` naming the option */
+export async function jobRequest(
+  client: SidecarClient,
+  name: string,
+  options: AddOptions,
+): Promise<JobRequest> {
+  const { missed, overlap, idleOnly, expires } = options;
+  const request = {
+    name,
+    when: whenOf(options),
+    what: await whatOf(client, options),
+    limits: limitsOf(options),
+    ...(missed !== undefined && { missed }),
+    ...(overlap !== undefined && { overlap }),
+    ...(idleOnly && { idleOnly }),
+    ...(expires !== undefined && { expiresAt: expires }),
+  };
+  // The sidecar's schema says what may stand there, and its words name the field.
+  return request as JobRequest;
+}
+
+/** What the sidecar says of a field, said of the option that stands for it. */
+export async function nameOptions<T>(reply: Promise<T>): Promise<T> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const named = NAMES.find(([field]) => error.message.startsWith(`${field}:`));
+    if (!named) throw error;
+    const [field, option] = named;
+    throw new AppError(error.code, `${option}${error.message.slice(field.length)}`, { cause: error });
+  }
+}
+
+function whenOf(options: AddOptions): JobRequest["when"] {
+  const { when, cron, every, at, in: later, zone } = options;
+  const given = Object.entries({ when, cron, every, at, in: later }).filter(
+    ([, value]) => value !== undefined,
+  );
+  const [[kind = "", value = ""] = []] = given as [string, string][];
+  if (given.length !== 1) {
+    const said = given.length === 0 ? "missing" : "take one of them";
+    throw new AppError("invalid_request", `--when, --cron, --every, --at, --in: ${said}; when is it due?`);
+  }
+  const named = zone === undefined ? {} : { zone };
+  if (kind === "cron") return { type: "cron", cron: value, ...named };
+  return { type: "words", words: kind === "when" ? value : `${kind} ${value}`, ...named };
+}
+
+async function whatOf(client: SidecarClient, options: AddOptions): Promise<JobRequest["what"]> {
+  const { agent, terminal, command, input, dir, thread, discord } = options;
+  const given = [agent, terminal, command, input].filter((value) => value !== undefined);
+  if (given.length !== 1) {
+    const said = given.length === 0 ? "missing" : "take one of them";
+    throw new AppError(
+      "invalid_request",
+      `--agent, --terminal, --command, --input: ${said}; what does it start?`,
+    );
+  }
+  const home = discord ? { home: "discord" as const } : {};
+  if (agent !== undefined) return agentOf(agent, options, home);
+  if (thread !== undefined && input === undefined)
+    throw new AppError("invalid_request", "--thread: is for --input, and for --agent");
+  if (terminal !== undefined) return { type: "terminal", dir, command: terminal, ...home };
+  if (command !== undefined) return { type: "command", dir, command };
+  if (thread === undefined)
+    throw new AppError("invalid_request", "--thread: missing; --input goes into which one?");
+  const { threadId } = await findThread(client, thread);
+  return { type: "input", threadId, text: input ?? "" };
+}
+
+function agentOf(prompt: string, options: AddOptions, home: { home?: "discord" }): JobRequest["what"] {
+  const { dir, thread, model, engine, mode, worktree } = options;
+  if (thread !== undefined && thread !== "one" && thread !== "each")
+    throw new AppError("invalid_request", "--thread: of an agent, one or each; --input goes into a thread");
+  const agent = {
+    ...(model !== undefined && { model }),
+    ...(engine !== undefined && { engine }),
+    ...(mode !== undefined && { permissionMode: mode }),
+    ...(worktree && { workspace: "worktree" }),
+  };
+  const named = Object.keys(agent).length === 0 ? {} : { agent };
+  const request = { type: "agent", dir, prompt, ...(thread && { thread }), ...named, ...home };
+  return request as JobRequest["what"];
+}
+
+function limitsOf({
+  maxUsd,
+  maxSeconds,
+  maxCalls,
+  maxUsdPerDay,
+}: AddOptions): NonNullable<JobRequest["limits"]> {
+  const number = (option: string, text: string): number | null => {
+    if (text === "none") return null;
+    if (!/^\d+(\.\d+)?$/.test(text))
+      throw new AppError("invalid_request", `${option}: must be a number, or none`);
+    return Number(text);
+  };
+  return {
+    ...(maxUsd !== undefined && { spendUsd: number("--max-usd", maxUsd) }),
+    ...(maxSeconds !== undefined && { seconds: number("--max-seconds", maxSeconds) }),
+    ...(maxCalls !== undefined && { calls: number("--max-calls", maxCalls) }),
+    ...(maxUsdPerDay !== undefined && { spendUsdPerDay: number("--max-usd-per-day", maxUsdPerDay) }),
+  };
+}
