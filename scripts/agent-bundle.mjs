@@ -12,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { withoutLocales } from "./page-bundle.mjs";
@@ -27,15 +27,18 @@ const packer = join(root, "scripts/agent-pack.cjs");
 
 /** Read only by threads whose results are held to a schema: a runner has no room for it otherwise. */
 const onDemand = { source: "shared/agent/compile-schema.ts", file: "compile-schema.bundle.cjs" };
-/** What a program imports when it needs it is a file of its own, beside the program. */
-const leaveOutOnDemand = {
+/** What a program imports when it needs it is a file of its own, which the programs share. */
+const leaveOutOnDemand = (program) => ({
   name: "leave-out-on-demand",
   setup(build) {
+    const path = relative(program, join("agent", onDemand.file));
     build.onResolve({ filter: /\/compile-schema\.ts$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: `./${onDemand.file}`, external: true } : undefined,
+      kind === "dynamic-import"
+        ? { path: path.startsWith(".") ? path : `./${path}`, external: true }
+        : undefined,
     );
   },
-};
+});
 
 const options = {
   bundle: true,
@@ -67,7 +70,7 @@ async function bundleProgram(program, file) {
     // What a module says of itself, for a script.
     define: { "import.meta.url": "scriptUrl" },
     banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
-    plugins: [withoutLocales, leaveOutOnDemand],
+    plugins: [withoutLocales, leaveOutOnDemand(program)],
     supported: { "dynamic-import": false }, // the loader runs it as a script, which has `require` alone
   });
   const script = outputFiles[0].text.replace(/^#!.*\n/, "");

@@ -6,12 +6,15 @@ import type { EventBody } from "../../../shared/agent/events.ts";
 import { turnIdOf } from "../../../shared/agent/turn-id.ts";
 import { assertNever } from "../../../shared/errors.ts";
 import type { Env } from "../../engine.ts";
-import { type Answered, Answers } from "./answer.ts";
+import { type Answered, Answers, earlyEnd } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { Choice } from "./choice.ts";
 import { Compaction } from "./compaction.ts";
 import { History } from "./history.ts";
+import type { McpTools } from "./mcp.ts";
+import { opening } from "./opening.ts";
 import { Output } from "./output.ts";
+import { ASK_FOR_OUTPUT, type OutputTool } from "./output-tool.ts";
 import type { Ordered, Part, Start, ToOwn } from "./protocol.ts";
 import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
@@ -19,8 +22,6 @@ import { systemPrompt } from "./system-prompt.ts";
 import type { makeTools, ToolSet } from "./tools/tool-set.ts";
 import type { Where } from "./tools/where.ts";
 import { Turn } from "./turn.ts";
-
-export const VERSION = "1";
 
 export interface AgentOptions {
   start: Start;
@@ -32,6 +33,10 @@ export interface AgentOptions {
   commandEnv: Env;
   where: Where;
   makeTools: typeof makeTools;
+  /** Beside those. */
+  mcp: McpTools;
+  /** Of a thread whose results are held to a schema. */
+  output: OutputTool | undefined;
   /** Undefined if it is gone. */
   readImage: (uri: string) => Buffer | undefined;
   exit: () => void;
@@ -65,7 +70,8 @@ export class Agent {
       const told = tasks.map(({ taskId, title }) => ({ taskId, title }));
       output.say({ events: [{ type: "background_update", tasks: told }] });
     });
-    const { tools } = this.#tools;
+    const { mcp, output: result } = options;
+    const tools = [...this.#tools.tools, ...mcp.tools, ...(result ? [result.tool] : [])];
     const modeId = () => this.#choice.modeId;
     this.#calls = new Calls({
       history,
@@ -159,18 +165,10 @@ export class Agent {
     const { start, folder } = this.#options;
     readHistory(this.#history, folder);
     for (const rule of start.rules) this.#history.rules.add(rule);
-    const { generation, sessionId, resumed, reseeded, takesUp } = start;
     const goesOn = this.#history.turn !== undefined;
-    const chosen = this.#choice.find();
-    const opened: EventBody = {
-      ...{ type: "engine_start", generation, engine: "own", version: VERSION, sessionId },
-      model: "problem" in chosen ? this.#choice.model : chosen.model,
-      modeId: this.#choice.modeId,
-      resumed,
-      ...(reseeded && { reseeded }),
-    };
-    const nothing = takesUp && !goesOn ? { takesUpNothing: true as const } : {};
-    this.#output.say({ events: [opened], isOpen: true, isBusy: goesOn, ...nothing });
+    const events = opening(start, this.#choice, this.#options.mcp.problems);
+    const nothing = start.takesUp && !goesOn ? { takesUpNothing: true as const } : {};
+    this.#output.say({ events, isOpen: true, isBusy: goesOn, ...nothing });
     void this.#run();
   }
 
@@ -201,6 +199,11 @@ export class Agent {
       await this.#calls.run(turn.signal);
       return true;
     }
+    const given = turn && this.#findResult();
+    if (turn && given) {
+      this.#endTurn(turn, "end_turn", undefined, given);
+      return true;
+    }
     if (turn && this.#history.lastCalls.length > 0 && !turn.isRoundOver) {
       await this.#endRound(turn);
       return true;
@@ -214,8 +217,12 @@ export class Agent {
       return true;
     }
     if (!turn) return false;
-    if (this.#isAnswered()) this.#endTurn(turn, "end_turn");
-    else await this.#answer(turn);
+    if (!this.#isAnswered()) await this.#answer(turn);
+    else if (!this.#options.output || !turn.mayAskForOutput()) this.#endTurn(turn, "end_turn");
+    else {
+      turn.news = ASK_FOR_OUTPUT;
+      await this.#answer(turn);
+    }
     return true;
   }
 
@@ -261,6 +268,15 @@ export class Agent {
     return { type: "turn_start", turnId, cause, deliveryIds };
   }
 
+  /** That the model has given in its newest answer. */
+  #findResult(): { result: unknown } | undefined {
+    const { output } = this.#options;
+    const call = this.#history.lastCalls.find(
+      ({ name, end }) => name === output?.tool.name && end?.status === "completed",
+    );
+    return output && call && { result: output.resultOf(call.input) };
+  }
+
   /** By a person's wish, while no turn runs. */
   async #compact({ text: hint }: Extract<Ordered, { op: "compact" }>): Promise<void> {
     this.#compaction = undefined;
@@ -296,21 +312,17 @@ export class Agent {
   /** An answer without calls that the provider has not ended by itself. */
   #endEarly(turn: Turn, { finish, text }: Extract<Answered, { is: "answer" }>): void {
     if (this.#history.lastCalls.length > 0) return;
-    if (/^(length|max_tokens|MAX_TOKENS)$/.test(finish)) {
-      this.#endTurn(turn, "max_tokens");
-      return;
-    }
-    if (/^(refusal|content[-_]filter|SAFETY)$/.test(finish)) {
-      this.#endTurn(turn, "refusal");
-      return;
-    }
-    if (text === "") this.#endTurn(turn, "end_turn"); // it has nothing to say, and would be asked again for ever
+    const early = earlyEnd(finish);
+    if (early) this.#endTurn(turn, early);
+    // It has nothing to say, and would be asked again for ever.
+    else if (text === "" && !this.#options.output) this.#endTurn(turn, "end_turn");
   }
 
   #endTurn(
     turn: Turn,
     stopReason: "end_turn" | "cancelled" | "error" | "max_tokens" | "refusal",
     error?: string,
+    more: { result?: unknown } = {},
   ): void {
     const deliveryIds = this.#history.turn ?? [];
     const stopped = stopReason === "cancelled" ? this.#calls.stopped() : { events: [], closed: [] };
@@ -319,7 +331,7 @@ export class Agent {
       isBusy: this.#waiting.length > 0,
       events: [
         ...stopped.events,
-        turn.end(stopReason, error),
+        turn.end(stopReason, error, more),
         ...deliveryIds.map(
           (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
         ),

@@ -145,6 +145,7 @@ export class Answers {
       mayCall: kind === "chat",
       maxOutputTokens: params.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
       temperature: params.temperature,
+      providerOptions: params.thinking && PROVIDERS[chosen.provider].thinking(params.thinking),
       timeoutMs: params.callSeconds === undefined ? undefined : params.callSeconds * 1_000,
       signal,
       onText: (text, thought) => {
@@ -184,6 +185,12 @@ export class Answers {
 
 const SUMMARISE =
   "Summarise this conversation for yourself, so that you can go on without it: the task, what was decided, the files that were touched, what is open, and exact names and values. Answer with the summary alone.";
+
+/** How a turn ends with an answer that the model was kept from ending. @param finish in the provider's words */
+export function earlyEnd(finish: string): "max_tokens" | "refusal" | undefined {
+  if (/^(length|max_tokens|MAX_TOKENS)$/.test(finish)) return "max_tokens";
+  return /^(refusal|content[-_]filter|SAFETY)$/.test(finish) ? "refusal" : undefined;
+}
 
 export function contextTokens(usage: Usage): number {
   const { inputTokens, outputTokens, cachedReadTokens = 0, cachedWriteTokens = 0 } = usage;

@@ -12,6 +12,8 @@ import {
 import type { Usage } from "../../../shared/agent/values.ts";
 import { systemMessage, withCacheMarks } from "./messages.ts";
 
+export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
+
 export interface ModelRequest {
   model: LanguageModel;
   system: string;
@@ -21,6 +23,7 @@ export interface ModelRequest {
   mayCall: boolean;
   maxOutputTokens: number;
   temperature: number | undefined;
+  providerOptions: ProviderOptions | undefined;
   /** So long the whole answer may take. */
   timeoutMs: number | undefined;
   signal: AbortSignal;
@@ -84,6 +87,7 @@ export async function callModel(request: ModelRequest): Promise<Reply> {
     maxRetries: 0, // it would wait in silence, and not try again in the midst of an answer
     maxOutputTokens,
     ...(temperature !== undefined && { temperature }),
+    ...(request.providerOptions && { providerOptions: request.providerOptions }),
     abortSignal: late ? AbortSignal.any([signal, late]) : signal,
     onError: () => {},
   });

@@ -6,6 +6,8 @@ import { createInterface } from "node:readline";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { threadPath } from "../../../shared/agent/paths.ts";
 import { Agent } from "./agent.ts";
+import { findMcpTools } from "./mcp.ts";
+import { outputTool } from "./output-tool.ts";
 import { START_FILE } from "./own.ts";
 import { startSchema, toOwn } from "./protocol.ts";
 import { PROVIDERS } from "./providers.ts";
@@ -15,7 +17,7 @@ const env = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
 );
 
-function run(): void {
+async function run(): Promise<void> {
   const folder = env[ENGINE_FOLDER_MARKER];
   if (folder === undefined)
     throw new Error(`${ENGINE_FOLDER_MARKER} is not set: threadmux starts this program`);
@@ -23,6 +25,12 @@ function run(): void {
   const { config } = start;
   const { stateDir } = config.launch;
   const attachments = threadPath(folder, "attachments");
+  const { outputSchema } = config.agent;
+  const { mcpConfigFile, allowedTools } = config.launch;
+  const [mcp, output] = await Promise.all([
+    findMcpTools(mcpConfigFile, allowedTools),
+    outputSchema && outputTool(outputSchema),
+  ]);
   const agent = new Agent({
     start,
     folder,
@@ -34,6 +42,8 @@ function run(): void {
       closed: stateDir === undefined ? [] : [stateDir],
     },
     makeTools,
+    mcp,
+    output,
     readImage: (uri) => readImage(folder, uri),
     exit: () => process.exit(0),
   });
@@ -56,4 +66,4 @@ function readImage(folder: string, uri: string): Buffer | undefined {
   }
 }
 
-run();
+void run();

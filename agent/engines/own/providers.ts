@@ -1,7 +1,11 @@
 /** Whose model is called, and how: by the names of environment variables that its own programs read too. */
 import type { LanguageModel } from "ai";
+import type { Params } from "../../../shared/agent/params.ts";
 import { trimEndOf } from "../../../shared/trim-end.ts";
 import type { Env } from "../../engine.ts";
+import type { ProviderOptions } from "./call-model.ts";
+
+type Thinking = NonNullable<Params["thinking"]>;
 
 export interface Provider {
   title: string;
@@ -12,6 +16,8 @@ export interface Provider {
   /** Undefined: there is no usual one. */
   model?: string;
   takesResultImages: boolean;
+  /** The provider's words for how much the model is to think. */
+  thinking(level: Thinking): ProviderOptions;
   /** Its paths begin with this; an address may name it or leave it out. */
   version: string;
   make(
@@ -27,6 +33,7 @@ export const PROVIDERS = {
     address: "ANTHROPIC_BASE_URL",
     model: "claude-opus-5-5",
     takesResultImages: true,
+    thinking: (level) => ({ anthropic: { thinking: { type: "adaptive" }, effort: level } }),
     version: "v1",
     make: async (model, place) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -39,6 +46,7 @@ export const PROVIDERS = {
     address: "OPENAI_BASE_URL",
     model: "gpt-6-sol",
     takesResultImages: false,
+    thinking: (reasoningEffort) => ({ openai: { reasoningEffort } }),
     version: "v1",
     make: async (model, place) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
@@ -51,6 +59,7 @@ export const PROVIDERS = {
     address: "GEMINI_BASE_URL",
     model: "gemini-3.8-flash",
     takesResultImages: false,
+    thinking: (thinkingLevel) => ({ google: { thinkingConfig: { thinkingLevel } } }),
     version: "v1beta",
     make: async (model, place) => {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
@@ -62,6 +71,7 @@ export const PROVIDERS = {
     key: "OPENAI_COMPATIBLE_API_KEY",
     address: "OPENAI_COMPATIBLE_BASE_URL",
     takesResultImages: false,
+    thinking: (reasoningEffort) => ({ "openai-compatible": { reasoningEffort } }),
     version: "v1",
     make: async (model, { apiKey, baseURL = "" }) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");

@@ -4,11 +4,14 @@ import { addUsage } from "../../../shared/agent/fold-turns.ts";
 import type { Usage } from "../../../shared/agent/values.ts";
 import type { Price } from "./price.ts";
 
+const MAX_ASKED = 2;
+
 export class Turn {
   /** After the newest round of calls the runner has let the model be called, */
   isRoundOver = false;
   /** and this is what it is to be told first. */
   news: string | undefined;
+  #askedForOutput = 0;
   readonly #turnId: string;
   readonly #stop = new AbortController();
   readonly #startedMs = performance.now();
@@ -26,6 +29,11 @@ export class Turn {
 
   stop(): void {
     this.#stop.abort();
+  }
+
+  /** A model that gives no result is asked for it so often. */
+  mayAskForOutput(): boolean {
+    return ++this.#askedForOutput <= MAX_ASKED;
   }
 
   /** @returns what is told of it at once */

@@ -34,7 +34,7 @@ export const own = {
     outputSchema: "all",
     tools: true,
     images: true,
-    params: { temperature: {}, maxInputTokens: {}, maxOutputTokens: {}, callSeconds: {} },
+    params: { temperature: {}, thinking: {}, maxInputTokens: {}, maxOutputTokens: {}, callSeconds: {} },
     calls: true,
   },
   mcpCallId: "threadmux/callId",

@@ -1,0 +1,130 @@
+/** The thread's own tools, and other servers of its configuration, over MCP by HTTP. */
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { text as readAll } from "node:stream/consumers";
+import * as z from "zod";
+import { errorText } from "../../../shared/errors.ts";
+import type { AnyTool, ToolContext, ToolResult } from "./tools/tool.ts";
+
+const configSchema = z.object({
+  mcpServers: z.record(
+    z.string(),
+    z.object({ url: z.string(), headers: z.record(z.string(), z.string()).default({}) }),
+  ),
+});
+type Server = z.infer<typeof configSchema>["mcpServers"][string];
+
+const listSchema = z.object({
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string().default(""),
+      inputSchema: z.record(z.string(), z.unknown()),
+    }),
+  ),
+});
+const resultSchema = z.object({
+  content: z.array(z.object({ type: z.string(), text: z.string().optional() })).default([]),
+  isError: z.boolean().default(false),
+});
+const replySchema = z.object({
+  result: z.unknown().optional(),
+  error: z.object({ message: z.string() }).optional(),
+});
+
+const PROTOCOL_VERSION = "2025-06-18";
+const LIST_MS = 5_000;
+const MAX_SUBJECT = 100;
+
+export interface McpTools {
+  tools: AnyTool[];
+  /** A sentence for people about each server that did not answer. */
+  problems: string[];
+}
+
+/** @param allowed the tools, or whole servers (`mcp__threadmux`), that are not asked about */
+export async function findMcpTools(file: string | undefined, allowed: readonly string[]): Promise<McpTools> {
+  const servers =
+    file === undefined ? {} : configSchema.parse(JSON.parse(readFileSync(file, "utf8"))).mcpServers;
+  const found: McpTools = { tools: [], problems: [] };
+  for (const [name, server] of Object.entries(servers)) {
+    try {
+      const listed = await post(server, "tools/list", {}, AbortSignal.timeout(LIST_MS));
+      const { tools } = listSchema.parse(listed);
+      found.tools.push(...tools.map((tool) => toolOf(name, server, tool, allowed)));
+    } catch (error) {
+      found.problems.push(`The tools of ${name} are not there: ${errorText(error)}`);
+    }
+  }
+  return found;
+}
+
+function toolOf(
+  serverName: string,
+  server: Server,
+  { name: toolName, description, inputSchema: schema }: z.infer<typeof listSchema>["tools"][number],
+  allowed: readonly string[],
+): AnyTool {
+  const name = `mcp__${serverName}__${toolName}`;
+  const isAllowed = allowed.includes(name) || allowed.includes(`mcp__${serverName}`);
+  return {
+    name,
+    description,
+    schema,
+    kind: "other",
+    isRepeatable: false,
+    call: (input) => ({
+      asksAs: () => (isAllowed ? "nothing" : "always"),
+      subject: subjectOf(input),
+      writes: () => [],
+      run: (context) => callTool(server, toolName, input, context),
+    }),
+  };
+}
+
+async function callTool(
+  server: Server,
+  name: string,
+  input: unknown,
+  { callId, signal }: ToolContext,
+): Promise<ToolResult> {
+  try {
+    const params = { name, arguments: input ?? {}, _meta: { "threadmux/callId": callId } };
+    const { content, isError } = resultSchema.parse(await post(server, "tools/call", params, signal));
+    return { text: content.flatMap(({ text }) => text ?? []).join("\n"), isError };
+  } catch (error) {
+    const text = signal.aborted ? "The person stopped the turn." : errorText(error);
+    return { text, isError: true };
+  }
+}
+
+/** A call may wait for another thread for a day: it ends when the server answers, or the person stops it. */
+async function post(server: Server, method: string, params: object, signal: AbortSignal): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+  const headers = {
+    ...server.headers,
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": PROTOCOL_VERSION,
+  };
+  const send = server.url.startsWith("https:") ? requestHttps : requestHttp;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = send(server.url, { method: "POST", headers, signal }, resolve);
+    request.on("error", reject);
+    request.end(body);
+  });
+  const text = await readAll(response);
+  if (response.statusCode !== 200) throw new Error(`it answers with ${response.statusCode}`);
+  const { result, error } = replySchema.parse(JSON.parse(text));
+  if (error) throw new Error(error.message);
+  return result;
+}
+
+/** What people see of the call: its first word of text. */
+function subjectOf(input: unknown): string {
+  const first = Object.values((input ?? {}) as Record<string, unknown>).find(
+    (value) => typeof value === "string" && value !== "",
+  );
+  return String(first ?? "").slice(0, MAX_SUBJECT);
+}
