@@ -12,7 +12,7 @@ const MAX_PATH = 200;
 const MAX_INPUT = 2_000;
 
 export function trustAsk(
-  { dir, key, items, isWhole: isLookedAt, names }: Brought,
+  { dir, key, items, isWhole: isLookedAt, names, isNeeded }: Brought,
   requestId: string,
 ): EventBody<"permission_request"> {
   const path = visibleStart(dir, MAX_PATH);
@@ -20,6 +20,9 @@ export function trustAsk(
   const isWhole = isLookedAt && left === 0;
   if (left > 0) lines.push(`- … and ${left} more, which are too long to be shown`);
   if (!isWhole) lines.push("It is too much to be looked at as a whole, so it can't be trusted here.");
+  const rest = isNeeded
+    ? "The agent reads them by itself: it can't be run without them."
+    : `"Run without them" also leaves out the directory's ${names.memory}.`;
   const trust = { optionId: TRUST_OPTION, name: "Trust", kind: "allow_always" as const };
   const brings = items.slice(0, MAX_INPUT_ITEMS).map(({ text }) => text.slice(0, MAX_INPUT_ITEM));
   const input = JSON.stringify({ dir: path, brings });
@@ -32,10 +35,14 @@ export function trustAsk(
     input: input.length > MAX_INPUT ? `${input.slice(0, MAX_INPUT - 1)}…` : input,
     options: [
       ...(isWhole ? [trust] : []),
-      { optionId: "without", name: "Run without them", kind: "reject_always" },
+      {
+        optionId: "without",
+        name: isNeeded ? "Do not run it here" : "Run without them",
+        kind: "reject_always",
+      },
     ],
     title: `Trust ${path}? It brings ${countItems(items, names)}`,
-    description: [...lines, `"Run without them" also leaves out the directory's ${names.memory}.`].join("\n"),
+    description: [...lines, rest].join("\n"),
     trust: true,
   };
 }
@@ -55,7 +62,11 @@ function shownOf(items: Brought["items"]): { lines: string[]; left: number } {
  * Said when an engine starts without what its directory brings, for the first time in the thread.
  * @param isNotSetUp its worktree has a setup, which would run what the repository brings
  */
-export function withoutNotice({ items, names }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
+export function withoutNotice({ items, names, isNeeded }: Brought, isNotSetUp: boolean): EventBody<"notice"> {
+  if (isNeeded) {
+    const title = "The agent is not run here: nobody trusts what the directory brings";
+    return { type: "notice", severity: "info", title, description: countItems(items, names) };
+  }
   return {
     type: "notice",
     severity: "info",

@@ -16,6 +16,8 @@ export interface Brought {
   isWhole: boolean;
   /** The engine's folder and file of instructions. */
   names: Brings;
+  /** The engine can't leave it out: without a person's trust it is not started. */
+  isNeeded?: true;
 }
 
 export interface BroughtItem {

@@ -6,12 +6,15 @@ import { findProgram } from "../../../shared/find-program.ts";
 import { resumePrompt } from "../../core/resume-prompt.ts";
 import type { Conversation, Engine, Env, LaunchRequest, Needs } from "../../engine.ts";
 import { findKnown } from "./known.ts";
+import { lookAround } from "./look-around.ts";
 import type { Spec } from "./protocol.ts";
 import { findRunning, findTaken } from "./record.ts";
 import { AcpSession } from "./session.ts";
 import { findAgentSession } from "./session-file.ts";
 
 const SPEC_FILE = "acp.json";
+const UNTRUSTED =
+  "It would obey what the directory brings, and a person does not trust that: it is not started there.";
 /** Of what ran when it was cut off, the newest. */
 const MAX_RUNNING = 20;
 
@@ -26,7 +29,7 @@ export function acpEngine(name: string, adapter: string): Engine {
             message: `The agent program ${JSON.stringify(program)} is not installed.`,
           }
         : undefined,
-    lookAround: async () => undefined,
+    lookAround: ({ dir, launch }, env) => lookAround(dir, launch.program, env),
     look: async (sessionId, { deliveryIds }, env) => lookAt(sessionId, deliveryIds, env),
     plan: (request) => ({
       program: process.execPath,
@@ -59,6 +62,7 @@ function specOf({ config, launch, fold, folder }: LaunchRequest): Spec {
     ...(chosen !== undefined && { mode: { id: chosen, isChosen: true } }),
     ...(how.mcpConfigFile !== undefined && { mcpConfigFile: how.mcpConfigFile }),
     allowedTools: how.allowedTools,
+    ...(how.settingSources !== undefined && { refusal: UNTRUSTED }),
     taken: launch.taken,
     ...(launch.takesUp && { goOn: goOnText({ config, launch, fold, folder }) }),
   };

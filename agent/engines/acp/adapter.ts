@@ -83,7 +83,11 @@ export class Adapter {
   }
 
   async #open(): Promise<void> {
-    const { spec, deadlines, say } = this.#options;
+    const { spec, deadlines, say, exit } = this.#options;
+    if (spec.refusal !== undefined) {
+      say({ type: "failed", code: "engine_refused", message: spec.refusal });
+      return exit(1);
+    }
     const program = new AgentProgram(spec.program, spec.args, spec.dir, this.#options.env);
     const connection = new Connection(spec, program, this.#handlers());
     this.#agent = { program, connection };
@@ -282,7 +286,9 @@ export class Adapter {
     this.#options.exit(1);
   }
 
+  /** Before the session is open it tells what `ready` says better. */
   #update(update: Update): void {
+    if (!this.#isOpen) return;
     const lines = this.#updates.take(update);
     for (const line of lines) if (line.type === "mode") this.#modeId = line.modeId;
     this.#sayAll(lines);

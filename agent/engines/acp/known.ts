@@ -15,6 +15,8 @@ export interface KnownAgent {
   losesSessions?: true;
   /** Its titles of calls of the thread's own tools. */
   ownTool?: RegExp;
+  /** What it obeys in a directory, before anybody is asked. The first one names the rest to people. */
+  reads: readonly string[];
   /** In the home: what it is given a copy of in a home of the thread's own. */
   files: readonly string[];
 }
@@ -24,6 +26,7 @@ const KNOWN: readonly KnownAgent[] = [
   {
     program: "codex-acp",
     mode: "workspace-write",
+    reads: [".codex"],
     files: [".codex/config.toml", ".codex/auth.json", ".codex/AGENTS.md"],
   },
   {
@@ -31,16 +34,19 @@ const KNOWN: readonly KnownAgent[] = [
     env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
     takesPrompts: true,
     ownTool: /^threadmux_\w+$/,
+    reads: [".opencode", "opencode.json", "opencode.jsonc"],
     files: [".config/opencode/opencode.json", ".local/share/opencode/auth.json"],
   },
   {
     program: "gemini",
     env: { GEMINI_CLI_NO_RELAUNCH: "true" },
     losesSessions: true,
+    reads: [".gemini"],
     files: [".gemini/settings.json", ".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
   },
   {
     program: "claude-agent-acp",
+    reads: [".claude", ".mcp.json"],
     files: [".claude.json", ".claude/.credentials.json", ".claude/settings.json", ".claude/CLAUDE.md"],
   },
 ];

@@ -23,6 +23,8 @@ export const specSchema = z.object({
   mcpConfigFile: str.optional(),
   /** Tools that need no ask. */
   allowedTools: z.array(str),
+  /** Why it is not to be started at all. */
+  refusal: str.optional(),
   /** Deliveries that an earlier process was about to tell the agent. */
   taken: z.array(str),
   /** A turn was cut off: what the agent is told, so that it goes on. */
