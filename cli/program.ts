@@ -11,6 +11,7 @@ import { addBranch } from "./commands/branch.ts";
 import { addChanges } from "./commands/changes.ts";
 import { addChannel } from "./commands/channel.ts";
 import { addControls } from "./commands/controls.ts";
+import { addDirectives } from "./commands/directives.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEngines } from "./commands/engines.ts";
 import { addEvents } from "./commands/events.ts";
@@ -111,6 +112,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
     .addHelpText("after", `\n${EXAMPLES}\n\n${EXIT_CODES_HELP}`);
   addLs(program, act);
   addNew(program, act);
+  addDirectives(program, act);
   addSend(program, act);
   addTail(program, act);
   addScreen(program, act);

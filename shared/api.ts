@@ -14,6 +14,7 @@ import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
 import { paramsSchema } from "./agent/params.ts";
 import type { Chunk } from "./chunk.ts";
+import { inputValuesSchema } from "./directives/inputs.ts";
 import { ERROR_CODES } from "./errors.ts";
 import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
@@ -71,6 +72,10 @@ const titleSchema = z
 /** A field that nobody knows is refused: a limit that is misspelt would be none. */
 const agentRequestSchema = agentConfigSchema
   .extend({
+    /** `reviewer`, or `project:reviewer` or `user:reviewer` if both have one. What it says holds, or less. */
+    directive: z.string().min(1).max(80).optional(),
+    /** Of the directive. */
+    inputs: inputValuesSchema.optional(),
     /** Not set: the sidecar's default (`AGENT_ENGINE`). */
     engine: z.enum(ENGINE_NAMES).optional(),
     limits: limitsSchema.strict().default({}),
@@ -115,7 +120,13 @@ export const createRequestSchema = z.strictObject({
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
-export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string() });
+export const createReplySchema = z.object({
+  created: z.literal(true),
+  tmuxSession: z.string(),
+  /** What of its directive is not honoured, a sentence each. */
+  notes: z.array(z.string()).optional(),
+});
+export type CreateReply = z.infer<typeof createReplySchema>;
 
 export const inputRequestSchema = z.union([
   z.strictObject({
@@ -283,6 +294,8 @@ export const threadSchema = z.object({
   follows: viewSchema.extend({ service: z.string() }).nullish(),
   /** Null if nobody wants it in Discord. */
   home: homeSchema.nullish(),
+  /** The name of the directive that an agent was made by; null if it was made by none. */
+  directive: z.string().nullish(),
   /** The thread that spawned it, or that it was branched from. */
   parentId: knownThreadId.nullish(),
 });

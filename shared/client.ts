@@ -16,6 +16,7 @@ import type {
 } from "./agent/api.ts";
 import type { Attachment } from "./agent/attachments.ts";
 import type {
+  CreateReply,
   CreateRequest,
   InputReply,
   InputRequest,
@@ -95,7 +96,7 @@ export class SidecarClient {
     return new SidecarClient(this.#options, discordId);
   }
 
-  async createThread(request: CreateRequest): Promise<{ tmuxSession: string }> {
+  async createThread(request: CreateRequest): Promise<CreateReply> {
     return this.call(threads.create, {}, { body: request });
   }
 

@@ -1,10 +1,7 @@
 /** The part of the API about directives: which there are for a directory. */
 import * as z from "zod";
 import { createRequestSchema } from "./api.ts";
-
-/** Of the directory itself, or of the person, wherever it lies. */
-export const SPACES = ["project", "user"] as const;
-export type Space = (typeof SPACES)[number];
+import { SPACES } from "./directives/ref.ts";
 
 export const directivesQuerySchema = z.strictObject({
   /** As in a request for a thread. */

@@ -50,6 +50,8 @@ export const hubEventSchema = z.object({
   id: z.int(),
   threadId: z.string(),
   type: z.string(),
+  /** Of an agent that was made by one: the directive's name. */
+  directive: z.string().optional(),
   /** Null if its transcript was removed or damaged under it. */
   event: z.looseObject({ type: z.string() }).nullable(),
 });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { ThreadConfig } from "../../shared/agent/config.ts";
+import { ENGINES } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { TRUST_FOLDER } from "../../shared/agent/markers.ts";
@@ -63,5 +64,19 @@ export function eventsOfLeave(
 
 /** How the engine is started: without what was not trusted, only the person's own settings count. */
 export function configOfLeave(config: ThreadConfig, { isTrusted }: Leave): ThreadConfig {
-  return isTrusted ? config : { ...config, launch: { ...config.launch, settingSources: "user" } };
+  if (isTrusted) return config;
+  const launch = { ...config.launch, settingSources: "user" };
+  return { ...config, agent: withoutDirective(config.agent), launch };
+}
+
+/** A directive of the directory gives neither words nor a wider mode then. It may still narrow. */
+function withoutDirective(agent: ThreadConfig["agent"]): ThreadConfig["agent"] {
+  if (agent.directive?.space !== "project") return agent;
+  const { systemPrompt: _, permissionMode, ...others } = agent;
+  const { modes } = ENGINES[agent.engine].capabilities;
+  const names: readonly string[] = modes?.names ?? [];
+  const asking = modes?.asking;
+  const isWider = names.indexOf(permissionMode ?? "") > names.indexOf(asking ?? "");
+  const mode = isWider ? asking : permissionMode;
+  return { ...others, ...(mode !== undefined && { permissionMode: mode }) };
 }

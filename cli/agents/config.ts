@@ -2,12 +2,17 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { CreateRequest } from "../../shared/api.ts";
+import type { SidecarClient } from "../../shared/client.ts";
+import { valuesOfWords } from "../../shared/directives/inputs.ts";
 import { AppError, errorText } from "../../shared/errors.ts";
+import { directives } from "../../shared/protocol/directives.ts";
 import { addLimitOptions, LIMIT_OPTION_NAMES, type LimitOptions, limitChanges } from "./limits.ts";
 
 export type AgentRequest = NonNullable<CreateRequest["agent"]>;
 
 export interface AgentOptions extends LimitOptions {
+  as?: string;
+  input?: string[];
   engine?: string;
   program?: string;
   arg?: string[];
@@ -24,6 +29,8 @@ export interface AgentOptions extends LimitOptions {
 /** The options of `new` and `run` that say how an agent is to work. */
 export function addAgentOptions(command: Command): Command {
   command
+    .option("--as <directive>", "of an agent: the directive that it is made by; `directives` lists them")
+    .option("--input <name=value>", "an input of that directive; may be given again", collect)
     .option("--model <name>", "of an agent: its model")
     .option("--mode <mode>", "of an agent: its permission mode: plan, acceptEdits, …")
     .option("--system-prompt <text>", "of an agent: appended to its own")
@@ -47,6 +54,8 @@ export function collect(value: string, before: string[] = []): string[] {
 
 /** The options by the names that the sidecar's errors have for them. */
 export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
+  "agent.directive": "--as",
+  "agent.inputs": "--input",
   "agent.engine": "--engine",
   "agent.program": "--program",
   "agent.args": "--arg",
@@ -68,6 +77,8 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
+    ...(options.as === undefined ? {} : { directive: options.as }),
+    ...(options.input === undefined ? {} : { inputs: wordsOf(options.input) }),
     ...(engine === undefined ? {} : { engine: engine as AgentRequest["engine"] }),
     ...(program === undefined ? {} : { program }),
     ...(arg === undefined ? {} : { args: arg }),
@@ -81,6 +92,34 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
     ...(tag === undefined ? {} : { tags: tag }),
   };
   return Object.keys(request).length === 0 ? undefined : request;
+}
+
+/** `name=value`, each once. @throws AppError `invalid_request` */
+function wordsOf(given: readonly string[]): Record<string, string> {
+  const words = new Map<string, string>();
+  for (const one of given) {
+    const at = one.indexOf("=");
+    const name = at < 0 ? one : one.slice(0, at);
+    if (at <= 0)
+      throw new AppError("invalid_request", `--input: ${JSON.stringify(one)} must be <name>=<value>`);
+    if (words.has(name)) throw new AppError("invalid_request", `--input: ${name} is given twice`);
+    words.set(name, one.slice(at + 1));
+  }
+  return Object.fromEntries(words);
+}
+
+/** The words of `--input` as values of the types that the directive has for them. */
+export async function withTypedInputs(
+  client: SidecarClient,
+  dir: string,
+  agent: AgentRequest | undefined,
+): Promise<AgentRequest | undefined> {
+  if (agent?.inputs === undefined || agent.directive === undefined) return agent;
+  const { directives: found } = await client.call(directives.list, {}, { query: { dir } });
+  const wanted = agent.directive.replace(/^(?:project|user):/, "");
+  const named = found.find(({ as }) => as === agent.directive) ?? found.find(({ name }) => name === wanted);
+  if (!named) return agent; // the sidecar says what is wrong with the name
+  return { ...agent, inputs: valuesOfWords(named.inputs, agent.inputs as Record<string, string>) };
 }
 
 /** For a thread that is to be no agent. @throws AppError `invalid_request` naming an option that only agents have */

@@ -8,6 +8,7 @@ import {
   agentRequest,
   messagesRequest,
   refuseAgentOptions,
+  withTypedInputs,
 } from "../agents/config.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -57,6 +58,7 @@ export function addNew(program: Command, act: Act): void {
         "threadmux new shop --follow -- 'npm ci && npm test'",
         "threadmux new . --attach -- bash",
         'threadmux new --agent shop -- "fix the failing test"',
+        "threadmux new --agent shop --as reviewer --input depth=2 -- 'what changed today'",
         "threadmux new --agent shop --max-usd 2 --max-turns 20 -- 'tidy up'",
         "threadmux new --agent shop --model opus --mode plan --follow -- - < task.md",
         "id=$(threadmux new shop -- make)",
@@ -73,10 +75,11 @@ async function create(context: Context, dir: string, words: string[], options: N
   }
   if (options.attach) checkTerminal(context);
   if (!options.agent) refuseAgentOptions(options);
-  const agent = agentRequest(options);
+  const asked = agentRequest(options);
   const isInput = options.agent && words.length === 1 && words[0] === "-";
   const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
+  const agent = await withTypedInputs(client, dir, asked);
   const size = sizeOf(context, options);
   const request = checkRequest({
     threadId: options.id ?? makeId(dir),
@@ -93,12 +96,13 @@ async function create(context: Context, dir: string, words: string[], options: N
   const { threadId } = request;
   if (options.attach) return stay(context, request, { detachKeys: DEFAULT_DETACH_KEYS });
   const reply = await client.createThread(request);
+  for (const note of reply.notes ?? []) await context.note(note);
   if (options.follow) {
     // Standard output is for the process's own alone.
     await context.note(`thread ${threadId}`);
     return tail(context, threadId, { follow: true, lines: "all" });
   }
-  if (context.isJson) await context.out.json({ created: true, threadId, tmuxSession: reply.tmuxSession });
+  if (context.isJson) await context.out.json({ threadId, ...reply });
   else await context.out.line(threadId);
   return EXIT.ok;
 }

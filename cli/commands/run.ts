@@ -16,6 +16,7 @@ import {
   agentRequest,
   messagesRequest,
   refuseAgentOptions,
+  withTypedInputs,
 } from "../agents/config.ts";
 import { Leave } from "../agents/leave.ts";
 import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
@@ -114,7 +115,8 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     );
   const isInput = words.length === 1 && words[0] === "-";
   const prompt = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
-  const agent = agentRequest(options);
+  const client = context.client();
+  const agent = await withTypedInputs(client, dir, agentRequest(options));
   const request = checkRequest({
     threadId: makeId(dir),
     type: "agent",
@@ -126,7 +128,6 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     ...messagesRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
   });
-  const client = context.client();
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));
   // A sidecar that is not there is told; one that goes away later is waited for, also while it makes the thread.
   await patience.call(() => client.getHealth());

@@ -24,6 +24,7 @@ import type {
   ScreenReply,
 } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
+import type { DirectiveReply } from "../../shared/directive-api.ts";
 import type { EngineState } from "../../shared/engines-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { FollowRequest, ViewRequest } from "../../shared/follow-api.ts";
@@ -32,6 +33,7 @@ import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { agents } from "../../shared/protocol/agents.ts";
+import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
@@ -136,6 +138,11 @@ export class Vm {
   /** @param timeoutMs the sidecar may have to ask every engine's program first, and goes on with that by itself */
   async listEngines(timeoutMs: number): Promise<EngineState[]> {
     return (await this.#client.call(engines.list, {}, { timeoutMs })).engines;
+  }
+
+  /** Lists the directives that an agent in a directory may be made by. */
+  async listDirectives(dir: string): Promise<DirectiveReply[]> {
+    return (await this.#client.call(directives.list, {}, { query: { dir } })).directives;
   }
 
   listRepos(prefix: string): Promise<Repo[]> {

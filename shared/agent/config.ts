@@ -1,10 +1,12 @@
 /** `thread.json`: what a thread is, for ever. The sidecar writes it before the first runner starts. */
 import * as z from "zod";
+import { directiveRefSchema } from "../directives/ref.ts";
 import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
 import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { needsSchema, paramsSchema } from "./params.ts";
+import { MAX_TOOLS, toolNameSchema } from "./tool-names.ts";
 
 const str = z.string();
 const seconds = z
@@ -36,6 +38,11 @@ export const agentConfigSchema = z.object({
   /** Appended to the engine's own. */
   systemPrompt: str.max(200_000).optional(),
   permissionMode: str.min(1).max(50).optional(),
+  /** The engine's own tools that it has alone; those of threadmux come besides. */
+  tools: z.array(toolNameSchema).max(MAX_TOOLS).optional(),
+  disallowedTools: z.array(toolNameSchema).max(MAX_TOOLS).optional(),
+  /** The directive that it was made by. What that says stands in the other fields. */
+  directive: directiveRefSchema.optional(),
   parentThreadId: knownThreadId.optional(),
   originThreadId: knownThreadId.optional(),
   tags: z.array(str.min(1).max(50)).max(20).default([]),

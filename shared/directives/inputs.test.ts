@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fillPrompt, fillText, type InputSpecs, readInputs, valuesOfWords } from "./inputs.ts";
+import { fillPrompt, fillText, type InputSpecs, readInputs, valuesOfWords, wordsOfLine } from "./inputs.ts";
 
 const inputs: InputSpecs = {
   target: { type: "enum", values: ["staging", "prod"] },
@@ -60,4 +60,16 @@ test("typed words become values of the inputs' types", () => {
     other: "4",
   });
   expect(valuesOfWords(inputs, { depth: "three", dry: "yes" })).toEqual({ depth: "three", dry: "yes" });
+});
+
+test("inputs are written on one line", () => {
+  expect(wordsOfLine(`target=prod  why="some words" n=-1.5 e=`)).toEqual({
+    target: "prod",
+    why: "some words",
+    n: "-1.5",
+    e: "",
+  });
+  expect(() => wordsOfLine("a=1 b")).toThrow(/"b" must be name=value/);
+  expect(() => wordsOfLine("a=1 a=2")).toThrow(/inputs\.a: is given twice/);
+  expect(() => wordsOfLine(`a="1`)).toThrow(/must be name=value/);
 });

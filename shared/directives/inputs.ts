@@ -119,8 +119,32 @@ export function readInputs(inputs: InputSpecs, given: Readonly<Record<string, In
   return values;
 }
 
+/** `target=prod why="a b"`, as people write inputs on one line. @throws AppError `invalid_request` */
+export function wordsOfLine(line: string): Record<string, string> {
+  const words = new Map<string, string>();
+  const rest = line.replace(
+    WORD,
+    (_, name: string, quoted: string | undefined, plain: string | undefined) => {
+      if (words.has(name)) throw new AppError("invalid_request", `inputs.${name}: is given twice.`);
+      words.set(name, quoted ?? plain ?? "");
+      return "";
+    },
+  );
+  if (rest.trim() !== "")
+    throw new AppError(
+      "invalid_request",
+      `inputs: ${JSON.stringify(rest.trim().slice(0, 100))} must be name=value, or name="some words".`,
+    );
+  return Object.fromEntries(words);
+}
+
+const WORD = /(?<!\S)([A-Za-z][\w-]{0,31})=(?:"([^"]*)"|([^\s"]*))(?!\S)/g;
+
 /** What a person typed for inputs (`count=3`), by the inputs' types. What fits no type stays text, and is refused later. */
-export function valuesOfWords(inputs: InputSpecs, words: Readonly<Record<string, string>>): InputValues {
+export function valuesOfWords(
+  inputs: Readonly<Record<string, { type: string }>>,
+  words: Readonly<Record<string, string>>,
+): InputValues {
   const read = (name: string, word: string): InputValue => {
     const type = Object.hasOwn(inputs, name) ? inputs[name]?.type : undefined;
     if (type === "number" && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(word.trim())) return Number(word);

@@ -73,7 +73,7 @@ test.each([
   ["no text", head(good, " \n\n"), /^a\.md:\d: text: is missing/],
   ["a name of other characters", head("name: ../a\ndescription: b"), /^a\.md:2: name: must be 1 to 64 of/],
   ["a name that is a number", head("name: 12\ndescription: b"), /^a\.md:2: name: must be text/],
-  ["a tool that is a flag", head(`${good}\ntools: Read, --x`), /^a\.md:4: tools\.1: must name tools/],
+  ["a tool that is a flag", head(`${good}\ntools: Read, --x`), /^a\.md:4: tools\.1: must name a tool/],
   ["a word that is no mode", head(`${good}\npermissionMode: planned`), /^a\.md:4: permissionMode: must be/],
   [
     "a field of ours that is unknown",

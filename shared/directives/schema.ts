@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { allModes, ENGINE_NAMES } from "../agent/engines/engines.ts";
 import { limitsSchema } from "../agent/limit-schema.ts";
+import { MAX_TOOLS, toolNameSchema } from "../agent/tool-names.ts";
 import { inputNameSchema, inputSpecSchema, MAX_INPUTS } from "./inputs.ts";
 
 /** The name of a directive is a part of a thread's name and of `project:name`. */
@@ -18,17 +19,11 @@ const line = (max: number) =>
     .max(max, `must be at most ${max} characters`)
     .refine((text) => text.trim() !== "", "must not be empty");
 
-/** A tool, perhaps with what it may be called with. It can't be taken for a flag, nor for two tools. */
-const TOOL = /^[A-Za-z_][\w*-]{0,127}(?:\([^(),"'\p{Cc}]{0,200}\))?$/u;
-
 const tools = z.preprocess(
   (value) => (typeof value === "string" ? value.split(",").map((tool) => tool.trim()) : value),
   z
-    .array(
-      z.string("must be text").regex(TOOL, "must name tools, such as Read, Bash(git log *)"),
-      "must be tools with commas between them, or a list of them",
-    )
-    .max(200, "must be at most 200 tools"),
+    .array(toolNameSchema, "must be tools with commas between them, or a list of them")
+    .max(MAX_TOOLS, `must be at most ${MAX_TOOLS} tools`),
 );
 
 const oneOf = <const T extends readonly [string, ...string[]]>(names: T) =>

@@ -1,5 +1,5 @@
 /** Every slash command, and what people read when it can't be done. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CommandType } from "../../local-discord/types.ts";
@@ -149,6 +149,31 @@ test("/agent's engine and model: completed by what is there, refused by name, an
     /hello\n```\n-# Engine command: It shows no steps, asks, questions and cost; it hears each message alone/,
   );
   await run("kill", { thread: threadId });
+  await untilArchived(threadId);
+});
+
+test("/agent as: the directive is completed, and its inputs are typed on one line", async () => {
+  const folder = join(all.sidecar.stateDir, "directives");
+  mkdirSync(folder, { recursive: true });
+  const inputs = "threadmux: { inputs: { depth: { type: number }, why: { type: text } } }";
+  writeFileSync(
+    join(folder, "a.md"),
+    `---\nname: reviewer\ndescription: Reviews\n${inputs}\n---\nLook {{depth}} deep.`,
+  );
+  expect(await choices("agent", "as", "rev")).toEqual([{ name: "reviewer: Reviews", value: "reviewer" }]);
+  expect(await choices("agent", "as", "x")).toEqual([]);
+  const prompt = script("look", { text: "Looked." });
+  const wrong = await run("agent", { dir: "shop", prompt, as: "reviewer", inputs: "depth=three" });
+  expect(wrong.content).toMatch(/inputs\.depth: must be a number; inputs\.why: is missing/);
+  const answer = await run("agent", {
+    dir: "shop",
+    prompt,
+    as: "reviewer",
+    inputs: 'depth=3 why="some words"',
+  });
+  const threadId = /<#(\d+)>/.exec(answer.content)?.[1] ?? "";
+  expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ directive: "reviewer" });
+  await run("done", {}, threadId);
   await untilArchived(threadId);
 });
 

@@ -27,7 +27,7 @@ import type { AgentFolders } from "./folders.ts";
 import { chooseLaunch, type Launch, type LaunchOptions, notInstalled } from "./launch.ts";
 import { checkOutputSchema } from "./output-schema.ts";
 import type { Removal } from "./removal.ts";
-import { checkMessage, initialLines, killLine, messageLine, threadConfig } from "./requests.ts";
+import { beginningLines, checkMessage, killLine, messageLine, threadConfig } from "./requests.ts";
 import { refuseIfFull } from "./room.ts";
 import type { Runners } from "./runners.ts";
 import type { Starter } from "./starter.ts";
@@ -109,11 +109,11 @@ export class AgentKind implements Kind {
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
-    const { inputId, hops, plain, initialMessages = [] } = request;
+    const { inputId, hops, plain } = request;
     const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops };
     // One that goes on from another conversation may wait for its first message.
     const message = thread.command === "" ? [] : [messageLine(thread.command, first, now())];
-    const lines = [...initialLines(initialMessages, now()), ...message];
+    const lines = [...beginningLines(request, now()), ...message];
     if (lines.length === 0) return;
     agents.get(thread.threadId).append(lines);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
@@ -268,7 +268,7 @@ export class AgentKind implements Kind {
       status: now.status,
       processRunning: status === "running",
       number,
-      engine: folders.engineOf(threadId) ?? null,
+      ...folders.madeBy(threadId),
       awaiting,
       waiting: now.waiting,
       problem: now.problem,

@@ -259,13 +259,17 @@ type Files = Required<Pick<Extract<NewWorkspace, { kind: "new" }>, "tree" | "isM
 
 /** What the request leaves open is as in the thread that is known, unless another engine can't do it. */
 function withChoices(asked: AgentRequest, known: AgentConfig): AgentRequest {
-  const { engine, program, args, model, permissionMode, systemPrompt, outputSchema, limits, params } = known;
+  const { engine, program, args, model, permissionMode, tools, disallowedTools } = known;
+  const { systemPrompt, directive, outputSchema, limits, params } = known;
   const hasLimits = Object.keys(asked.limits).length > 0;
   const isSame = asked.engine === undefined || asked.engine === engine;
   const hasParams = Object.keys(asked.params).length > 0 || !isSame;
-  const ofEngine = { engine, program, args, model, permissionMode };
+  const ofEngine = { engine, program, args, model, permissionMode, tools, disallowedTools };
   const ofAny = {
-    ...(canDo(asked.engine ?? engine, "systemPrompt") && { systemPrompt }),
+    ...(canDo(asked.engine ?? engine, "systemPrompt") && {
+      systemPrompt,
+      directive: asked.systemPrompt === undefined ? directive : undefined,
+    }),
     ...(canDo(asked.engine ?? engine, "outputSchema") && { outputSchema }),
   };
   return {

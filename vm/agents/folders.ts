@@ -24,6 +24,14 @@ const OLD = ".old";
 /** No thread's id begins with a dot. */
 const ASIDE = ".gone-";
 
+/** What a thread is by its configuration, which never changes. */
+interface Known {
+  parentId: ThreadId | undefined;
+  engine: string | undefined;
+  isSingle: boolean;
+  directive: string | undefined;
+}
+
 export class AgentFolders {
   /** The sidecar's state folder, every link resolved. */
   readonly state: string;
@@ -45,10 +53,7 @@ export class AgentFolders {
   readonly spend: string;
 
   /** The parts of configurations that every list of threads asks for. Configurations never change. */
-  readonly #known = new Map<
-    ThreadId,
-    { parentId: ThreadId | undefined; engine: string | undefined; isSingle: boolean }
-  >();
+  readonly #known = new Map<ThreadId, Known>();
 
   constructor(stateDir: string) {
     this.root = join(stateDir, "threads");
@@ -122,11 +127,23 @@ export class AgentFolders {
     return this.#knownOf(threadId)?.isSingle ?? false;
   }
 
+  /** The directive that it was made by; undefined if it was made by none. */
+  directiveOf(threadId: ThreadId): string | undefined {
+    return this.#knownOf(threadId)?.directive;
+  }
+
+  /** As a thread's description has the two. */
+  madeBy(threadId: ThreadId): { engine: string | null; directive: string | null } {
+    const { engine = null, directive = null } = this.#knownOf(threadId) ?? {};
+    return { engine, directive };
+  }
+
   #knownOf(threadId: ThreadId) {
     if (!this.#known.has(threadId)) {
       if (!this.exists(threadId)) return undefined;
-      const { parentThreadId: parentId, engine, mode } = this.findConfig(threadId)?.agent ?? {};
-      this.#known.set(threadId, { parentId, engine, isSingle: mode === "single" });
+      const { parentThreadId: parentId, engine, mode, directive } = this.findConfig(threadId)?.agent ?? {};
+      const isSingle = mode === "single";
+      this.#known.set(threadId, { parentId, engine, isSingle, directive: directive?.name });
     }
     return this.#known.get(threadId);
   }

@@ -58,10 +58,25 @@ export function threadConfig(
   };
 }
 
-/** @param messages of a conversation that was held elsewhere; they come before the first message */
-export function initialLines(messages: readonly InitialMessage[], now: number): InboxLine[] {
+interface Beginning {
+  /** Of a conversation that was held elsewhere. */
+  initialMessages?: readonly InitialMessage[] | undefined;
+  /** What of the thread's directive is not honoured. */
+  notes?: readonly string[];
+}
+
+/** What comes before the first message. */
+export function beginningLines({ initialMessages = [], notes = [] }: Beginning, now: number): InboxLine[] {
   const ts = at(now);
-  return messages.map((message) => ({ ts, op: "event", event: { type: "initial_message", ...message } }));
+  const lines: InboxLine[] = initialMessages.map((message) => ({
+    ts,
+    op: "event",
+    event: { type: "initial_message", ...message },
+  }));
+  if (notes.length === 0) return lines;
+  const title = "Not all of the directive is honoured";
+  const event = { type: "notice", severity: "info", title, description: notes.join("\n") } as const;
+  return [...lines, { ts, op: "event", event }];
 }
 
 export function messageLine(

@@ -15,6 +15,8 @@ const NEEDS = {
   model: "models",
   systemPrompt: "systemPrompt",
   permissionMode: "modes",
+  tools: "toolRules",
+  disallowedTools: "toolRules",
   outputSchema: "outputSchema",
 } as const satisfies Partial<Record<keyof AgentConfig, keyof Capabilities>>;
 type Needing = keyof typeof NEEDS;
@@ -34,7 +36,7 @@ export function canDo(engine: EngineName, field: Needing): boolean {
  * @throws AppError `unsupported` naming the first field that the engine can't do, or that settings forbid.
  */
 export function refuseUnsupported(
-  agent: Omit<AgentConfig, "engine">,
+  agent: Omit<AgentConfig, "engine" | "directive">,
   engine: EngineName,
   { allowBypass }: Settings,
   prefix = "agent.",

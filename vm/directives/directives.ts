@@ -4,16 +4,24 @@
  */
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
+import type * as z from "zod";
+import type { AgentConfig } from "../../shared/agent/config.ts";
 import { claude } from "../../shared/agent/engines/claude.ts";
-import type { DirectiveReply, DirectivesReply, Space } from "../../shared/directive-api.ts";
+import type { EngineName } from "../../shared/agent/engines/engines.ts";
+import type { createRequestSchema } from "../../shared/api.ts";
+import type { DirectiveReply, DirectivesReply } from "../../shared/directive-api.ts";
 import { describeFault, type Fault } from "../../shared/directives/fault.ts";
-import { type Directive, parseDirective } from "../../shared/directives/parse.ts";
+import type { InputValues } from "../../shared/directives/inputs.ts";
+import type { parseDirective } from "../../shared/directives/parse.ts";
 import { sha256Of, trustedNote } from "../../shared/directives/trusted.ts";
 import { AppError } from "../../shared/errors.ts";
 import { realPathOf } from "../../shared/foreign-files.ts";
 import { Steps } from "../../shared/short-steps.ts";
 import { resolveDirectory } from "../threads/directory.ts";
+import type { CreateRequest } from "../threads/kinds/kind.ts";
 import { findMarkdown } from "./files.ts";
+import type { FoundDirective } from "./found.ts";
+import { type AppliedToChild, mergeDirective, mergeForChild } from "./merge.ts";
 
 export interface DirectivesOptions {
   /** A real path. */
@@ -21,16 +29,22 @@ export interface DirectivesOptions {
   stateDir: string;
   /** The environment of programs in threads: it names the person's home. */
   threadEnv: Record<string, string>;
+  /** Of threads for which nobody names one. */
+  engine: EngineName;
 }
 
-/** A directive and where it was found. */
-export interface FoundDirective {
-  directive: Directive;
-  space: Space;
-  /** Absolute. */
-  file: string;
-  sha256: string;
+type Asked = z.output<typeof createRequestSchema>;
+
+interface AskedChild {
+  /** Of its directory. */
+  path: string;
+  agent: AgentConfig;
+  prompt: string;
+  directive?: string | undefined;
+  inputs?: InputValues | undefined;
 }
+
+type Applied = Omit<CreateRequest, "createdBy">;
 
 interface Found {
   directives: FoundDirective[];
@@ -86,6 +100,53 @@ export class Directives {
     );
   }
 
+  /**
+   * A request for a thread with what its directive says in it.
+   * @throws AppError `invalid_directory`, `not_found`, and what can't be merged, by its field
+   */
+  async applied(asked: Asked): Promise<Applied> {
+    const { agent, ...others } = asked;
+    if (!agent) return others;
+    const { directive, inputs, ...more } = agent;
+    if (directive === undefined) {
+      if (inputs !== undefined)
+        throw new AppError("invalid_request", "agent.inputs: are a directive's; name it in agent.directive.");
+      return { ...others, agent: more };
+    }
+    const { path } = await resolveDirectory(this.#options.reposDir, asked.dir, asked.dirId);
+    const found = await this.get(path, directive);
+    const { command } = asked;
+    const merged = mergeDirective(
+      { agent: more, command, inputs: inputs ?? {} },
+      found,
+      this.#options.engine,
+    );
+    const { isPlain, notes } = merged;
+    return {
+      ...others,
+      agent: merged.agent,
+      command: merged.command,
+      notes,
+      ...(isPlain && { plain: true }),
+    };
+  }
+
+  /**
+   * A child's configuration with what its directive says in it, and its first message. It has its parent's rights or
+   * fewer.
+   * @param agent as the child is without one
+   * @throws AppError `not_found`, and what can't be merged, by its field
+   */
+  async appliedToChild({ path, agent, prompt, directive, inputs }: AskedChild): Promise<AppliedToChild> {
+    if (directive === undefined) {
+      if (inputs !== undefined)
+        throw new AppError("invalid_request", "inputs: are a directive's; name it in directive.");
+      return { agent, command: prompt };
+    }
+    const found = await this.get(path, directive);
+    return mergeForChild({ agent, command: prompt, inputs: inputs ?? {} }, found);
+  }
+
   /** The directory's own come first, then the person's in the order in which they are looked up. */
   async #findAll(path: string): Promise<Found> {
     const { stateDir, threadEnv } = this.#options;
@@ -111,7 +172,7 @@ export class Directives {
       );
       for (const { path: file, body } of files) {
         const sha256 = sha256Of(body);
-        const { directive, faults = [] } = this.#parse(file, sha256, body);
+        const { directive, faults = [] } = await this.#parse(file, sha256, body);
         found.faults.push(...faults);
         // The person's first one of a name counts.
         if (directive && !names.has(directive.name))
@@ -128,17 +189,19 @@ export class Directives {
     for (const { path: file, body } of files) {
       const sha256 = sha256Of(body);
       if (!existsSync(trustedNote(join(this.#options.stateDir, "trust"), { path: file, sha256 }))) continue;
-      const { directive, faults = [] } = this.#parse(file, sha256, body);
+      const { directive, faults = [] } = await this.#parse(file, sha256, body);
       found.faults.push(...faults);
       if (directive) found.directives.push({ directive, space: "project", file, sha256 });
       await steps.rest();
     }
   }
 
-  #parse(file: string, sha256: string, body: Buffer): ReturnType<typeof parseDirective> {
+  async #parse(file: string, sha256: string, body: Buffer): Promise<ReturnType<typeof parseDirective>> {
     const key = `${sha256} ${file}`;
     const kept = this.#kept.get(key);
     if (kept) return kept;
+    // The parser costs a start 30 ms or more, so only who has a directive waits for it.
+    const { parseDirective } = await import("../../shared/directives/parse.ts");
     const parsed = parseDirective(file, body);
     const [oldest] = this.#kept.keys();
     if (this.#kept.size >= MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);

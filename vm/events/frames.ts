@@ -12,14 +12,25 @@ export interface Frame {
   bytes: Buffer;
 }
 
-/** @param transcript the file of a thread's transcript */
-export function framesOf(rows: readonly EventRow[], transcript: (threadId: ThreadId) => string): Frame[] {
+/** What is known of threads beside their events. */
+export interface Told {
+  /** The file of a thread's transcript. */
+  transcript: (threadId: ThreadId) => string;
+  /** The directive that a thread was made by; undefined if it was made by none. */
+  directiveOf: (threadId: ThreadId) => string | undefined;
+}
+
+export function framesOf(rows: readonly EventRow[], { transcript, directiveOf }: Told): Frame[] {
   const files = new Map<string, number | undefined>();
+  const directives = new Map<ThreadId, string | undefined>();
   try {
     return rows.map((row) => {
       const { eventId: id, threadId, type } = row;
       const event = row.body ?? findLine(fileOf(files, transcript, threadId), row);
-      const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},"event":${event ?? "null"}}`;
+      if (!directives.has(threadId)) directives.set(threadId, directiveOf(threadId));
+      const directive = directives.get(threadId);
+      const made = directive === undefined ? "" : `"directive":${JSON.stringify(directive)},`;
+      const data = `{"id":${id},"threadId":${JSON.stringify(threadId)},"type":${JSON.stringify(type)},${made}"event":${event ?? "null"}}`;
       return { id, threadId, type, bytes: Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${data}\n\n`) };
     });
   } finally {

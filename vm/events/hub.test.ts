@@ -33,8 +33,9 @@ afterEach(() => {
 });
 
 function makeHub(limits: { lookMs?: number; maxReaders?: number } = {}): EventHub {
+  const directiveOf = (threadId: string) => (threadId === "x1" ? "reviewer" : undefined);
   const tagsOf = (threadId: string) => (threadId.startsWith("x") ? ["ci"] : []);
-  return new EventHub({ store, transcript, tagsOf, log: pino({ level: "silent" }), ...limits });
+  return new EventHub({ store, transcript, tagsOf, directiveOf, log: pino({ level: "silent" }), ...limits });
 }
 
 /** A line of a transcript, stored as the sidecar stores it. */

@@ -7,7 +7,7 @@ import type { ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { EventRow } from "../store/events.ts";
 import type { Store } from "../store/store.ts";
-import { type Frame, framesOf, idFrame, resetFrame } from "./frames.ts";
+import { type Frame, framesOf, idFrame, resetFrame, type Told } from "./frames.ts";
 import { Pages, within } from "./pages.ts";
 import { Tail } from "./tail.ts";
 import { type Turn, Turns } from "./turns.ts";
@@ -38,10 +38,8 @@ export interface Sink {
   end: () => void;
 }
 
-export interface HubOptions {
+export interface HubOptions extends Told {
   store: Store;
-  /** The file of a thread's transcript. */
-  transcript: (threadId: ThreadId) => string;
   tagsOf: (threadId: ThreadId) => readonly string[];
   lookMs?: number;
   maxReaders?: number;
@@ -79,11 +77,11 @@ export class EventHub {
 
   constructor(options: HubOptions) {
     this.#options = options;
-    const { store, transcript } = options;
+    const { store } = options;
     this.#pages = new Pages({
       list: (afterId, limit) => store.events.list(afterId, limit),
       newest: () => store.events.newest(),
-      framesOf: (rows) => framesOf(rows, transcript),
+      framesOf: (rows) => framesOf(rows, options),
       sliceBytes: SLICE_BYTES,
       maxBytes: PAGES_BYTES,
     });
@@ -169,11 +167,11 @@ export class EventHub {
 
   /** Reads what is new, for all. @returns whether there is more */
   #load(tail: Tail): boolean {
-    const { store, transcript } = this.#options;
+    const { store } = this.#options;
     const found = store.events.list(tail.end, SLICE_ROWS);
     const rows = within(found, TAIL_BYTES / 2);
     for (const { type, threadId } of rows) if (type === "thread_created") this.#tags.delete(threadId);
-    tail.push(framesOf(rows, transcript));
+    tail.push(framesOf(rows, this.#options));
     for (const reader of this.#readers) this.#due.add(reader);
     return rows.length < found.length || found.length === SLICE_ROWS;
   }

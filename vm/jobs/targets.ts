@@ -147,7 +147,7 @@ export class Targets {
     store.jobRuns.update(run.run, { begunAt: now() });
     const { dir, command, home } = what;
     const { name } = row.settings;
-    const request = createRequestSchema.parse({
+    const { agent: _, ...request } = createRequestSchema.parse({
       threadId,
       type: "terminal",
       dir,

@@ -7,6 +7,7 @@ import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import type { Thread } from "../../shared/api.ts";
+import { inputValuesSchema } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
 import {
@@ -55,7 +56,19 @@ const spawn = z.strictObject({
     .describe(
       "Of yours, what the child may use; without it half of what you have left of each of your limits",
     ),
-  mode: z.enum(["await", "async"]).default("await").describe("await: the answer is its result"),
+  directive: z
+    .string()
+    .min(1)
+    .max(80)
+    .optional()
+    .describe(
+      "The name of a directive: the child gets its text as its instructions, and no more rights than you",
+    ),
+  inputs: inputValuesSchema.optional().describe("Of the directive"),
+  mode: z
+    .enum(["await", "async"])
+    .optional()
+    .describe("await: the answer is its result. Without it as the directive says, else await"),
 });
 
 export interface ChildToolsOptions {
@@ -84,8 +97,8 @@ export function childTools(options: ChildToolsOptions): Tool[] {
         const request = spawn.parse(input);
         if (callId === undefined)
           throw new AppError("unsupported", "This engine names no calls, so a child could be made twice.");
-        const childId = await children.spawn(parentId, { ...request, callId });
-        if (request.mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
+        const { threadId: childId, mode } = await children.spawn(parentId, { ...request, callId });
+        if (mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
         return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });
       },
     },

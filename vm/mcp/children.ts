@@ -4,9 +4,11 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import type { LimitsOfChild } from "../../shared/agent/budget.ts";
+import type { AgentConfig } from "../../shared/agent/config.ts";
 import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody } from "../../shared/agent/events.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS, isOpen, type Thread } from "../../shared/api.ts";
+import type { InputValues } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
 import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { KeyedQueue } from "../../shared/lifecycle.ts";
@@ -14,6 +16,7 @@ import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
+import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { Creation } from "../threads/creation.ts";
@@ -34,6 +37,7 @@ export interface ChildrenOptions {
   worktrees: Worktrees;
   creation: Creation;
   agents: Agents;
+  directives: Directives;
   /** A real path. */
   reposDir: string;
   now: () => number;
@@ -48,6 +52,15 @@ export interface SpawnRequest {
   dir?: string | undefined;
   permissionMode?: string | undefined;
   limits?: LimitsOfChild | undefined;
+  /** Not set: as its directive says, else to wait. */
+  mode?: "await" | "async" | undefined;
+  /** The child is made by this directive. */
+  directive?: string | undefined;
+  inputs?: InputValues | undefined;
+}
+
+export interface Spawned {
+  threadId: ThreadId;
   mode: "await" | "async";
 }
 
@@ -104,55 +117,27 @@ export class Children {
 
   /**
    * Makes a child, or finds the one that this call has made. It has its parent's rights or fewer.
-   * @returns its id
+   * @returns its id, and whether its parent waits for it
    * @throws AppError in words for the model
    */
-  spawn(parentId: ThreadId, request: SpawnRequest): Promise<ThreadId> {
+  spawn(parentId: ThreadId, request: SpawnRequest): Promise<Spawned> {
     return this.#spawning.run(this.#rootOf(parentId), () => this.#spawn(parentId, request));
   }
 
-  async #spawn(parentId: ThreadId, request: SpawnRequest): Promise<ThreadId> {
-    const { store, threads, homes, folders, creation, agents } = this.#options;
+  async #spawn(parentId: ThreadId, request: SpawnRequest): Promise<Spawned> {
+    const { store, threads, folders, agents } = this.#options;
     const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
     const threadId = knownThreadId.parse(`child-${hash.slice(0, 24)}`);
     const parent = threads.getStored(parentId);
     const title = request.title ?? request.prompt.slice(0, 60);
-    if (!store.threads.find(threadId)) {
-      const agent = folders.findConfig(parentId)?.agent;
-      if (!agent) throw new AppError("unavailable", "This thread's own configuration can't be read.");
-      await this.#refuseAgain(parentId, request.prompt);
-      this.#checkRoom(parentId);
-      const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
-      const { originThreadId: _, outputSchema: __, ...inherited } = agent;
-      const permissionMode = this.#modeOf(parentId, request.permissionMode);
-      await creation.create({
-        threadId,
-        type: "agent",
-        ...this.#placeOf(parent, request.dir),
-        command: request.prompt,
-        title,
-        createdBy: parent.createdBy,
-        cols: DEFAULT_COLS,
-        rows: DEFAULT_ROWS,
-        agent: {
-          ...inherited,
-          ...permissionMode,
-          limits,
-          mode: "conversation",
-          workspace: "shared",
-          tags: [],
-          parentThreadId: parentId,
-        },
-        ...(homes.isWanted(parentId) && { home: "discord" as const }),
-        // A child that is made and writes back is a message too.
-        hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
-      });
-    }
+    const known = (await agents.foldNow(parentId)).children.find((child) => child.threadId === threadId);
+    let mode = known?.mode ?? request.mode ?? "await";
+    if (!store.threads.find(threadId)) mode = await this.#make(parent, threadId, title, request);
     const { limits = {} } = folders.findConfig(threadId)?.agent ?? {};
     const told: EventBody<"thread_spawned"> = {
       type: "thread_spawned",
       threadId,
-      mode: request.mode,
+      mode,
       title,
       toolCallId: request.callId,
       ...(Object.keys(limits).length > 0 && { limits }),
@@ -163,7 +148,46 @@ export class Children {
         await this.#options.kill(threadId, threadPrincipal(parentId));
       throw error;
     });
-    return threadId;
+    return { threadId, mode };
+  }
+
+  /** @returns whether its parent is to wait for it */
+  async #make(
+    parent: StoredThread,
+    threadId: ThreadId,
+    title: string,
+    request: SpawnRequest,
+  ): Promise<Spawned["mode"]> {
+    const { homes, folders, creation, agents, directives, reposDir } = this.#options;
+    const { threadId: parentId, createdBy } = parent;
+    const own = folders.findConfig(parentId)?.agent;
+    if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
+    await this.#refuseAgain(parentId, request.prompt);
+    this.#checkRoom(parentId);
+    const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
+    const { originThreadId: _, outputSchema: __, ...inherited } = own;
+    const place = this.#placeOf(parent, request.dir);
+    const path = place.workspace?.kind === "there" ? place.workspace.dir : resolve(reposDir, place.dir);
+    const agent: AgentConfig = {
+      ...inherited,
+      ...this.#modeOf(parentId, request.permissionMode),
+      limits,
+      mode: "conversation",
+      workspace: "shared",
+      tags: [],
+      parentThreadId: parentId,
+    };
+    const { spawn, ...made } = await directives.appliedToChild({ ...request, agent, path });
+    await creation.create({
+      ...{ threadId, title, createdBy, type: "agent" },
+      ...place,
+      ...made,
+      ...{ cols: DEFAULT_COLS, rows: DEFAULT_ROWS },
+      ...(homes.isWanted(parentId) && { home: "discord" as const }),
+      // A child that is made and writes back is a message too.
+      hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
+    });
+    return request.mode ?? (spawn === "async" ? "async" : "await");
   }
 
   /** @returns the ids of its open children and of theirs, a parent before its children */

@@ -122,6 +122,7 @@ function createEvents({ log, eventsLimits }: Setting, { store, folders }: Storag
   return new EventHub({
     store,
     transcript: (threadId) => threadPath(folders.of(threadId), "transcript"),
+    directiveOf: (threadId) => folders.directiveOf(threadId),
     tagsOf: (threadId) => (folders.exists(threadId) ? (folders.findConfig(threadId)?.agent.tags ?? []) : []),
     log,
     ...eventsLimits,

@@ -1,5 +1,6 @@
 /** The threads: what callers do with them, and what looks after them. */
 
+import { DEFAULT_ENGINE } from "../../shared/agent/engines/engines.ts";
 import type { KillReply } from "../../shared/api.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { KillRequest } from "../../shared/kill-api.ts";
@@ -101,7 +102,9 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     await noteKill({ threads, agents, children }, threadId);
     return reply;
   };
-  const children = new Children({ ...common, creation, agents, kill });
+  const engine = config.agent.engine ?? DEFAULT_ENGINE;
+  const directives = new Directives({ ...common, threadEnv, engine });
+  const children = new Children({ ...common, creation, agents, directives, kill });
   return {
     threads,
     threadDetails: new ThreadDetails(common.store, threads, common.folders),
@@ -122,7 +125,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
       engine: config.agent.engine,
     }),
     merges: new Merges(common),
-    directives: new Directives({ ...common, threadEnv }),
+    directives,
     inputs: new Inputs(common),
     outputs: new Outputs({ ...common, agents, onRead }),
     agents,

@@ -55,7 +55,8 @@ export function planLaunch(
     ...(how.mcpConfigFile === undefined ? [] : ["--mcp-config", how.mcpConfigFile]),
     ...(allowed.length === 0 ? [] : ["--allowedTools", ...allowed]),
     "--disallowedTools",
-    disallowedTools([theirs, home]).join(","),
+    [...disallowedTools([theirs, home]), ...(agent.disallowedTools ?? [])].join(","),
+    ...toolArgs(agent.tools),
     ...schemaArgs(agent.outputSchema),
     ...(agent.params.thinking === undefined ? [] : ["--effort", agent.params.thinking]),
   ];
@@ -82,6 +83,14 @@ function paramsEnv({ thinking, maxInputTokens, maxOutputTokens }: Params): Env {
     ...(maxInputTokens !== undefined && { CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(maxInputTokens) }),
     ...(maxOutputTokens !== undefined && { CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(maxOutputTokens) }),
   };
+}
+
+/** Servers of others would bring tools that are not named, unless one of them is. */
+function toolArgs(tools: readonly string[] | undefined): string[] {
+  if (!tools) return [];
+  const own = tools.filter((tool) => !tool.startsWith("mcp__"));
+  const hasOthers = tools.some((tool) => tool.startsWith("mcp__") && !/^mcp__threadmux(__|$)/.test(tool));
+  return ["--tools", own.join(","), ...(hasOthers ? [] : ["--strict-mcp-config"])];
 }
 
 /** claude knows draft 07 alone by name, and ends at once if another one is named. */

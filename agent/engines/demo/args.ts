@@ -38,6 +38,8 @@ export interface Args {
   /** `Bash`, `Bash(npm test:*)`, `mcp__threadmux`. */
   allowed: string[];
   disallowed: string[];
+  /** The tools that it has alone, besides those of servers; undefined if it has all. */
+  tools: string[] | undefined;
   settings: Settings;
 }
 
@@ -59,7 +61,7 @@ const VALUED = new Set([
   "--resume-session-at",
 ]);
 /** Flags with values up to the next flag. */
-const LISTED = new Set(["--allowedTools", "--disallowedTools", "--add-dir"]);
+const LISTED = new Set(["--allowedTools", "--disallowedTools", "--tools", "--add-dir"]);
 const BARE = new Set([
   "-p",
   "--print",
@@ -102,6 +104,7 @@ export function parseArgs(argv: readonly string[]): Args {
     mcpConfig: one("--mcp-config"),
     allowed: splitRules(given.get("--allowedTools") ?? []),
     disallowed: splitRules(given.get("--disallowedTools") ?? []),
+    tools: given.get("--tools")?.flatMap((list) => list.split(",")),
     settings,
   };
 }

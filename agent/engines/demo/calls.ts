@@ -19,6 +19,7 @@ export interface Settings {
   /** What no call may read or write. */
   denied: string[];
   disallowed: string[];
+  tools: string[] | undefined;
 }
 
 export interface Context {
@@ -153,12 +154,12 @@ export class Calls {
     isAllowed: boolean,
   ): Promise<{ input: Call["input"]; meta: Meta } | undefined> {
     const { settings, cwd } = this.#context;
-    const { mode, denied, disallowed } = settings;
+    const { mode, denied, disallowed, tools } = settings;
     const rules = settings.rules.filter((rule) => !rule.startsWith("?"));
     const asked = settings.rules.flatMap((rule) => (rule.startsWith("?") ? [rule.slice(1)] : []));
     const verdict = isAllowed
       ? ({ kind: "run", reason: undefined } as const)
-      : judge(call, { mode, cwd, rules, asked, denied, disallowed });
+      : judge(call, { mode, cwd, rules, asked, denied, disallowed, tools });
     if (verdict.kind === "run") {
       const { reason } = verdict;
       const decision = { decision: "accept", source: "config", ...(reason ? { reason_type: reason } : {}) };

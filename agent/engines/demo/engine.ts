@@ -56,10 +56,10 @@ export class Engine {
     this.#peer = new Peer(output);
     const folder = join(session.path.replace(/\.jsonl$/, ""), "tasks");
     this.#tasks = new Tasks(output, cwd, folder, (notification) => this.#taskEnded(notification));
-    const { mode, model, allowed, disallowed, mcpConfig } = args;
+    const { mode, model, allowed, disallowed, tools: only, mcpConfig } = args;
     const { deny: denied } = args.settings.permissions;
     const rules = [...allowed, ...askedIn(args.settings)];
-    const settings: Settings = { mode, model, rules, denied, disallowed: [...disallowed] };
+    const settings: Settings = { mode, model, rules, denied, disallowed: [...disallowed], tools: only };
     const setMode = (name: string) => this.#setMode(name);
     const [peer, tasks, { writeMs }] = [this.#peer, this.#tasks, behaviour];
     this.#context = { output, peer, session, tasks, settings, cwd, setMode, writeMs, mcpConfig };

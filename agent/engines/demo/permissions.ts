@@ -21,6 +21,8 @@ export interface Policy {
   /** Files that no call may read or write, as rules name them; links are followed. */
   denied: readonly string[];
   disallowed: readonly string[];
+  /** Those that it has alone. */
+  tools?: readonly string[] | undefined;
 }
 
 const READING = new Set([
@@ -41,7 +43,8 @@ const INTERACTIVE = new Set(["AskUserQuestion", "ExitPlanMode"]);
 
 export function judge(call: Call, policy: Policy): Verdict {
   const { mode, cwd } = policy;
-  if (policy.disallowed.includes(call.name)) {
+  const hasNot = policy.tools && !call.name.startsWith("mcp__") && !policy.tools.includes(call.name);
+  if (hasNot || policy.disallowed.includes(call.name)) {
     return { kind: "refuse", message: `Permission to use ${call.name} has been denied.` };
   }
   if (touches(call, cwd, policy.denied)) {

@@ -2,6 +2,7 @@ import { SlashCommandBuilder } from "discord.js";
 import type { CreateRequest } from "../../../shared/api.ts";
 import { chosenEngine } from "../../../shared/engines-api.ts";
 import { type Command, dirOption, MAX_OPTION_CHARACTERS, tellWait } from "./command.ts";
+import { addDirectiveOptions, chosenDirective } from "./directive-options.ts";
 import { addLimitOptions, chosenLimits } from "./limit-options.ts";
 
 type AgentRequest = NonNullable<CreateRequest["agent"]>;
@@ -39,10 +40,12 @@ definition.addBooleanOption((option) =>
   option.setName("worktree").setDescription("In a git worktree and on a branch of its own"),
 );
 
+addDirectiveOptions(definition);
+
 export const agent: Command = {
   definition: definition.toJSON(),
   isPrivate: false,
-  run: async (interaction, { beginnings, now }) => {
+  run: async (interaction, { vm, beginnings, now }) => {
     const prompt = interaction.options.getString("prompt", true);
     const dir = interaction.options.getString("dir", true);
     const limits = chosenLimits(interaction);
@@ -53,6 +56,7 @@ export const agent: Command = {
       ...(engine && (chosenEngine(engine) as AgentRequest)),
       ...(model && { model }),
       ...(Object.keys(limits).length > 0 && { limits }),
+      ...(await chosenDirective(interaction, vm, dir)),
       ...(isApart && { workspace: "worktree" as const }),
     };
     const threadId = await beginnings.create(

@@ -70,6 +70,8 @@ async function complete(context: CommandContext, what: Typed) {
       }));
     case "withdraw":
       return completeRule(context.vm, place, typed);
+    case "as":
+      return completeDirective(context.vm, dir, typed);
     case "name":
       return completeKey(typed).map((name) => ({ name, value: name }));
     default:
@@ -108,6 +110,16 @@ async function completeModel(vm: Vm, { part, typed, place, engine }: Typed) {
 
 function cut(text: string): string {
   return text.length <= MAX_CHOICE_CHARACTERS ? text : `${text.slice(0, MAX_CHOICE_CHARACTERS - 1)}…`;
+}
+
+async function completeDirective(vm: Vm, dir: string, typed: string) {
+  const wanted = typed.trim().toLowerCase();
+  return (await vm.listDirectives(dir))
+    .filter(({ as }) => as.includes(wanted))
+    .map(({ as, description }) => ({
+      name: cleanLine(`${as}: ${description}`).slice(0, MAX_CHOICE_CHARACTERS),
+      value: as,
+    }));
 }
 
 /** A rule that is longer than a choice may be is suggested by its beginning. */

@@ -40,6 +40,7 @@ export const claude = {
     undo: "calls",
     cost: true,
     rules: true,
+    toolRules: true,
     resume: true,
     steering: true,
     systemPrompt: true,

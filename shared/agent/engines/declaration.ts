@@ -93,6 +93,8 @@ export interface Capabilities {
   readonly compact: boolean;
   /** It takes a JSON Schema for its results, and which words of JSON Schema it knows. */
   readonly outputSchema: false | "draft-07" | "all";
+  /** It can be held to some of its own tools, and be refused others. */
+  readonly toolRules?: boolean;
   /** It takes the thread's own tools over MCP. */
   readonly tools: boolean;
   /** Its models see the images of messages. */

@@ -8,6 +8,7 @@ import type { Principal } from "../../../shared/principal.ts";
 import type { threads as routes } from "../../../shared/protocol/threads.ts";
 import type { Branches } from "../../agents/branches.ts";
 import type { ThreadDetails } from "../../agents/thread-details.ts";
+import type { Directives } from "../../directives/directives.ts";
 import type { Threads } from "../../threads/threads.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -15,6 +16,7 @@ export interface ThreadServices {
   threads: Threads;
   branches: Branches;
   threadDetails: ThreadDetails;
+  directives: Directives;
   /** As `killThread`. */
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
@@ -23,12 +25,14 @@ export function threadHandlers({
   threads,
   branches,
   threadDetails,
+  directives,
   kill,
 }: ThreadServices): Handlers<typeof routes> {
   return {
     create: async ({ body, by }) => {
-      const { tmuxSession } = await branches.createKnowing({ ...refuseChild(body), createdBy: by });
-      return { created: true, tmuxSession };
+      const request = await directives.applied(refuseChild(body));
+      const { tmuxSession } = await branches.createKnowing({ ...request, createdBy: by });
+      return { created: true, tmuxSession, ...(request.notes?.length && { notes: [...request.notes] }) };
     },
     branch: ({ params, body, by }) => branches.branch(params.id, body, by),
     list: ({ query }) => ({ threads: threads.list(query.status) }),

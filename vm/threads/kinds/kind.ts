@@ -8,6 +8,7 @@
 import type * as z from "zod";
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import type { createRequestSchema, inputRequestSchema, Thread, ThreadStatus } from "../../../shared/api.ts";
+import type { DirectiveRef } from "../../../shared/directives/ref.ts";
 import type { Follows } from "../../../shared/follow/spec.ts";
 import type { ThreadId } from "../../../shared/ids.ts";
 import type { Principal } from "../../../shared/principal.ts";
@@ -15,8 +16,16 @@ import type { NewThread, StoredThread } from "../../store/threads.ts";
 import type { Pane } from "../../tmux/pane.ts";
 import type { Ending, RunEnd } from "../ending.ts";
 
+type Asked = z.output<typeof createRequestSchema>;
+
 /** With what has been prepared for it. A thread with an origin may begin without a command. */
-export type CreateRequest = z.output<typeof createRequestSchema> & {
+export type CreateRequest = Omit<Asked, "agent"> & {
+  /** Its directive has been found, and all that it says stands in the other fields. */
+  agent?:
+    | (Omit<NonNullable<Asked["agent"]>, "directive" | "inputs"> & { directive?: DirectiveRef | undefined })
+    | undefined;
+  /** What of its directive is not honoured, a sentence each. */
+  notes?: readonly string[];
   createdBy: Principal;
   origin?: Origin;
   workspace?: NewWorkspace;
@@ -52,6 +61,7 @@ export type KindDescription = Pick<
   | "waiting"
   | "number"
   | "engine"
+  | "directive"
   | "awaiting"
   | "problem"
   | "doing"
@@ -71,6 +81,7 @@ export const NO_AGENT: KindDescription = {
   waiting: 0,
   number: null,
   engine: null,
+  directive: null,
   awaiting: null,
   problem: null,
   doing: null,

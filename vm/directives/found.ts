@@ -1,0 +1,11 @@
+import type { Directive } from "../../shared/directives/parse.ts";
+import type { Space } from "../../shared/directives/ref.ts";
+
+/** A directive and where it was found. */
+export interface FoundDirective {
+  directive: Directive;
+  space: Space;
+  /** Absolute. */
+  file: string;
+  sha256: string;
+}
