@@ -13,6 +13,7 @@ export const THREAD_FILES = {
   approvals: "approvals",
   attachments: "attachments",
   blobs: "blobs",
+  pictures: "pictures",
   mcp: "mcp.json",
 } as const;
 

@@ -15,6 +15,7 @@ import type { McpTools } from "./mcp.ts";
 import { opening } from "./opening.ts";
 import { Output } from "./output.ts";
 import { ASK_FOR_OUTPUT, type OutputTool } from "./output-tool.ts";
+import { Pictures } from "./pictures.ts";
 import type { Ordered, Part, Start, ToOwn } from "./protocol.ts";
 import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
@@ -60,7 +61,8 @@ export class Agent {
   #wake: () => void = () => {};
 
   constructor(options: AgentOptions) {
-    const { start, env, commandEnv, where, readImage } = options;
+    const { start, env, commandEnv, where } = options;
+    const pictures = new Pictures(options.readImage);
     this.#options = options;
     this.#choice = new Choice(start, env);
     const prefix = `${start.generation}`;
@@ -76,6 +78,7 @@ export class Agent {
     this.#calls = new Calls({
       history,
       output,
+      pictures,
       requests: this.#requests,
       tools,
       where,
@@ -85,7 +88,8 @@ export class Agent {
     const system = systemPrompt(start.config);
     const { params } = start.config.agent;
     this.#answers = new Answers({
-      ...{ history, output, calls: this.#calls, env, system, tools, params, readImage, prefix },
+      ...{ history, output, calls: this.#calls, env, system, tools, params, prefix },
+      readImage: (uri) => pictures.read(uri),
     });
     this.#compacting = new Compaction(history, output, this.#answers, params.maxInputTokens);
   }

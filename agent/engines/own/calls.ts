@@ -8,6 +8,7 @@ import type { Env } from "../../engine.ts";
 import { type Call, type History, NOT_RUN, textContent } from "./history.ts";
 import type { Output } from "./output.ts";
 import { type Judgement, judge, optionsOf } from "./permissions.ts";
+import type { Pictures } from "./pictures.ts";
 import type { Request, Verdict } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
 import { endOf, failed, isBare, pathIn, runTool, stateOf, titleOf } from "./told-calls.ts";
@@ -17,6 +18,7 @@ import type { Where } from "./tools/where.ts";
 export interface CallsOptions {
   history: History;
   output: Output;
+  pictures: Pictures;
   requests: Requests;
   tools: readonly AnyTool[];
   where: Where;
@@ -174,10 +176,16 @@ export class Calls {
     });
     const isStopped = signal.aborted && result.isError === true;
     const durationMs = Math.round(performance.now() - startedMs);
-    const end = endOf(call, result, isStopped ? "interrupted" : undefined);
+    const images = (result.images ?? []).map(({ mediaType: mimeType, data }) => ({
+      mimeType,
+      ...this.#options.pictures.add(data),
+    }));
+    const seen = images.map(({ mimeType, uri }) => ({ type: "image" as const, mimeType, uri }));
+    const end = endOf(call, result, isStopped ? "interrupted" : undefined, seen);
     const after = this.#requestsOf(call, tool.kind, "after", paths);
     output.say({
       events: [{ ...end, durationMs }],
+      ...(images.length > 0 && { pictures: images.map(({ uri, base64 }) => ({ uri, base64 })) }),
       ...(untold && { closed: untold }),
       ...(after.length > 0 && { requests: after }),
     });

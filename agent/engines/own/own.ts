@@ -3,10 +3,10 @@
  * survives the runner, runs in the thread's sandbox with its commands, and a runner never waits for a model. The runner
  * writes the transcript of what the program prints; the program begins with what the transcript holds.
  */
-
+import { mkdirSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
-import { THREAD_FILES } from "../../../shared/agent/paths.ts";
-import type { Engine, LaunchRequest, Needs } from "../../engine.ts";
+import { THREAD_FILES, threadPath } from "../../../shared/agent/paths.ts";
+import type { Engine, LaunchPlan, LaunchRequest, Needs } from "../../engine.ts";
 import type { Start } from "./protocol.ts";
 import { lookAtTranscript } from "./read-history.ts";
 import { OwnSession } from "./session.ts";
@@ -24,15 +24,23 @@ export function ownEngine(name: string): Engine {
       if (folder === undefined) return { exists: false, delivered: new Set() };
       return lookAtTranscript(folder, sessionId, deliveryIds);
     },
-    plan: (request) => ({
-      program: request.config.launch.program,
-      args: request.config.launch.args,
-      env: request.env,
-      files: { [START_FILE]: JSON.stringify(startOf(request)) },
-      reads: [THREAD_FILES.transcript, THREAD_FILES.blobs],
-      needs: needsOf(),
-    }),
+    plan: (request) => {
+      // What is not there when the process starts is not seen in its sandbox.
+      mkdirSync(threadPath(request.folder, "pictures"), { recursive: true, mode: 0o700 });
+      return planOf(request);
+    },
     begin: (request) => new OwnSession(request),
+  };
+}
+
+function planOf(request: LaunchRequest): LaunchPlan {
+  return {
+    program: request.config.launch.program,
+    args: request.config.launch.args,
+    env: request.env,
+    files: { [START_FILE]: JSON.stringify(startOf(request)) },
+    reads: [THREAD_FILES.transcript, THREAD_FILES.blobs, THREAD_FILES.pictures],
+    needs: needsOf(),
   };
 }
 

@@ -80,6 +80,8 @@ export type Request = z.infer<typeof requestSchema>;
 export const fromOwn = z.object({
   /** Of the transcript, in their order. */
   events: z.array(z.looseObject({ type: str })).default([]),
+  /** That the events name: the runner keeps them. */
+  pictures: z.array(z.object({ uri: str, base64: str })).optional(),
   isOpen: z.literal(true).optional(),
   isBusy: z.boolean().optional(),
   /** There was no turn to take up. */

@@ -14,6 +14,7 @@ import type {
   TranslateContext,
 } from "../../engine.ts";
 import { SentLines } from "../../folder/sent-lines.ts";
+import { keepPicture } from "./pictures.ts";
 import { type FromOwn, fromOwn, type ToOwn, type Verdict } from "./protocol.ts";
 
 /** What the process may tell of. Everything else in a transcript is the runner's, or a person's. */
@@ -45,11 +46,13 @@ const NOT_FROM_A_PERSON = "[This message was not written by a person of this thr
 export class OwnSession implements EngineSession {
   /** It takes no delivery, answer or control twice. */
   readonly hasReadAll = true;
+  readonly #folder: string;
   readonly #sent: SentLines | undefined;
   #state: EngineState;
 
   constructor({ launch: { generation }, folder, isOurs }: SessionRequest) {
     this.#state = { generation, isOpen: false, requests: {}, received: [], isBusy: false, live: {} };
+    this.#folder = folder;
     this.#sent = isOurs ? SentLines.begin(folder, generation) : SentLines.find(folder, generation);
   }
 
@@ -96,6 +99,7 @@ export class OwnSession implements EngineSession {
     const said = fromOwn.parse(JSON.parse(line.text));
     const events = said.events.map(bodyOfEvent);
     if (this.#isForged(said, events, context)) return "forged";
+    for (const picture of said.pictures ?? []) keepPicture(this.#folder, picture);
     this.#state = heard(this.#state, said, events, line);
     return events;
   }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { EventBody } from "../../../shared/agent/events.ts";
-import type { ToolContent } from "../../../shared/agent/values.ts";
+import type { Block, ToolContent } from "../../../shared/agent/values.ts";
 import { errorText } from "../../../shared/errors.ts";
 import { type Call, textContent } from "./history.ts";
 import type { ToolCall, ToolResult } from "./tools/tool.ts";
@@ -26,13 +26,15 @@ export function endOf(
   { callId: toolCallId }: Call,
   { text, isError, diffs = [] }: ToolResult,
   reason?: "interrupted",
+  pictures: readonly Block[] = [],
 ): EventBody<"tool_call_update"> {
   const shown = diffs.map((diff): ToolContent => ({ type: "diff", ...diff }));
+  const seen = pictures.map((content): ToolContent => ({ type: "content", content }));
   return {
     type: "tool_call_update",
     toolCallId,
     status: isError ? "failed" : "completed",
-    content: [...(text === "" ? [] : [textContent(text)]), ...shown],
+    content: [...(text === "" ? [] : [textContent(text)]), ...shown, ...seen],
     ...(reason && { reason }),
   };
 }

@@ -63,11 +63,10 @@ afterAll(() => root.remove());
 type Calls = [string, object][];
 function run(mode: "state" | "secrets" | "workspace", calls: Calls) {
   const [form = "bwrap"] = formsFor(process.getuid?.() ?? 0, mode);
-  const needs = ownEngine("own").plan({
-    config: { launch: {}, agent: {} },
-    launch: {},
-    fold: { chosen: {} },
-  } as never).needs;
+  const { needs } = ownEngine("own").plan({
+    ...{ config: { launch: {}, agent: {} }, launch: {}, fold: { chosen: {} } },
+    folder: at("state/threads/t"),
+  } as never);
   const command = {
     program: process.execPath,
     args: [at("repos/shop/tools.cjs"), JSON.stringify(calls)],
