@@ -34,7 +34,7 @@ export function waitMs(attempt: number, afterMs: number | undefined, chance: num
 
 export function faultOf(error: unknown, called: Called, nowMs: number): Fault {
   if (error instanceof SetupError) return { sentence: error.message, mayTryAgain: false };
-  if (error instanceof CutStream)
+  if (error instanceof CutStream || isCutEarly(error))
     return { sentence: `${called.place} broke off in the midst of its answer.`, mayTryAgain: true };
   if (error instanceof LateAnswer)
     return { sentence: `${called.place}: ${error.message} (params.callSeconds).`, mayTryAgain: true };
@@ -46,6 +46,15 @@ export function faultOf(error: unknown, called: Called, nowMs: number): Fault {
       mayTryAgain: /overload|api_error|rate_limit|timeout|server/.test(type),
     };
   return unreachable(error, called);
+}
+
+/** Of the package: the same call would fail the same way. */
+const OUR_FAULT =
+  /^AI_(InvalidPrompt|InvalidArgument|InvalidMessageRole|MessageConversion|UnsupportedFunctionality|LoadAPIKey|LoadSetting|NoSuchModel)/;
+
+/** The package says so of a stream that ends before it has said anything. */
+function isCutEarly(error: unknown): boolean {
+  return error instanceof Error && /without a finish (chunk|reason)/.test(error.message);
 }
 
 function refused(error: APICallError, called: Called, nowMs: number): Fault {
@@ -101,7 +110,7 @@ function retryAfter(headers: Record<string, string>, nowMs: number): number | un
 function unreachable(error: unknown, { place }: Called): Fault {
   const code = codeOf(error);
   if (code !== undefined) return { sentence: `Nothing answers at ${place} (${code}).`, mayTryAgain: true };
-  const isOurs = error instanceof Error && /^AI_(?!APICall|Retry)/.test(error.name);
+  const isOurs = error instanceof Error && OUR_FAULT.test(error.name);
   return { sentence: `The call of ${place} failed: ${excerpt(errorText(error))}`, mayTryAgain: !isOurs };
 }
 
