@@ -11,6 +11,7 @@ import { form } from "./actions/form.ts";
 import type { AnyAction, Pressed } from "./actions/frame/action.ts";
 import { goOn } from "./actions/go-on.ts";
 import { history } from "./actions/history.ts";
+import { job } from "./actions/job.ts";
 import { keepAll } from "./actions/keep-all.ts";
 import { key } from "./actions/key.ts";
 import { killAll } from "./actions/kill-all.ts";
@@ -35,7 +36,7 @@ export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
-    ...[killAll, keepAll, worktreeRemove, worktreeKeep],
+    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job],
   ].map((action) => [action.name, action]),
 );
 

@@ -4,6 +4,7 @@ import type { Command } from "./commands/command.ts";
 import { done } from "./commands/done.ts";
 import { exported } from "./commands/export.ts";
 import { inbox } from "./commands/inbox.ts";
+import { job } from "./commands/job.ts";
 import { key } from "./commands/key.ts";
 import { kill } from "./commands/kill.ts";
 import { logs } from "./commands/logs.ts";
@@ -15,7 +16,20 @@ import { terminal } from "./commands/terminal.ts";
 import { thread } from "./commands/thread.ts";
 
 export const COMMANDS = new Map<string, Command>(
-  [terminal, logs, agent, done, kill, status, key, queue, resize, screenshot, exported, thread, inbox].map(
-    (command) => [command.definition.name, command],
-  ),
+  [
+    terminal,
+    logs,
+    agent,
+    done,
+    kill,
+    status,
+    key,
+    queue,
+    resize,
+    screenshot,
+    exported,
+    thread,
+    inbox,
+    job,
+  ].map((command) => [command.definition.name, command]),
 );

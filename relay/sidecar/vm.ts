@@ -37,6 +37,7 @@ import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
+import { VmJobs } from "./jobs.ts";
 import { named, newInDiscord, type Thread } from "./names.ts";
 
 type BranchRequest = Parameters<SidecarClient["branchThread"]>[1];
@@ -54,6 +55,10 @@ export class Vm {
   /** A handle, also of a thread that does not exist: its methods say so. */
   thread(threadId: ThreadName): VmThread {
     return new VmThread(this.#client, threadId);
+  }
+
+  get jobs(): VmJobs {
+    return new VmJobs(this.#client);
   }
 
   /** Why agents run without the sandbox that they should have; undefined if they have it, or should have none. */

@@ -101,7 +101,14 @@ const settings = {
     .optional(),
 };
 
-export const jobRequestSchema = lazy(() => z.strictObject({ ...settings, when: sentWhenSchema() }));
+export const jobRequestSchema = lazy(() =>
+  z.strictObject({
+    ...settings,
+    when: sentWhenSchema(),
+    /** It is made paused: nothing is due before it is resumed. */
+    paused: z.boolean("must be true or false").default(false),
+  }),
+);
 export type JobRequest = z.input<ReturnType<typeof jobRequestSchema>>;
 
 /** As the sidecar keeps it. */

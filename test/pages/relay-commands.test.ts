@@ -32,6 +32,7 @@ test("the commands are registered", () => {
     "done",
     "export",
     "inbox",
+    "job",
     "key",
     "kill",
     "logs",

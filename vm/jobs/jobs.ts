@@ -44,7 +44,7 @@ export class Jobs {
   /** @throws AppError that names the field and says what would fit */
   async create(request: JobRequest, by: Principal): Promise<Job> {
     const { store, homes, targets, scheduler, now } = this.#options;
-    const { what, ...sent } = jobRequestSchema().parse(request);
+    const { what, paused, ...sent } = jobRequestSchema().parse(request);
     const nowMs = now();
     this.#checkRoom(sent.name, by);
     const when = parseWhen(sent.when, { nowMs, zone: machineZone() });
@@ -60,6 +60,8 @@ export class Jobs {
       settings,
       createdBy: by,
       createdAt: nowMs,
+      state: paused ? "paused" : "active",
+      why: paused ? "It was made paused; resume it, and it begins." : null,
       nextDue: first,
       period: (first ?? nowMs) - nowMs,
     });

@@ -46,6 +46,8 @@ export interface NewJob {
   settings: JobSettings;
   createdBy: Principal;
   createdAt: number;
+  state: JobState;
+  why: string | null;
   nextDue: number | null;
   period: number;
 }
@@ -73,8 +75,8 @@ export class JobTable {
   constructor(db: Database) {
     this.#db = db;
     this.#insert = db.prepare(
-      `INSERT INTO jobs (name, settings, created_by, created_at, state, next_due, period)
-       VALUES (@name, @settings, @createdBy, @createdAt, 'active', @nextDue, @period)`,
+      `INSERT INTO jobs (name, settings, created_by, created_at, state, why, next_due, period)
+       VALUES (@name, @settings, @createdBy, @createdAt, @state, @why, @nextDue, @period)`,
     );
     this.#find = db.prepare("SELECT * FROM jobs WHERE name = ?");
     this.#get = db.prepare("SELECT * FROM jobs WHERE job_id = ?");

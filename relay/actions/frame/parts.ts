@@ -36,6 +36,8 @@ export const threadId: Part<ThreadName> = {
   read: (value) => threadIdSchema.safeParse(value).data,
   examples: z.array(threadIdSchema).parse(["fixer-2", "x".repeat(64)]),
 };
+/** Of a job. */
+export const jobName = text(/^[a-z][a-z0-9-]{0,39}$/, ["nightly", "x".repeat(40)]);
 export const fingerprint = text(/^[0-9a-f]{16}$/, ["0123456789abcdef"]);
 
 /** A whole number of at most 15 digits. */

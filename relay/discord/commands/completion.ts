@@ -5,6 +5,7 @@ import { cleanLine } from "../../../shared/clean-text.ts";
 import { chosenEngine, type EngineChoice, engineChoices } from "../../../shared/engines-api.ts";
 import { AppError } from "../../../shared/errors.ts";
 import { kindOf } from "../../../shared/kinds.ts";
+import { doesText } from "../../content/lists/jobs.ts";
 import { isListed, isMeant, threadChoice } from "../../content/lists/threads.ts";
 import type { Thread } from "../../sidecar/names.ts";
 import type { Vm } from "../../sidecar/vm.ts";
@@ -68,6 +69,10 @@ async function complete(context: CommandContext, what: Typed) {
         name: cleanLine(service) || "?",
         value: service,
       }));
+    case "job":
+      return (await context.vm.jobs.list())
+        .filter(({ name }) => name.includes(typed.trim().toLowerCase()))
+        .map((job) => ({ name: cut(`${job.name} · ${doesText(job)}`), value: job.name }));
     case "withdraw":
       return completeRule(context.vm, place, typed);
     case "as":

@@ -1,4 +1,5 @@
 import { MessageFlags, SlashCommandBuilder } from "discord.js";
+import { soonLine } from "../../content/lists/jobs.ts";
 import { joinBlocks } from "../../content/lists/lines.ts";
 import { isListed, restLine, statusText } from "../../content/lists/threads.ts";
 import type { Vm } from "../../sidecar/vm.ts";
@@ -14,7 +15,8 @@ export const status: Command = {
   run: async (interaction, { vm, threads, listMinutes, now }) => {
     const open = await vm.listThreads();
     const problem = await vm.findSandboxProblem();
-    const warnings = problem === undefined ? [] : [noSandbox(problem)];
+    const soon = soonLine(await vm.jobs.list(), now());
+    const warnings = [...(problem === undefined ? [] : [noSandbox(problem)]), ...soon];
     if (open.length === 0) {
       await interaction.editReply(
         [...warnings, "No thread is open. Start one with /terminal or /agent."].join("\n"),

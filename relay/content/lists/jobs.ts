@@ -1,0 +1,75 @@
+/** Jobs and their runs as lines for Discord. Pure. */
+import { cleanLine } from "../../../shared/clean-text.ts";
+import type { DiscordId } from "../../../shared/ids.ts";
+import type { Job, JobRun, RunStatus } from "../../../shared/jobs/job.ts";
+import { escapeMarkdown, inlineCode } from "../../texts.ts";
+
+const MAX_WORDS = 80;
+const MAX_SOON = 8;
+const MARKS: Record<RunStatus, string> = {
+  claimed: "⏳",
+  started: "▶️",
+  done: "✅",
+  failed: "❌",
+  skipped: "⏭",
+  missed: "💤",
+  unknown: "❔",
+};
+
+/** When it is due next, in the reader's own zone. */
+export function nextText({ next: [first] }: Pick<Job, "next">): string {
+  return first === undefined ? "" : `${stamp(first, "f")}, ${stamp(first, "R")}`;
+}
+
+export function jobLine(job: Job): string {
+  const { name, state, why, lastRun, spentTodayUsd } = job;
+  const parts = [
+    `${state === "active" ? "⏰" : state === "paused" ? "⏸" : "▫️"} **${escapeMarkdown(name)}**`,
+    why === null ? nextText(job) : plain(why),
+    inlineCode(doesText(job), MAX_WORDS),
+    lastRun ? `last ${MARKS[lastRun.status]} ${lastRun.status}` : "",
+    spentTodayUsd > 0 ? `$${spentTodayUsd.toFixed(2)} today` : "",
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+const SOON_MS = 3_600_000;
+
+/** Those that are due within the hour, in a line; none if none is. */
+export function soonLine(jobs: readonly Job[], nowMs: number): string[] {
+  const soon = jobs.filter(({ next: [first] }) => first !== undefined && Date.parse(first) - nowMs < SOON_MS);
+  if (soon.length === 0) return [];
+  const [shown, more] = [soon.slice(0, MAX_SOON), soon.length - MAX_SOON];
+  const names = shown.map(
+    ({ name, next: [first = ""] }) => `**${escapeMarkdown(name)}** ${stamp(first, "R")}`,
+  );
+  return [`⏰ Due within the hour: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`];
+}
+
+/** What it starts, in a word and its own. */
+export function doesText({ what }: Pick<Job, "what">): string {
+  const words = "prompt" in what ? what.prompt : "text" in what ? what.text : what.command;
+  return cleanLine(`${what.type}: ${words}`);
+}
+
+/** @param place the run's Discord thread, if it has one */
+export function runLine(run: JobRun, place: DiscordId | undefined): string {
+  const { status, dueAt, claimedAt, reason, costUsd, missed, by } = run;
+  const parts = [
+    `${MARKS[status]} ${stamp(dueAt ?? claimedAt, "f")} ${status}`,
+    place === undefined ? "" : `<#${place}>`,
+    dueAt === null && by.startsWith("discord:") ? `by <@${by.slice("discord:".length)}>` : "",
+    costUsd === null ? "" : `$${costUsd.toFixed(2)}`,
+    reason === null ? "" : plain(reason),
+    missed === 0 ? "" : `${missed} before it were missed`,
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+function plain(text: string): string {
+  return escapeMarkdown(cleanLine(text)).slice(0, 300);
+}
+
+function stamp(iso: string, form: "f" | "R"): string {
+  return `<t:${Math.floor(Date.parse(iso) / 1_000)}:${form}>`;
+}

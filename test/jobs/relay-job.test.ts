@@ -1,0 +1,98 @@
+/** Jobs in Discord: shown before they are created, their runs as Discord threads in which people go on. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { jobs } from "../../shared/protocol/jobs.ts";
+import { STAND_IN_CONFIG, script } from "../support/agents.ts";
+import { type Everything, startEverything } from "../support/relay.ts";
+import { until } from "../support/wait.ts";
+
+let all: Everything;
+beforeAll(async () => {
+  all = await startEverything({ isQuick: true, vm: STAND_IN_CONFIG });
+});
+afterAll(() => all.close());
+
+const use = (command: string, options: Record<string, string | number> = {}) =>
+  all.discord.driver.command(all.you, all.discord.channelId, command, options);
+const say = async (command: string, options: Record<string, string | number> = {}) =>
+  (await use(command, options).reply()).content;
+
+test("a job is shown with its next three instants, and begins once it is created", async () => {
+  const { driver } = all.discord;
+  const prompt = script("Look at the build", { text: "All is green." });
+  const asked = use("job add", {
+    name: "nightly",
+    when: "every weekday at 9",
+    zone: "Europe/Berlin",
+    dir: ".",
+    prompt,
+  });
+  const question = await asked.reply();
+  expect(question.content).toMatch(/^⏰ \*\*nightly\*\* `agent: Look at the build/);
+  expect(question.content).toMatch(
+    /\nDue (\w{3} \d+ \w{3} 09:00, in \d+ (min|h|days)(; )?){3} \(Europe\/Berlin\)\.\nAt most \$1 a run and \$5 a day\./,
+  );
+  expect(await say("job list")).toContain("⏸ **nightly** · It was made paused");
+  const id = question.buttons.find(({ label }) => label === "Create")?.customId ?? "";
+  driver.press(all.you, question.id, id);
+  await until("it to be created", () =>
+    asked.find()?.content.startsWith("⏰ The job **nightly** is created: next <t:"),
+  );
+
+  expect(await say("job run", { job: "nightly" })).toContain("**nightly** runs");
+  const place = await until("its Discord thread", () =>
+    driver.threads().find(({ name }) => name.includes("nightly")),
+  );
+  await until("its words", () =>
+    driver.messages(place.id).some(({ content }) => content.startsWith("All is green.")),
+  );
+  expect(driver.messages(place.id)[0]?.content).toContain("started by `job:nightly`");
+  await until("its end", async () =>
+    (await say("job history", { job: "nightly" })).match(/✅ <t:\d+:f> done · <#\d+> · by <@\d+>/),
+  );
+  expect(await say("job history", { job: "nightly" })).toContain(`<#${place.id}>`);
+
+  // A person goes on with it there.
+  driver.post(all.you, place.id, script("And now?", { text: "Still green." }));
+  await until("the answer", () =>
+    driver.messages(place.id).some(({ content }) => content.startsWith("Still green.")),
+  );
+
+  const { channelId, driver: typing } = all.discord;
+  expect(await typing.autocomplete(all.you, channelId, "job pause", { job: "nigh" }, "job")).toMatchObject([
+    { name: expect.stringContaining("nightly · agent: Look"), value: "nightly" },
+  ]);
+  await all.sidecar.as(all.you).call(
+    jobs.create,
+    {},
+    {
+      body: {
+        name: "soon",
+        when: { type: "every", seconds: 1_800 },
+        what: { type: "command", dir: ".", command: "true" },
+      },
+    },
+  );
+  expect(await say("status")).toMatch(/^⏰ Due within the hour: \*\*soon\*\* <t:\d+:R>$/m);
+  await say("job remove", { job: "soon" });
+
+  expect(await say("job pause", { job: "nightly" })).toMatch(/^⏸ \*\*nightly\*\* · Paused by discord:/);
+  expect(await say("job resume", { job: "nightly" })).toMatch(/^⏰ \*\*nightly\*\* · <t:\d+:f>, <t:\d+:R>/);
+  expect(await say("job remove", { job: "nightly" })).toBe("The job **nightly** is removed.");
+});
+
+test("one that is not wanted is gone, and what is wrong is said with its field", async () => {
+  const asked = use("job add", { name: "no", when: "in 20m", dir: ".", command: "true" });
+  const question = await asked.reply();
+  const id = question.buttons.find(({ label }) => label === "Don't")?.customId ?? "";
+  all.discord.driver.press(all.you, question.id, id);
+  await until("the answer", () => asked.find()?.content === "The job **no** was not created.");
+  expect(await say("job list")).toBe("There is no job. Make one with /job add.");
+  const bad = { name: "bad", dir: ".", prompt: "x" };
+  expect(await say("job add", { ...bad, when: "every 10s" })).toMatch(/^⚠️ when: .*too often/);
+  expect(await say("job add", { ...bad, when: "0 9 1 * 1" })).toMatch(/both set/);
+  expect(await say("job add", { ...bad, when: "in 5m", command: "ls" })).toMatch(
+    /prompt, terminal, command: take one/,
+  );
+  expect(await say("job add", { ...bad, when: "in 5m", dir: "nowhere" })).toMatch(/does not exist/);
+  expect(await say("job history", { job: "gone" })).toMatch(/There is no job "gone"/);
+});
