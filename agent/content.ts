@@ -12,6 +12,7 @@ import { isForeign } from "../shared/agent/fold-messages.ts";
 import type { WaitingMessage } from "../shared/agent/fold-types.ts";
 import type { Block } from "../shared/agent/values.ts";
 import { escapeLines } from "../shared/outside-text.ts";
+import { parsePrincipal } from "../shared/principal.ts";
 import type { ContentPart } from "./engine.ts";
 
 export interface Content {
@@ -61,9 +62,13 @@ export function tagOf(message: Pick<WaitingMessage, "source">): string {
   return isForeign(message) ? `[${message.source}] ` : "";
 }
 
-/** In what no person wrote no line may look like one of ours. */
+/**
+ * In what another agent or a program wrote no line may look like one of ours. The text of a job is its maker's; what
+ * it has from outside stands behind marks by now.
+ */
 function wordsOf(message: WaitingMessage, text: string): string {
-  return isForeign(message) ? escapeLines(text) : text;
+  const isOurs = parsePrincipal(message.source).kind === "job";
+  return isForeign(message) && !isOurs ? escapeLines(text) : text;
 }
 
 function imagePart(

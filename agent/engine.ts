@@ -163,7 +163,12 @@ export type ContentPart =
 export type EngineControl =
   | OrderedOp<"interrupt" | "mode" | "model" | "compact" | "end_task">
   /** From here on it asks about these again, whatever was granted before; the list replaces the one before. */
-  | { op: "rules"; seq: number; ask: readonly string[] }
+  | {
+      op: "rules";
+      seq: number;
+      ask: readonly string[] /** It asks about all that it does. */;
+      isMarked?: true;
+    }
   /** Asks what the conversation has cost by now; `id` is the request that waits for it. */
   | { op: "cost"; id: string }
   | { op: "end" };

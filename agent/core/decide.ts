@@ -123,7 +123,7 @@ export function decide(
  */
 function mayRunAhead(fold: ThreadFold, { hasReadAll, launch }: Running): boolean {
   const isPending = Object.values(fold.pending).some((control) => control !== null);
-  return hasReadAll && !launch.takesUp && !launch.reseeded && !isPending;
+  return hasReadAll && !launch.takesUp && !launch.reseeded && !isPending && !fold.marked;
 }
 
 function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBack }: Common): Action[] {

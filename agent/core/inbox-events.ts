@@ -1,7 +1,7 @@
 /** What a line of the inbox comes to in the transcript: every line yields an event. Pure. */
 import type { EventBody } from "../../shared/agent/events.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
-import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import { type InboxLine, parseInboxLine } from "../../shared/agent/inbox.ts";
 import { MORE_OPTION } from "../../shared/agent/limits.ts";
 import { errorText } from "../../shared/errors.ts";
@@ -97,7 +97,8 @@ function permissionEvent(line: LineOf<"permission">, fold: ThreadFold): EventBod
   if (!ask.options.some((option) => option.optionId === line.optionId)) {
     return warning("An answer names no option of its ask", `${line.optionId} of ${line.requestId}`);
   }
-  const { optionId, by, message } = line;
+  const { by, message } = line;
+  const optionId = fold.marked ? onceInPlaceOf(line.optionId, ask) : line.optionId;
   return {
     type: "permission_response",
     requestId: ask.requestId,
@@ -106,6 +107,14 @@ function permissionEvent(line: LineOf<"permission">, fold: ThreadFold): EventBod
     by,
     ...(message !== undefined && { message }),
   };
+}
+
+/** In a thread that outside text has got into, nothing is allowed beyond the call that is asked about. */
+function onceInPlaceOf(optionId: string, { options, limit, trust, heldMessageId }: OpenAsk): string {
+  if (limit || trust || heldMessageId !== undefined) return optionId;
+  const chosen = options.find((option) => option.optionId === optionId);
+  if (chosen?.kind !== "allow_always") return optionId;
+  return options.find(({ kind }) => kind === "allow_once")?.optionId ?? optionId;
 }
 
 function elicitationEvent(line: LineOf<"elicitation">, fold: ThreadFold): EventBody {

@@ -94,6 +94,7 @@ export const controlRequestSchema = z.discriminatedUnion("control", [
   z.strictObject({ control: z.literal("limit"), ...opFields.limit() }),
   z.strictObject({ control: z.literal("undo"), ...opFields.undo() }),
   z.strictObject({ control: z.literal("rules"), ...opFields.rules() }),
+  z.strictObject({ control: z.literal("unmark"), ...opFields.unmark() }),
 ]);
 export type ControlRequest = z.infer<typeof controlRequestSchema>;
 /** What a control's route takes: all but its name, which is in the path. */

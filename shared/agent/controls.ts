@@ -11,6 +11,7 @@ export const CONTROLS = [
   "limit",
   "undo",
   "rules",
+  "unmark",
 ] as const;
 export type Control = (typeof CONTROLS)[number];
 
@@ -24,11 +25,18 @@ export const CONTROL_SUMMARIES: Record<Control, string> = {
   limit: "Change what an agent may use up",
   undo: "Put the files back that an agent's turn changed",
   rules: "Withdraw rules that people granted in an agent's thread",
+  unmark: "Trust what an agent has read from outside",
 };
 
 /** The controls that an engine's capabilities leave. */
 export function controlsOf({ capabilities }: EngineDeclaration): Control[] {
   const { compact, modes, models, rules } = capabilities;
-  const can: Partial<Record<Control, boolean>> = { compact, mode: modes !== undefined, model: models, rules };
+  const can: Partial<Record<Control, boolean>> = {
+    compact,
+    mode: modes !== undefined,
+    model: models,
+    rules,
+    unmark: rules,
+  };
   return CONTROLS.filter((control) => can[control] ?? true);
 }

@@ -6,7 +6,7 @@ import type { ThreadFold } from "./fold-types.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { dropTurn, withLimits } from "./limits.ts";
 import type { OrderedOp } from "./ops.ts";
-import { withdrawRules } from "./rules.ts";
+import { mark, unmark, withdrawRules } from "./rules.ts";
 import { askedSeqOf } from "./turn-id.ts";
 import { undoneText } from "./undone.ts";
 import { isQueued, isSettingUp } from "./waits.ts";
@@ -123,6 +123,10 @@ function foldControl(fold: ThreadFold, event: EventOf<"control">): ThreadFold {
     }
     case "rules":
       return withdrawRules(fold, order.withdraw, order.seq);
+    case "mark":
+      return mark(fold, order);
+    case "unmark":
+      return unmark(fold, order.seq);
     case "kill":
       return { ...fold, isKilled: true };
   }

@@ -113,6 +113,8 @@ export interface ThreadFold {
   grantedRules: string[];
   /** Those that were withdrawn and not granted again; `changedSeq` is the last event that changed them. */
   rules?: { changedSeq: number; withdrawn: string[] };
+  /** Text from outside is in its context: `why` says where it came from, `seq` since which event. */
+  marked?: { seq: number; why: string };
   /** `turns` have ended; `begun` are those that took up no other. */
   totals: { turns: number; begun: number; toolCalls: number; usage: Usage; spendUsd: number };
   /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */

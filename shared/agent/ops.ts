@@ -29,6 +29,13 @@ export const opFields = {
   undo: () => ({ turnId: turnIdSchema.optional() }),
   /** Withdraws rules that people granted in the thread: what they allowed is asked about again, at once. */
   rules: () => ({ withdraw: z.array(str.min(1).max(1_000)).min(1).max(100) }),
+  /**
+   * Text from outside gets in: from here on the thread asks about all that it does, whatever was allowed. The sidecar
+   * alone writes this, before that text; `why` says where it came from.
+   */
+  mark: () => ({ why: str.min(1).max(200) }),
+  /** A person trusts what the thread has read. */
+  unmark: () => ({}),
   kill: () => ({}),
   /** Ends a task of the engine's that runs in the background. */
   end_task: () => ({ taskId: str }),
@@ -56,6 +63,8 @@ export function opTarget(op: Op): string {
       return op.taskId;
     case "undo":
       return op.turnId ?? "";
+    case "mark":
+      return op.why;
     default:
       return "";
   }

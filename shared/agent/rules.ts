@@ -4,8 +4,24 @@ import type { ThreadFold } from "./fold-types.ts";
 /** A later withdrawal finds none of them that an engine could still hold. */
 const MAX_WITHDRAWN = 200;
 
-/** A person granted this rule, which may have been withdrawn before. */
+/**
+ * Text from outside gets in. Nothing that people allowed before holds any more: they did not know that text. The first
+ * reason stays.
+ */
+export function mark(fold: ThreadFold, { seq, why }: { seq: number; why: string }): ThreadFold {
+  return { ...withdrawRules(fold, fold.grantedRules, seq), marked: fold.marked ?? { seq, why } };
+}
+
+/** A person trusts it. Rules that were withdrawn stay so. */
+export function unmark(fold: ThreadFold, seq: number): ThreadFold {
+  if (!fold.marked) return fold;
+  const { marked: _, ...rest } = fold;
+  return { ...rest, rules: { changedSeq: seq, withdrawn: fold.rules?.withdrawn ?? [] } };
+}
+
+/** A person granted this rule, which may have been withdrawn before. In a marked thread nothing is granted for long. */
 export function grantRule(fold: ThreadFold, rule: string, seq: number): ThreadFold {
+  if (fold.marked) return fold;
   const { grantedRules, rules } = fold;
   const granted = grantedRules.includes(rule) ? grantedRules : [...grantedRules, rule];
   if (!rules?.withdrawn.includes(rule)) return { ...fold, grantedRules: granted };
@@ -33,13 +49,16 @@ export function withdrawRules(fold: ThreadFold, withdrawn: readonly string[], se
 }
 
 /**
- * What an engine that was started at `launchSeq` has to be told; undefined if it knows all.
+ * What an engine that was started at `launchSeq` has to be told; undefined if it knows all. Of a marked thread every
+ * engine is told, by every runner.
  * @returns the rules that it is to ask about again, and the event that changed them last
  */
 export function rulesToTell(
-  { rules }: ThreadFold,
+  { rules, marked }: ThreadFold,
   launchSeq: number,
-): { seq: number; ask: readonly string[] } | undefined {
+): { seq: number; ask: readonly string[]; isMarked?: true } | undefined {
+  const ask = rules?.withdrawn ?? [];
+  if (marked) return { seq: Math.max(marked.seq, rules?.changedSeq ?? 0), ask, isMarked: true };
   if (!rules || rules.changedSeq <= launchSeq) return undefined;
   return { seq: rules.changedSeq, ask: rules.withdrawn };
 }

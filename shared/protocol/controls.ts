@@ -14,6 +14,7 @@ const EXAMPLES: Readonly<Record<Control, Example>> = {
   limit: { path: HELPER, body: { limits: { turns: 40 } } },
   undo: { path: FIXER, body: {} },
   rules: { path: TESTER, body: { withdraw: ["Bash(npm --version)"] } },
+  unmark: { path: HELPER, body: {} },
 };
 
 /** The console's page has buttons for these. */

@@ -26,6 +26,7 @@ import type { Attachments } from "./attachments.ts";
 import type { AgentFolders } from "./folders.ts";
 import { chooseLaunch, type Launch, type LaunchOptions, notInstalled } from "./launch.ts";
 import { checkOutputSchema } from "./output-schema.ts";
+import { findNarrowMode, letIn, markedConfig, refuseUnmarkable } from "./outside.ts";
 import type { Removal } from "./removal.ts";
 import { beginningLines, checkMessage, killLine, messageLine, threadConfig } from "./requests.ts";
 import { refuseIfFull } from "./room.ts";
@@ -76,6 +77,7 @@ export class AgentKind implements Kind {
     refuseInitialMessages(request, launch.engine);
     if (agent) refuseUnsupported(agent, launch.engine, settings);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema, launch.engine);
+    if (request.outside?.marks !== undefined) refuseUnmarkable(launch.engine, "raw");
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") === undefined) throw notInstalled(launch);
   }
 
@@ -91,7 +93,8 @@ export class AgentKind implements Kind {
   store(thread: NewThread, request: CreateRequest): void {
     const { store, folders, worktrees, agents, settings, now } = this.#options;
     const number = store.agents.takeNumber();
-    const agent = request.agent ?? agentConfigSchema.parse({});
+    const launch = this.#launchOf(request);
+    const agent = markedConfig(request.agent ?? agentConfigSchema.parse({}), launch.engine, request.outside);
     const { config, folder, locks } = request.origin ?? {};
     const known = config && store.agents.find(config.threadId);
     const origin = config && { threadId: config.threadId, number: known?.number ?? null, seq: config.seq };
@@ -99,7 +102,6 @@ export class AgentKind implements Kind {
     const path = place.worktree?.path ?? place.path ?? thread.path;
     const mcpConfigFile = threadPath(folders.of(thread.threadId), "mcp");
     const { timeouts } = settings;
-    const launch = this.#launchOf(request);
     const { taken } = request;
     const parts = { number, agent, launch, timeouts, origin: config, taken, mcpConfigFile };
     const made = threadConfig(thread, parts);
@@ -110,10 +112,12 @@ export class AgentKind implements Kind {
     store.agents.insert({ ...row, origin: origin ?? null });
     if (locks !== undefined) store.agents.setLocked(locks, true);
     const { inputId, hops, plain } = request;
-    const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops };
+    const outside = { folder: folders.of(thread.threadId), by: thread.createdBy, now: now() };
+    const { files, before } = letIn(request.outside, outside);
+    const first = { messageId: inputId ?? randomUUID(), by: thread.createdBy, plain, hops, files };
     // One that goes on from another conversation may wait for its first message.
     const message = thread.command === "" ? [] : [messageLine(thread.command, first, now())];
-    const lines = [...beginningLines(request, now()), ...message];
+    const lines = [...beginningLines(request, now()), ...before, ...message];
     if (lines.length === 0) return;
     agents.get(thread.threadId).append(lines);
     if (inputId !== undefined) store.inputs.set(thread.threadId, inputId, "sent");
@@ -185,9 +189,14 @@ export class AgentKind implements Kind {
     }
     const { inputId, by, plain, when } = input;
     const messageId = inputId ?? randomUUID();
-    const line = messageLine(input.text, { messageId, by, plain, when, files }, now());
+    const place = { folder: folders.of(threadId), by, now: now() };
+    const outside = letIn(input.outside, place, () =>
+      findNarrowMode(folders.findConfig(threadId)?.agent, agents.get(threadId)),
+    );
+    const all = [...files, ...outside.files];
+    const line = messageLine(input.text, { messageId, by, plain, when, files: all }, now());
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sending");
-    await this.append(thread, [...before, line]);
+    await this.append(thread, [...before, ...outside.before, line]);
     if (inputId !== undefined) store.inputs.set(threadId, inputId, "sent");
   }
 

@@ -105,6 +105,18 @@ export class AgentThread {
     return last === undefined ? this.#fold.isPaused : last.op === "pause";
   }
 
+  /** Text from outside is in its context, or will be, as far as the inbox tells. */
+  get marked(): { why: string } | undefined {
+    const last = this.#unread().findLast(({ op }) => op === "mark" || op === "unmark");
+    if (last === undefined) return this.#fold.marked;
+    return last.op === "mark" ? last : undefined;
+  }
+
+  /** Nothing lies in the inbox that the runner has not read. */
+  get isSettled(): boolean {
+    return this.#unread().length === 0;
+  }
+
   #unread(fold = this.#fold): InboxLine[] {
     return this.#inbox.unread(fold.lastInboxId?.byte);
   }

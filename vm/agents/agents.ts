@@ -36,7 +36,7 @@ import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import type { Starter } from "./starter.ts";
-import { nothingChanged, refuseControl, refuseUnknownRules, withTarget } from "./support.ts";
+import { nothingChanged, refuseByState, refuseControl, withTarget } from "./support.ts";
 import { findLive, hasTurn, readBlob, readTranscript } from "./transcript.ts";
 import type { Worktrees } from "./worktrees.ts";
 
@@ -328,7 +328,7 @@ export class Agents {
       const agent = folders.findConfig(threadId)?.agent;
       if (agent) refuseControl(agent, request, this.#options.settings);
       const { fold } = agents.get(threadId);
-      refuseUnknownRules(request, fold);
+      refuseByState(request, agent, agents.get(threadId), by);
       const isKnown = (turnId: string) => hasTurn(folders.of(threadId), turnId);
       const line = controlLine(await withTarget(request, fold, isKnown), by, now());
       if (request.control !== "resume") return kind.append(thread, [line]);

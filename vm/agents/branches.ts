@@ -23,6 +23,7 @@ import type { AgentThreads } from "./agent-threads.ts";
 import { findTree, hasTree, readFilesTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
+import { refuseMarked } from "./outside.ts";
 import { canDo } from "./support.ts";
 import type { Worktrees } from "./worktrees.ts";
 
@@ -59,6 +60,7 @@ export class Branches {
     this.#refuseTaken(threadId);
     const prepared = await queue.run(parentId, async () => {
       this.#checkOpen(threads.getStored(parentId));
+      this.#refuseMarked(parentId);
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
@@ -113,6 +115,7 @@ export class Branches {
     this.#refuseTaken(request.threadId);
     const prepared = await queue.run(known, async () => {
       threads.getStored(known);
+      this.#refuseMarked(known);
       return this.#prepare(known, {});
     });
     const { agent: asked } = request;
@@ -122,6 +125,12 @@ export class Branches {
       const origin = originOf(prepared, undefined);
       return { ...request, agent, origin, ...(workspace && { workspace }) };
     });
+  }
+
+  /** What it has read would be in the other one's context too. @throws AppError `unsupported` */
+  #refuseMarked(threadId: ThreadId): void {
+    const fold = this.#options.store.agents.find(threadId)?.fold;
+    if (fold) refuseMarked(fold, "is not gone on from in another thread");
   }
 
   /** A worktree of its own, if it is asked for. @throws AppError */

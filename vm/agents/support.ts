@@ -8,7 +8,10 @@ import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { PARAM_NAMES, type Params } from "../../shared/agent/params.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { Principal } from "../../shared/principal.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
+import type { AgentThread } from "./agent-thread.ts";
+import { refuseMarkedControl } from "./outside.ts";
 
 /** The fields of a configuration that need a capability of the engine. */
 const NEEDS = {
@@ -159,8 +162,19 @@ function refuseLimits(engine: EngineName, limits: LimitChanges): void {
   if (told) throw new AppError("unsupported", `limits.${told}: ${untold(engine)}`);
 }
 
+/** @throws AppError if the thread as it is now takes no such control */
+export function refuseByState(
+  request: ControlRequest,
+  agent: AgentConfig | undefined,
+  thread: Pick<AgentThread, "fold" | "marked">,
+  by: Principal,
+): void {
+  refuseUnknownRules(request, thread.fold);
+  refuseMarkedControl(request, agent, thread, by);
+}
+
 /** @throws AppError `not_found` if a rule that is to be withdrawn was not granted, or not any more */
-export function refuseUnknownRules(request: ControlRequest, { grantedRules }: ThreadFold): void {
+function refuseUnknownRules(request: ControlRequest, { grantedRules }: ThreadFold): void {
   if (request.control !== "rules") return;
   const unknown = request.withdraw.find((rule) => !grantedRules.includes(rule));
   if (unknown !== undefined)

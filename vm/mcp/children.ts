@@ -15,6 +15,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
+import { refuseMarked } from "../agents/outside.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
 import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
@@ -162,6 +163,7 @@ export class Children {
     const { threadId: parentId, createdBy } = parent;
     const own = folders.findConfig(parentId)?.agent;
     if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
+    refuseMarked(await agents.foldNow(parentId), "spawns no other agent");
     await this.#refuseAgain(parentId, request.prompt);
     this.#checkRoom(parentId);
     const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});

@@ -14,6 +14,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Agents } from "../agents/agents.ts";
+import { refuseMarked } from "../agents/outside.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { Children } from "./children.ts";
 
@@ -80,6 +81,7 @@ export class Messages {
     const hash = createHash("sha256").update(`${from} ${callId}`).digest("hex");
     const messageId = `agent-${hash.slice(0, 32)}`;
     if (agents.hasMessage(to, messageId)) return { to: threads.get(to) };
+    refuseMarked(await agents.foldNow(from), "writes to no other agent");
     const [writer, reader] = [threads.get(from), threads.get(to)];
     const { held, hops } = await this.#judge(writer, reader);
     const draft: Draft = {

@@ -118,7 +118,7 @@ export function engineControlLine(control: EngineControl): string {
       // What is to be asked about stands above what is allowed, wherever that was granted.
       return controlLine(`rules-${control.seq}`, {
         subtype: "apply_flag_settings",
-        settings: { permissions: { ask: [...askedRules(), ...control.ask] } },
+        settings: { permissions: { ask: [...askedRules(control.isMarked), ...control.ask] } },
       });
     case "cost":
       return controlLine(`${COST_ID}${control.id}`, { subtype: "get_usage", skip_behaviors: true });

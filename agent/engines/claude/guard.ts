@@ -30,7 +30,13 @@ export function deniedRules(stateDir: string | undefined): string[] {
   return DENIED.flatMap((pattern) => [`Read(/${root}/${pattern})`, `Edit(/${root}/${pattern})`]);
 }
 
-export function askedRules(): string[] {
+/** What it can do by itself, read included: a thread that text from outside has got into asks about each. */
+const EVERYTHING = [
+  ...["Bash", "Read", "Edit", "Write", "NotebookEdit", "Glob", "Grep", "WebFetch", "WebSearch"],
+  ...["Task", "Skill", "KillShell", "TaskStop"],
+];
+
+export function askedRules(isMarked = false): string[] {
   const paths = [
     ...SECRET_NAMES.map((name) => `//**/${name}`),
     ...SECRET_FOLDERS.map((name) => `~/${name}/**`),
@@ -38,5 +44,6 @@ export function askedRules(): string[] {
   return [
     ...paths.flatMap((path) => [`Read(${path})`, `Edit(${path})`]),
     ...SECRET_WORDS.map((word) => `Bash(*${word}*)`),
+    ...(isMarked ? EVERYTHING : []),
   ];
 }

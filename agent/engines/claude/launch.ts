@@ -39,7 +39,9 @@ export function planLaunch(
   const { agent, launch: how } = config;
   const mode = fold.chosen.modeId ?? agent.permissionMode;
   const model = fold.chosen.model ?? agent.model;
-  const ours = { ...ownSettings(how), ...settingsAgainstDoubles([theirs, home]) };
+  // A turn that it takes up may call before it can be told anything. Else it is told, so that it can be told otherwise.
+  const isMarked = launch.takesUp && fold.marked !== undefined;
+  const ours = { ...ownSettings(how, isMarked), ...settingsAgainstDoubles([theirs, home]) };
   const allowed = [...how.allowedTools, ...fold.grantedRules, ...attachmentsRule(folder)];
   const args = [
     ...splitSettings(how.args).rest,

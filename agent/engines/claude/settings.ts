@@ -28,11 +28,11 @@ export type Settings = z.infer<ReturnType<typeof settingsSchema>>;
  * Ours: what nobody may do, and what is asked about whatever is allowed. Unless it is allowed, no settings and no
  * request lead to the mode that asks for nothing. Pure.
  */
-export function ownSettings({ allowBypass, stateDir }: ThreadConfig["launch"]): Settings {
+export function ownSettings({ allowBypass, stateDir }: ThreadConfig["launch"], isMarked = false): Settings {
   return {
     permissions: {
       deny: deniedRules(stateDir),
-      ask: askedRules(),
+      ask: askedRules(isMarked),
       ...(!allowBypass && { disableBypassPermissionsMode: "disable" as const }),
     },
   };

@@ -35,7 +35,16 @@ export type CreateRequest = Omit<Asked, "agent"> & {
   taken?: NonNullable<ThreadConfig["taken"]>;
   /** Of an agent's child: as many as of a message that its parent writes. */
   hops?: number;
+  outside?: Outside;
 };
+
+/** What an input brings of text from outside. */
+export interface Outside {
+  /** It is in the input's own words: where it came from. The thread asks about everything from then on. */
+  marks?: string;
+  /** All of it, if the input has a part alone; it becomes an attachment. */
+  file?: { name: string; text: string };
+}
 
 /** Where an agent works, if that is not the directory itself. */
 export type NewWorkspace =
@@ -53,7 +62,7 @@ export interface Origin {
   locks?: ThreadId;
 }
 /** With who sent it. */
-export type Input = z.output<typeof inputRequestSchema> & { by: Principal };
+export type Input = z.output<typeof inputRequestSchema> & { by: Principal; outside?: Outside };
 
 /** What a kind says of a thread in its own words; whatever it leaves out is said as of every thread. */
 export type KindDescription = Pick<

@@ -225,4 +225,6 @@ const CONTROLS: Record<EventOf<"control">["op"], string> = {
   limit: "Told other limits",
   undo: "Told to undo",
   rules: "Told to ask again",
+  mark: "Asks about everything from here on: it reads",
+  unmark: "What it has read is trusted",
 };
