@@ -10,6 +10,7 @@ import { AppError } from "../../shared/errors.ts";
 
 export interface LimitOptions {
   maxTurns?: string;
+  maxCalls?: string;
   maxTokens?: string;
   maxUsd?: string;
   maxSeconds?: string;
@@ -17,6 +18,7 @@ export interface LimitOptions {
 
 const OPTIONS: Record<LimitName, { option: keyof LimitOptions; flag: string; what: string }> = {
   turns: { option: "maxTurns", flag: "--max-turns", what: "turns" },
+  calls: { option: "maxCalls", flag: "--max-calls", what: "calls of the model" },
   tokens: { option: "maxTokens", flag: "--max-tokens", what: "tokens of the model" },
   spendUsd: { option: "maxUsd", flag: "--max-usd", what: "dollars" },
   seconds: { option: "maxSeconds", flag: "--max-seconds", what: "seconds of work" },

@@ -8,6 +8,8 @@ import { LIMIT_NAMES, type LimitName, type limitsSchema } from "./limit-schema.t
 /** Of what a child has used. Seconds add up too: a parent's clock stands while it waits for a child. */
 export const useSchema = z.object({
   turns: z.number().nonnegative(),
+  /** Of the model. */
+  calls: z.number().nonnegative().default(0),
   tokens: z.number().nonnegative(),
   spendUsd: z.number().nonnegative(),
   /** An older version did not count them. */
@@ -18,9 +20,9 @@ export type Use = z.infer<typeof useSchema>;
 export type LimitsOfChild = z.infer<typeof limitsSchema>;
 
 /** The least of each that a thread can be given. */
-const LEAST: Record<LimitName, number> = { turns: 1, tokens: 1, spendUsd: 0.0001, seconds: 1 };
+const LEAST: Record<LimitName, number> = { turns: 1, calls: 1, tokens: 1, spendUsd: 0.0001, seconds: 1 };
 
-export const NO_USE: Use = { turns: 0, tokens: 0, spendUsd: 0, seconds: 0 };
+export const NO_USE: Use = { turns: 0, calls: 0, tokens: 0, spendUsd: 0, seconds: 0 };
 
 /** What is set aside for open children, and what those that have ended have used. */
 export function useOfChildren(open: readonly { limits?: LimitsOfChild | undefined }[], ended: Use): Use {
@@ -36,6 +38,7 @@ export function addUse(a: Use, b: Use): Use {
 function useOf(of: (name: LimitName) => number): Use {
   return {
     turns: of("turns"),
+    calls: of("calls"),
     tokens: of("tokens"),
     spendUsd: of("spendUsd"),
     seconds: of("seconds"),

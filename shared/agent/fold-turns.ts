@@ -39,6 +39,7 @@ export function foldTurn(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         ...fold,
         ...lockOut(fold, event),
         ...setUp(fold, event),
+        totals: { ...fold.totals, calls: fold.totals.calls + (isCall(fold, event) ? 1 : 0) },
         steps: fold.steps.filter((step) => step.stepId !== event.stepId),
         open: {
           ...fold.open,
@@ -106,6 +107,11 @@ function startTurn(
     cutOffs: { ...fold.cutOffs, at: null },
     totals: { ...fold.totals, begun: fold.totals.begun + (cause === "resume" ? 0 : 1) },
   };
+}
+
+/** A call that broke off counts too: the model was asked. */
+function isCall({ steps }: ThreadFold, { stepId }: EventOf<"step_end">): boolean {
+  return steps.some((step) => step.stepId === stepId && step.kind === "chat");
 }
 
 /** A command that failed is not run again by itself; a worktree that could not be made is. */

@@ -116,7 +116,7 @@ export interface ThreadFold {
   /** Text from outside is in its context: `why` says where it came from, `seq` since which event. */
   marked?: { seq: number; why: string };
   /** `turns` have ended; `begun` are those that took up no other. */
-  totals: { turns: number; begun: number; toolCalls: number; usage: Usage; spendUsd: number };
+  totals: { turns: number; begun: number; calls: number; toolCalls: number; usage: Usage; spendUsd: number };
   /** Of the turn that has not ended: what its calls of the model have used, and cost as far as the engine has told. */
   open: { usage: Usage; toldUsd: number; unpriced: Usage };
   /** Dollars for a token of input, as the engine's last sum told them; null if there is none. */

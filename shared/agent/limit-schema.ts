@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
 
-export const LIMIT_NAMES = ["turns", "tokens", "spendUsd", "seconds"] as const;
+export const LIMIT_NAMES = ["turns", "calls", "tokens", "spendUsd", "seconds"] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 /** Limits that somebody here has set: of a thread, and that of dollars a day over all threads. */
 export type OwnLimit = LimitName | "dayUsd";
@@ -46,6 +46,8 @@ const whole = (max: number) =>
 /** Of a thread; whichever is reached first makes it ask whether it may go on. */
 const shape = {
   turns: whole(1_000_000),
+  /** Of the model; with those of children. */
+  calls: whole(1_000_000),
   /** Of the model: input, output, and what it writes to its cache. */
   tokens: whole(1_000_000_000_000),
   spendUsd: z
@@ -58,6 +60,7 @@ const shape = {
 
 export const limitsSchema = z.object({
   turns: shape.turns.optional(),
+  calls: shape.calls.optional(),
   tokens: shape.tokens.optional(),
   spendUsd: shape.spendUsd.optional(),
   seconds: shape.seconds.optional(),
@@ -67,6 +70,7 @@ export const limitsSchema = z.object({
 export const limitChangesSchema = lazy(() =>
   z.strictObject({
     turns: shape.turns.nullable().optional(),
+    calls: shape.calls.nullable().optional(),
     tokens: shape.tokens.nullable().optional(),
     spendUsd: shape.spendUsd.nullable().optional(),
     seconds: shape.seconds.nullable().optional(),

@@ -1,5 +1,5 @@
 /**
- * What a thread may use up: turns, tokens, dollars, seconds. Used and allowed are both of the transcript, so they are
+ * What a thread may use up: turns, calls of the model, tokens, dollars, seconds. Used and allowed are both of the transcript, so they are
  * the same for runner, sidecar and people, and no restart loses them. Pure.
  */
 import { formatCount } from "../format-count.ts";
@@ -92,6 +92,7 @@ export function ownUseOf(fold: ThreadFold, nowMs: number): Record<LimitName, num
   const runningMs = clock.since === null ? 0 : Math.max(0, nowMs - Date.parse(clock.since));
   return {
     turns: totals.begun,
+    calls: totals.calls,
     tokens: countTokens(totals.usage) + countTokens(open.usage),
     spendUsd: totals.spendUsd + openUsd(fold),
     seconds: (clock.ms + runningMs) / 1_000,
@@ -171,6 +172,7 @@ export function dropTurn(fold: ThreadFold): ThreadFold {
 
 const UNITS: Record<OwnLimit, (value: number) => string> = {
   turns: (value) => plural(value, "turn"),
+  calls: (value) => plural(value, "call of the model", "calls of the model"),
   tokens: (value) => plural(value, "token"),
   spendUsd: (value) => `$${value.toFixed(value < 0.1 ? 4 : 2)}`,
   seconds: (value) => plural(Math.round(value), "second"),
@@ -182,6 +184,6 @@ export function describeLimit(name: OwnLimit, value: number): string {
   return UNITS[name](value);
 }
 
-function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : nouns}`;
 }

@@ -64,6 +64,22 @@ test("one turn is allowed: the second message asks, and Continue lets it run", a
   expect(await ask(2)).toMatchObject({ limit: { name: "turns", allowed: 2, used: 2 } });
 });
 
+test("two calls of the model are allowed: between the second and the third it asks, and all that ran has run once", async () => {
+  thread = limited({ calls: 2 });
+  const rounds = [1, 2, 3].map((n) => ({ tools: [effect(n)] }));
+  thread.write(says("go", ...rounds, { text: "Done." }));
+  const request = await ask();
+  expect(request).toMatchObject({
+    title: "The thread has reached its limit of 2 calls of the model. Continue with as much again?",
+    limit: { name: "calls", allowed: 2, used: 2 },
+  });
+  expect(ran()).toBe("1\n2\n");
+  thread.answer(request.requestId, "more");
+  await idle();
+  expect([ran(), words()]).toEqual(["1\n2\n3\n", ["Done."]]);
+  expect(used().calls).toBe(4);
+});
+
 test("a limit that is changed while its ask is open closes the ask, and the thread goes on as far as it may", async () => {
   thread = limited({ turns: 1 });
   thread.write(says("one", { text: "First." }));

@@ -46,7 +46,7 @@ test("a thread that has reached its limit asks its starter, and a button lets it
   all.discord.driver.post(all.you, threadId, script("Again", { text: "Once again." }));
   await untilMessage(threadId, "Once again.");
   expect(await use("thread limit", {}, threadId)).toContain(
-    "choose at least one of turns, tokens, usd, seconds",
+    "choose at least one of turns, calls, tokens, usd, seconds",
   );
 });
 
@@ -125,7 +125,7 @@ test("limits that are none are refused by name", async () => {
   }
   const limit = (limits: object) => refusal(client.controlAgent("new", { control: "limit", limits }));
   expect((await limit({})).message).toContain(
-    "limits: name at least one of turns, tokens, spendUsd, seconds.",
+    "limits: name at least one of turns, calls, tokens, spendUsd, seconds.",
   );
   expect((await limit({ turns: -1 })).message).toContain("limits.turns: ");
   expect((await limit({ dollars: 3 })).message).toContain("dollars");

@@ -16,6 +16,7 @@ const CALLS = 6;
 
 const ALLOWED: Record<LimitName, number> = {
   turns: 1,
+  calls: 2,
   tokens: 2.5 * CALL_TOKENS,
   spendUsd: 0.12,
   seconds: 1,
@@ -174,6 +175,8 @@ function beyond(name: LimitName, allowed: number, uses: readonly Use[], thread: 
             .map(({ turnId }) => turnId),
         ).size - allowed
       );
+    case "calls":
+      return uses.length - allowed;
     case "tokens":
       return (sum(({ input, output }) => input + output) - allowed) / CALL_TOKENS;
     case "spendUsd":

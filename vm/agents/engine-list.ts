@@ -57,7 +57,8 @@ export class EngineList {
     const usual = this.#usual;
     return {
       ...{ name, title, isDefault: name === usual, takesProgram: program.is === "any" },
-      programs: program.is === "ours" ? [this.#own(name, program.signIn)] : await this.#programsOf(name),
+      programs:
+        program.is === "ours" ? [await this.#own(name, program.signIn)] : await this.#programsOf(name),
       ...abilitiesOf(declaration),
       params: Object.keys(capabilities.params ?? {}) as ParamName[],
       modes: [...(capabilities.modes?.names ?? [])],
@@ -70,11 +71,11 @@ export class EngineList {
     return engine ?? usualProgram({ AGENT_PROGRAM: program }).engine;
   }
 
-  #own(name: EngineName, signIn: SignIn | undefined): EngineProgramState {
-    const hasKey = signIn?.keys.some((key) => Boolean(this.#options.threadEnv[key]));
+  async #own(name: EngineName, signIn: SignIn | undefined): Promise<EngineProgramState> {
+    const isSignedIn = signIn && (await findSignedIn(undefined, signIn, this.#options.threadEnv));
     return {
       ...{ name, isInstalled: true, path: null, version: VERSION, problem: null, install: null },
-      ...{ isSignedIn: hasKey ?? null, signIn: signIn?.how ?? null },
+      ...{ isSignedIn: isSignedIn ?? null, signIn: signIn?.how ?? null },
     };
   }
 

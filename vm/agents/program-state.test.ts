@@ -68,8 +68,9 @@ test.each([
   expect(await findSignedIn(file, signIn, { ...ENV, ...more })).toBe(expected);
 });
 
-test("an engine without a program to ask is signed in by a key, or nobody knows", async () => {
+test("an engine of ours is signed in by a key alone; of a program that can't say, nobody knows", async () => {
   const signIn = { keys: ["A", "B"], how: "" };
   expect(await findSignedIn(undefined, signIn, { ...ENV, B: "x" })).toBe(true);
-  expect(await findSignedIn(undefined, signIn, { ...ENV, B: "" })).toBeUndefined();
+  expect(await findSignedIn(undefined, signIn, { ...ENV, B: "" })).toBe(false);
+  expect(await findSignedIn("/bin/true", signIn, ENV)).toBeUndefined();
 });

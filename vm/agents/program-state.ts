@@ -52,7 +52,8 @@ export async function findSignedIn(
   env: Env,
 ): Promise<boolean | undefined> {
   const hasKey = keys.some((key) => Boolean(env[key]));
-  if (file === undefined || status === undefined) return hasKey || undefined;
+  if (file === undefined) return hasKey; // an engine of ours has nothing but the variables
+  if (status === undefined) return hasKey || undefined;
   const { code } = await ask(file, status, env);
   if (code === 0) return true;
   return code === 1 ? false : hasKey || undefined;

@@ -101,8 +101,9 @@ function bypassRefused(mode: string): string {
 
 /** The limit that the engine must tell its use of, and does not. */
 function findUntold(engine: EngineName, limits: object): string | undefined {
-  if (ENGINES[engine].capabilities.cost) return undefined;
-  return definedIn(limits).find((limit) => limit === "tokens" || limit === "spendUsd");
+  const { cost, calls } = ENGINES[engine].capabilities;
+  const untold = [...(cost ? [] : ["tokens", "spendUsd"]), ...(calls ? [] : ["calls"])];
+  return definedIn(limits).find((limit) => untold.includes(limit));
 }
 
 function untold(engine: EngineName): string {

@@ -8,6 +8,7 @@ import { LIMIT_NAMES, type LimitName } from "../../../shared/agent/limit-schema.
 
 const OPTIONS: Record<LimitName, { name: string; what: string }> = {
   turns: { name: "turns", what: "turns" },
+  calls: { name: "calls", what: "calls of the model" },
   tokens: { name: "tokens", what: "tokens" },
   spendUsd: { name: "usd", what: "dollars" },
   seconds: { name: "seconds", what: "seconds of work" },
