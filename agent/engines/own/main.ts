@@ -1,6 +1,6 @@
 /** The engine `own`: our own agent. It reads lines from the runner, writes lines for it, and survives it. */
 import "../../plain-parsing.ts";
-import { readFileSync, realpathSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
@@ -12,6 +12,7 @@ import { START_FILE } from "./own.ts";
 import { startSchema, toOwn } from "./protocol.ts";
 import { PROVIDERS } from "./providers.ts";
 import { makeTools } from "./tools/tool-set.ts";
+import { findWhere } from "./tools/where.ts";
 
 const env = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -36,11 +37,7 @@ async function run(): Promise<void> {
     folder,
     env,
     commandEnv: withoutKeys(env),
-    where: {
-      dir: realpathSync(config.dir),
-      reads: [attachments],
-      closed: stateDir === undefined ? [] : [stateDir],
-    },
+    where: findWhere(config.dir, [attachments], stateDir, env["HOME"]),
     makeTools,
     mcp,
     output,

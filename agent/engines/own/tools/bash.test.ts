@@ -212,7 +212,7 @@ test("what is asked, and what is called wrongly", async () => {
   expect(asks(bash(background) as never, { command: "npm test" })).toEqual(["bash", "npm test"]);
   expect(asks(bash(background) as never, { command: "cat .env" })).toEqual(["always", "cat .env"]);
   expect(asks(processTool(background) as never, { action: "type", id: "b1", text: "rm -rf x\n" })).toEqual([
-    "bash",
+    "always",
     "type b1 rm -rf x\n",
   ]);
   expect(asks(processTool(background) as never, { action: "kill", id: "b1" })).toEqual([

@@ -11,11 +11,12 @@ import {
   writeSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { read } from "./read.ts";
 import { makeWorld, type World } from "./testing/world.ts";
 import { anyTool } from "./tool.ts";
+import { findWhere } from "./where.ts";
 
 let world: World;
 beforeEach(() => {
@@ -150,6 +151,21 @@ test("nothing outside is read, however it is named, and nothing that is closed",
     "1\tattached",
   );
   expect((await world.run(read, { file_path: join(world.outside, "secret") }, given)).isError).toBe(true);
+});
+
+test("a thread in the home or around the state folder reads neither secrets nor the state", async () => {
+  const kept = ["home/.ssh/id", "home/.netrc", "state/token"];
+  for (const name of [...kept, "home/plain", "state/worktrees/t/plain"]) {
+    mkdirSync(dirname(join(world.dir, name)), { recursive: true });
+    put(name, "walnut");
+  }
+  const where = findWhere(world.dir, [], join(world.dir, "state"), join(world.dir, "home"));
+  for (const file_path of kept)
+    expect((await world.run(read, { file_path }, where)).text).toBe(`${file_path} is closed to agents.`);
+  expect((await world.run(read, { file_path: "home/plain" }, where)).text).toBe("1\twalnut");
+  const worktree = findWhere(join(world.dir, "state/worktrees/t"), [], join(world.dir, "state"), undefined);
+  expect((await world.run(read, { file_path: "plain" }, worktree)).text).toBe("1\twalnut");
+  expect((await world.run(read, { file_path: "../../token" }, worktree)).isError).toBe(true);
 });
 
 test("a file that grows while it is read is told", async () => {

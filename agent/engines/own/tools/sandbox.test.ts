@@ -74,6 +74,9 @@ function run(mode: "state" | "secrets" | "workspace", calls: Calls) {
     cwd: at("repos/shop"),
   };
   const sandbox = { mode, form, reposDir: at("repos"), reads: [], writes: [] };
+  // As in a checkout, where the runner's program is not among the packages: what is seen of those is named.
+  const [, runner = ""] = process.argv;
+  process.argv[1] = HERE;
   const boxed = inSandbox(command, {
     sandbox,
     stateDir: at("state"),
@@ -81,6 +84,7 @@ function run(mode: "state" | "secrets" | "workspace", calls: Calls) {
     files: [],
     needs,
   });
+  process.argv[1] = runner;
   const done = spawnSync(boxed.program, boxed.args, {
     cwd: "/",
     env: boxed.env,

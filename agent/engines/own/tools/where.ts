@@ -6,7 +6,8 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isWithin } from "../../../../shared/sandbox/mounts.ts";
-import { looksSecret } from "../../../../shared/sandbox/secrets.ts";
+import { findOtherNames } from "../../../../shared/sandbox/other-names.ts";
+import { findSecretPlaces, looksSecret } from "../../../../shared/sandbox/secrets.ts";
 import { quotedName } from "./names.ts";
 import { ToolError } from "./tool-error.ts";
 
@@ -17,6 +18,22 @@ export interface Where {
   readonly reads: readonly string[];
   /** What may not be touched, such as the state folder. Of two that hold a file the deeper one counts. */
   readonly closed: readonly string[];
+}
+
+/**
+ * @param dir the thread's directory
+ * @param reads other folders that it may read
+ * @param stateDir undefined if nobody says where it is
+ */
+export function findWhere(
+  dir: string,
+  reads: readonly string[],
+  stateDir: string | undefined,
+  home: string | undefined,
+): Where {
+  const state = stateDir === undefined ? [] : [{ path: stateDir }, ...findOtherNames(stateDir)];
+  const secrets = home === undefined ? [] : findSecretPlaces(home);
+  return { dir: realpathSync(dir), reads, closed: [...state, ...secrets].map(({ path }) => path) };
 }
 
 const MAX_PATH_BYTES = 4_096;
