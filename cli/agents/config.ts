@@ -1,6 +1,7 @@
 /** How an agent is to work, as `new` takes it from its options. */
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
+import { PARAM_NAMES } from "../../shared/agent/params.ts";
 import type { CreateRequest } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { valuesOfWords } from "../../shared/directives/inputs.ts";
@@ -24,6 +25,8 @@ export interface AgentOptions extends LimitOptions {
   single?: boolean;
   worktree?: boolean;
   tag?: string[];
+  param?: string[];
+  need?: string[];
 }
 
 /** The options of `new` and `run` that say how an agent is to work. */
@@ -41,6 +44,16 @@ export function addAgentOptions(command: Command): Command {
     .option(
       "--engine <name>",
       "of an agent: its engine; `threadmux engines` lists them (the sidecar's default)",
+    )
+    .option(
+      "--param <name=value>",
+      "of an agent: a parameter of its model's calls, such as thinking=high; may be given again",
+      collect,
+    )
+    .option(
+      "--need <ability>",
+      "of an agent: refuse an engine or a model without it, such as images; may be given again",
+      collect,
     )
     .option("--program <name>", "of an agent with the engine command: the program that it runs")
     .option("--arg <arg>", "an argument of that program; may be given again", collect);
@@ -66,6 +79,8 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
   initialMessages: "--messages",
   "agent.mode": "--single",
   "agent.tags": "--tag",
+  "agent.params": "--param",
+  "agent.needs": "--need",
   "agent.workspace": "--worktree",
   "agent.limits": "--max-*",
   ...LIMIT_OPTION_NAMES,
@@ -73,7 +88,20 @@ export const AGENT_OPTION_NAMES: Readonly<Record<string, string>> = {
 
 /** @returns undefined if nothing was chosen. @throws AppError `invalid_request` naming the option. */
 export function agentRequest(options: AgentOptions): AgentRequest | undefined {
-  const { engine, program, arg, model, mode, systemPrompt, outputSchema, single, worktree, tag } = options;
+  const {
+    engine,
+    program,
+    arg,
+    model,
+    mode,
+    systemPrompt,
+    outputSchema,
+    single,
+    worktree,
+    tag,
+    param,
+    need,
+  } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<AgentRequest["limits"]>;
   const request: AgentRequest = {
     // The sidecar's schema says which engines there are.
@@ -90,6 +118,9 @@ export function agentRequest(options: AgentOptions): AgentRequest | undefined {
     ...(worktree ? { workspace: "worktree" as const } : {}),
     ...(single ? { mode: "single" as const } : {}),
     ...(tag === undefined ? {} : { tags: tag }),
+    // The sidecar's schema says which there are.
+    ...(param === undefined ? {} : { params: paramsOf(param) as AgentRequest["params"] }),
+    ...(need === undefined ? {} : { needs: need as AgentRequest["needs"] }),
   };
   return Object.keys(request).length === 0 ? undefined : request;
 }
@@ -120,6 +151,21 @@ export async function withTypedInputs(
   const named = found.find(({ as }) => as === agent.directive) ?? found.find(({ name }) => name === wanted);
   if (!named) return agent; // the sidecar says what is wrong with the name
   return { ...agent, inputs: valuesOfWords(named.inputs, agent.inputs as Record<string, string>) };
+}
+
+/** @throws AppError `invalid_request` */
+function paramsOf(given: readonly string[]): Record<string, string | number> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [name = "", value = ""] = text.split(/=(.*)/s);
+      if (!PARAM_NAMES.some((known) => known === name) || value === "")
+        throw new AppError(
+          "invalid_request",
+          `--param: must be one of ${PARAM_NAMES.join(", ")}, = and its value`,
+        );
+      return [name, /^[0-9]+(\.[0-9]+)?$/.test(value) ? Number(value) : value];
+    }),
+  );
 }
 
 /** For a thread that is to be no agent. @throws AppError `invalid_request` naming an option that only agents have */

@@ -66,6 +66,13 @@ describe.concurrent("new, send and controls", () => {
     [["new", "--agent", "--output-schema", "/nowhere", "shop", "--", "x"], "--output-schema: "],
     [["new", "--agent", "--messages", "/nowhere", "shop", "--", "x"], "--messages: "],
     [["new", "--messages", "/nowhere", "shop", "--", "x"], "--messages: "],
+    [["new", "--agent", "--param", "topK=1", "shop", "--", "x"], "--param: must be one of temperature"],
+    [["new", "--agent", "--param", "thinking=max", "shop", "--", "x"], "--param: thinking: must be low"],
+    [
+      ["new", "--agent", "--param", "temperature=1", "shop", "--", "x"],
+      "agent.params.temperature: the engine",
+    ],
+    [["new", "--agent", "--need", "embeddings", "shop", "--", "x"], "agent.needs: the engine"],
     [["new", "--agent", "--max-usd", "much", "shop", "--", "x"], "--max-usd: must be"],
     [["new", "--agent", "--max-turns", "none", "shop", "--", "x"], "--max-turns: must be"],
     [["new", "--agent", "--tag", "", "shop", "--", "x"], "--tag: 0: "],

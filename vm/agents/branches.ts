@@ -269,7 +269,7 @@ type Files = Required<Pick<Extract<NewWorkspace, { kind: "new" }>, "tree" | "isM
 /** What the request leaves open is as in the thread that is known, unless another engine can't do it. */
 function withChoices(asked: AgentRequest, known: AgentConfig): AgentRequest {
   const { engine, program, args, model, permissionMode, tools, disallowedTools } = known;
-  const { systemPrompt, directive, outputSchema, limits, params } = known;
+  const { systemPrompt, directive, outputSchema, limits, params, needs } = known;
   const hasLimits = Object.keys(asked.limits).length > 0;
   const isSame = asked.engine === undefined || asked.engine === engine;
   const hasParams = Object.keys(asked.params).length > 0 || !isSame;
@@ -286,6 +286,7 @@ function withChoices(asked: AgentRequest, known: AgentConfig): AgentRequest {
     ...asked,
     limits: hasLimits ? asked.limits : limits,
     params: hasParams ? asked.params : params,
+    needs: asked.needs.length > 0 || !isSame ? asked.needs : needs,
   };
 }
 
