@@ -75,11 +75,11 @@ export class Calls {
     for (const call of history.lastCalls) {
       const isCutOff = call.hasBegun && (!call.end || isBare(call));
       if (!isCutOff) continue;
-      const state = stateOf(call.files);
-      if (state === "before") {
+      const state = stateOf(call);
+      if (state === "run") {
         call.hasBegun = false; // nothing was written: it runs now
         delete call.end;
-      } else if (state === "after") {
+      } else if (state === "completed") {
         output.say({ events: [endOf(call, { text: "It was written before the session was restarted." })] });
       } else if (!call.end) {
         output.say({ events: [{ ...failed(call.callId, []), reason: "interrupted" }] });

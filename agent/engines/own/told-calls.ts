@@ -1,10 +1,9 @@
 /** What the transcript is told of calls, and what it tells of one that a death cut off. */
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { Block, ToolContent } from "../../../shared/agent/values.ts";
 import { errorText } from "../../../shared/errors.ts";
 import { type Call, textContent } from "./history.ts";
+import { settleWrites } from "./tools/change-files.ts";
 import type { ToolCall, ToolResult } from "./tools/tool.ts";
 
 const MAX_TITLE = 200;
@@ -44,20 +43,13 @@ export function isBare({ end }: Call): boolean {
   return end?.reason === "interrupted" && end.content.length === 0;
 }
 
-/** Whether all files are as they were before the call, or as they are after it. */
-export function stateOf(files: Call["files"]): "before" | "after" | "unknown" {
+/** What a call did that had begun: of one that writes files the files say it. */
+export function stateOf({ callId, files }: Call): "completed" | "run" | "unknown" {
   if (files.length === 0) return "unknown";
-  const now = files.map(({ path }) => hashOf(path));
-  if (files.every(({ after }, at) => after !== undefined && after === now[at])) return "after";
-  return files.every(({ before }, at) => before !== undefined && before === now[at]) ? "before" : "unknown";
-}
-
-function hashOf(path: string): string | null | undefined {
-  try {
-    return createHash("sha256").update(readFileSync(path)).digest("hex");
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT" ? null : undefined;
-  }
+  const changes = files.flatMap(({ path: file, before, after }) =>
+    before === undefined || after === undefined ? [] : [{ file, old: before, new: after }],
+  );
+  return changes.length < files.length ? "unknown" : settleWrites(changes, callId);
 }
 
 export function titleOf(name: string, subject: string): string {

@@ -267,9 +267,9 @@ test("after a death the announced contents say what had happened", async () => {
   expect(readdirSync(world.dir).sort()).toEqual(["a", "b"]);
   rmSync(at("a"));
   mkdirSync(at("a"));
-  expect(await settleWrites(changes, "c7x1")).toBe("unknown");
-  expect(await settleWrites([], "c7x1")).toBe("completed");
-  expect(await settleWrites([{ file: join(at("gone"), "x"), old: null, new: hash("") }], "c")).toBe("run");
+  expect(settleWrites(changes, "c7x1")).toBe("unknown");
+  expect(settleWrites([], "c7x1")).toBe("completed");
+  expect(settleWrites([{ file: join(at("gone"), "x"), old: null, new: hash("") }], "c")).toBe("run");
 });
 
 test("a write into .git, also by a link, is asked about in every mode; a write tells its file for a lock", () => {

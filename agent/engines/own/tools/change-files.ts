@@ -2,18 +2,8 @@
  * Changes files so that each is the old one or the new one at any moment: what it will be is known before, written
  * beside it, and takes its place by a rename. A death in the midst of it is settled by the contents that were announced.
  */
-import { constants } from "node:fs";
-import {
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  rm,
-} from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readlink, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isSameStamp, worded } from "./open-file.ts";
 import { hashOf, hashOfFile, type Snapshot } from "./snapshot.ts";
@@ -75,12 +65,12 @@ export async function changeFiles(files: readonly PlannedFile[], context: ToolCo
  * What a call did that died after it had announced its changes: `completed` if all files are as they were to become,
  * `run` if all are as they were before, so that it can run now. Removes what it left beside them.
  */
-export async function settleWrites(
+export function settleWrites(
   changes: readonly FileChange[],
   callId: string,
-): Promise<"completed" | "run" | "unknown"> {
-  for (const folder of new Set(changes.map(({ file }) => dirname(file)))) await removeParts(folder, callId);
-  const found = await Promise.all(changes.map(({ file }) => hashNow(file)));
+): "completed" | "run" | "unknown" {
+  for (const folder of new Set(changes.map(({ file }) => dirname(file)))) removeParts(folder, callId);
+  const found = changes.map(({ file }) => hashNow(file));
   if (changes.every(({ new: wanted }, at) => found[at] === wanted)) return "completed";
   return changes.every(({ old }, at) => found[at] === old) ? "run" : "unknown";
 }
@@ -197,11 +187,11 @@ function partStart(callId: string): string {
   return `.threadmux-${callId.replace(/[^\w-]/g, "_").slice(0, 100)}.part`;
 }
 
-async function removeParts(folder: string, callId: string): Promise<void> {
+function removeParts(folder: string, callId: string): void {
   try {
-    if ((await realpath(folder)) !== folder) return;
-    for (const name of await readdir(folder))
-      if (name.startsWith(partStart(callId))) await rm(join(folder, name), { force: true });
+    if (realpathSync(folder) !== folder) return;
+    for (const name of readdirSync(folder))
+      if (name.startsWith(partStart(callId))) rmSync(join(folder, name), { force: true });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR" && code !== "EACCES") throw error;
@@ -209,14 +199,14 @@ async function removeParts(folder: string, callId: string): Promise<void> {
 }
 
 /** Null if there is no file, undefined if what is there can't be told. */
-async function hashNow(path: string): Promise<string | null | undefined> {
+function hashNow(path: string): string | null | undefined {
   try {
-    if ((await realpath(path)) !== path) return undefined;
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    if (realpathSync(path) !== path) return undefined;
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     try {
-      return (await handle.stat()).isFile() ? await hashOfFile(handle) : undefined;
+      return fstatSync(fd).isFile() ? hashOfFile(fd) : undefined;
     } finally {
-      await handle.close();
+      closeSync(fd);
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

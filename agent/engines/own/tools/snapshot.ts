@@ -1,7 +1,6 @@
 /** A file as it is before a call changes it. */
 import { createHash } from "node:crypto";
-import { lstatSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { lstatSync, readSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { formatCount } from "../../../../shared/format-count.ts";
 import { type FileStamp, isSameStamp, stampOf, withFile, worded } from "./open-file.ts";
@@ -51,9 +50,11 @@ export function hashOf(data: Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-export async function hashOfFile(handle: FileHandle): Promise<string> {
+/** In pieces, whatever its length. */
+export function hashOfFile(fd: number): string {
   const hash = createHash("sha256");
-  for await (const chunk of handle.createReadStream({ start: 0, autoClose: false }))
-    hash.update(chunk as Buffer);
+  const piece = Buffer.allocUnsafe(1024 * 1024);
+  for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece))
+    hash.update(piece.subarray(0, read));
   return hash.digest("hex");
 }
