@@ -121,7 +121,8 @@ function strings(value: unknown): string[] {
 function roundFor({ messages, tools }: ModelRequest, { callsAgain }: ModelOptions): Round {
   const conversation = messages.flatMap(spoken);
   const last = conversation[conversation.length - 1]?.text ?? "";
-  if (/create a detailed summary/i.test(last)) return { text: "<summary>The conversation so far.</summary>" };
+  if (/create a detailed summary|^Summarise this conversation/i.test(last))
+    return { text: "<summary>The conversation so far.</summary>" };
   // A request without tools is one beside the conversation, such as for a title.
   if (!tools?.length) return { text: "A title" };
   return nextRound(conversation, callsAgain === undefined ? {} : { callsAgain }) ?? { text: "All said." };

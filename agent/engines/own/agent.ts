@@ -16,7 +16,7 @@ import { opening } from "./opening.ts";
 import { Output } from "./output.ts";
 import { ASK_FOR_OUTPUT, type OutputTool } from "./output-tool.ts";
 import { Pictures } from "./pictures.ts";
-import type { Ordered, Part, Start, ToOwn } from "./protocol.ts";
+import { nameOfOrdered, type Ordered, type Part, type Start, type ToOwn } from "./protocol.ts";
 import { readHistory } from "./read-history.ts";
 import { Requests } from "./requests.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -40,13 +40,15 @@ export interface AgentOptions {
   output: OutputTool | undefined;
   /** Undefined if it is gone. */
   readImage: (uri: string) => Buffer | undefined;
+  /** Of the program's lines; it returns when all bytes are out. */
+  write: (bytes: Buffer) => void;
   exit: () => void;
 }
 
 export class Agent {
   readonly #options: AgentOptions;
   readonly #history = new History();
-  readonly #output = new Output(this.#history);
+  readonly #output: Output;
   readonly #requests: Requests;
   readonly #choice: Choice;
   readonly #tools: ToolSet;
@@ -66,7 +68,9 @@ export class Agent {
     this.#options = options;
     this.#choice = new Choice(start, env);
     const prefix = `${start.generation}`;
-    const [history, output] = [this.#history, this.#output];
+    const history = this.#history;
+    const output = new Output(history, options.write);
+    this.#output = output;
     this.#requests = new Requests(`r${start.sessionId.slice(0, 8)}-${prefix}`);
     this.#tools = options.makeTools((tasks) => {
       const told = tasks.map(({ taskId, title }) => ({ taskId, title }));
@@ -110,7 +114,7 @@ export class Agent {
         this.#requests.answer(line.verdict);
         return;
       case "control":
-        if (this.#isNew(`${line.control.op}-${line.control.seq}`)) this.#control(line.control);
+        if (this.#isNew(nameOfOrdered(line.control))) this.#control(line.control);
         this.#wake();
         return;
       case "rules":
@@ -137,7 +141,7 @@ export class Agent {
   }
 
   #control(control: Ordered): void {
-    const did = `${control.op}-${control.seq}`;
+    const did = nameOfOrdered(control);
     switch (control.op) {
       case "interrupt":
         this.#output.say({ did });

@@ -1,6 +1,6 @@
 /** The engine `own`: our own agent. It reads lines from the runner, writes lines for it, and survives it. */
 import "../../plain-parsing.ts";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
@@ -17,6 +17,8 @@ import { findWhere } from "./tools/where.ts";
 const env = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
 );
+
+const STANDARD_OUTPUT = 1;
 
 async function run(): Promise<void> {
   const folder = env[ENGINE_FOLDER_MARKER];
@@ -42,6 +44,9 @@ async function run(): Promise<void> {
     mcp,
     output,
     readImage: (uri) => readImage(folder, uri),
+    write: (bytes) => {
+      for (let done = 0; done < bytes.length; ) done += writeSync(STANDARD_OUTPUT, bytes, done);
+    },
     exit: () => process.exit(0),
   });
   createInterface({ input: process.stdin }).on("line", (text) => agent.take(toOwn.parse(JSON.parse(text))));

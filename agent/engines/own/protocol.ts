@@ -26,6 +26,12 @@ const orderedSchema = z.discriminatedUnion("op", [
 ]);
 export type Ordered = z.infer<typeof orderedSchema>;
 
+/** Names an op, and the mode that it chooses: a program that takes another one says another name. */
+export function nameOfOrdered(ordered: Ordered): string {
+  const name = `${ordered.op}-${ordered.seq}`;
+  return ordered.op === "mode" ? `${name}-${ordered.modeId}` : name;
+}
+
 /** How a request is answered: the call goes on, or it does not and the model is told why. */
 export const verdictSchema = z.object({
   requestId: str,
@@ -91,7 +97,7 @@ export const fromOwn = z.object({
   requests: z.array(requestSchema).optional(),
   /** Requests that are over, with the answer that it had; without one if the call was given up. */
   closed: z.array(z.object({ requestId: str, verdict: verdictSchema.optional() })).optional(),
-  /** The control of ours that it has done: its op and `seq`. */
+  /** The op that it has done, by its name. */
   did: str.optional(),
   costFor: str.optional(),
   live: z

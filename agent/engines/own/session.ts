@@ -15,7 +15,7 @@ import type {
 } from "../../engine.ts";
 import { SentLines } from "../../folder/sent-lines.ts";
 import { keepPicture } from "./pictures.ts";
-import { type FromOwn, fromOwn, type ToOwn, type Verdict } from "./protocol.ts";
+import { type FromOwn, fromOwn, nameOfOrdered, type ToOwn, type Verdict } from "./protocol.ts";
 
 /** What the process may tell of. Everything else in a transcript is the runner's, or a person's. */
 const ITS_OWN: readonly EventType[] = [
@@ -91,7 +91,7 @@ export class OwnSession implements EngineSession {
       case "end":
         return lineOf({ op: "end" });
       default:
-        return this.#ordered(`${control.op}-${control.seq}`, { op: "control", control });
+        return this.#ordered(nameOfOrdered(control), { op: "control", control });
     }
   }
 
@@ -123,10 +123,7 @@ export class OwnSession implements EngineSession {
     events: readonly EventBody[],
     { fold }: TranslateContext,
   ): boolean {
-    const isStrange = events.some(
-      (event) => event.type === "delivery_update" && !fold.deliveryIds.includes(event.deliveryId),
-    );
-    if (isStrange) return true;
+    if (events.some((event) => isForeign(event, did, fold.deliveryIds))) return true;
     const sent = this.#sent;
     if (!sent) return false;
     const isAnswered = closed.some(
@@ -134,6 +131,22 @@ export class OwnSession implements EngineSession {
         verdict !== undefined && !sent.takes({ kind: "answer", id, body: bodyOf(verdict) }),
     );
     return isAnswered || (did !== undefined && !sent.takes({ kind: "request", id: did, body: "" }));
+  }
+}
+
+/** Whether only a person, or the runner, could have said that. @param did what the line says that it was told */
+function isForeign(event: EventBody, did: string | undefined, deliveryIds: readonly string[]): boolean {
+  switch (event.type) {
+    case "delivery_update":
+      return !deliveryIds.includes(event.deliveryId);
+    case "permission_response":
+      return event.outcome !== "cancelled";
+    case "current_mode_update":
+      return did?.startsWith("mode-") !== true || !did.endsWith(`-${event.modeId}`);
+    case "config_update":
+      return did?.startsWith("model-") !== true;
+    default:
+      return false;
   }
 }
 

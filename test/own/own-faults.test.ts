@@ -1,0 +1,69 @@
+/** The engine `own` when its model, or whoever set it up, does something wrong; and a conversation that gets too long. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { statusOf } from "../../shared/agent/fold.ts";
+import { type Model, startModel } from "../agents/model.ts";
+import { openThreads, says } from "../support/agent-threads.ts";
+import { bash, envOf, killAll, ownOptions } from "../support/own-agent.ts";
+
+const openThread = openThreads();
+let model: Model;
+beforeAll(async () => {
+  model = await startModel();
+});
+beforeEach(() => model.requests.splice(0));
+afterAll(() => model?.close());
+
+const open = (env = envOf("openai-compatible", model.url)) => openThread(ownOptions(env));
+
+test("a cut stream is tried again; calls that are no JSON or of no tool are told, and the turn goes on", async () => {
+  const thread = open();
+  model.faults.push({ isCut: true }, { rawArguments: '{"command": oops' });
+  const rounds = [{ tools: [bash("echo")] }, { tools: [{ name: "teleport", input: {} }] }, { text: "Done." }];
+  thread.write(says("go", ...rounds));
+  thread.start();
+  expect(await thread.event("turn_end")).toMatchObject({ stopReason: "end_turn" });
+  const { title } = await thread.event("notice");
+  expect(title).toMatch(
+    /^the server \(http:.*\) broke off in the midst of its answer\. Trying again in \d\.\d s\.$/,
+  );
+  expect(thread.of("tool_call_update").map(({ status }) => status)).toEqual(["failed", "failed"]);
+  expect(thread.of("permission_request")).toEqual([]);
+  expect(model.timesInContext("could not be read")).toBe(1);
+  expect(model.timesInContext('There is no tool "teleport". There are: read, ')).toBe(1);
+});
+
+test("without a key, and with an address of nothing, a sentence says what to do; the next message tries again", async () => {
+  const thread = open({});
+  thread.write("hi");
+  thread.start();
+  const end = await thread.event("turn_end");
+  expect(end).toMatchObject({
+    stopReason: "error",
+    error: expect.stringContaining("THREAD_ENV=ANTHROPIC_API_KEY"),
+  });
+  expect(statusOf(thread.fold())).toBe("failed");
+  thread.control("model", { model: "openai/gpt-6-sol" });
+  thread.write("hi again");
+  expect((await thread.event("turn_end", 2)).error).toMatch(/no key for OpenAI\. Set OPENAI_API_KEY/);
+});
+
+test("a conversation is made shorter on demand, and goes on from its summary, also after a kill", async () => {
+  const thread = open();
+  thread.write(says("first words", { text: "An answer of many words. ".repeat(40) }));
+  thread.start();
+  await thread.event("turn_end");
+  thread.write(says("second words", { text: "Another one." }));
+  await thread.event("turn_end", 2);
+  thread.control("compact", { text: "the colours" });
+  expect(await thread.event("compaction_update", 2)).toMatchObject({
+    status: "completed",
+    trigger: "manual",
+  });
+  expect(model.timesInContext("Keep above all: the colours")).toBe(1);
+  await killAll(thread);
+  thread.write(says("third words", { text: "And on." }));
+  await thread.eventOfRunners("turn_end", 3);
+  expect(
+    ["first words", "<summary>", "second words", "third words"].map((text) => model.timesInContext(text)),
+  ).toEqual([0, 2, 1, 1]);
+});
