@@ -101,6 +101,7 @@ function addAdd(job: Command, act: Act): void {
     .option("--max-seconds <count>", "of a run; none: no limit (600)")
     .option("--max-calls <count>", "of a run: calls of the model; none: no limit (40)")
     .option("--max-usd-per-day <dollars>", "of all runs of a day; none: no limit (5)")
+    .option("--check <command>", "run before an agent or input: if it prints nothing, there is nothing to do")
     .option("--missed <what>", "due while the sidecar was down: once, skip, or ask")
     .option("--overlap <what>", "due while a run goes on: skip (the default) or allow")
     .option("--idle-only", "of --input: not while its thread has a turn")

@@ -26,6 +26,7 @@ export interface AddOptions {
   maxSeconds?: string;
   maxCalls?: string;
   maxUsdPerDay?: string;
+  check?: string;
   missed?: string;
   overlap?: string;
   idleOnly?: boolean;
@@ -52,6 +53,7 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["limits.spendUsd", "--max-usd"],
   ["limits.seconds", "--max-seconds"],
   ["limits.calls", "--max-calls"],
+  ["check", "--check"],
   ["missed", "--missed"],
   ["overlap", "--overlap"],
   ["expiresAt", "--expires"],
@@ -63,12 +65,13 @@ export async function jobRequest(
   name: string,
   options: AddOptions,
 ): Promise<JobRequest> {
-  const { missed, overlap, idleOnly, expires } = options;
+  const { check, missed, overlap, idleOnly, expires } = options;
   const request = {
     name,
     when: whenOf(options),
     what: await whatOf(client, options),
     limits: limitsOf(options),
+    ...(check !== undefined && { check }),
     ...(missed !== undefined && { missed }),
     ...(overlap !== undefined && { overlap }),
     ...(idleOnly && { idleOnly }),

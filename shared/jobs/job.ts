@@ -95,6 +95,11 @@ const settings = {
   /** Of an input: not while its thread has a turn. */
   idleOnly: z.boolean("must be true or false").default(false),
   limits: jobLimitsSchema.prefault({}),
+  /**
+   * Of an agent or an input: a shell command that is run before it, in its directory. If it prints nothing, there is
+   * nothing to do; what it prints goes in, each line marked as text from outside.
+   */
+  check: text.optional(),
   /** Nothing is due from then on. */
   expiresAt: z.iso
     .datetime({ offset: true, error: "must be an instant with its zone, such as 2027-01-05T09:00Z" })

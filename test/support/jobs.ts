@@ -37,6 +37,8 @@ export interface JobsWorld {
   add: (request: Partial<JobRequest>, by?: Principal) => ReturnType<Jobs["create"]>;
   /** `status` and the like of a job's runs, the oldest first. */
   runs: (job?: string) => ReturnType<Jobs["listRuns"]>;
+  /** A terminal that is there without a job. */
+  open: (threadId: string) => Promise<unknown>;
   /** The terminal of a run ends. */
   end: (run: string, exitCode?: number) => Promise<void>;
   /** As after a kill of the sidecar: what it held in memory is gone. */
@@ -63,7 +65,12 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
     const none = {} as unknown;
     const targets = new Targets({
       ...{ store, creation, reposDir, now, stateDir: folder },
-      inputs: none as Inputs,
+      // As the real ones: the same id a second time goes in no more.
+      inputs: {
+        send: async (_: string, { inputId }: { inputId: string }) => {
+          if (!world.begun.includes(inputId)) world.begun.push(inputId);
+        },
+      } as unknown as Inputs,
       agents: none as Agents,
       kinds: none as Kinds,
       threadEnv: { PATH: process.env["PATH"] ?? "", SHELL: "/bin/sh" },
@@ -98,6 +105,11 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
         by,
       ),
     runs: (job = "nightly") => world.jobs.listRuns(job, 500).toReversed(),
+    open: (threadId: string) =>
+      create(world.store, world, {
+        ...{ threadId, type: "terminal", dir: "shop", command: "cat", cols: 80, rows: 24 },
+        createdBy: OWNER,
+      } as unknown as CreateRequest),
     end: async (run: string, exitCode = 0) => {
       const ended = { status: "exited", exitCode, endedAt: world.nowMs } as const;
       world.store.threads.update(run as never, ended);

@@ -58,6 +58,7 @@ class Killer {
 }
 
 async function killed(world: JobsWorld, killer: Killer, request: Partial<JobRequest>) {
+  if (request.what?.type === "input") await world.open("cat");
   await world.add(request);
   await world.reopen((store) => killer.wrap(store));
   await world.pass(10 * MINUTE);
@@ -115,6 +116,21 @@ test("a command: run once at most, and `unknown` only if it may have begun", asy
     expect(begun.length).toBeLessThanOrEqual(1);
     expect(["done", "unknown"]).toContain(run?.status);
     if (!isKilled) expect(run?.status).toBe("done");
+    if (run?.status === "done") expect(begun).toEqual(["begun"]);
+  });
+});
+
+test("a check: run once at most, and the input goes in once if it printed something", async () => {
+  const check = "echo begun >>log; echo something";
+  const what = { type: "input" as const, threadId: "cat", text: "hi" };
+  await atEachPoint({ what, check }, (world, isKilled) => {
+    const [run, ...more] = world.runs();
+    expect(more).toEqual([]);
+    const begun = logOf(world);
+    expect(begun.length).toBeLessThanOrEqual(1);
+    expect(["done", "unknown"]).toContain(run?.status);
+    if (!isKilled) expect(run?.status).toBe("done");
+    expect(world.begun).toEqual(run?.status === "done" ? ["cat", RUN] : ["cat"]);
     if (run?.status === "done") expect(begun).toEqual(["begun"]);
   });
 });

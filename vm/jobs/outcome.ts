@@ -6,7 +6,7 @@ import type { StepRow } from "../store/steps.ts";
 import type { StoredThread } from "../store/threads.ts";
 
 export interface Outcome {
-  status: "done" | "failed" | "unknown";
+  status: "done" | "failed" | "unknown" | "skipped";
   reason?: string;
   output?: string;
   threadId?: ThreadId;

@@ -116,8 +116,8 @@ export class Runs {
     const { store } = this.#options;
     const run = store.jobRuns.find(name);
     if (run?.status === "claimed") {
-      const { what } = store.jobs.get(run.jobId).settings;
-      await (what.type === "command" ? this.#commands : this.#starts).run(
+      const { what, check } = store.jobs.get(run.jobId).settings;
+      await (what.type === "command" || check !== undefined ? this.#commands : this.#starts).run(
         () => this.#start(name),
         this.#closing.signal,
       );

@@ -229,6 +229,7 @@ type RunPatch = Partial<
     | "costUsd"
     | "costBefore"
     | "callsBefore"
+    | "body"
     | "output"
   >
 >;
@@ -255,7 +256,7 @@ export class JobRunTable {
     this.#find = db.prepare("SELECT * FROM job_runs WHERE run = ?");
     this.#update = db.prepare(
       `UPDATE job_runs SET status = @status, reason = @reason, begun_at = @begunAt, ended_at = @endedAt,
-         thread_id = @threadId, cost_usd = @costUsd, cost_before = @costBefore, calls_before = @callsBefore, output = @output WHERE run = @run`,
+         thread_id = @threadId, body = @body, cost_usd = @costUsd, cost_before = @costBefore, calls_before = @callsBefore, output = @output WHERE run = @run`,
     );
     this.#open = db.prepare(
       "SELECT * FROM job_runs WHERE status IN ('claimed', 'started') ORDER BY claimed_at, run",

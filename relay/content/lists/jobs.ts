@@ -2,6 +2,7 @@
 import { cleanLine } from "../../../shared/clean-text.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
 import type { Job, JobRun, RunStatus } from "../../../shared/jobs/job.ts";
+import { findDiscordId } from "../../../shared/principal.ts";
 import { escapeMarkdown, inlineCode } from "../../texts.ts";
 
 const MAX_WORDS = 80;
@@ -55,10 +56,11 @@ export function doesText({ what }: Pick<Job, "what">): string {
 /** @param place the run's Discord thread, if it has one */
 export function runLine(run: JobRun, place: DiscordId | undefined): string {
   const { status, dueAt, claimedAt, reason, costUsd, missed, by } = run;
+  const maker = findDiscordId(by);
   const parts = [
     `${MARKS[status]} ${stamp(dueAt ?? claimedAt, "f")} ${status}`,
     place === undefined ? "" : `<#${place}>`,
-    dueAt === null && by.startsWith("discord:") ? `by <@${by.slice("discord:".length)}>` : "",
+    dueAt === null && maker !== undefined ? `by <@${maker}>` : "",
     costUsd === null ? "" : `$${costUsd.toFixed(2)}`,
     reason === null ? "" : plain(reason),
     missed === 0 ? "" : `${missed} before it were missed`,
