@@ -29,7 +29,9 @@ export const relaySettings = z.object({
   DISCORD_CHANNEL_ID: discordIdOr(
     "the id of the channel where threads are made is needed",
     "must be a channel's id: 17 to 20 digits",
-  ).describe("The channel where threads are made."),
+  ).describe(
+    "The first channel: threads that belong to no other are made there. `threadmux channel set` serves more.",
+  ),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")
     .transform(splitNames)
@@ -59,7 +61,7 @@ export const relaySettings = z.object({
     .enum(CHANNEL_MODES, { error: modeProblem })
     .default("off")
     .describe(
-      "What a message in the channel does. `off`: nothing. `mention`: it begins an agent's thread if it names the bot. `threads`: any message begins one. Answers go into the thread that they belong to.",
+      "What a message in that channel does. `off`: nothing. `mention`: it begins an agent's thread if it names the bot. `threads`: any message begins one. Answers go into the thread that they belong to.",
     ),
   CHANNEL_DIR: z
     .string()
@@ -67,7 +69,7 @@ export const relaySettings = z.object({
     .max(4_096)
     .default(".")
     .describe(
-      "The directory, below the sidecar's `REPOS_DIR`, where the agents work that messages in the channel begin.",
+      "That channel's directory, below the sidecar's `REPOS_DIR`: its threads run there if nobody says where.",
     ),
   OUTPUT_ANSI: z
     .enum(["0", "1"], "must be 0 or 1")

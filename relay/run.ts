@@ -1,4 +1,5 @@
 /** Wires the relay together: logs in, registers commands, finds its threads again, streams. */
+import type { FixedChannel } from "../shared/channel-api.ts";
 import { SidecarClient } from "../shared/client.ts";
 import type { DiscordId } from "../shared/ids.ts";
 import { Releasers } from "../shared/lifecycle.ts";
@@ -16,9 +17,9 @@ import { ThreadMaker } from "./discord/thread-maker.ts";
 import { Screenshots } from "./screenshot/screenshot.ts";
 import { Vm } from "./sidecar/vm.ts";
 import { AbsentThreads } from "./threads/absent-threads.ts";
+import { AllMessages } from "./threads/all-messages.ts";
 import { Beginnings } from "./threads/beginnings.ts";
-import { Channel } from "./threads/channel.ts";
-import { ChannelMessages } from "./threads/channel-messages.ts";
+import { Channels } from "./threads/channels.ts";
 import { EndedThreads } from "./threads/ended.ts";
 import { Endings } from "./threads/endings.ts";
 import { Homes } from "./threads/homes.ts";
@@ -59,28 +60,26 @@ export async function runRelay(
   try {
     const client = new SidecarClient({ url: config.vmUrl, token: config.relayToken });
     const vm = new Vm(client);
-    const { channelId } = config;
     const { discord, failed, budget, requests, api } = await connect(config, { releasers, stop, log });
     const atStart = <T>(what: string, work: () => Promise<T>) => {
       const findProblem = (error: unknown) => findStartProblem(error, what);
       return untilItWorks({ what, log, signal: stop.signal, findProblem }, work);
     };
-    const found = await atStart("look up its channel", () => api.findChannel(channelId));
-    if (!found?.guildId) throw new Error(NO_CHANNEL);
     const botId = discord.user.id;
-    const place = { channelId, guildId: found.guildId, botId, signal: stop.signal, log };
+    const guildId = await findGuild(config, { vm, api, atStart });
+    const place = { guildId, botId, signal: stop.signal, log };
     const rooms = openRooms(config, { client, vm, api, budget, place, releasers, now, waitScale });
-    const { threads, absent, inputs, channel, poller, findAll } = rooms;
+    const { threads, absent, inputs, channels, poller, findAll } = rooms;
     const what = "find the open threads";
     const onReconnected = () => untilItWorks({ what, log, signal: stop.signal }, findAll);
     const hold = inputs.hold();
     // Before the threads are looked up: what is written meanwhile waits for its turn.
-    listen({ ...rooms, discord, channelId, onReconnected, log });
+    listen({ ...rooms, discord, onReconnected, log });
     endInOrder(releasers, { threads, absent, poller, requests });
     const stream = () => {
       inputs.release(hold);
       poller.start();
-      channel.start();
+      channels.start();
     };
     // The threads do not wait for the commands, which Discord may limit.
     await Promise.all([
@@ -88,7 +87,7 @@ export async function runRelay(
       atStart(what, findAll).then(stream),
     ]);
     log.info(
-      { bot: discord.user.tag, guildId: place.guildId, channelId, vm: config.vmUrl },
+      { bot: discord.user.tag, guildId, channelId: config.channelId, vm: config.vmUrl },
       "relay is ready",
     );
     return { botId, failed, close: () => releasers.close() };
@@ -98,72 +97,96 @@ export async function runRelay(
   }
 }
 
+type AtStart = <T>(what: string, work: () => Promise<T>) => Promise<T | undefined>;
+
+/** The server of the channel that the settings name, or, if that is lost, of another one that is served. */
+async function findGuild(
+  { channelId }: RelayConfig,
+  { vm, api, atStart }: { vm: Vm; api: DiscordApi; atStart: AtStart },
+): Promise<string> {
+  let problem: unknown = new Error(NO_CHANNEL);
+  try {
+    const found = await atStart("look up its channel", () => api.findChannel(channelId));
+    if (found?.guildId) return found.guildId;
+  } catch (error) {
+    problem = error;
+  }
+  // Asked once: whoever sets the bot up is told what is wrong, whether the sidecar answers or not.
+  const { channels } = await vm.listChannels().catch(() => ({ channels: [] }));
+  for (const { id } of channels.filter((row) => row.id !== channelId)) {
+    const found = await api.findChannel(id).catch(() => undefined);
+    if (found?.guildId) return found.guildId;
+  }
+  throw problem;
+}
+
 interface Foundations {
   client: SidecarClient;
   vm: Vm;
   api: DiscordApi;
   budget: Budget;
-  place: { channelId: DiscordId; guildId: string; botId: string; signal: AbortSignal; log: Log };
+  place: { guildId: string; botId: string; signal: AbortSignal; log: Log };
   releasers: Releasers;
   now: () => number;
   waitScale: number;
 }
 
-/** All that serves threads and the channel, made and not started. */
+/** All that serves threads and channels, made and not started. */
 function openRooms(
   config: RelayConfig,
   { client, vm, api, budget, place, releasers, now, waitScale }: Foundations,
 ) {
-  const { channelId, allowedUserIds, listMinutes, isAnsi } = config;
+  const { allowedUserIds, listMinutes, isAnsi } = config;
   const { botId, signal, log } = place;
-  const served = { id: channelId, dir: config.channelDir, mode: config.channelMode };
-  const whoMay = new WhoMay({ client, userIds: allowedUserIds, channel: served, log });
-  const threadMaker = new ThreadMaker({ api, ...place, now });
-  const channel = new Channel({ vm, api, budget, botId, channelId, allowedUserIds, log, now, waitScale });
-  releasers.add("what needs people", () => channel.close());
-  const threads = new Threads({ vm, api, budget, channel, channelId, botId, isAnsi, log, now, waitScale });
+  const fixed = fixedChannelOf(config);
+  const whoMay = new WhoMay({ client, userIds: allowedUserIds, channel: fixed, log });
+  const shared = { vm, api, budget, now, waitScale };
+  const channels = new Channels({ ...shared, ...place, fixed, allowedUserIds });
+  releasers.add("what needs people", () => channels.close());
+  const isServed = (channelId: DiscordId) => channels.find(channelId) !== undefined;
+  const threadMaker = new ThreadMaker({ api, ...place, isServed, now });
+  const threads = new Threads({ ...shared, channels, botId, isAnsi, log });
   const endings = new Endings({ vm, threads, api, log, signal });
   const beginnings = new Beginnings({ vm, threads, endings, threadMaker, api, log });
-  const homes = new Homes({ vm, threads, threadMaker, api, ...place });
-  const poller = new Poller({
-    ...{ vm, threads, endings, channel, homes, log },
-    pollIntervalMs: config.pollIntervalMs,
-    onBack: () => whoMay.tell(),
-  });
+  const homes = new Homes({ vm, threads, channels, threadMaker, api, ...place });
   const files = new PersonFiles(new Cdn(config.discordApiUrl, signal));
-  const ended = new EndedThreads({ api, vm, beginnings, endings, files, botId, log });
-  const absent = new AbsentThreads({ api, channelId, log });
+  const ended = new EndedThreads({ api, vm, beginnings, channels, endings, files, botId, log });
+  const absent = new AbsentThreads({ api, log });
   const inputs = new Inputs({
     ...{ api, threads, files, ended, absent, allowedUserIds, log, now },
     signal,
   });
-  const channelMessages = new ChannelMessages({
-    ...{ api, vm, threads, beginnings, inputs, channel, allowedUserIds, now },
+  const channelMessages = new AllMessages({
+    ...{ api, vm, threads, beginnings, inputs, channels, allowedUserIds, now },
     ...place,
-    rules: { mode: config.channelMode, botId },
-    dir: config.channelDir,
+  });
+  const refreshChannels = async () => {
+    const served = await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    return channelMessages.catchUp(served);
+  };
+  const poller = new Poller({
+    ...{ vm, threads, endings, channels, homes, log, refreshChannels },
+    pollIntervalMs: config.pollIntervalMs,
+    onBack: () => whoMay.tell(),
   });
   const findAll = async () => {
     await whoMay.tell();
-    await recover({ api, vm, threads, endings, inputs, homes, channelMessages, absent, ...place });
+    await channels.refresh((now, before) => channelMessages.beforeSettings(now, before));
+    await recover({ api, vm, threads, endings, inputs, homes, channels, channelMessages, absent, ...place });
   };
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());
-  const context = { vm, threads, beginnings, endings, screenshots, allowedUserIds, listMinutes, now };
+  const rooms = { threadMaker, threads, absent, inputs, ended, channels, channelMessages, poller, findAll };
+  const forCommands = { channels, refreshChannels, beginnings, endings, screenshots };
+  const context = { vm, threads, ...forCommands, allowedUserIds, listMinutes, now };
   const met = (discordId: string, name: string) => whoMay.note(discordId, name);
-  return {
-    threadMaker,
-    threads,
-    absent,
-    inputs,
-    ended,
-    channel,
-    channelMessages,
-    poller,
-    context,
-    findAll,
-    met,
-  };
+  return { ...rooms, context, met };
+}
+
+/** The channel that the relay's own settings name. */
+function fixedChannelOf({ channelId, channelDir, channelMode }: RelayConfig): FixedChannel {
+  const choices = { engine: null, model: null, permissionMode: null, agent: null };
+  return { id: channelId, dir: channelDir, mode: channelMode, ...choices, limits: {}, worktree: false };
 }
 
 interface Streaming {

@@ -221,6 +221,8 @@ export const outputsRequestSchema = z.strictObject({
   transcripts: z.record(threadNameSchema, z.int().min(0)).default({}),
   /** Threads that want a Discord thread, as far as the caller knows: others are news. */
   homeless: z.array(threadIdSchema).max(MAX_HOMELESS).optional(),
+  /** The state of the served channels that the caller knows: another one is news. */
+  channels: z.string().max(100).optional(),
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
@@ -233,6 +235,8 @@ export const outputsReplySchema = z.object({
   transcripts: z.record(z.string(), transcriptReplySchema),
   /** If the request asked: all that want a Discord thread. */
   homeless: z.array(knownThreadId).optional(),
+  /** If the request asked: the state of the served channels now. */
+  channels: z.string().optional(),
 });
 export type OutputsReply = z.infer<typeof outputsReplySchema>;
 

@@ -68,7 +68,11 @@ export const channelsRequestSchema = z.strictObject({
     .max(MAX_CHANNELS)
     .refine((rows) => new Set(rows.map(({ id }) => id)).size === rows.length, "must name each id once"),
 });
-export const channelsReplySchema = z.object({ channels: z.array(channelSchema) });
+export const channelsReplySchema = z.object({
+  channels: z.array(channelSchema),
+  /** Another text whenever a setting is another one. */
+  state: z.string(),
+});
 
 /** The field that is not named stays as it is; null takes a choice back. */
 export const channelRequestSchema = z.strictObject({

@@ -11,16 +11,21 @@ export const homeSchema = z.object({
   channelId: knownDiscordId.nullable(),
   /** A Discord thread was about to be made for it, newer than this id: after a crash it may be there. */
   after: knownDiscordId.nullable(),
+  /** The channel that it is in, or is to be made in; null if nobody has said. */
+  parentId: knownDiscordId.nullable(),
 });
 export type Home = z.infer<typeof homeSchema>;
 
 /** The Discord thread in which a new thread begins, or `discord` if the relay is to make one. */
-export const newHomeSchema = z.union([z.literal("discord"), z.strictObject({ channelId: snowflakeSchema })]);
+export const newHomeSchema = z.union([
+  z.literal("discord"),
+  z.strictObject({ channelId: snowflakeSchema, parentId: snowflakeSchema.optional() }),
+]);
 export type NewHome = z.infer<typeof newHomeSchema>;
 
 /** What the relay is about to do, then what it did. */
 export const homeRequestSchema = z.union([
-  z.strictObject({ after: snowflakeSchema }),
-  z.strictObject({ channelId: snowflakeSchema }),
+  z.strictObject({ after: snowflakeSchema, parentId: snowflakeSchema.optional() }),
+  z.strictObject({ channelId: snowflakeSchema, parentId: snowflakeSchema.optional() }),
 ]);
 export type HomeRequest = z.infer<typeof homeRequestSchema>;

@@ -5,6 +5,7 @@ import { type ChannelRequest, type ChannelRow, channelRequestSchema } from "../.
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import { discordIdSchema } from "../../shared/ids.ts";
 import { channels } from "../../shared/protocol/channels.ts";
 import { addLimitOptions, type LimitOptions, limitChanges } from "../agents/limits.ts";
 import { type Act, examples } from "../command.ts";
@@ -125,8 +126,8 @@ function requestOf({ dir, mode, engine, model, permissionMode, worktree, ...rest
 
 /** @throws AppError `not_found`, `invalid_request` */
 async function findId(client: SidecarClient, wanted: string): Promise<string> {
-  const id = /^<#(\d+)>$/.exec(wanted)?.[1] ?? wanted;
-  if (/^\d{17,20}$/.test(id)) return id;
+  const id = discordIdSchema.safeParse(/^<#(.+)>$/.exec(wanted)?.[1] ?? wanted);
+  if (id.success) return id.data;
   const name = wanted.replace(/^#/, "");
   const { channels: rows } = await client.call(channels.list, {});
   const found = rows.filter((row) => row.name === name);

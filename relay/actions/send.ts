@@ -7,9 +7,9 @@ export const send = action({
   parts: { messageId },
   mayPress: people,
   first: "update",
-  run: async ({ messageId }, press, { channel, inputs }) => {
-    if (press.threadId === channel.id) await channel.takeAfterAll(messageId);
-    else await inputs.sendAfterAll(press.threadId, messageId);
+  run: async ({ messageId }, press, { channels, inputs }) => {
+    const isInChannel = await channels.takeAfterAll(press.threadId, messageId);
+    if (!isInChannel) await inputs.sendAfterAll(press.threadId, messageId);
     await press.show({ content: "✅ Sent.", buttons: [] });
   },
 });

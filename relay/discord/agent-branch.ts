@@ -6,6 +6,7 @@ import {
 } from "discord.js";
 import { AppError } from "../../shared/errors.ts";
 import { nextSeq, parseKey } from "../content/transcript/details.ts";
+import { channelIdOf } from "../sidecar/names.ts";
 import { readFrom } from "../sidecar/transcript-reader.ts";
 import type { VmThread } from "../sidecar/vm.ts";
 import { findAgent } from "./agent-details.ts";
@@ -22,7 +23,7 @@ export const branchDefinition = new ContextMenuCommandBuilder()
 /** The command was used; a private answer has been begun. @throws AppError */
 export async function branchFrom(
   interaction: MessageContextMenuCommandInteraction,
-  { vm, beginnings, now }: CommandContext,
+  { vm, beginnings, channels, now }: CommandContext,
 ): Promise<void> {
   const { targetMessage, applicationId, user } = interaction;
   const thread = await findAgent(vm, placeOf(interaction), BRANCH);
@@ -30,7 +31,13 @@ export async function branchFrom(
   const isAgents = targetMessage.author.id === applicationId;
   const point = isAgents ? await findPoint(thread, targetMessage.id) : { messageId: targetMessage.id };
   const threadId = await beginnings.branch(
-    { parent, userId: user.id, from: targetMessage.url, ...point },
+    {
+      channelId: channels.choose(parent.dir, channelIdOf(parent)),
+      parent,
+      userId: user.id,
+      from: targetMessage.url,
+      ...point,
+    },
     tellWait(interaction, now),
   );
   await interaction.editReply(

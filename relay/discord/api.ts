@@ -120,6 +120,11 @@ export class DiscordApi {
     );
   }
 
+  /** Reads anything else, by its path. @throws what Discord refuses with */
+  read<T>(schema: z.ZodType<T>, route: `/${string}`): Promise<T> {
+    return this.#requests.call(schema, (signal) => this.#rest.get(route, { signal }));
+  }
+
   /** Adds the bot's reaction; once it is there, again changes nothing. */
   async react(channelId: DiscordId, messageId: string, emoji: string): Promise<void> {
     await this.#requests.call(z.unknown(), (signal) =>

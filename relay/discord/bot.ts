@@ -15,7 +15,7 @@ import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ActionContext } from "../actions/frame/action.ts";
-import type { ChannelMessages } from "../threads/channel-messages.ts";
+import type { AllMessages } from "../threads/all-messages.ts";
 import type { EndedThreads } from "../threads/ended.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import { BRANCH, branchDefinition, branchFrom } from "./agent-branch.ts";
@@ -55,9 +55,7 @@ export interface BotOptions {
   discord: Client<true>;
   inputs: Inputs;
   ended: EndedThreads;
-  /** The bot's own. */
-  channelId: DiscordId;
-  channelMessages: ChannelMessages;
+  channelMessages: AllMessages;
   context: CommandContext;
   threadMaker: ThreadMaker;
   /** Somebody wrote or pressed something; `name` is what Discord calls them. */
@@ -103,25 +101,25 @@ export function listen(options: BotOptions): void {
 }
 
 async function handleEvent(name: string | undefined, data: unknown, options: BotOptions): Promise<void> {
-  const { inputs, channelId, channelMessages, context, threadMaker, met } = options;
+  const { inputs, channelMessages, context, threadMaker, met } = options;
   const { threads, endings } = context;
   switch (name) {
     case "MESSAGE_CREATE": {
       const message = messageSchema.parse(data);
       const { id, username, global_name } = message.author;
       if (username !== undefined) met(id, global_name ?? username);
-      return message.channel_id === channelId ? channelMessages.take(message) : inputs.take(message);
+      return (channelMessages.find(message.channel_id) ?? inputs).take(message);
     }
     case "MESSAGE_UPDATE": {
       // Discord says the same when it adds a link's preview to a message.
       const message = messageSchema.safeParse(data).data;
       if (!message?.edited_timestamp) return;
-      if (message.channel_id === channelId) return channelMessages.change(message);
-      return inputs.change(message);
+      return (channelMessages.find(message.channel_id) ?? inputs).change(message);
     }
     case "MESSAGE_DELETE": {
       const { id, channel_id } = z.object({ id: knownDiscordId, channel_id: knownDiscordId }).parse(data);
-      if (channel_id === channelId) return channelMessages.withdraw(id);
+      const inChannel = channelMessages.find(channel_id);
+      if (inChannel) return inChannel.withdraw(id);
       const thread = threads.find(channel_id);
       thread?.delivery.noteDeleted(id);
       return thread ? inputs.withdraw(channel_id, id) : undefined;
@@ -142,6 +140,11 @@ async function handleEvent(name: string | undefined, data: unknown, options: Bot
       return threads.onDiscordThreadChanged(parseChannel(data));
     case "THREAD_DELETE":
       return endings.onDiscordThreadDeleted(z.object({ id: knownDiscordId }).parse(data).id);
+    case "CHANNEL_DELETE":
+    case "CHANNEL_UPDATE": {
+      const { id } = z.object({ id: knownDiscordId }).parse(data);
+      return context.channels.find(id) && context.refreshChannels();
+    }
     default:
       return; // nothing of ours
   }
@@ -175,9 +178,13 @@ async function refuseStranger(interaction: RepliableInteraction, { context }: Bo
 }
 
 function actionContext(options: BotOptions): ActionContext {
-  const { context, inputs, ended, channelId, channelMessages, log } = options;
-  const takeAfterAll = (messageId: DiscordId) => channelMessages.takeAfterAll(messageId);
-  return { ...context, inputs, ended, channel: { id: channelId, takeAfterAll }, log };
+  const { context, inputs, ended, channelMessages, log } = options;
+  const takeAfterAll = async (channelId: DiscordId, messageId: DiscordId) => {
+    const inChannel = channelMessages.find(channelId);
+    await inChannel?.takeAfterAll(messageId);
+    return inChannel !== undefined;
+  };
+  return { ...context, inputs, ended, channels: { takeAfterAll }, log };
 }
 
 function isComponent(interaction: Interaction): interaction is ComponentInteraction {

@@ -14,13 +14,19 @@ const LOOKS_MS = [0, 1_000, 3_000];
 
 export interface ThreadMakerOptions {
   api: DiscordApi;
-  /** Where threads are made. */
-  channelId: DiscordId;
+  /** Whether threads are made in that channel. */
+  isServed: (channelId: DiscordId) => boolean;
   guildId: string;
   botId: string;
   signal: AbortSignal;
   log: Log;
   now: () => number;
+}
+
+/** A thread that is to be made. */
+interface Asked {
+  channelId: DiscordId;
+  name: string;
 }
 
 /** How long a thread that Discord may still make is looked out for. */
@@ -32,10 +38,10 @@ export class ThreadMaker {
   readonly #options: ThreadMakerOptions;
   #underWay = 0;
   /** While creations are under way: threads of ours that the gateway told of and that nobody has taken, by id. */
-  readonly #told = new Map<DiscordId, string>();
+  readonly #told = new Map<DiscordId, Asked>();
   /** The threads that were made last. */
   readonly #claimed = new Set<DiscordId>();
-  /** Names of threads that were given up while Discord might still make them, and until when. */
+  /** Threads that were given up while Discord might still make them, and until when. */
   readonly #givenUp = new Map<string, number>();
 
   constructor(options: ThreadMakerOptions) {
@@ -43,14 +49,15 @@ export class ThreadMaker {
   }
 
   /**
-   * Makes a public thread in the channel. A request that stays without an answer is followed up: if Discord made
+   * Makes a public thread in a channel. A request that stays without an answer is followed up: if Discord made
    * the thread it is used, and if Discord makes it later it is removed then.
    * @param onWait is told how long Discord makes us wait, each time that it does.
    * @returns the thread's id.
    * @throws AppError `rate_limited`, or `unavailable` in Discord's own words.
    */
-  async make(name: string, onWait: (ms: number) => void = () => undefined): Promise<DiscordId> {
-    const { api, channelId, now } = this.#options;
+  async make(asked: Asked, onWait: (ms: number) => void = () => undefined): Promise<DiscordId> {
+    const { api, now } = this.#options;
+    const { channelId, name } = asked;
     const since = snowflakeNow(now());
     this.#underWay += 1;
     try {
@@ -63,9 +70,9 @@ export class ThreadMaker {
       const sentence = findRefusalSentence(error, "create threads");
       if (sentence !== undefined) throw new AppError("unavailable", sentence, { cause: error });
       if (!isTransient(error)) throw error;
-      const found = await this.#find(name, since);
+      const found = await this.#find(asked, since);
       if (found !== undefined) return this.#claim(found);
-      this.#givenUp.set(name, now() + LATE_MS);
+      this.#givenUp.set(keyOf(asked), now() + LATE_MS);
       throw new AppError("unavailable", "Discord did not answer, so nothing was started; try again.", {
         cause: error,
       });
@@ -75,13 +82,13 @@ export class ThreadMaker {
     }
   }
 
-  /** As {@link make}, of a message of the channel, whose id the thread gets: the same again is the same thread. */
+  /** As {@link make}, of a message of that channel, whose id the thread gets: the same again is the same thread. */
   async makeFrom(
     messageId: DiscordId,
-    name: string,
+    { channelId, name }: Asked,
     onWait: (ms: number) => void = () => undefined,
   ): Promise<void> {
-    const { api, channelId } = this.#options;
+    const { api } = this.#options;
     this.#claim(messageId);
     try {
       await api.createThreadFrom(channelId, messageId, name, (ms) => {
@@ -97,14 +104,15 @@ export class ThreadMaker {
 
   /** The gateway told of a new thread. One of ours that was given up is removed; another bot process' is left. */
   async noteCreated({ id, name = "", parentId, ownerId }: ChannelInfo): Promise<void> {
-    const { api, channelId, botId, log, now } = this.#options;
-    if (ownerId !== botId || parentId !== channelId || this.#claimed.has(id)) return;
-    const until = this.#givenUp.get(name);
+    const { api, isServed, botId, log, now } = this.#options;
+    if (ownerId !== botId || parentId === undefined || !isServed(parentId) || this.#claimed.has(id)) return;
+    const made = { channelId: parentId, name };
+    const until = this.#givenUp.get(keyOf(made));
     if (until === undefined) {
-      if (this.#underWay > 0) this.#told.set(id, name);
+      if (this.#underWay > 0) this.#told.set(id, made);
       return;
     }
-    this.#givenUp.delete(name);
+    this.#givenUp.delete(keyOf(made));
     if (now() > until) return;
     log.warn({ threadId: id }, "Discord made a thread late, which nobody waits for any more; removing it");
     await api.deleteChannel(id).catch((error: unknown) => {
@@ -121,22 +129,22 @@ export class ThreadMaker {
     return id;
   }
 
-  /** Looks for a thread of that name, made since, that nobody has taken: told by the gateway, or listed. */
-  async #find(name: string, since: string): Promise<DiscordId | undefined> {
+  /** Looks for a thread of that name in that channel, made since, that nobody has taken: told by the gateway, or listed. */
+  async #find(asked: Asked, since: string): Promise<DiscordId | undefined> {
     const { signal } = this.#options;
     for (const waitMs of LOOKS_MS) {
       await pause(waitMs, signal);
       if (signal.aborted) return undefined;
-      const told = [...this.#told].find(([, other]) => other === name);
-      const found = told?.[0] ?? (await this.#findListed(name, since));
+      const told = [...this.#told].find(([, other]) => keyOf(other) === keyOf(asked));
+      const found = told?.[0] ?? (await this.#findListed(asked, since));
       if (found !== undefined) return found;
     }
     return undefined;
   }
 
   /** Undefined also if Discord gives no list: whatever it has made is still removed when the gateway tells of it. */
-  async #findListed(name: string, since: string): Promise<DiscordId | undefined> {
-    const { api, channelId, guildId, botId, log } = this.#options;
+  async #findListed({ channelId, name }: Asked, since: string): Promise<DiscordId | undefined> {
+    const { api, guildId, botId, log } = this.#options;
     try {
       const listed = (await api.listActiveThreads(guildId)).find(
         (thread) =>
@@ -152,6 +160,10 @@ export class ThreadMaker {
       return undefined;
     }
   }
+}
+
+function keyOf({ channelId, name }: Asked): string {
+  return `${channelId} ${name}`;
 }
 
 function refuseLongWait(ms: number): void {

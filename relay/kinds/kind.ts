@@ -77,6 +77,8 @@ export interface News {
 
 export interface LiveThread {
   readonly threadId: DiscordId;
+  /** The channel that this is in; undefined if nobody has said. */
+  readonly channelId: DiscordId | undefined;
   readonly kind: RelayKind;
   readonly vm: VmThread;
   readonly delivery: Delivery;
@@ -113,8 +115,6 @@ export interface LiveThreadOptions {
   api: DiscordApi;
   budget: Budget;
   botId: string;
-  /** The bot's channel. */
-  channelId?: DiscordId;
   isAnsi: boolean;
   log: Log;
   now: () => number;

@@ -4,7 +4,7 @@ import type { Content } from "../content/content.ts";
 import type { DeliveryPlace } from "../delivery/delivery-mark.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import { compareIds, snowflakeNow } from "../discord/api.ts";
-import type { Thread, ThreadInDiscord } from "../sidecar/names.ts";
+import { channelIdOf, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Source, VmThread } from "../sidecar/vm.ts";
 import type { LiveThread, LiveThreadOptions, News, RelayKind } from "./kind.ts";
 
@@ -30,7 +30,7 @@ export function openShown<Reply>(options: LiveThreadOptions, shown: Shown<Reply>
   const { kind, vm, content, source, find, onKey } = shown;
   const delivery = openDelivery(options, shown);
   return {
-    ...{ threadId, kind, title, status, vm, delivery, source, find },
+    ...{ threadId, channelId: channelIdOf(options.thread), kind, title, status, vm, delivery, source, find },
     ...{ paused: undefined, hasMore: false },
     accept: async (replies, offset) => {
       const reply = find(replies);
@@ -47,13 +47,13 @@ export function openShown<Reply>(options: LiveThreadOptions, shown: Shown<Reply>
 }
 
 function openDelivery<Reply>(
-  { thread, rows, api, budget, botId, channelId, log, now, waitScale, onRefused }: LiveThreadOptions,
+  { thread, rows, api, budget, botId, log, now, waitScale, onRefused }: LiveThreadOptions,
   { vm, content, mark, editIntervalMs, keepsMessages = false }: Shown<Reply>,
 ): ThreadDelivery<Reply> {
   const { threadId } = thread;
   return new ThreadDelivery<Reply>({
     threadId,
-    parentId: channelId,
+    parentId: channelIdOf(thread),
     content,
     rows,
     seen: mark?.seen ?? beginningOf(thread),

@@ -32,8 +32,20 @@ export function discordIdOf({ home }: Pick<OwnThread, "home">): DiscordId | unde
   return home?.channelId ?? undefined;
 }
 
+/** The channel that its Discord thread is in; undefined if nobody has said. */
+export function channelIdOf({ home }: Pick<OwnThread, "home">): DiscordId | undefined {
+  return home?.parentId ?? undefined;
+}
+
 export function isInDiscord(thread: Thread): thread is ThreadInDiscord {
   return discordIdOf(thread) === thread.threadId;
+}
+
+/** A thread at Discord, and the channel that it is in. */
+export interface DiscordPlace {
+  threadId: DiscordId;
+  /** Undefined if nobody has said. */
+  channelId: DiscordId | undefined;
 }
 
 /**
@@ -41,8 +53,9 @@ export function isInDiscord(thread: Thread): thread is ThreadInDiscord {
  * @param ownId of the thread in whose place it comes
  */
 export function newInDiscord(
-  discordId: DiscordId,
+  { threadId, channelId }: DiscordPlace,
   ownId: ThreadId | undefined,
-): { threadId: ThreadId; home: { channelId: DiscordId } } {
-  return { threadId: ownId ?? (discordId as string as ThreadId), home: { channelId: discordId } };
+): { threadId: ThreadId; home: { channelId: DiscordId; parentId?: DiscordId } } {
+  const home = { channelId: threadId, ...(channelId !== undefined && { parentId: channelId }) };
+  return { threadId: ownId ?? (threadId as string as ThreadId), home };
 }

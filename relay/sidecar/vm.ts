@@ -23,6 +23,7 @@ import type {
   ScreenQuery,
   ScreenReply,
 } from "../../shared/api.ts";
+import type { ChannelPlace, ChannelRow } from "../../shared/channel-api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { DirectiveReply } from "../../shared/directive-api.ts";
 import type { EngineState } from "../../shared/engines-api.ts";
@@ -33,12 +34,14 @@ import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
 import { agents } from "../../shared/protocol/agents.ts";
+import { channels } from "../../shared/protocol/channels.ts";
 import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
+import type { SentBody } from "../../shared/protocol/route.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { VmJobs } from "./jobs.ts";
-import { named, newInDiscord, type Thread } from "./names.ts";
+import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";
 
 type BranchRequest = Parameters<SidecarClient["branchThread"]>[1];
 
@@ -80,26 +83,40 @@ export class Vm {
    * @param ownId of the one in whose place it comes
    */
   async create(
-    discordId: DiscordId,
+    place: DiscordPlace,
     request: Omit<CreateRequest, "threadId" | "home">,
     ownId?: ThreadId,
   ): Promise<VmThread> {
-    await this.#client.createThread({ ...request, ...newInDiscord(discordId, ownId) });
-    return this.thread(discordId);
+    await this.#client.createThread({ ...request, ...newInDiscord(place, ownId) });
+    return this.thread(place.threadId);
   }
 
   /** As {@link create}, of a branch. */
-  async branch(
-    parentId: ThreadName,
-    discordId: DiscordId,
-    request: Omit<BranchRequest, "threadId" | "home">,
-  ) {
-    await this.#client.branchThread(parentId, { ...request, ...newInDiscord(discordId, undefined) });
-    return this.thread(discordId);
+  async branch(parentId: ThreadName, place: DiscordPlace, request: Omit<BranchRequest, "threadId" | "home">) {
+    await this.#client.branchThread(parentId, { ...request, ...newInDiscord(place, undefined) });
+    return this.thread(place.threadId);
   }
 
   async listThreads(status: "open" | "all" = "open"): Promise<Thread[]> {
     return named(await this.#client.listThreads({ status }));
+  }
+
+  /** The channels that are served, the first one first; and the sidecar's word for that state. */
+  listChannels(): Promise<{ channels: ChannelRow[]; state: string }> {
+    return this.#client.call(channels.list, {});
+  }
+
+  /** @throws AppError `channel_fixed`, `invalid_directory`, `unsupported` */
+  async setChannel(channelId: DiscordId, request: SentBody<typeof channels.set>): Promise<ChannelRow> {
+    return (await this.#client.call(channels.set, { channelId }, { body: request })).channel;
+  }
+
+  async removeChannel(channelId: DiscordId): Promise<void> {
+    await this.#client.call(channels.remove, { channelId });
+  }
+
+  async putChannelPlace(channelId: DiscordId, place: ChannelPlace): Promise<void> {
+    await this.#client.call(channels.putPlace, { channelId }, { body: place });
   }
 
   /** What needs people, over all agents. */
@@ -130,9 +147,9 @@ export class Vm {
   }
 
   /** As {@link create}, of a thread that follows logs. */
-  async follow(discordId: DiscordId, request: Omit<FollowRequest, "threadId" | "home">): Promise<VmThread> {
-    await this.#client.call(logs.create, {}, { body: { ...request, ...newInDiscord(discordId, undefined) } });
-    return this.thread(discordId);
+  async follow(place: DiscordPlace, request: Omit<FollowRequest, "threadId" | "home">): Promise<VmThread> {
+    await this.#client.call(logs.create, {}, { body: { ...request, ...newInDiscord(place, undefined) } });
+    return this.thread(place.threadId);
   }
 
   /** Lists what can be followed from a directory on. */

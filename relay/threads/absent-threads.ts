@@ -13,8 +13,14 @@ const MAX_PAGES = 5;
 
 export interface AbsentThreadsOptions {
   api: Pick<DiscordApi, "findChannel" | "listArchivedThreads">;
-  channelId: DiscordId;
   log: Log;
+}
+
+/** One to look up. */
+export interface Missing {
+  threadId: DiscordId;
+  /** The channels that it may be in. */
+  channelIds: readonly DiscordId[];
 }
 
 /** What became of a Discord thread. */
@@ -39,10 +45,10 @@ export class AbsentThreads {
    * Looks up threads, in the background. One that is being looked up already is not looked up again.
    * @param take deals with one; called again if it rejects.
    */
-  lookUp(threadIds: readonly DiscordId[], take: (threadId: DiscordId, found: Absent) => Promise<void>): void {
-    const ids = threadIds.filter((id) => !this.#inHand.has(id));
-    const listing = this.#list(ids);
-    for (const id of ids) {
+  lookUp(missing: readonly Missing[], take: (threadId: DiscordId, found: Absent) => Promise<void>): void {
+    const news = missing.filter(({ threadId }) => !this.#inHand.has(threadId));
+    const listing = this.#list(news);
+    for (const { threadId: id } of news) {
       const taking = this.#take(id, listing, take).finally(() => this.#inHand.delete(id));
       this.#inHand.set(id, taking);
     }
@@ -78,11 +84,23 @@ export class AbsentThreads {
     }
   }
 
-  /** Most are archived: a list of these takes one request for a hundred. What it lacks is looked up by itself. */
-  async #list(threadIds: readonly DiscordId[]): Promise<ReadonlyMap<DiscordId, ChannelInfo>> {
-    const { api, channelId, log } = this.#options;
+  /** Most are archived: a list of a channel's takes one request for a hundred. What it lacks is looked up by itself. */
+  async #list(missing: readonly Missing[]): Promise<ReadonlyMap<DiscordId, ChannelInfo>> {
     const listed = new Map<DiscordId, ChannelInfo>();
-    if (threadIds.length < 2) return listed;
+    for (const channelId of new Set(missing.flatMap(({ channelIds }) => channelIds))) {
+      const here = missing.filter(({ channelIds }) => channelIds.includes(channelId));
+      const ids = here.map(({ threadId }) => threadId).filter((id) => !listed.has(id));
+      if (ids.length > 1) await this.#listOf(channelId, ids, listed);
+    }
+    return listed;
+  }
+
+  async #listOf(
+    channelId: DiscordId,
+    threadIds: readonly DiscordId[],
+    listed: Map<DiscordId, ChannelInfo>,
+  ): Promise<void> {
+    const { api, log } = this.#options;
     try {
       let before: string | undefined;
       for (let page = 0; page < MAX_PAGES && !this.#stop.signal.aborted; page++) {
@@ -92,8 +110,7 @@ export class AbsentThreads {
         before = next;
       }
     } catch (error) {
-      log.warn({ err: error }, "could not list archived threads; looking them up one by one");
+      log.warn({ channelId, err: error }, "could not list archived threads; looking them up one by one");
     }
-    return listed;
   }
 }

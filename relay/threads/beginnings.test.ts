@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { SidecarClient } from "../../shared/client.ts";
 import { createLog } from "../../shared/log.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import { until } from "../../test/support/wait.ts";
 import { Vm } from "../sidecar/vm.ts";
 import { Beginnings, type BeginningsOptions } from "./beginnings.ts";
@@ -33,7 +34,7 @@ test("a thread that did not begin is removed from Discord, and its own error tol
   const threadMaker = { make: async () => "5" };
   const options = { vm, threads, endings, threadMaker, api, log } as unknown as BeginningsOptions;
   const begun = new Beginnings(options).create(
-    { type: "terminal", dir: ".", command: "true", userId: "1" },
+    { channelId: aDiscordId("3"), type: "terminal", dir: ".", command: "true", userId: "1" },
     () => undefined,
   );
   await expect(begun).rejects.toThrow("the first fault");

@@ -9,7 +9,7 @@ import { MAX_TITLE_CHARACTERS } from "../../shared/title.ts";
 import type { DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
-import type { Thread, ThreadInDiscord } from "../sidecar/names.ts";
+import { channelIdOf, type DiscordPlace, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm, VmThread } from "../sidecar/vm.ts";
 import { branchText, clip, errorSentence, openingText, threadName } from "../texts.ts";
 import type { Endings } from "./endings.ts";
@@ -25,6 +25,8 @@ export interface BeginningsOptions {
 }
 
 export interface NewThread {
+  /** The channel in which its Discord thread is made. */
+  channelId: DiscordId;
   type: ThreadType;
   dir: string;
   command: string;
@@ -36,6 +38,7 @@ export interface NewThread {
 }
 
 export interface NewFollow {
+  channelId: DiscordId;
   dir: string;
   service: string;
   grep?: string;
@@ -43,6 +46,7 @@ export interface NewFollow {
 }
 
 export interface NewBranch {
+  channelId: DiscordId;
   parent: Thread;
   userId: string;
   /** The point; the newest one if neither is given. */
@@ -60,11 +64,12 @@ export interface NewBranch {
 }
 
 interface Beginning {
+  channelId: DiscordId;
   title: string;
   userId: string;
   /** The first message of the thread that was made. */
   opening: (thread: Thread) => string;
-  make: (threadId: DiscordId) => Promise<VmThread>;
+  make: (place: DiscordPlace) => Promise<VmThread>;
 }
 
 export class Beginnings {
@@ -80,23 +85,23 @@ export class Beginnings {
    * @throws AppError with the sidecar's sentence, or Discord's.
    */
   async create(asked: NewThread, onWait: (ms: number) => void): Promise<DiscordId> {
-    const { type, dir, command, userId } = asked;
+    const { channelId, type, dir, command, userId } = asked;
     const title = threadName(type, dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: DiscordId) => vm.create(threadId, requestOf(title, asked));
+    const make = (place: DiscordPlace) => vm.create(place, requestOf(title, asked));
     const opening = ({ engine }: Thread) => openingText(asked, userId, engine);
-    return this.#begin({ title, userId, make, opening }, onWait);
+    return this.#begin({ channelId, title, userId, make, opening }, onWait);
   }
 
   /** The same for a thread that follows logs. @throws AppError as {@link create} */
-  async follow({ userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<DiscordId> {
+  async follow({ channelId, userId, ...asked }: NewFollow, onWait: (ms: number) => void): Promise<DiscordId> {
     const { dir, service } = asked;
     const command = `logs ${service}`;
     const title = threadName("terminal", dir, command);
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: DiscordId) => vm.follow(threadId, { title, ...asked });
+    const make = (place: DiscordPlace) => vm.follow(place, { title, ...asked });
     const opening = () => openingText({ type: "terminal", dir, command }, userId);
-    return this.#begin({ title, userId, make, opening }, onWait);
+    return this.#begin({ channelId, title, userId, make, opening }, onWait);
   }
 
   /**
@@ -105,7 +110,7 @@ export class Beginnings {
    * @throws AppError as {@link create}
    */
   async branch(asked: NewBranch, onWait: (ms: number) => void): Promise<DiscordId> {
-    const { parent, userId, text, isPlain, from, ...point } = asked;
+    const { channelId, parent, userId, text, isPlain, from, ...point } = asked;
     const title = clip(cleanLine(`↳ ${parent.title}`), MAX_TITLE_CHARACTERS);
     const request = {
       title,
@@ -115,9 +120,9 @@ export class Beginnings {
       ...point,
     };
     const vm = this.#options.vm.as(userId);
-    const make = (threadId: DiscordId) => vm.branch(parent.threadId, threadId, request);
+    const make = (place: DiscordPlace) => vm.branch(parent.threadId, place, request);
     const opening = ({ engine }: Thread) => branchText(asked, engine);
-    return this.#begin({ title, userId, make, opening }, onWait);
+    return this.#begin({ channelId, title, userId, make, opening }, onWait);
   }
 
   /**
@@ -140,7 +145,8 @@ export class Beginnings {
       await threads.drop(threadId);
       const agent = { originThreadId: ownId };
       const first = { command: text, ...(isPlain && { plain: true }), inputId: messageId };
-      const handle = await vm.as(userId).create(threadId, { type, dir, ...first, title, agent }, ownId);
+      const place = { threadId, channelId: channelIdOf(ended) };
+      const handle = await vm.as(userId).create(place, { type, dir, ...first, title, agent }, ownId);
       const { delivery } = threads.add(await handle.get(), []);
       delivery.noteSeen(messageId, true);
     } finally {
@@ -149,22 +155,23 @@ export class Beginnings {
   }
 
   /**
-   * Makes a thread of a message in the channel, whose id it gets. The same again finishes what was begun, and nothing
+   * Makes a thread of a message in a channel, whose id it gets. The same again finishes what was begun, and nothing
    * else.
    * @param onWait as of {@link create}.
    * @throws AppError as {@link create}; {@link abandon} then takes back what was begun.
    */
   async createFrom(messageId: DiscordId, asked: NewThread, onWait: (ms: number) => void): Promise<void> {
     const { vm, threads, threadMaker } = this.#options;
-    const { type, dir, command, userId } = asked;
+    const { channelId, type, dir, command, userId } = asked;
     threads.setBusy(messageId, true);
     try {
       let thread = await this.#find(messageId);
       if (!thread) {
         const title = threadName(type, dir, command);
-        await threadMaker.makeFrom(messageId, title, onWait);
+        await threadMaker.makeFrom(messageId, { channelId, name: title }, onWait);
         const request = { inputId: messageId, ...requestOf(title, asked) };
-        thread = await (await vm.as(userId).create(messageId, request)).get();
+        const place = { threadId: messageId, channelId };
+        thread = await (await vm.as(userId).create(place, request)).get();
       }
       if (!isOpen(thread.status)) return; // it began, and is over already
       const opening = openingText(asked, userId, thread.engine);
@@ -184,15 +191,15 @@ export class Beginnings {
   }
 
   async #begin(
-    { title, userId, make, opening }: Beginning,
+    { channelId, title, userId, make, opening }: Beginning,
     onWait: (ms: number) => void,
   ): Promise<DiscordId> {
     const { threads, endings, threadMaker } = this.#options;
-    const threadId = await threadMaker.make(title, onWait);
+    const threadId = await threadMaker.make({ channelId, name: title }, onWait);
     threads.setBusy(threadId, true);
     let isCreated = false;
     try {
-      const handle = await make(threadId);
+      const handle = await make({ threadId, channelId });
       isCreated = true;
       const thread = await handle.get();
       await this.#open(thread, [], opening(thread));

@@ -1,14 +1,13 @@
 /**
- * What people write in the bot's channel: a message begins an agent's thread, an answer goes into the thread that it
+ * What people write in a channel of the bot's: a message begins an agent's thread, an answer goes into the thread that it
  * belongs to. A thread has the id of the message that began it, so the same message never begins two.
  */
+import type { ChannelRow } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Button } from "../actions/frame/controls.ts";
-import { sendButton } from "../content/buttons.ts";
 import { compareIds, type DiscordApi, snowflakeNow, snowflakeTime } from "../discord/api.ts";
 import { answered, type ChannelRules, mayBegin, wordsFor } from "../discord/channel-message.ts";
 import { filesOf, forwardedTexts } from "../discord/message-parts.ts";
@@ -18,9 +17,11 @@ import { findRefusal, isTransient } from "../discord/refusals.ts";
 import { agent, asForwarded } from "../kinds/agent.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import type { Vm } from "../sidecar/vm.ts";
-import { channelInputText, errorSentence, formatDuration, threadWaitText } from "../texts.ts";
+import { channelInputText } from "../texts.ts";
 import type { Beginnings } from "./beginnings.ts";
 import type { Channel } from "./channel.ts";
+import { agentOf } from "./channel-agent.ts";
+import { ChannelReplies } from "./channel-replies.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
@@ -30,8 +31,6 @@ import { untilItWorks } from "./until-it-works.ts";
 
 /** So long a message waits for a sidecar that does not answer. */
 const RETRY_MS = 2 * 60_000;
-/** Whoever waits for a new thread longer than this reads how long. */
-const MIN_TOLD_MS = 5_000;
 /** What was written longer ago while nobody listened is left alone. */
 const MAX_MISSED_MS = 24 * 3_600_000;
 
@@ -43,9 +42,9 @@ export interface ChannelMessagesOptions {
   inputs: Inputs;
   channel: Channel;
   channelId: DiscordId;
-  rules: ChannelRules;
-  /** Where the agents work. */
-  dir: string;
+  /** The channel's settings now; undefined if it is not served. */
+  getSettings: () => ChannelRow | undefined;
+  botId: string;
   allowedUserIds: ReadonlySet<string>;
   log: Log;
   now: () => number;
@@ -58,6 +57,7 @@ type Taken = { /** Settles when the thread shows it. */ readonly heard: Promise<
 export class ChannelMessages {
   readonly #options: ChannelMessagesOptions;
   readonly #routes: ChannelRoutes;
+  readonly #replies: ChannelReplies;
   /** In the order in which they came it is found out where they belong. */
   readonly #routing = new KeyedQueue();
   /** By thread. */
@@ -73,7 +73,20 @@ export class ChannelMessages {
 
   constructor(options: ChannelMessagesOptions) {
     this.#options = { ...options, log: options.log.child({ channelId: options.channelId }) };
+    this.#replies = new ChannelReplies(this.#options);
     this.#routes = new ChannelRoutes({ ...options, isBeginning: (id) => this.#beginning.has(id) });
+  }
+
+  /** In which it answers. */
+  get channel(): Channel {
+    return this.#options.channel;
+  }
+
+  /** Leaves alone what stands in the channel now. */
+  async skipOld(): Promise<void> {
+    const { api, channelId, channel } = this.#options;
+    const last = (await api.findChannel(channelId))?.lastMessageId;
+    if (last !== undefined) await (await channel.rows())?.noteSeen(last);
   }
 
   /** Looks up what was written while nobody listened. The first time ever, what stands there already is left alone. */
@@ -126,7 +139,7 @@ export class ChannelMessages {
     const { id, attachments } = message;
     const threadId = await this.#findReader(id);
     if (threadId === undefined) return;
-    const content = wordsFor(message, this.#options.rules);
+    const content = wordsFor(message, this.#rules);
     // The files of one that began a thread went in by themselves.
     const files = threadId === id ? [] : attachments;
     await this.#options.inputs.change({ ...message, content, attachments: files }, threadId);
@@ -147,7 +160,12 @@ export class ChannelMessages {
   }
 
   get #isOff(): boolean {
-    return this.#options.rules.mode === "off";
+    return this.#rules.mode === "off";
+  }
+
+  get #rules(): ChannelRules {
+    const { getSettings, botId } = this.#options;
+    return { mode: getSettings()?.mode ?? "off", botId };
   }
 
   #take(message: DiscordMessage, ageMs: number): void {
@@ -179,7 +197,8 @@ export class ChannelMessages {
     const rows = await this.#options.channel.rows();
     if (!rows || compareIds(message.id, rows.seen ?? "0") <= 0) return undefined;
     if (ageMs <= MAX_AGE_MS) return this.#patiently(message);
-    await this.#ask(message, ageMs);
+    if (answered(message) !== undefined || mayBegin(message, this.#rules))
+      await this.#replies.ask(message, ageMs);
     return undefined;
   }
 
@@ -197,7 +216,7 @@ export class ChannelMessages {
           log.warn({ err: error }, "could not look up what a message answers; it is looked up again");
         }
       }
-      if (mayBegin(message, this.#options.rules)) this.#beginning.add(message.id);
+      if (mayBegin(message, this.#rules)) this.#beginning.add(message.id);
       return message.id;
     });
   }
@@ -225,7 +244,10 @@ export class ChannelMessages {
           if (!(error instanceof AppError)) log.error({ err: error }, "could not take a message");
           // The sidecar may be away for long: a message that nobody answers would be lost.
           const what = "tell a person that a message did not go in";
-          await untilItWorks({ what, log, signal }, () => this.#refuse(message, error));
+          await untilItWorks({ what, log, signal }, async () => {
+            if (this.#beginning.has(message.id)) await this.#options.beginnings.abandon(message.id);
+            await this.#replies.refuse(message, error);
+          });
           if (signal.aborted) throw error;
           return undefined;
         }
@@ -241,7 +263,7 @@ export class ChannelMessages {
     const threadId = reference === undefined ? undefined : await this.#routes.resolve(reference);
     const taken = threadId === undefined ? undefined : await this.#answer(threadId, message);
     if (taken) return taken;
-    if (mayBegin(message, this.#options.rules)) {
+    if (mayBegin(message, this.#rules)) {
       await this.#begin(message, threadId);
       return undefined;
     }
@@ -255,10 +277,10 @@ export class ChannelMessages {
 
   /** @returns undefined if the thread is over, and never had the message. */
   async #answer(threadId: DiscordId, message: DiscordMessage): Promise<Taken> {
-    const { threads, vm, inputs, rules, channel } = this.#options;
+    const { threads, vm, inputs, channel } = this.#options;
     const live = threads.find(threadId);
     const { id: inputId, author } = message;
-    const text = wordsFor(message, rules);
+    const text = wordsFor(message, this.#rules);
     try {
       if (live) await inputs.typeInto(live, { ...message, content: text });
       // It says whether it had the message before it was over.
@@ -287,9 +309,9 @@ export class ChannelMessages {
 
   /** @param over a thread that the message was written to, and that is over: the new one knows what it knew. */
   async #begin(message: DiscordMessage, over: DiscordId | undefined): Promise<void> {
-    const { beginnings, channel, dir, rules, inputs, threads } = this.#options;
+    const { beginnings, channel, channelId, getSettings, inputs, threads } = this.#options;
     const forwarded = forwardedTexts(message).map(asForwarded);
-    const words = [wordsFor(message, rules), ...forwarded].filter((text) => text !== "").join("\n\n");
+    const words = [wordsFor(message, this.#rules), ...forwarded].filter((text) => text !== "").join("\n\n");
     const attachments = filesOf(message);
     if (words === "" && attachments.length === 0) {
       throw new AppError(
@@ -301,50 +323,17 @@ export class ChannelMessages {
     const known = over === undefined ? undefined : await this.#routes.findThread(over);
     const knows = known !== undefined && kindOf(known).hasTurns;
     const userId = message.author.id;
-    const origin = knows && { agent: { originThreadId: known.ownId } };
-    const asked = { type: agent.type, dir, command, isPlain: forwarded.length > 0, userId, ...origin };
-    await beginnings.createFrom(message.id, asked, (ms) => this.#tellWait(message, ms));
+    const row = getSettings();
+    // One that goes on from another is as that one was made.
+    const made = knows ? { agent: { originThreadId: known.ownId } } : agentOf(row);
+    const first = { command, isPlain: forwarded.length > 0, userId };
+    const asked = { type: agent.type, dir: row?.dir ?? ".", channelId, ...first, ...made };
+    await beginnings.createFrom(message.id, asked, (ms) => this.#replies.wait(message, ms));
     await channel.begin(message.id);
     const live = threads.find(message.id);
     if (live && attachments.length > 0) {
       const files = { ...message, attachments, message_snapshots: [], content: "" };
       await inputs.typeInto(live, files, `${message.id}.files`);
-    }
-  }
-
-  /** In the background: the thread is made even if nobody can be told. What is soon over is not told. */
-  #tellWait(message: DiscordMessage, waitMs: number): void {
-    const { now, log } = this.#options;
-    if (waitMs < MIN_TOLD_MS) return;
-    this.#reply(message, { name: `wait.${message.id}`, text: threadWaitText(waitMs, now()) }).catch(
-      (error: unknown) => log.warn({ err: error }, "could not tell a person of a wait"),
-    );
-  }
-
-  #ask(message: DiscordMessage, ageMs: number): Promise<void> {
-    const { rules } = this.#options;
-    if (answered(message) === undefined && !mayBegin(message, rules)) return Promise.resolve();
-    const ago = formatDuration(ageMs / 1_000);
-    const text = `⏳ You wrote this ${ago} ago, while nobody was listening. Is it still to be done?`;
-    return this.#reply(message, { name: `ask.${message.id}`, text, buttons: sendButton(message.id) });
-  }
-
-  async #refuse(message: DiscordMessage, error: unknown): Promise<void> {
-    if (this.#beginning.has(message.id)) await this.#options.beginnings.abandon(message.id);
-    const text = `⚠️ This did not go in. ${errorSentence(error)}`;
-    return this.#reply(message, { name: `no.${message.id}`, text });
-  }
-
-  async #reply(
-    message: DiscordMessage,
-    { name, text, buttons = [] }: { name: string; text: string; buttons?: readonly Button[] },
-  ): Promise<void> {
-    const { channel, log } = this.#options;
-    try {
-      await channel.say(name, { text, buttons, replyTo: message.id });
-    } catch (error) {
-      if (findRefusal(error) === undefined) throw error;
-      log.warn({ err: error }, "could not reply to a person in the channel");
     }
   }
 }

@@ -36,6 +36,7 @@ test.each(["/messages", "/inbox"])("closing does not wait for a sidecar that han
     budget: createBudget(),
     botId: "100000000000000001",
     channelId: aDiscordId("100000000000000002"),
+    isMine: () => true,
     allowedUserIds: new Set(),
     log: createLog("relay", "silent"),
     now: Date.now,

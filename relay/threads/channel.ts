@@ -1,5 +1,5 @@
 /**
- * What the bot keeps in its channel, through a ledger and a pump as a thread's messages: what needs people, and how
+ * What the bot keeps in a channel, through a ledger and a pump as a thread's messages: what needs people, and how
  * the threads stand that messages of the channel began.
  */
 import { isOpen } from "../../shared/api.ts";
@@ -30,6 +30,8 @@ export interface ChannelOptions {
   budget: Budget;
   botId: string;
   channelId: DiscordId;
+  /** Whether what is in that channel, or in none that is known, is told here. */
+  isMine: (channelId: DiscordId | undefined) => boolean;
   allowedUserIds: ReadonlySet<string>;
   log: Log;
   now: () => number;
@@ -132,14 +134,14 @@ export class Channel {
 
   /** A background loop: a failed round is logged, and the next one comes. */
   async #run(): Promise<void> {
-    const { vm, log, waitScale = 1 } = this.#options;
+    const { vm, isMine, log, waitScale = 1 } = this.#options;
     const { signal } = this.#stop;
     const opened = await this.#opening;
     while (opened && !signal.aborted) {
       // What comes from here on is not in the reply: it is asked for again.
       this.#news = new AbortController();
       try {
-        const items = await vm.listInbox(signal);
+        const items = (await vm.listInbox(signal)).filter((item) => isMine(item.channelId));
         const threads = await this.#listThreads(opened.content);
         await opened.delivery.accept({ items, threads });
         this.#noteTold(threads);

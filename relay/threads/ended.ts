@@ -14,9 +14,10 @@ import type { DiscordApi } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import { agent } from "../kinds/agent.ts";
-import { isInDiscord, type ThreadInDiscord } from "../sidecar/names.ts";
+import { channelIdOf, isInDiscord, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Beginnings } from "./beginnings.ts";
+import type { Channels } from "./channels.ts";
 import type { Endings } from "./endings.ts";
 import { leftOut, type PersonFiles } from "./person-files.ts";
 
@@ -37,6 +38,7 @@ export interface EndedThreadsOptions {
   api: DiscordApi;
   vm: Vm;
   beginnings: Beginnings;
+  channels: Pick<Channels, "choose">;
   endings: Endings;
   files: PersonFiles;
   botId: string;
@@ -105,13 +107,16 @@ export class EndedThreads {
   }
 
   async #startNew(pressed: Pressed, onWait: (ms: number) => void): Promise<DiscordId> {
-    const { beginnings } = this.#options;
+    const { beginnings, channels } = this.#options;
     const { thread, text, isPlain } = await this.#find(pressed);
     const { userId } = pressed;
-    if (isOpen(thread.status)) return beginnings.branch({ parent: thread, userId, text, isPlain }, onWait);
+    const channelId = channels.choose(thread.dir, channelIdOf(thread));
+    if (isOpen(thread.status))
+      return beginnings.branch({ channelId, parent: thread, userId, text, isPlain }, onWait);
     const known = { originThreadId: thread.ownId };
     const first = { command: text, isPlain };
-    return beginnings.create({ type: agent.type, dir: thread.dir, ...first, userId, agent: known }, onWait);
+    const place = { channelId, dir: thread.dir };
+    return beginnings.create({ type: agent.type, ...place, ...first, userId, agent: known }, onWait);
   }
 
   async #isEnded(threadId: DiscordId): Promise<boolean> {

@@ -9,9 +9,10 @@ import type { Log } from "../../shared/log.ts";
 import { findDiscordId } from "../../shared/principal.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import type { ThreadMaker } from "../discord/thread-maker.ts";
-import { discordIdOf, type Thread } from "../sidecar/names.ts";
+import { channelIdOf, discordIdOf, type Thread } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import { homeText, linkText, threadTitle } from "../texts.ts";
+import type { Channels } from "./channels.ts";
 import type { Threads } from "./threads.ts";
 
 /** Before all of Discord's ids. */
@@ -24,7 +25,7 @@ export interface HomesOptions {
   threads: Threads;
   threadMaker: ThreadMaker;
   api: DiscordApi;
-  channelId: DiscordId;
+  channels: Pick<Channels, "choose" | "find" | "first">;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -94,7 +95,7 @@ export class Homes {
   }
 
   async #make(ownId: ThreadId): Promise<void> {
-    const { vm, threads, threadMaker, api, guildId, signal, log } = this.#options;
+    const { vm, threads, threadMaker, api, channels, guildId, signal, log } = this.#options;
     const thread = await vm.thread(ownId).get();
     if (!thread.home || thread.home.channelId !== null || signal.aborted) return;
     const active = await api.listActiveThreads(guildId);
@@ -104,8 +105,9 @@ export class Homes {
         .map(({ id }) => id)
         .sort(compareIds)
         .at(-1) ?? NONE;
-    await vm.thread(ownId).putHome({ after: newest });
-    const channelId = await threadMaker.make(threadTitle(thread));
+    const parentId = channels.choose(thread.dir, await this.#findChannel(thread));
+    await vm.thread(ownId).putHome({ after: newest, parentId });
+    const channelId = await threadMaker.make({ channelId: parentId, name: threadTitle(thread) });
     threads.setBusy(channelId, true);
     try {
       await vm.thread(ownId).putHome({ channelId });
@@ -120,6 +122,13 @@ export class Homes {
     });
   }
 
+  /** The channel of the thread that it comes from. */
+  async #findChannel({ parentId, origin }: Thread): Promise<DiscordId | undefined> {
+    const from = parentId ?? origin?.threadId;
+    if (!from) return undefined;
+    return this.#ofThread(from, channelIdOf);
+  }
+
   /** Streams it, from its start. */
   async #serve(ownId: ThreadId): Promise<void> {
     const { vm, threads } = this.#options;
@@ -130,8 +139,9 @@ export class Homes {
 
   /** Notes the Discord thread that was made for it, if there is one. */
   async #findMade(thread: Thread, active: readonly ChannelInfo[]): Promise<boolean> {
-    const { vm, channelId, botId, log } = this.#options;
+    const { vm, channels, botId, log } = this.#options;
     const { threadId: ownId, home } = thread;
+    const channelId = home?.parentId ?? channels.first;
     const after = home?.after;
     if (!after) return false;
     const newer = active.filter(
@@ -143,14 +153,18 @@ export class Homes {
     const made = unknown.find(({ name }) => name === threadTitle(thread)) ?? unknown[0];
     if (!made) return false;
     log.info({ threadId: ownId, channelId: made.id }, "found the Discord thread that was made for a thread");
-    await vm.thread(ownId).putHome({ channelId: made.id });
+    await vm.thread(ownId).putHome({ channelId: made.id, parentId: channelId });
     return true;
   }
 
+  #findHome(threadId: ThreadName): Promise<DiscordId | undefined> {
+    return this.#ofThread(threadId, discordIdOf);
+  }
+
   /** Undefined also if there is no such thread any more. */
-  async #findHome(threadId: ThreadName): Promise<DiscordId | undefined> {
+  async #ofThread<T>(threadId: ThreadName, find: (thread: Thread) => T): Promise<T | undefined> {
     try {
-      return discordIdOf(await this.#options.vm.thread(threadId).get());
+      return find(await this.#options.vm.thread(threadId).get());
     } catch (error) {
       if (error instanceof AppError && error.code === "not_found") return undefined;
       throw error;

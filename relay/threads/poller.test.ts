@@ -66,7 +66,8 @@ function busyThreads(takeMs: readonly number[]) {
     },
     endings: { closeVanished: async () => undefined, showAndArchive: async () => undefined },
     pollIntervalMs: 1_000,
-    channel: { poke: () => undefined },
+    channels: { poke: () => undefined, state: "" },
+    refreshChannels: () => Promise.resolve(),
     homes: { known: [], note: () => undefined },
     log: createLog("test", "silent"),
   });
@@ -102,7 +103,8 @@ test("a sidecar that was away is told again what it may have lost, until that wo
     threads: { list: () => [], find: () => undefined, isBusy: () => false, onChanged: () => undefined },
     endings: { closeVanished: async () => undefined, showAndArchive: async () => undefined },
     pollIntervalMs: 1,
-    channel: { poke: () => undefined },
+    channels: { poke: () => undefined, state: "" },
+    refreshChannels: () => Promise.resolve(),
     homes: { known: [], note: () => undefined },
     log: createLog("test", "silent"),
   });

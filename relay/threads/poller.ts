@@ -5,7 +5,7 @@ import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import type { LiveThread } from "../kinds/kind.ts";
 import type { Source, Vm } from "../sidecar/vm.ts";
-import type { Channel } from "./channel.ts";
+import type { Channels } from "./channels.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
 import type { Threads } from "./threads.ts";
@@ -15,8 +15,10 @@ export interface PollerOptions {
   threads: Pick<Threads, "list" | "find" | "isBusy" | "onChanged">;
   endings: Pick<Endings, "closeVanished" | "showAndArchive">;
   pollIntervalMs: number;
-  channel: Pick<Channel, "poke">;
+  channels: Pick<Channels, "poke" | "state">;
   homes: Pick<Homes, "known" | "note">;
+  /** The channels, or their settings, are others: resolves once those count. */
+  refreshChannels: () => Promise<void>;
   /** The sidecar was away, and may have lost what it was told at the start. */
   onBack: () => Promise<void>;
   log: Log;
@@ -38,6 +40,7 @@ export class Poller {
   /** Ends the wait for news, in the request under way or before the next: something else is to be asked for now. */
   #interrupt = new AbortController();
   #polling: Promise<void> = Promise.resolve();
+  #isRefreshing = false;
   /** Not asked for in the last round: they were still taking the reply before. */
   #leftOut: ReadonlySet<LiveThread> = new Set();
 
@@ -84,7 +87,7 @@ export class Poller {
   /** @returns how long to wait before the next read; undefined: as usual. */
   async #readAll(): Promise<number | undefined> {
     this.#interrupt = new AbortController();
-    const { vm, threads, homes, log } = this.#options;
+    const { vm, threads, homes, channels, log } = this.#options;
     // One that is still taking the last reply (Discord may be slow to it) holds up nobody else.
     const all = threads.list();
     const asked = all.filter(isFree);
@@ -102,6 +105,7 @@ export class Poller {
         transcripts: offsetsOf(asked, "transcripts"),
         status: Object.fromEntries(asked.map(({ threadId, status }) => [threadId, status])),
         homeless: homes.known,
+        channels: channels.state,
         limit: Math.max(MIN_READ_BYTES, Math.min(READ_BYTES, share)),
         waitMs: waitForNewsMs,
       },
@@ -113,6 +117,7 @@ export class Poller {
     });
     if (!replies) return 0;
     homes.note(replies.homeless ?? []);
+    if (replies.channels !== undefined && replies.channels !== channels.state) this.#refreshChannels();
     let waitMs: number | undefined;
     for (const thread of asked) {
       const { threadId } = thread;
@@ -138,13 +143,25 @@ export class Poller {
     }
     if (!(await thread.accept(replies, offset))) return;
     const isNews = news.status !== thread.status || thread.delivery.offset !== offset;
-    if (isNews && kindOf(thread.kind).hasTurns) this.#options.channel.poke();
+    if (isNews && kindOf(thread.kind).hasTurns) this.#options.channels.poke();
     thread.status = news.status;
     // Not a round later: a flood that is not looked at seems to be over.
     if (news.more || this.#leftOut.has(thread)) this.#askAnew();
     if (isOpen(news.status) || news.more || threads.isBusy(threadId)) return;
     // Killed or lost without us: what it printed last and its end are shown, then the thread is closed.
     await endings.showAndArchive(thread);
+  }
+
+  /** In the background; what comes meanwhile is told by the next reply. */
+  #refreshChannels(): void {
+    if (this.#isRefreshing) return;
+    this.#isRefreshing = true;
+    const { refreshChannels, log } = this.#options;
+    refreshChannels()
+      .catch((error: unknown) => log.warn({ err: error }, "could not read the channels; trying again"))
+      .finally(() => {
+        this.#isRefreshing = false;
+      });
   }
 
   #askAnew(): void {

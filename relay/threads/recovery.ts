@@ -7,10 +7,11 @@ import type { LedgerRow } from "../../shared/ledger-api.ts";
 import type { Log } from "../../shared/log.ts";
 import { type ChannelInfo, compareIds, type DiscordApi } from "../discord/api.ts";
 import { findRefusal } from "../discord/refusals.ts";
-import { isInDiscord, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
+import { channelIdOf, isInDiscord, type Thread, type ThreadInDiscord } from "../sidecar/names.ts";
 import type { Vm } from "../sidecar/vm.ts";
 import type { Absent, AbsentThreads } from "./absent-threads.ts";
-import type { ChannelMessages } from "./channel-messages.ts";
+import type { AllMessages } from "./all-messages.ts";
+import type { Channels } from "./channels.ts";
 import { isAsking } from "./ended.ts";
 import type { Endings } from "./endings.ts";
 import type { Homes } from "./homes.ts";
@@ -25,9 +26,9 @@ export interface RecoveryOptions {
   endings: Endings;
   inputs: Inputs;
   homes: Homes;
-  channelMessages: ChannelMessages;
+  channelMessages: AllMessages;
+  channels: Channels;
   absent: AbsentThreads;
-  channelId: DiscordId;
   guildId: string;
   botId: string;
   signal: AbortSignal;
@@ -61,7 +62,9 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   const isAbsent = (thread: Thread): thread is ThreadInDiscord =>
     isInDiscord(thread) && !active.has(thread.threadId);
   absent.lookUp(
-    open.filter(isAbsent).map(({ threadId }) => threadId),
+    open
+      .filter(isAbsent)
+      .map((thread) => ({ threadId: thread.threadId, channelIds: mayBeIn(options, thread) })),
     (threadId, channel) => recoverAbsent(options, threadId, channel, found(threadId)),
   );
   const isOpenThread = new Set<ThreadName>(open.map(({ threadId }) => threadId));
@@ -70,6 +73,12 @@ export async function recover(options: RecoveryOptions): Promise<void> {
   );
   await Promise.all(orphans.map((channel) => closeOrphan(options, channel)));
   channelMessages.takeMissed();
+}
+
+/** The channels that a thread's Discord thread may be in. */
+function mayBeIn({ channels }: RecoveryOptions, thread: Thread): DiscordId[] {
+  const known = channelIdOf(thread);
+  return known === undefined ? channels.list().map(({ id }) => id) : [known];
 }
 
 interface Found {
@@ -102,16 +111,23 @@ async function recoverAbsent(
 ): Promise<void> {
   const { vm, threads, endings, log } = options;
   if (threads.isBusy(threadId)) return;
-  if (channel === "deleted") {
+  if (channel === "deleted" && !(await isWithChannel(options, threadId))) {
     log.info({ threadId }, "the Discord thread is gone; ending what runs in it");
     return threads.has(threadId) ? endings.onDiscordThreadDeleted(threadId) : endings.killQuietly(threadId);
   }
   const thread = await findThread(vm, threadId);
   if (!thread || !isOpen(thread.status) || (wasServed && !threads.has(threadId))) return;
-  if (channel !== "out of sight") return recoverThread(options, thread, channel, { rows, wasServed });
-  log.warn({ threadId }, "Discord does not let the bot see a thread");
+  if (typeof channel !== "string") return recoverThread(options, thread, channel, { rows, wasServed });
+  log.warn({ threadId, channel }, "Discord does not let the bot see a thread");
   // What is to be shown next is refused as well, and that is told.
   if (!threads.has(threadId)) threads.add(thread, rows);
+}
+
+/** Whether a Discord thread is gone because its channel is: then nobody has ended what runs in it. */
+async function isWithChannel({ vm, channels }: RecoveryOptions, threadId: DiscordId): Promise<boolean> {
+  const thread = await findThread(vm, threadId);
+  const channelId = thread && channelIdOf(thread);
+  return channelId !== undefined && channels.isGone(channelId);
 }
 
 async function serve(
@@ -120,10 +136,16 @@ async function serve(
   rows: readonly LedgerRow[],
   channel: ChannelInfo,
 ): Promise<void> {
-  const { threads, homes, log } = options;
+  const { vm, threads, homes, log } = options;
   const { threadId } = thread;
   if (!threads.has(threadId)) {
-    threads.add(thread, rows, findPause(channel));
+    const home = thread.home && { ...thread.home, parentId: channel.parentId ?? thread.home.parentId };
+    threads.add({ ...thread, ...(home && { home }) }, rows, findPause(channel));
+    // Of a thread whose maker did not say.
+    if (thread.home?.parentId === null && channel.parentId !== undefined) {
+      const known = { channelId: channel.id, parentId: channel.parentId };
+      await vm.thread(threadId).putHome(known);
+    }
     // Its Discord thread may have been noted a moment before the relay died. Discord may be slow to take the words.
     if (thread.home?.after && thread.delivery === null) {
       homes.begin(thread).catch((error: unknown) => {
@@ -144,8 +166,9 @@ function takeMissed({ threads, inputs, log }: RecoveryOptions, { id: threadId, l
 }
 
 /** By its creator and by being active; never by its title. */
-function isOurs({ botId, channelId }: RecoveryOptions, channel: ChannelInfo): boolean {
-  return channel.ownerId === botId && channel.parentId === channelId && !channel.isArchived;
+function isOurs({ botId, channels }: RecoveryOptions, channel: ChannelInfo): boolean {
+  const { ownerId, parentId, isArchived } = channel;
+  return ownerId === botId && channels.find(parentId) !== undefined && !isArchived;
 }
 
 async function closeOrphan(options: RecoveryOptions, channel: ChannelInfo): Promise<void> {

@@ -7,11 +7,11 @@ import { findRefusal, type Refusal } from "../discord/refusals.ts";
 import type { LiveThread, LiveThreadOptions } from "../kinds/kind.ts";
 import { openThread } from "../kinds/kinds.ts";
 import { isInDiscord, type Thread } from "../sidecar/names.ts";
-import type { Channel } from "./channel.ts";
+import type { Channels } from "./channels.ts";
 
 export interface ThreadsOptions extends Omit<LiveThreadOptions, "thread" | "rows" | "onRefused"> {
   /** Where the bot says what it can't say in a thread. */
-  channel: Pick<Channel, "say" | "poke">;
+  channels: Pick<Channels, "say" | "poke" | "first" | "isGone">;
 }
 
 export class Threads {
@@ -21,7 +21,8 @@ export class Threads {
   readonly #busy = new Set<string>();
   #onChanged: () => void = () => undefined;
   #onDeleted: (threadId: DiscordId) => Promise<void> = () => Promise.resolve();
-  #hasReportedForbidden = false;
+  /** Channels of which it was said that the bot may not write in a thread of theirs. */
+  readonly #reported = new Set<DiscordId>();
 
   constructor(options: ThreadsOptions) {
     this.#options = options;
@@ -88,7 +89,7 @@ export class Threads {
     const live = this.#live.get(threadId);
     this.#live.delete(threadId);
     await live?.delivery.close();
-    this.#options.channel.poke();
+    this.#options.channels.poke();
   }
 
   /** A Discord thread was archived, locked, or came back. */
@@ -121,14 +122,14 @@ export class Threads {
     log.warn({ threadId, refusal }, "a Discord thread takes nothing");
     switch (refusal) {
       case "unknown channel":
-        return this.#onDeleted(threadId);
+        return this.#onUnknown(live);
       case "archived":
       case "locked":
         live.paused = `the thread is ${refusal}`;
         return;
       case "forbidden":
         live.paused = "the bot may not write there";
-        return this.#reportForbidden(threadId);
+        return this.#reportForbidden(live);
       case "unknown message":
       case "has a thread":
         return; // whoever asked deals with these
@@ -137,13 +138,22 @@ export class Threads {
     }
   }
 
-  async #reportForbidden(threadId: DiscordId): Promise<void> {
-    const { channel, log } = this.#options;
-    if (this.#hasReportedForbidden) return;
-    this.#hasReportedForbidden = true;
+  /** A channel that is deleted takes its Discord threads along: what runs in them was ended by nobody, and goes on. */
+  async #onUnknown(live: LiveThread): Promise<void> {
+    const { channels } = this.#options;
+    const { threadId, channelId } = live;
+    if (channelId === undefined || !(await channels.isGone(channelId))) return this.#onDeleted(threadId);
+    live.paused = "its channel is gone";
+  }
+
+  async #reportForbidden({ threadId, channelId }: LiveThread): Promise<void> {
+    const { channels, log } = this.#options;
+    const place = channelId ?? channels.first;
+    if (this.#reported.has(place)) return;
+    this.#reported.add(place);
     const content = `⚠️ I may not write in <#${threadId}> any more, so nothing is shown there. Give me back View Channel, Send Messages in Threads and Read Message History, then restart the relay.`;
     try {
-      await channel.say(`forbidden.${threadId}`, { text: content });
+      await channels.say(place, `forbidden.${threadId}`, { text: content });
     } catch (error) {
       if (findRefusal(error) === undefined) throw error;
       log.warn({ err: error }, "could not report lost permissions");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createLog } from "../../shared/log.ts";
+import { aDiscordId } from "../../test/support/ids.ts";
 import { WhoMay } from "./who-may.ts";
 
 const ADA = "123456789012345678";
@@ -14,7 +15,15 @@ function start(fails: { next: boolean } = { next: false }) {
     },
     putFixedChannels: async () => undefined,
   };
-  const channel = { id: "1", dir: ".", mode: "off" as const };
+  const choices = {
+    engine: null,
+    model: null,
+    permissionMode: null,
+    limits: {},
+    worktree: false,
+    agent: null,
+  };
+  const channel = { ...choices, id: aDiscordId("1"), dir: ".", mode: "off" as const };
   const userIds = new Set([ADA, GRACE]);
   return { told, whoMay: new WhoMay({ client, userIds, channel, log: createLog("relay", "silent") }) };
 }

@@ -1,5 +1,5 @@
 /** Tells the sidecar who may use the bot, what they are called, and which channel the relay's settings name. */
-import type { ChannelMode } from "../../shared/channel-api.ts";
+import type { FixedChannel } from "../../shared/channel-api.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import type { Log } from "../../shared/log.ts";
@@ -9,7 +9,7 @@ import { clip } from "../texts.ts";
 export interface WhoMayOptions {
   client: Pick<SidecarClient, "putPeople" | "putFixedChannels">;
   userIds: ReadonlySet<string>;
-  channel: { id: string; dir: string; mode: ChannelMode };
+  channel: FixedChannel;
   log: Log;
 }
 

@@ -40,6 +40,8 @@ export const inboxItemSchema = z.object({
   threadId: knownThreadId,
   /** Its Discord thread, if it has one. */
   home: knownDiscordId.optional(),
+  /** The channel that this is in, if it is known. */
+  channelId: knownDiscordId.optional(),
   number: z.int(),
   /** The thread's. */
   title: str,

@@ -37,6 +37,7 @@ test("text, steps, an ask, a question, a diff and a plan, each answered by a pre
   await page.getByRole("combobox", { name: /^Message/ }).click();
   await page.keyboard.type("/age");
   await page.getByRole("option", { name: "/agent" }).click();
+  await page.getByRole("button", { name: "+ dir" }).click();
   await page.getByRole("option", { name: "example" }).click();
   await page.getByRole("textbox", { name: "prompt" }).fill("Show me what you can do");
   await page.getByRole("button", { name: "Send" }).click();

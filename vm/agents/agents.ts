@@ -24,7 +24,6 @@ import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
 import { threadEnded, whyOver } from "../threads/ending.ts";
-import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import { type AgentMessage, agentMessageLine, refuseMessage } from "./agent-message.ts";
@@ -43,7 +42,6 @@ import type { Worktrees } from "./worktrees.ts";
 export interface AgentsOptions {
   store: Store;
   threads: Threads;
-  homes: Pick<Homes, "findDiscordId">;
   folders: AgentFolders;
   agents: AgentThreads;
   kind: AgentKind;
@@ -159,13 +157,14 @@ export class Agents {
 
   /** What needs people, over all open agents; of the turns that ended, those of the last so many hours. */
   listInbox({ hours }: InboxQuery): InboxItem[] {
-    const { store, kind, homes, now } = this.#options;
+    const { store, kind, now } = this.#options;
     const open = store.threads.list("open").flatMap((thread) => {
       const { threadId } = thread;
       const agent = store.agents.find(threadId);
       if (!agent) return [];
-      const [lastTurn, home] = [store.steps.findLastTurn(threadId), homes.findDiscordId(threadId)];
-      return [{ thread, agent, home, now: kind.describeAgent(agent), lastTurn }];
+      const { channelId: home, parentId: channelId } = store.homes.find(threadId) ?? {};
+      const lastTurn = store.steps.findLastTurn(threadId);
+      return [{ thread, agent, home, channelId, now: kind.describeAgent(agent), lastTurn }];
     });
     return listInbox(open, store.asks.listOpen(), now() - hours * 3_600_000);
   }

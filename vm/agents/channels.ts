@@ -40,6 +40,10 @@ export class Channels {
     return this.#options.store.channels.list();
   }
 
+  listAll(): { channels: ChannelRow[]; state: string } {
+    return { channels: this.list(), state: this.#options.store.channels.revision };
+  }
+
   replaceFixed(fixed: readonly FixedChannel[]): void {
     this.#options.store.channels.replaceFixed(fixed);
   }

@@ -16,7 +16,9 @@ export interface OpenAgent {
   thread: StoredThread;
   agent: AgentRow;
   /** Its Discord thread. */
-  home?: DiscordId | undefined;
+  home?: DiscordId | null | undefined;
+  /** The channel that this is in. */
+  channelId?: DiscordId | null | undefined;
   now: Pick<AgentRow, "status" | "problem">;
   lastTurn: StepRow | undefined;
 }
@@ -59,14 +61,15 @@ function findEnd(open: OpenAgent, sinceMs: number): InboxItem | undefined {
 }
 
 function itemOf(
-  { thread, agent, home }: OpenAgent,
+  { thread, agent, home, channelId }: OpenAgent,
   { kind, at, text }: Pick<InboxItem, "kind" | "at" | "text">,
 ): InboxItem {
   const { threadId, title, dir, command, createdBy } = thread;
   return {
     kind,
     threadId,
-    ...(home !== undefined && { home }),
+    ...(home && { home }),
+    ...(channelId && { channelId }),
     number: agent.number,
     title: title === "" ? titleOf(dir, command) : title,
     createdBy: printPrincipal(createdBy),

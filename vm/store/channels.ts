@@ -2,6 +2,7 @@
  * The channels that the relay serves. A row that the relay's own settings name stands before one that people set of the
  * same channel, which is there again once the settings name it no more.
  */
+import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import {
   type ChannelPlace,
@@ -34,11 +35,15 @@ export class ChannelTable {
   readonly #remove;
   readonly #list;
   readonly #onChange: () => void;
+  #revision = randomUUID();
 
   /** @param onChange is told that a row is another one now. */
   constructor(db: Database, onChange: () => void) {
     this.#db = db;
-    this.#onChange = onChange;
+    this.#onChange = () => {
+      this.#revision = randomUUID();
+      onChange();
+    };
     this.#clearFixed = db.prepare("DELETE FROM served_channels WHERE is_fixed = 1");
     this.#put = db.prepare(
       `INSERT INTO served_channels (id, is_fixed, ${COLUMNS}, name, problem)
@@ -59,13 +64,19 @@ export class ChannelTable {
     return rows.filter(({ id }, at) => rows.findIndex((row) => row.id === id) === at);
   }
 
+  /** Another text whenever a row's settings are others than before, and after each start. */
+  get revision(): string {
+    return this.#revision;
+  }
+
   find(channelId: string): ChannelRow | undefined {
     return this.list().find(({ id }) => id === channelId);
   }
 
   /** These, and no other, are those that the relay's settings name. */
   replaceFixed(channels: readonly FixedChannel[]): void {
-    const known = new Map(this.list().map((row) => [row.id, row]));
+    const before = this.list();
+    const known = new Map(before.map((row) => [row.id, row]));
     this.#db.transaction(() => {
       this.#clearFixed.run();
       for (const { limits, worktree, ...row } of channels) {
@@ -74,7 +85,7 @@ export class ChannelTable {
         this.#put.run({ ...values, limits: JSON.stringify(limits) });
       }
     });
-    this.#onChange();
+    if (JSON.stringify(this.list()) !== JSON.stringify(before)) this.#onChange();
   }
 
   /** Of a channel that is not fixed. */

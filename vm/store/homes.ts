@@ -5,8 +5,14 @@ import { type DiscordId, knownDiscordId, knownThreadId, type ThreadId } from "..
 import type { Database } from "./database.ts";
 
 const rowSchema = z
-  .object({ channel_id: knownDiscordId.nullable(), after: knownDiscordId.nullable() })
-  .transform(({ channel_id, after }): Home => ({ channelId: channel_id, after }));
+  .object({
+    channel_id: knownDiscordId.nullable(),
+    after: knownDiscordId.nullable(),
+    parent_id: knownDiscordId.nullable(),
+  })
+  .transform(
+    ({ channel_id, after, parent_id }): Home => ({ channelId: channel_id, after, parentId: parent_id }),
+  );
 const namesSchema = z.array(z.object({ channel_id: knownDiscordId, thread_id: knownThreadId }));
 const idSchema = z.object({ thread_id: knownThreadId }).transform(({ thread_id }) => thread_id);
 
@@ -18,12 +24,13 @@ export class HomeTable {
   readonly #want;
   readonly #setAfter;
   readonly #setChannel;
+  readonly #setParent;
   readonly #onHomeless: () => void;
 
   /** @param onHomeless is told that a thread wants a Discord thread. */
   constructor(db: Database, onHomeless: () => void) {
     this.#onHomeless = onHomeless;
-    this.#find = db.prepare("SELECT channel_id, after FROM homes WHERE thread_id = ?");
+    this.#find = db.prepare("SELECT channel_id, after, parent_id FROM homes WHERE thread_id = ?");
     this.#findThread = db.prepare("SELECT thread_id FROM homes WHERE channel_id = ?");
     this.#findThreads = db.prepare(
       "SELECT channel_id, thread_id FROM homes WHERE channel_id IN (SELECT value FROM json_each(?))",
@@ -35,6 +42,7 @@ export class HomeTable {
     );
     this.#want = db.prepare("INSERT INTO homes (thread_id) VALUES (?) ON CONFLICT DO NOTHING");
     this.#setAfter = db.prepare("UPDATE homes SET after = ? WHERE thread_id = ?");
+    this.#setParent = db.prepare("UPDATE homes SET parent_id = ? WHERE thread_id = ?");
     this.#setChannel = db.prepare("UPDATE homes SET channel_id = ? WHERE thread_id = ?");
   }
 
@@ -72,6 +80,11 @@ export class HomeTable {
 
   setAfter(threadId: ThreadId, after: string): void {
     this.#setAfter.run(after, threadId);
+  }
+
+  /** The channel that its Discord thread is in, or is to be made in. */
+  setParent(threadId: ThreadId, parentId: DiscordId): void {
+    this.#setParent.run(parentId, threadId);
   }
 
   setChannel(threadId: ThreadId, channelId: DiscordId): void {

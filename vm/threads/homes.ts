@@ -15,7 +15,7 @@ export type OwnOutputsRequest = Omit<OutputsRequest, "since" | "transcripts" | "
   transcripts: Record<ThreadId, number>;
   status?: Record<ThreadId, ThreadStatus>;
 };
-export interface OwnOutputsReply extends Pick<OutputsReply, "homeless"> {
+export interface OwnOutputsReply extends Pick<OutputsReply, "homeless" | "channels"> {
   threads: Record<ThreadId, OutputReply>;
   transcripts: Record<ThreadId, TranscriptReply>;
 }
@@ -59,7 +59,9 @@ export class Homes {
   begin(threadId: ThreadId, home: NewHome): void {
     const { homes } = this.#store;
     homes.want(threadId);
-    if (home !== "discord") homes.setChannel(threadId, home.channelId);
+    if (home === "discord") return;
+    homes.setChannel(threadId, home.channelId);
+    if (home.parentId !== undefined) homes.setParent(threadId, home.parentId);
   }
 
   /** The thread to which a name leads. */
@@ -76,14 +78,19 @@ export class Homes {
     const { homes } = this.#store;
     const home = homes.find(threadId);
     if (!home) throw new AppError("not_found", `Thread ${JSON.stringify(threadId)} wants no Discord thread.`);
+    const { parentId } = request;
     if ("after" in request) {
-      if (home.channelId === null) homes.setAfter(threadId, request.after);
+      if (home.channelId !== null) return;
+      homes.setAfter(threadId, request.after);
+      if (parentId !== undefined) homes.setParent(threadId, parentId);
       return;
     }
     const { channelId } = request;
-    if (home.channelId === channelId) return;
-    if (home.channelId !== null || this.#findOwner(channelId) !== undefined) throw isTaken(channelId);
-    homes.setChannel(threadId, channelId);
+    const isNew = home.channelId !== channelId;
+    if (isNew && (home.channelId !== null || this.#findOwner(channelId) !== undefined))
+      throw isTaken(channelId);
+    if (isNew) homes.setChannel(threadId, channelId);
+    if (parentId !== undefined) homes.setParent(threadId, parentId);
   }
 
   /** A request for many threads by their ids, and its reply by the names that were asked for. */

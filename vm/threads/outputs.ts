@@ -6,7 +6,7 @@ import { MAX_OUTPUTS_BYTES, type OutputReply, type outputQuerySchema } from "../
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
 import { entriesById, idsOf, type ThreadId } from "../../shared/ids.ts";
-import { HOMELESS, type Store } from "../store/store.ts";
+import { CHANNELS, HOMELESS, type Store } from "../store/store.ts";
 import { readLog } from "../streams/log-file.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { OwnOutputsReply, OwnOutputsRequest } from "./homes.ts";
@@ -73,12 +73,14 @@ export class Outputs {
 
   /** Threads that are not there are left out. @throws AppError `range`, `unavailable` */
   async readMany(
-    { waitMs, status, transcripts: positions, homeless, ...ranges }: OwnOutputsRequest,
+    { waitMs, status, transcripts: positions, homeless, channels: state, ...ranges }: OwnOutputsRequest,
     signal: AbortSignal,
   ): Promise<OwnOutputsReply> {
     const logs = idsOf(ranges.since);
     const agents = idsOf(positions);
-    const isNews = ({ threads, transcripts, homeless: now = [] }: OwnOutputsReply) =>
+    const { store } = this.#options;
+    const isNews = ({ threads, transcripts, homeless: now = [], channels }: OwnOutputsReply) =>
+      channels !== state ||
       now.some((threadId) => !homeless?.includes(threadId)) ||
       logs.some((threadId) => {
         const reply = threads[threadId];
@@ -92,15 +94,11 @@ export class Outputs {
     const read = async () => ({
       threads: await this.#readAll(ranges),
       transcripts: await this.#readTranscripts(positions, ranges.limit),
-      ...(homeless && { homeless: this.#options.store.homes.listHomeless() }),
+      ...(homeless && { homeless: store.homes.listHomeless() }),
+      ...(state !== undefined && { channels: store.channels.revision }),
     });
-    return this.#untilNews(
-      [...logs, ...agents, ...(homeless ? [HOMELESS] : [])],
-      waitMs,
-      signal,
-      read,
-      isNews,
-    );
+    const beside = [...(homeless ? [HOMELESS] : []), ...(state === undefined ? [] : [CHANNELS])];
+    return this.#untilNews([...logs, ...agents, ...beside], waitMs, signal, read, isNews);
   }
 
   async #readTranscripts(

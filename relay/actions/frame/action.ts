@@ -58,7 +58,8 @@ export interface ActionContext {
     goOnHere(pressed: MessagePress): Promise<void>;
     startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<string>;
   };
-  channel: { id: DiscordId; takeAfterAll(messageId: DiscordId): Promise<void> };
+  /** Takes what was written in a channel. Resolves to false if that is none that is served. */
+  channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId): Promise<boolean> };
   allowedUserIds: ReadonlySet<string>;
   now: () => number;
   log: Log;

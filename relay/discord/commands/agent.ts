@@ -1,6 +1,8 @@
 import { SlashCommandBuilder } from "discord.js";
 import type { CreateRequest } from "../../../shared/api.ts";
 import { chosenEngine } from "../../../shared/engines-api.ts";
+import { agentOf } from "../../threads/channel-agent.ts";
+import { chosenPlace } from "./channel-here.ts";
 import { type Command, dirOption, MAX_OPTION_CHARACTERS, tellWait } from "./command.ts";
 import { addDirectiveOptions, chosenDirective } from "./directive-options.ts";
 import { addLimitOptions, chosenLimits } from "./limit-options.ts";
@@ -13,7 +15,6 @@ const MAX_NAME = 200;
 const definition = new SlashCommandBuilder()
   .setName("agent")
   .setDescription("Give a coding agent a task, in a thread of its own")
-  .addStringOption(dirOption("Directory to work in, below the repositories' folder"))
   .addStringOption((option) =>
     option
       .setName("prompt")
@@ -21,17 +22,18 @@ const definition = new SlashCommandBuilder()
       .setRequired(true)
       .setMaxLength(MAX_OPTION_CHARACTERS),
   );
+definition.addStringOption(dirOption("Directory to work in; left out, the channel's"));
 definition.addStringOption((option) =>
   option
     .setName("engine")
-    .setDescription("Which engine; the sidecar's default if left out")
+    .setDescription("Which engine; left out, the channel's or the sidecar's default")
     .setMaxLength(MAX_NAME)
     .setAutocomplete(true),
 );
 definition.addStringOption((option) =>
   option
     .setName("model")
-    .setDescription("Which model, as the engine names it; the engine's own choice if left out")
+    .setDescription("Which model, as the engine names it; left out, the channel's or the engine's own choice")
     .setMaxLength(MAX_NAME)
     .setAutocomplete(true),
 );
@@ -45,29 +47,25 @@ addDirectiveOptions(definition);
 export const agent: Command = {
   definition: definition.toJSON(),
   isPrivate: false,
-  run: async (interaction, { vm, beginnings, now }) => {
-    const prompt = interaction.options.getString("prompt", true);
-    const dir = interaction.options.getString("dir", true);
-    const limits = chosenLimits(interaction);
-    const isApart = interaction.options.getBoolean("worktree") ?? false;
-    const engine = interaction.options.getString("engine")?.trim();
-    const model = interaction.options.getString("model")?.trim();
-    const options = {
-      ...(engine && (chosenEngine(engine) as AgentRequest)),
+  run: async (interaction, context) => {
+    const { options } = interaction;
+    const { dir, channelId, served } = chosenPlace(interaction, context, options.getString("dir"));
+    const made = await chosenDirective(interaction, context.vm, dir);
+    const engine = options.getString("engine")?.trim();
+    const model = options.getString("model")?.trim();
+    const chosen = { ...made, ...(engine && (chosenEngine(engine) as AgentRequest)) };
+    const asked = {
+      ...(Object.keys(chosen).length > 0 && { engine: chosen }),
       ...(model && { model }),
-      ...(Object.keys(limits).length > 0 && { limits }),
-      ...(await chosenDirective(interaction, vm, dir)),
-      ...(isApart && { workspace: "worktree" as const }),
+      ...{ limits: chosenLimits(interaction), worktree: options.getBoolean("worktree") },
     };
-    const threadId = await beginnings.create(
+    const command = options.getString("prompt", true);
+    const threadId = await context.beginnings.create(
       {
-        type: "agent",
-        dir,
-        command: prompt,
-        userId: interaction.user.id,
-        ...(Object.keys(options).length > 0 && { agent: options }),
+        ...{ channelId, dir, type: "agent", command, userId: interaction.user.id },
+        ...agentOf(served?.row, asked),
       },
-      tellWait(interaction, now),
+      tellWait(interaction, context.now),
     );
     await interaction.editReply(`🤖 At work in <#${threadId}>`);
   },

@@ -10,6 +10,7 @@ import type { Screenshots } from "../../screenshot/screenshot.ts";
 import type { Vm, VmThread } from "../../sidecar/vm.ts";
 import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
+import type { Channels } from "../../threads/channels.ts";
 import type { Endings } from "../../threads/endings.ts";
 import type { Threads } from "../../threads/threads.ts";
 import { placeOf } from "../api.ts";
@@ -20,6 +21,9 @@ export const MAX_OPTION_CHARACTERS = 6_000;
 export interface CommandContext {
   vm: Vm;
   threads: Threads;
+  channels: Channels;
+  /** Reads the channels' settings anew; resolves once they count. */
+  refreshChannels: () => Promise<void>;
   beginnings: Beginnings;
   endings: Endings;
   screenshots: Screenshots;
@@ -36,9 +40,10 @@ export interface Command {
   run: (interaction: ChatInputCommandInteraction, context: CommandContext) => Promise<void>;
 }
 
-export function dirOption(description: string) {
+/** If it may be left out, and is the channel's then, it comes after the options that are needed. */
+export function dirOption(description: string, isRequired = false) {
   return (option: SlashCommandStringOption) =>
-    option.setName("dir").setDescription(description).setRequired(true).setAutocomplete(true);
+    option.setName("dir").setDescription(description).setAutocomplete(true).setRequired(isRequired);
 }
 
 /** Tells whoever used the command how long Discord makes them wait for a new thread. */

@@ -11,6 +11,7 @@ import type { Thread } from "../../sidecar/names.ts";
 import type { Vm } from "../../sidecar/vm.ts";
 import { directoryChoice } from "../../texts.ts";
 import { completeKey } from "../keys.ts";
+import { findServed } from "./channel-here.ts";
 import type { CommandContext } from "./command.ts";
 import { findThread } from "./thread/part.ts";
 
@@ -30,7 +31,7 @@ export async function completions(
   const { name, value } = interaction.options.getFocused(true);
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;
-  const dir = interaction.options.getString("dir") ?? ".";
+  const dir = interaction.options.getString("dir") ?? findServed(interaction, context)?.row.dir ?? ".";
   const engine = interaction.options.getString("engine");
   const choices = await complete(context, { part, option: name, typed: value, place, dir, engine });
   // One that Discord does not take would take all others with it: a directory may be called by a blank.

@@ -35,7 +35,7 @@ const add: Part = {
           .setRequired(true)
           .setMaxLength(200),
       )
-      .addStringOption(dirOption("Where it works"))
+      .addStringOption(dirOption("Where it works", true))
       .addStringOption(words("prompt", "Start an agent with this prompt"))
       .addStringOption(words("terminal", "Start a terminal with this command"))
       .addStringOption(words("command", "Run this command without a terminal; its output is the report"))

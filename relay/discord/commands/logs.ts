@@ -1,12 +1,12 @@
 import { SlashCommandBuilder } from "discord.js";
 import { MAX_GREP_CHARACTERS, MAX_SERVICE_CHARACTERS } from "../../../shared/follow/spec.ts";
+import { chosenPlace } from "./channel-here.ts";
 import { type Command, dirOption, tellWait } from "./command.ts";
 
 export const logs: Command = {
   definition: new SlashCommandBuilder()
     .setName("logs")
     .setDescription("Follow logs in a thread: files, a docker container, a systemd unit")
-    .addStringOption(dirOption("Directory from which files are named, below the repositories' folder"))
     .addStringOption((option) =>
       option
         .setName("service")
@@ -21,14 +21,18 @@ export const logs: Command = {
         .setDescription("Only lines that hold this text")
         .setMaxLength(MAX_GREP_CHARACTERS),
     )
+    .addStringOption(dirOption("Directory from which files are named; left out, the channel's"))
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { beginnings, now }) => {
-    const dir = interaction.options.getString("dir", true);
+  run: async (interaction, context) => {
+    const { dir, channelId } = chosenPlace(interaction, context, interaction.options.getString("dir"));
     const service = interaction.options.getString("service", true);
     const grep = interaction.options.getString("grep") ?? undefined;
-    const asked = { dir, service, userId: interaction.user.id, ...(grep !== undefined && { grep }) };
-    const threadId = await beginnings.follow(asked, tellWait(interaction, now));
+    const asked = { channelId, dir, service, userId: interaction.user.id };
+    const threadId = await context.beginnings.follow(
+      { ...asked, ...(grep !== undefined && { grep }) },
+      tellWait(interaction, context.now),
+    );
     await interaction.editReply(`📜 Following in <#${threadId}>`);
   },
 };

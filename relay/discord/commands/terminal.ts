@@ -1,11 +1,11 @@
 import { SlashCommandBuilder } from "discord.js";
+import { chosenPlace } from "./channel-here.ts";
 import { type Command, dirOption, MAX_OPTION_CHARACTERS, tellWait } from "./command.ts";
 
 export const terminal: Command = {
   definition: new SlashCommandBuilder()
     .setName("terminal")
     .setDescription("Run a command on the VM in a thread of its own")
-    .addStringOption(dirOption("Directory to run it in, below the repositories' folder"))
     .addStringOption((option) =>
       option
         .setName("command")
@@ -13,14 +13,15 @@ export const terminal: Command = {
         .setRequired(true)
         .setMaxLength(MAX_OPTION_CHARACTERS),
     )
+    .addStringOption(dirOption("Directory to run it in; left out, the channel's"))
     .toJSON(),
   isPrivate: false,
-  run: async (interaction, { beginnings, now }) => {
+  run: async (interaction, context) => {
     const command = interaction.options.getString("command", true);
-    const dir = interaction.options.getString("dir", true);
-    const threadId = await beginnings.create(
-      { type: "terminal", dir, command, userId: interaction.user.id },
-      tellWait(interaction, now),
+    const { dir, channelId } = chosenPlace(interaction, context, interaction.options.getString("dir"));
+    const threadId = await context.beginnings.create(
+      { channelId, type: "terminal", dir, command, userId: interaction.user.id },
+      tellWait(interaction, context.now),
     );
     await interaction.editReply(`🖥 Running in <#${threadId}>`);
   },

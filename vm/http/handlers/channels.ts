@@ -9,7 +9,7 @@ export interface ChannelServices {
 
 export function channelHandlers({ channels }: ChannelServices): Handlers<typeof routes> {
   return {
-    list: () => ({ channels: channels.list() }),
+    list: () => channels.listAll(),
     putFixed: ({ body }) => channels.replaceFixed(body.channels),
     set: async ({ params, body }) => ({ channel: await channels.set(params.channelId, body) }),
     putPlace: ({ params, body }) => channels.putPlace(params.channelId, body),

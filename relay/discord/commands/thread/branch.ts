@@ -1,3 +1,4 @@
+import { channelIdOf } from "../../../sidecar/names.ts";
 import { nameOf, refuseWithoutTurns } from "../../../texts.ts";
 import { MAX_OPTION_CHARACTERS, tellWait } from "../command.ts";
 import { getMeant, type Part, threadOption } from "./part.ts";
@@ -36,6 +37,7 @@ export const branch: Part = {
     const threadId = await context.beginnings.branch(
       {
         parent,
+        channelId: context.channels.choose(parent.dir, channelIdOf(parent)),
         userId: interaction.user.id,
         files,
         ...(text !== undefined && { text }),

@@ -1,0 +1,58 @@
+/** What people read in a channel of a message of theirs that waits, is old, or did not go in. */
+import type { Log } from "../../shared/log.ts";
+import type { Button } from "../actions/frame/controls.ts";
+import { sendButton } from "../content/buttons.ts";
+import type { DiscordMessage } from "../discord/message-schema.ts";
+import { findRefusal } from "../discord/refusals.ts";
+import { errorSentence, formatDuration, threadWaitText } from "../texts.ts";
+import type { Channel } from "./channel.ts";
+
+/** Whoever waits for a new thread longer than this reads how long. */
+const MIN_TOLD_MS = 5_000;
+
+export interface ChannelRepliesOptions {
+  channel: Pick<Channel, "say">;
+  log: Log;
+  now: () => number;
+}
+
+export class ChannelReplies {
+  readonly #options: ChannelRepliesOptions;
+
+  constructor(options: ChannelRepliesOptions) {
+    this.#options = options;
+  }
+
+  /** In the background: the thread is made even if nobody can be told. A wait that is soon over is not told. */
+  wait(message: DiscordMessage, waitMs: number): void {
+    const { now, log } = this.#options;
+    if (waitMs < MIN_TOLD_MS) return;
+    this.#reply(message, { name: `wait.${message.id}`, text: threadWaitText(waitMs, now()) }).catch(
+      (error: unknown) => log.warn({ err: error }, "could not tell a person of a wait"),
+    );
+  }
+
+  ask(message: DiscordMessage, ageMs: number): Promise<void> {
+    const ago = formatDuration(ageMs / 1_000);
+    const text = `⏳ You wrote this ${ago} ago, while nobody was listening. Is it still to be done?`;
+    return this.#reply(message, { name: `ask.${message.id}`, text, buttons: sendButton(message.id) });
+  }
+
+  refuse(message: DiscordMessage, error: unknown): Promise<void> {
+    const text = `⚠️ This did not go in. ${errorSentence(error)}`;
+    return this.#reply(message, { name: `no.${message.id}`, text });
+  }
+
+  async #reply(
+    message: DiscordMessage,
+    { name, text, buttons = [] }: { name: string; text: string; buttons?: readonly Button[] },
+  ): Promise<void> {
+    const { channel, log } = this.#options;
+    try {
+      await channel.say(name, { text, buttons, replyTo: message.id });
+    } catch (error) {
+      if (findRefusal(error) === undefined) throw error;
+      log.warn({ err: error }, "could not reply to a person in the channel");
+    }
+  }
+}
