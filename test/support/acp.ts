@@ -60,6 +60,15 @@ export function forget({ home }: Pick<AgentThread, "home">): void {
   for (const name of readdirSync(folder)) if (name.endsWith(".json")) rmSync(join(folder, name));
 }
 
+/** It has not saved what it was told last, as if it had been killed before it did. */
+export function forgetLast({ home }: Pick<AgentThread, "home">): void {
+  const folder = join(home, ".acp-test");
+  for (const name of readdirSync(folder).filter((one) => one.endsWith(".json"))) {
+    const saved = JSON.parse(readFileSync(join(folder, name), "utf8")) as { told: unknown[] };
+    writeFileSync(join(folder, name), JSON.stringify({ told: saved.told.slice(0, -1) }));
+  }
+}
+
 /** What else came to it: sessions, modes, answers. */
 export function notesOf(thread: Pick<AgentThread, "home">): string[] {
   const file = join(thread.home, ".acp-test", "heard");

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { statusOf } from "../../shared/agent/fold.ts";
-import { buildAcpAgent, effectsIn, heardBy, notesOf, told } from "../support/acp.ts";
+import { buildAcpAgent, effectsIn, forgetLast, heardBy, notesOf, told } from "../support/acp.ts";
 import { type AgentThread, openThreads, type ThreadOptions } from "../support/agent-threads.ts";
 import { signal } from "../support/processes.ts";
 import { until } from "../support/wait.ts";
@@ -200,5 +200,40 @@ describe("kill -9 of runner, adapter and agent together", () => {
     expect(notesOf(thread).filter((note) => note.startsWith("answer"))).toEqual(["answer allow-1"]);
     expect(heardBy(thread)[1]).toMatch(/did NOT run; call them again:\n- execute .*rm x/);
     expect(thread.fold().asks).toEqual([]);
+  });
+
+  test("before the agent has saved the message: it is told again, and that once", async () => {
+    const thread = open();
+    thread.write(told("zero", { text: "first" }));
+    thread.start();
+    await thread.event("turn_end");
+    thread.write(told("one", { waitFor: "go" }, { call: "effect" }));
+    await until("the agent to have it", () => heardBy(thread).length === 2);
+    await thread.event("turn_start", 2);
+    await killAll(thread);
+    forgetLast(thread);
+    writeFileSync(join(thread.dir, "go"), "");
+    thread.start();
+    await thread.event("turn_end", 3);
+    expect(thread.of("turn_start")[2]).toMatchObject({ cause: "message" });
+    expect(thread.of("delivery")).toHaveLength(2);
+    expect(heardBy(thread)).toEqual([expect.stringContaining("zero"), expect.stringContaining("one")]);
+    expect(effectsIn(thread.dir)).toEqual(["effect"]);
+    expect(thread.fold().deliveries).toEqual([]);
+  });
+
+  test("an agent that can go on and replays nothing: what it may have been told counts as told", async () => {
+    const thread = open(["--no-load", "--resume"]);
+    thread.write(told("one", { waitFor: "go" }, { text: "done" }));
+    thread.start();
+    await until("the agent to have it", () => heardBy(thread).length === 1);
+    await thread.event("turn_start");
+    await killAll(thread);
+    writeFileSync(join(thread.dir, "go"), "");
+    thread.start();
+    await thread.event("turn_end", 2);
+    expect(notesOf(thread).map((note) => note.split(" ")[0])).toEqual(["new", "resume"]);
+    expect(said(thread)).toEqual(["done"]);
+    expect(markers(thread)).toHaveLength(1);
   });
 });
