@@ -4,6 +4,7 @@ import { cleanLine } from "../shared/clean-text.ts";
 import { AppError, errorText } from "../shared/errors.ts";
 import { VERSION } from "../shared/version.ts";
 import type { Act } from "./command.ts";
+import { addAcp } from "./commands/acp.ts";
 import { addAnswer, addApprove, addAsks, addDeny } from "./commands/asks.ts";
 import { addAttach } from "./commands/attach.ts";
 import { addBackup } from "./commands/backup.ts";
@@ -140,6 +141,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addWait(program, act);
   addEvents(program, act);
   addEngines(program, act);
+  addAcp(program, act);
   addJob(program, act);
   addDoctor(program, act);
   addBackup(program, act);
