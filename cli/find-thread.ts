@@ -1,4 +1,4 @@
-/** Which thread an argument means: its id, its number, its title, or the start of its id or title. */
+/** Which thread an argument means: its id or name, its number, its title, or the start of its id or title. */
 import { isOpen, type Thread } from "../shared/api.ts";
 import type { SidecarClient } from "../shared/client.ts";
 import { AppError } from "../shared/errors.ts";
@@ -8,7 +8,7 @@ const MAX_CANDIDATES = 8;
 
 /** How a thread is named, the surest way first: a later one counts only where no thread fits an earlier one. */
 const WAYS: readonly ((thread: Thread, wanted: string) => boolean)[] = [
-  ({ threadId }, wanted) => threadId === wanted,
+  ({ threadId, name }, wanted) => threadId === wanted || name === wanted,
   ({ number }, wanted) => number !== null && /^#?0*(\d{1,9})$/.exec(wanted)?.[1] === String(number),
   ({ threadId }, wanted) => threadId.startsWith(wanted),
   ({ title }, wanted) => title.toLowerCase() === wanted.toLowerCase(),

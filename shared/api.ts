@@ -19,7 +19,7 @@ import { ERROR_CODES } from "./errors.ts";
 import { viewSchema } from "./follow/spec.ts";
 import { formatCount } from "./format-count.ts";
 import { homeSchema, MAX_HOMELESS, newHomeSchema } from "./home-api.ts";
-import { knownThreadId, threadIdSchema, threadNameSchema } from "./ids.ts";
+import { anyThreadNameSchema, knownThreadId, threadIdSchema } from "./ids.ts";
 import { KEY_NAME } from "./key-name.ts";
 import { KINDS, type ThreadType } from "./kinds.ts";
 import { sourceSchema } from "./principal.ts";
@@ -216,9 +216,9 @@ export function chunkOf({ output, start, offset, replaced }: OutputReply): Chunk
 
 /** One request for the output of many threads. Each gets an equal share of {@link MAX_OUTPUTS_BYTES}. */
 export const outputsRequestSchema = z.strictObject({
-  since: z.record(threadNameSchema, z.int().min(0)),
+  since: z.record(anyThreadNameSchema, z.int().min(0)),
   /** Agents' transcripts to read in the same request, each from a position. */
-  transcripts: z.record(threadNameSchema, z.int().min(0)).default({}),
+  transcripts: z.record(anyThreadNameSchema, z.int().min(0)).default({}),
   /** Threads that want a Discord thread, as far as the caller knows: others are news. */
   homeless: z.array(threadIdSchema).max(MAX_HOMELESS).optional(),
   /** The state of the served channels that the caller knows: another one is news. */
@@ -226,7 +226,7 @@ export const outputsRequestSchema = z.strictObject({
   limit: z.int().min(1).max(MAX_OUTPUT_BYTES).default(DEFAULT_OUTPUT_BYTES),
   waitMs: z.int().min(0).max(MAX_WAIT_MS).default(0),
   /** As `status` of the single request, by thread. */
-  status: z.record(threadNameSchema, threadStatusSchema).optional(),
+  status: z.record(anyThreadNameSchema, threadStatusSchema).optional(),
 });
 export type OutputsRequest = z.input<typeof outputsRequestSchema>;
 /** Threads that do not exist are left out. */
@@ -242,6 +242,8 @@ export type OutputsReply = z.infer<typeof outputsReplySchema>;
 
 export const threadSchema = z.object({
   threadId: knownThreadId,
+  /** `reviewer-1760000000`: what it was made by and when. No other thread ever gets it; it is taken wherever an id is. */
+  name: z.string().optional(),
   type: threadTypeSchema,
   /** Relative to `REPOS_DIR`; `.` is `REPOS_DIR` itself. */
   dir: z.string(),

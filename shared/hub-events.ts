@@ -3,7 +3,7 @@
  * whoever gives the id of the last one that it has gets what comes after it.
  */
 import * as z from "zod";
-import { threadIdSchema } from "./ids.ts";
+import { anyThreadNameSchema } from "./ids.ts";
 
 const MAX_VALUES = 50;
 
@@ -24,7 +24,7 @@ export const eventsQuerySchema = z.strictObject({
   /** The id of the last event that is known; 0: from the oldest that is kept. Without it, from now. */
   since: eventIdSchema.optional(),
   /** Of these threads alone. */
-  thread: many(threadIdSchema),
+  thread: many(anyThreadNameSchema),
   /** Of these types alone. */
   type: many(z.string().regex(/^[a-z_]{1,64}$/, "must be the type of an event, such as turn_end")),
   /** Of agents that have one of these tags. */

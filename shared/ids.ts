@@ -11,6 +11,13 @@ export const threadNameSchema = z
   // Names are keys of JSON objects, here and at the callers.
   .refine((id) => !(id in {}), "must not be a name that every object has");
 
+/** A caller's name for a thread that is there: also its name, its number (`12`, `#12`) or its title. */
+export const anyThreadNameSchema = z
+  .string()
+  .min(1, "must not be empty")
+  .max(1_000, "must be at most 1,000 characters")
+  .refine((name) => !(name in {}), "must not be a name that every object has");
+
 /** A thread's own id, as the sidecar keeps it. */
 export const threadIdSchema = threadNameSchema.brand<"ThreadId">();
 export type ThreadId = z.infer<typeof threadIdSchema>;

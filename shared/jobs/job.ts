@@ -3,7 +3,7 @@ import * as z from "zod";
 import { agentConfigSchema } from "../agent/config.ts";
 import { ENGINE_NAMES } from "../agent/engines/engines.ts";
 import { formatCount } from "../format-count.ts";
-import { knownThreadId, threadNameSchema } from "../ids.ts";
+import { anyThreadNameSchema, knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
 import { sourceSchema } from "../principal.ts";
 import { sentWhenSchema, whenSchema } from "./when.ts";
@@ -58,7 +58,7 @@ export const whatSchema = lazy(() =>
       agent: agent().optional(),
       home,
     }),
-    z.strictObject({ type: z.literal("input"), threadId: threadNameSchema, text }),
+    z.strictObject({ type: z.literal("input"), threadId: anyThreadNameSchema, text }),
     /** A terminal that people can open, with this command in it. */
     z.strictObject({ type: z.literal("terminal"), dir, command: text, home }),
     /** A command without a terminal and a model: its output is the run's report. */

@@ -6,14 +6,14 @@ import type * as z from "zod";
 import { blobNameSchema } from "../agent/api.ts";
 import { attachmentNameSchema } from "../agent/attachments.ts";
 import type { ErrorCode } from "../errors.ts";
-import { snowflakeSchema, threadNameSchema } from "../ids.ts";
+import { anyThreadNameSchema, snowflakeSchema } from "../ids.ts";
 import { jobNameSchema } from "../jobs/job.ts";
 import { messageKeySchema } from "../ledger-api.ts";
 
 /** The names that a path may have. Each means one thing in all routes. A value without a schema is looked up as it is. */
 export const PARAMS = {
-  /** A thread, by its own id or by its Discord thread's. */
-  id: { field: "threadId", schema: threadNameSchema },
+  /** A thread, by its own id or its Discord thread's, by its name, its number (`12`, `#12`) or its title. */
+  id: { field: "threadId", schema: anyThreadNameSchema },
   channelId: { field: "channelId", schema: snowflakeSchema },
   /** The relay's name for a message. */
   key: { field: "key", schema: messageKeySchema },

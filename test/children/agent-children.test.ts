@@ -243,14 +243,14 @@ function repeatThread(stateDir: string, threadId: string, times: number): void {
     .prepare("SELECT name FROM pragma_table_info('threads')")
     .all()
     .map((row) => String((row as { name: string }).name));
-  const rest = columns.filter((name) => name !== "thread_id").join(", ");
+  const rest = columns.filter((name) => name !== "thread_id" && name !== "name").join(", ");
   const copy = db.prepare(
-    `INSERT INTO threads (thread_id, ${rest}) SELECT ?, ${rest} FROM threads WHERE thread_id = ?`,
+    `INSERT INTO threads (thread_id, name, ${rest}) SELECT ?, ?, ${rest} FROM threads WHERE thread_id = ?`,
   );
   const folder = join(stateDir, "threads");
   const config = readFileSync(join(folder, threadId, "thread.json"), "utf8");
   for (let i = 0; i < times; i++) {
-    copy.run(`ended-${i}`, threadId);
+    copy.run(`ended-${i}`, `name-${i}`, threadId);
     mkdirSync(join(folder, `ended-${i}`));
     writeFileSync(join(folder, `ended-${i}`, "thread.json"), config.replaceAll(threadId, `ended-${i}`));
   }

@@ -106,7 +106,7 @@ export class AgentKind implements Kind {
     const parts = { number, agent, launch, timeouts, origin: config, taken, mcpConfigFile };
     const made = threadConfig(thread, parts);
     folders.make({ ...made, dir: place.dir, ...(place.worktree && { worktree: place.worktree }) }, folder);
-    store.threads.insert({ ...thread, path });
+    store.threads.insert({ ...thread, path, called: agent.directive?.name });
     const status = thread.command === "" ? "idle" : "running";
     const row = { threadId: thread.threadId, number, status, fold: emptyFold() } as const;
     store.agents.insert({ ...row, origin: origin ?? null });

@@ -13,7 +13,7 @@ import {
   VIEWER_PROTOCOL,
 } from "../../shared/attach.ts";
 import { AppError } from "../../shared/errors.ts";
-import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
+import { anyThreadNameSchema, type ThreadId } from "../../shared/ids.ts";
 import type { Log } from "../../shared/log.ts";
 import { markKnown } from "../callers/known.ts";
 import { AttachedClient, type AttachOptions } from "../tmux/attach-client.ts";
@@ -35,6 +35,8 @@ export const VIEWERS_LIMITS: ViewersLimits = {
 export interface ViewersOptions {
   tmux: Pick<AttachOptions, "stateDir" | "env" | "ping" | "patience">;
   isTmuxUp: () => boolean;
+  /** What callers call a thread → its id. */
+  resolve: (name: string) => ThreadId;
   findThread: (threadId: ThreadId) => ViewedThread | undefined;
   sessionName: (threadId: ThreadId) => string;
   /** Whether the request may attach; `isStillOpen` is asked for as long as it is attached. */
@@ -126,11 +128,12 @@ export class Viewers {
 
   #add(
     socket: WebSocket,
-    { threadId, mode, hasAcks, viewport, isPlain }: Target,
+    { name, mode, hasAcks, viewport, isPlain }: Target,
     admission: { isStillOpen: () => boolean },
   ): void {
-    const { findThread, isTmuxUp, tmux, sessionName, log } = this.#options;
+    const { resolve, findThread, isTmuxUp, tmux, sessionName, log } = this.#options;
     if (this.#isClosing) throw new AppError("unavailable", "The sidecar stops.");
+    const threadId = resolve(name);
     const thread = findThread(threadId);
     if (!thread) throw new AppError("not_found", `There is no thread ${JSON.stringify(threadId)}.`);
     if (!isOpen(thread.status)) {
@@ -200,7 +203,7 @@ export class Viewers {
   }
 }
 
-type Target = { threadId: ThreadId } & Pick<ViewerOptions, "mode" | "hasAcks" | "viewport" | "isPlain">;
+type Target = { name: string } & Pick<ViewerOptions, "mode" | "hasAcks" | "viewport" | "isPlain">;
 
 /** @throws AppError `not_found`, `invalid_request` */
 function parseTarget(target: string): Target {
@@ -208,8 +211,10 @@ function parseTarget(target: string): Target {
   // Its own error would hold the whole target, which has no place in a log.
   if (!URL.canParse(target, base)) throw new AppError("not_found", "There is no WebSocket at this address.");
   const url = new URL(target, base);
-  const threadId = threadIdSchema.safeParse(/^\/thread\/([^/]+)\/attach$/.exec(url.pathname)?.[1]);
-  if (!threadId.success) throw new AppError("not_found", `There is no WebSocket at ${url.pathname}.`);
+  const name = anyThreadNameSchema.safeParse(
+    unescaped(/^\/thread\/([^/]+)\/attach$/.exec(url.pathname)?.[1]),
+  );
+  if (!name.success) throw new AppError("not_found", `There is no WebSocket at ${url.pathname}.`);
   const query = attachQuerySchema.safeParse(Object.fromEntries(url.searchParams));
   if (!query.success) {
     const problems = query.error.issues.map(
@@ -219,7 +224,16 @@ function parseTarget(target: string): Target {
   }
   const { mode, acks: hasAcks, plain: isPlain, cols, rows } = query.data;
   const viewport = cols === undefined || rows === undefined ? undefined : { cols, rows };
-  return { threadId: threadId.data, mode, hasAcks, viewport, isPlain };
+  return { name: name.data, mode, hasAcks, viewport, isPlain };
+}
+
+/** Undefined if it has a % that begins no escape. */
+function unescaped(text = ""): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined; // its one way to say so
+  }
 }
 
 function toAppError(error: unknown, log: Log): AppError {

@@ -9,7 +9,7 @@ import { limitsSchema } from "../../shared/agent/limit-schema.ts";
 import type { Thread } from "../../shared/api.ts";
 import { inputValuesSchema } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
-import { type ThreadId, threadIdSchema } from "../../shared/ids.ts";
+import { anyThreadNameSchema, type ThreadId } from "../../shared/ids.ts";
 import {
   describePrincipal,
   type Principal,
@@ -18,6 +18,7 @@ import {
 } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
 import { noteEnd } from "./budgets.ts";
 import type { Children } from "./children.ts";
@@ -33,7 +34,9 @@ const PAUSE_PATIENCE_MS = 60_000;
 const READ_BYTES = 256 * 1024;
 const MAX_READ_CHARACTERS = 20_000;
 
-const threadId = threadIdSchema.describe("As spawn_thread or list_threads told it");
+const threadId = anyThreadNameSchema.describe(
+  "Its id as spawn_thread or list_threads told it; its name, number or title",
+);
 const one = z.strictObject({ threadId });
 const wait = z.strictObject({
   threadId,
@@ -75,15 +78,22 @@ export interface ChildToolsOptions {
   threads: Threads;
   agents: Agents;
   children: Children;
+  homes: Pick<Homes, "find">;
   /** Told of every change of a thread. */
   logWatch: LogWatch;
   kill: (threadId: ThreadId, by: Principal) => Promise<unknown>;
 }
 
 export function childTools(options: ChildToolsOptions): Tool[] {
-  const { threads, agents, children, kill } = options;
+  const { threads, agents, children, homes, kill } = options;
+  // Of a name that fits several nothing is told: they may be others'.
+  const idOf = (name: string) => {
+    const found = homes.find(name);
+    if (found === undefined) throw new AppError("not_found", `You have no child ${JSON.stringify(name)}.`);
+    return found;
+  };
   const findDescendant = ({ threadId: ancestorId, input }: ToolCall): ThreadId => {
-    const { threadId } = one.parse(input);
+    const threadId = idOf(one.parse(input).threadId);
     children.checkDescendant(ancestorId, threadId);
     return threadId;
   };
@@ -108,7 +118,8 @@ export function childTools(options: ChildToolsOptions): Tool[] {
         "Waits until a child of yours has ended its turn, or a person has paused it. Called again it tells the same result.",
       inputSchema: wait,
       run: async ({ threadId: parentId, input, signal }) => {
-        const { threadId: childId, timeoutSeconds } = wait.parse(input);
+        const { threadId: named, timeoutSeconds } = wait.parse(input);
+        const childId = idOf(named);
         children.checkDescendant(parentId, childId);
         return waitFor(options, { parentId, childId, timeoutSeconds, signal });
       },
@@ -139,7 +150,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       description: "Ends a child of yours with all that it started. Its files stay.",
       inputSchema: one,
       run: async ({ threadId: parentId, input }) => {
-        const { threadId: childId } = one.parse(input);
+        const childId = idOf(one.parse(input).threadId);
         children.checkChild(parentId, childId);
         await kill(childId, threadPrincipal(parentId));
         return `Ended ${childId}.`;

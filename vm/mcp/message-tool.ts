@@ -1,7 +1,8 @@
 /** `message`: an agent writes to another one of its family. */
 import * as z from "zod";
 import { AppError } from "../../shared/errors.ts";
-import { threadIdSchema } from "../../shared/ids.ts";
+import { anyThreadNameSchema } from "../../shared/ids.ts";
+import type { Homes } from "../threads/homes.ts";
 import type { Children } from "./children.ts";
 import type { Messages } from "./messages.ts";
 import type { Tool } from "./tool.ts";
@@ -10,7 +11,7 @@ const PARENT = "parent";
 const MAX_CHARACTERS = 8_000;
 
 const message = z.strictObject({
-  threadId: threadIdSchema.describe(`As list_threads told it; "${PARENT}" is who spawned you`),
+  threadId: anyThreadNameSchema.describe(`As list_threads told it; "${PARENT}" is who spawned you`),
   text: z
     .string()
     .max(MAX_CHARACTERS)
@@ -18,7 +19,15 @@ const message = z.strictObject({
     .describe("Longer things belong into a file that the other one can read"),
 });
 
-export function messageTool({ messages, children }: { messages: Messages; children: Children }): Tool {
+export function messageTool({
+  messages,
+  children,
+  homes,
+}: {
+  messages: Messages;
+  children: Children;
+  homes: Pick<Homes, "find">;
+}): Tool {
   return {
     name: "message",
     description:
@@ -28,8 +37,14 @@ export function messageTool({ messages, children }: { messages: Messages; childr
       const { threadId: wanted, text } = message.parse(input);
       if (callId === undefined)
         throw new AppError("unsupported", "This engine names no calls, so a message could be sent twice.");
-      const to = wanted === PARENT ? children.parentOf(from) : wanted;
-      if (to === undefined) throw new AppError("not_found", "No thread spawned you.");
+      const to = wanted === PARENT ? children.parentOf(from) : homes.find(wanted);
+      if (to === undefined)
+        throw new AppError(
+          "not_found",
+          wanted === PARENT
+            ? "No thread spawned you."
+            : `There is no thread ${JSON.stringify(wanted)} that you know.`,
+        );
       const { to: reader, held } = await messages.send(from, { to, text, callId });
       const name = `#${reader.number ?? "?"} (${reader.threadId})`;
       if (held === "rights")

@@ -65,6 +65,7 @@ export class AgentTable {
   readonly #find;
   readonly #list;
   readonly #number;
+  readonly #numbered;
   readonly #insert;
   readonly #progress;
   readonly #fold;
@@ -80,6 +81,7 @@ export class AgentTable {
   constructor(db: Database) {
     this.#find = db.prepare("SELECT * FROM agents WHERE thread_id = ?");
     this.#list = db.prepare("SELECT * FROM agents ORDER BY number");
+    this.#numbered = db.prepare("SELECT thread_id FROM agents WHERE number = ?");
     this.#number = db.prepare("INSERT INTO agent_numbers DEFAULT VALUES RETURNING number");
     this.#insert = db.prepare(
       `INSERT INTO agents (thread_id, number, status, fold, origin)
@@ -123,6 +125,12 @@ export class AgentTable {
   /** Open threads that have something to do, and no runner. */
   countAsleep(): number {
     return z.object({ count: z.int() }).parse(this.#countAsleep.get()).count;
+  }
+
+  /** The thread that people call by a number. */
+  findNumbered(number: number): ThreadId | undefined {
+    const row = this.#numbered.get(number);
+    return row === undefined ? undefined : z.object({ thread_id: knownThreadId }).parse(row).thread_id;
   }
 
   /** Takes the next number for good, also if the surrounding transaction's thread goes again. */

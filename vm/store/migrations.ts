@@ -228,6 +228,15 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX job_runs_open ON job_runs (status) WHERE status IN ('claimed', 'started');
   CREATE INDEX job_runs_of_job ON job_runs (job_id, claimed_at);
   `,
+  `
+  ALTER TABLE threads ADD COLUMN name TEXT NOT NULL DEFAULT '';
+  UPDATE threads SET name = type || '-' || rowid;
+  CREATE UNIQUE INDEX threads_name ON threads (name);
+  CREATE TABLE thread_names (
+    prefix TEXT PRIMARY KEY,
+    newest INTEGER NOT NULL
+  ) STRICT;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -108,3 +108,24 @@ test("a transaction that fails leaves nothing behind", () => {
   expect(store.threads.find(aThreadId("b"))).toBeUndefined();
   expect(store.deliveries.find(aThreadId("a"))).toBeUndefined();
 });
+
+test("a thread's name is unique over all time: in one second, after its removal, and if the clock goes back", () => {
+  const names: string[] = [];
+  const make = (id: string, createdAt: number, called?: string) => {
+    store.threads.insert(thread(id, { createdAt, ...(called && { called }) }));
+    names.push(store.threads.find(aThreadId(id))?.name ?? "");
+  };
+  make("a", 1_760_000_000_000);
+  make("b", 1_760_000_000_900);
+  store.threads.delete(aThreadId("b"));
+  make("b", 1_760_000_000_000);
+  make("c", 1_500_000_000_000);
+  make("terminal-1760000005", 1_760_000_000_000);
+  make("d", 1_760_000_005_000);
+  make("e", 1_760_000_000_000, "x".repeat(64));
+  expect(names).toEqual([
+    ...["terminal-1760000000", "terminal-1760000001", "terminal-1760000002", "terminal-1760000003"],
+    ...["terminal-1760000004", "terminal-1760000006", `${"x".repeat(48)}-1760000000`],
+  ]);
+  expect(store.threads.findByName("terminal-1760000001")).toBeUndefined();
+});

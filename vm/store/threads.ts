@@ -15,6 +15,8 @@ import type { EventTable } from "./events.ts";
 
 export interface StoredThread {
   readonly threadId: ThreadId;
+  /** `reviewer-1760000000`: unique over all time, also after the thread is gone. */
+  readonly name: string;
   readonly type: ThreadType;
   /** Relative to `REPOS_DIR`, as shown. */
   readonly dir: string;
@@ -61,7 +63,11 @@ export type NewThread = Pick<
   | "cols"
   | "rows"
   | "marker"
-> & { readonly follows?: Follows | null };
+> & {
+  readonly follows?: Follows | null;
+  /** What its name begins with; without it, its type. */
+  readonly called?: string | undefined;
+};
 
 export type ThreadPatch = Partial<
   Pick<
@@ -87,6 +93,7 @@ export type ThreadPatch = Partial<
 const rowSchema = z
   .object({
     thread_id: knownThreadId,
+    name: z.string(),
     type: threadTypeSchema,
     dir: z.string(),
     path: z.string(),
@@ -113,6 +120,7 @@ const rowSchema = z
   .transform(
     (row): StoredThread => ({
       threadId: row.thread_id,
+      name: row.name,
       type: row.type,
       dir: row.dir,
       path: row.path,
@@ -140,11 +148,15 @@ const rowSchema = z
 
 const INSERT = `
   INSERT INTO threads
-    (thread_id, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker,
+    (thread_id, name, type, dir, path, command, title, created_by, created_at, status, cols, rows, marker,
      follows)
   VALUES
-    (@threadId, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker,
+    (@threadId, @name, @type, @dir, @path, @command, @title, @createdBy, @createdAt, 'running', @cols, @rows, @marker,
      @follows)`;
+
+const newestSchema = z.object({ newest: z.int() });
+/** With the seconds behind it, a name is no longer than an id. */
+const MAX_PREFIX = 48;
 
 /** Everything that a {@link ThreadPatch} may change. */
 const UPDATE = `
@@ -165,6 +177,7 @@ export class ThreadTable {
   readonly #delete;
   readonly #selectOne;
   readonly #selectAll;
+  readonly #takeName;
 
   /**
    * @param onChange is told each thread that has changed, before a surrounding transaction ends.
@@ -179,12 +192,22 @@ export class ThreadTable {
     this.#delete = db.prepare("DELETE FROM threads WHERE thread_id = ?");
     this.#selectOne = db.prepare("SELECT * FROM threads WHERE thread_id = ?");
     this.#selectAll = db.prepare("SELECT * FROM threads");
+    this.#takeName = db.prepare(
+      `INSERT INTO thread_names (prefix, newest) VALUES (@prefix, @second)
+         ON CONFLICT DO UPDATE SET newest = MAX(newest + 1, excluded.newest) RETURNING newest`,
+    );
     this.#load();
     db.onRollback(() => this.#load());
   }
 
   find(threadId: ThreadId): StoredThread | undefined {
     return this.#threads.get(threadId);
+  }
+
+  /** The thread of that name, which is no other's. */
+  findByName(name: string): StoredThread | undefined {
+    for (const thread of this.#threads.values()) if (thread.name === name) return thread;
+    return undefined;
   }
 
   /** The oldest first. */
@@ -204,7 +227,9 @@ export class ThreadTable {
     const createdBy = printPrincipal(thread.createdBy);
     this.#db.transaction(() => {
       this.delete(thread.threadId);
-      this.#insert.run({ ...thread, createdBy, follows: textOf(thread.follows) });
+      const { called = thread.type, ...row } = thread;
+      const name = this.#newName(called, thread.createdAt);
+      this.#insert.run({ ...row, name, createdBy, follows: textOf(thread.follows) });
       this.#threads.set(thread.threadId, rowSchema.parse(this.#selectOne.get(thread.threadId)));
       const { threadId, type: kind, dir, title } = thread;
       this.#events.addOwn(threadId, {
@@ -216,6 +241,16 @@ export class ThreadTable {
         createdBy,
       });
     });
+  }
+
+  /** If the second's is taken, or the clock went back, that of the next free one. No caller's id is taken for one. */
+  #newName(called: string, nowMs: number): string {
+    const prefix = called.slice(0, MAX_PREFIX);
+    for (;;) {
+      const row = this.#takeName.get({ prefix, second: Math.floor(nowMs / 1_000) });
+      const name = `${prefix}-${newestSchema.parse(row).newest}`;
+      if (!this.#threads.has(name)) return name;
+    }
   }
 
   /** Does nothing if the thread is not there (any more). */

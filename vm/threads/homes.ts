@@ -1,10 +1,23 @@
 /** The Discord threads of threads: both ids lead to the thread. Nobody else on this side turns one into the other. */
 import type * as z from "zod";
 import type { TranscriptReply } from "../../shared/agent/api.ts";
-import type { OutputReply, OutputsReply, outputsRequestSchema, ThreadStatus } from "../../shared/api.ts";
+import {
+  isOpen,
+  type OutputReply,
+  type OutputsReply,
+  type outputsRequestSchema,
+  type ThreadStatus,
+} from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { HomeRequest, NewHome } from "../../shared/home-api.ts";
-import { type DiscordId, entriesById, type ThreadId, type ThreadName } from "../../shared/ids.ts";
+import {
+  type DiscordId,
+  discordIdSchema,
+  entriesById,
+  type ThreadId,
+  type ThreadName,
+  threadIdSchema,
+} from "../../shared/ids.ts";
 import type { Store } from "../store/store.ts";
 
 type OutputsRequest = z.output<typeof outputsRequestSchema>;
@@ -27,10 +40,44 @@ export class Homes {
     this.#store = store;
   }
 
-  /** What callers call a thread → its id. */
+  /**
+   * What callers call a thread → its id: its own or its Discord thread's id, its name, its number, its title, in this
+   * order. What is none of them counts as an id, of a thread that is not there.
+   * @throws AppError `not_found` if it can't even be an id, `invalid_request` if several have the title
+   */
   resolve(name: string): ThreadId {
-    // A name that is no thread's Discord thread counts as an id; a thread of that id may be missing.
-    return this.#store.homes.findThread(name) ?? (name as ThreadId);
+    const found = this.#findOwner(name) ?? this.#findNumbered(name);
+    if (found !== undefined) return found;
+    const [titled, other] = this.#listTitled(name);
+    if (titled !== undefined && other === undefined) return titled;
+    if (titled !== undefined && other !== undefined)
+      throw new AppError(
+        "invalid_request",
+        `threadId: several threads have the title ${JSON.stringify(name)}, such as ${titled} and ${other}; say an id, a name or a number.`,
+      );
+    const id = threadIdSchema.safeParse(name);
+    if (id.success) return id.data;
+    throw new AppError("not_found", `There is no thread ${JSON.stringify(name)}.`);
+  }
+
+  /** The same of a name that may fit none, or several. */
+  find(name: string): ThreadId | undefined {
+    const titled = this.#listTitled(name);
+    return this.#findOwner(name) ?? this.#findNumbered(name) ?? (titled.length === 1 ? titled[0] : undefined);
+  }
+
+  #findNumbered(name: string): ThreadId | undefined {
+    const number = /^#?0*([1-9]\d{0,8})$/.exec(name)?.[1];
+    return number === undefined ? undefined : this.#store.agents.findNumbered(Number(number));
+  }
+
+  /** Open ones, or, if there are none, ended ones. What looks like an id of Discord's is no title. */
+  #listTitled(name: string): ThreadId[] {
+    const wanted = name.trim().toLowerCase();
+    if (wanted === "" || discordIdSchema.safeParse(wanted).success) return [];
+    const named = this.#store.threads.list("all").filter(({ title }) => title.toLowerCase() === wanted);
+    const open = named.filter(({ status }) => isOpen(status));
+    return (open.length > 0 ? open : named).map(({ threadId }) => threadId);
   }
 
   /** Its Discord thread; undefined if there is none, or not yet. */
@@ -67,7 +114,8 @@ export class Homes {
   /** The thread to which a name leads. */
   #findOwner(name: string): ThreadId | undefined {
     const { homes, threads } = this.#store;
-    return homes.findThread(name) ?? threads.find(name as ThreadId)?.threadId;
+    const own = homes.findThread(name) ?? threads.find(name as ThreadId)?.threadId;
+    return own ?? threads.findByName(name)?.threadId;
   }
 
   /**
@@ -98,7 +146,13 @@ export class Homes {
     { since, transcripts, status, ...request }: OutputsRequest,
     read: (request: OwnOutputsRequest) => Promise<OwnOutputsReply>,
   ): Promise<OutputsReply> {
-    const found = this.#store.homes.findThreads([...Object.keys(since), ...Object.keys(transcripts)]);
+    const keys = [...Object.keys(since), ...Object.keys(transcripts)];
+    const found = this.#store.homes.findThreads(keys);
+    for (const key of keys) {
+      const isId = found.has(key) || this.#store.threads.find(key as ThreadId) !== undefined;
+      const threadId = isId ? undefined : this.find(key);
+      if (threadId !== undefined) found.set(key, threadId);
+    }
     const names = new Map([...found].map(([name, threadId]) => [threadId, name]));
     const byId = <T>(values: Record<string, T>) =>
       Object.fromEntries(

@@ -180,6 +180,7 @@ export class Threads {
     const parentId = described.parentId ?? described.origin?.threadId;
     return {
       threadId,
+      name: thread.name,
       type,
       dir,
       command,

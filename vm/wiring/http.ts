@@ -73,6 +73,7 @@ export async function openDoor({
   const viewers = new Viewers({
     tmux: { stateDir, env: config.threadEnv, ping: () => tmux.ping(), patience: tmux.escapeTime },
     isTmuxUp: () => tmux.downForMs() === null,
+    resolve: (name) => operations.homes.resolve(name),
     findThread: (threadId) => store.threads.find(threadId),
     sessionName,
     admit: console.admit,

@@ -2,6 +2,7 @@
 import { eventIdSchema } from "../../../shared/hub-events.ts";
 import type { sidecar } from "../../../shared/protocol/sidecar.ts";
 import type { EventHub } from "../../events/hub.ts";
+import type { Homes } from "../../threads/homes.ts";
 import { parse } from "../exchange.ts";
 import type { Call } from "./handler.ts";
 
@@ -9,14 +10,18 @@ import type { Call } from "./handler.ts";
 const RETRY_MS = 1_000;
 
 export function sendEvents(
-  events: EventHub,
+  { events, homes }: { events: EventHub; homes: Pick<Homes, "resolve"> },
   { query, request, response }: Call<typeof sidecar.followEvents>,
 ): void {
   const lastId = request.headers["last-event-id"];
   // A browser that connects again asks for the same address; the header says how far it came.
   const since =
     lastId === undefined || lastId === "" ? query.since : parse(eventIdSchema, lastId, "Last-Event-ID");
-  const filter = { threads: setOf(query.thread), types: setOf(query.type), tags: setOf(query.tag) };
+  const filter = {
+    threads: setOf(query.thread?.map((name) => homes.resolve(name))),
+    types: setOf(query.type),
+    tags: setOf(query.tag),
+  };
   const begin = () => {
     if (response.headersSent) return;
     response.writeHead(200, {

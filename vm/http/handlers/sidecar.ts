@@ -3,6 +3,7 @@ import type { HealthReply } from "../../../shared/machine-api.ts";
 import { createOpenApi } from "../../../shared/protocol/openapi.ts";
 import type { sidecar as routes } from "../../../shared/protocol/sidecar.ts";
 import type { EventHub } from "../../events/hub.ts";
+import type { Homes } from "../../threads/homes.ts";
 import type { Repos } from "../../threads/repos.ts";
 import { doWhatIsLeft } from "../afterwards.ts";
 import { answer } from "../exchange.ts";
@@ -12,6 +13,7 @@ import { type Handlers, whileOpen } from "./handler.ts";
 
 export interface SidecarServices {
   events: EventHub;
+  homes: Pick<Homes, "resolve">;
   repos: Repos;
   metrics: Metrics;
   getHealth: () => HealthReply;
@@ -19,13 +21,14 @@ export interface SidecarServices {
 
 export function sidecarHandlers({
   events,
+  homes,
   repos,
   metrics,
   getHealth,
 }: SidecarServices): Handlers<typeof routes> {
   const openApi = createOpenApi();
   return {
-    followEvents: (call) => sendEvents(events, call),
+    followEvents: (call) => sendEvents({ events, homes }, call),
     listRepos: async ({ query, response }) => ({
       repos: await repos.list(query.prefix, whileOpen(response)),
     }),

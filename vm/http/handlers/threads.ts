@@ -9,6 +9,7 @@ import type { threads as routes } from "../../../shared/protocol/threads.ts";
 import type { Branches } from "../../agents/branches.ts";
 import type { ThreadDetails } from "../../agents/thread-details.ts";
 import type { Directives } from "../../directives/directives.ts";
+import type { Homes } from "../../threads/homes.ts";
 import type { Threads } from "../../threads/threads.ts";
 import type { Handlers } from "./handler.ts";
 
@@ -17,6 +18,7 @@ export interface ThreadServices {
   branches: Branches;
   threadDetails: ThreadDetails;
   directives: Directives;
+  homes: Pick<Homes, "resolve">;
   /** As `killThread`. */
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
@@ -26,11 +28,18 @@ export function threadHandlers({
   branches,
   threadDetails,
   directives,
+  homes,
   kill,
 }: ThreadServices): Handlers<typeof routes> {
   return {
     create: async ({ body, by }) => {
-      const request = await directives.applied(refuseChild(body));
+      const { agent } = refuseChild(body);
+      const known = agent?.originThreadId;
+      const asked = {
+        ...body,
+        ...(agent && { agent: { ...agent, ...(known && { originThreadId: homes.resolve(known) }) } }),
+      };
+      const request = await directives.applied(asked);
       const { tmuxSession } = await branches.createKnowing({ ...request, createdBy: by });
       return { created: true, tmuxSession, ...(request.notes?.length && { notes: [...request.notes] }) };
     },

@@ -37,7 +37,7 @@ export async function getMeant(
 }
 
 /**
- * The thread that a person means: by its id, a mention, its number, or a part of its title that no other has.
+ * The thread that a person means: by its id, a mention, its name, its number, or a part of its title that no other has.
  * @throws AppError `not_found`, or `invalid_request` if several are meant.
  */
 export async function findThread(vm: Vm, typed: string): Promise<Thread> {
@@ -46,7 +46,10 @@ export async function findThread(vm: Vm, typed: string): Promise<Thread> {
   const id = /^<#(\d+)>$/.exec(text)?.[1] ?? text;
   const number = /^#?(\d{1,9})$/.exec(text)?.[1];
   const exact = threads.find(
-    (thread) => thread.threadId === id || (number !== undefined && thread.number === Number(number)),
+    (thread) =>
+      thread.threadId === id ||
+      thread.name === text ||
+      (number !== undefined && thread.number === Number(number)),
   );
   if (exact) return exact;
   const meant = number === undefined && text !== "" ? threads.filter((thread) => isMeant(thread, text)) : [];
