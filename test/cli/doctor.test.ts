@@ -232,6 +232,13 @@ const BROKEN: [string, () => Broken | Promise<Broken>, string, RegExp, RegExp][]
   ],
   ["no agent", () => ({ env: { AGENT_PROGRAM: "nobody" } }), "agent", /nobody is not on/, /^npm install -g/],
   [
+    "no agent that speaks ACP",
+    () => ({ env: { AGENT_ENGINE: "acp", AGENT_PROGRAM: "codex" } }),
+    "agent",
+    /codex-acp is not on/,
+    /^npm install -g .*codex-acp/,
+  ],
+  [
     "an old agent",
     () => ({ env: { PATH: `${programs({ claude: claude("2.0.1 (Claude Code)", 0) })}:${sound["PATH"]}` } }),
     "agent",

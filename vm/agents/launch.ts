@@ -8,6 +8,7 @@ import {
   findBypass,
   findKnownProgram,
   findOwnEngine,
+  findProgramOf,
 } from "../../shared/agent/engines/engines.ts";
 import { AppError } from "../../shared/errors.ts";
 
@@ -117,11 +118,10 @@ function unsupported(field: keyof AskedLaunch, why: string): AppError {
 
 /** Says that the program is not there, and how to get it. */
 export function notInstalled({ engine, program: name }: Launch): AppError {
-  const { program } = ENGINES[engine];
-  const how =
-    program.is === "installed"
-      ? `Install it (${program.install}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`
-      : "Install it, or name one that is in agent.program, or in AGENT_PROGRAM for all threads.";
+  const known = findProgramOf(engine, name);
+  const how = known
+    ? `Install it (${known.install}), or set AGENT_PROGRAM to one that is; AGENT_PROGRAM=demo is a scripted stand-in.`
+    : "Install it, or name one that is in agent.program, or in AGENT_PROGRAM for all threads.";
   return new AppError(
     "unavailable",
     `The agent program ${JSON.stringify(name)} is not installed on the VM. ${how}`,

@@ -2,8 +2,8 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { EngineProgram, SignIn } from "../../shared/agent/engines/declaration.ts";
-import { ENGINES, findKnownProgram } from "../../shared/agent/engines/engines.ts";
+import type { KnownProgram, SignIn } from "../../shared/agent/engines/declaration.ts";
+import { ENGINES, findKnownProgram, findProgramOf } from "../../shared/agent/engines/engines.ts";
 import { Fault, type Finding, type Look, note, ok } from "../../shared/doctor.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import { usualProgram } from "../agents/launch.ts";
@@ -27,13 +27,14 @@ export function agentLooks({ config: settings, env, around }: AgentOptions): Loo
     { name: "sandbox", mend: "apt-get install -y bubblewrap", run: () => lookAtSandbox(config, around) },
   ];
   const { title, program: behind } = ENGINES[engine];
-  const signIn = behind.is === "any" ? undefined : behind.signIn;
+  const known = findProgramOf(engine, program);
+  const signIn = behind.is === "ours" ? behind.signIn : known?.signIn;
   const file = behind.is === "ours" ? undefined : findProgram(program, config.threadEnv["PATH"] ?? "");
   if (behind.is === "ours")
     looks.push({ name: "agent", mend: "none", run: () => `${title} comes with threadmux` });
   else {
-    const mend = behind.is === "installed" ? behind.install : "set AGENT_PROGRAM to a program that is there";
-    looks.push({ name: "agent", mend, run: () => lookAtAgent(config, behind, mend) });
+    const mend = known?.install ?? "set AGENT_PROGRAM to a program that is there";
+    looks.push({ name: "agent", mend, run: () => lookAtAgent(config, known, mend) });
   }
   if (signIn && (behind.is === "ours" || file !== undefined))
     looks.push({ name: "sign-in", mend: signIn.how, run: () => lookAtSignIn({ config, env, file, signIn }) });
@@ -42,14 +43,10 @@ export function agentLooks({ config: settings, env, around }: AgentOptions): Loo
 
 async function lookAtAgent(
   { agent, threadEnv }: VmConfig,
-  behind: Exclude<EngineProgram, { is: "ours" }>,
+  known: KnownProgram | undefined,
   mend: string,
 ): Promise<string> {
-  const { file, fault, printed } = await lookAtProgram(
-    agent,
-    behind.is === "installed" ? behind : undefined,
-    threadEnv,
-  );
+  const { file, fault, printed } = await lookAtProgram(agent, known, threadEnv);
   if (file === undefined)
     throw new Fault(`AGENT_PROGRAM: ${agent.program} is not on the sidecar's PATH`, mend);
   if (fault) throw new Fault(fault.says, mend);

@@ -2,7 +2,7 @@
 import { acp } from "./acp.ts";
 import { claude } from "./claude.ts";
 import { command } from "./command.ts";
-import type { EngineDeclaration } from "./declaration.ts";
+import type { EngineDeclaration, KnownProgram } from "./declaration.ts";
 import { demo } from "./demo.ts";
 import { own } from "./own.ts";
 
@@ -37,6 +37,13 @@ export function findKnownProgram(
   const all = program.is === "any" ? (program.known ?? []) : [];
   const known = all.find((one) => one.shortName === name || one.name === name);
   return known ? { program: known.name, args: [...(known.args ?? []), ...args] } : { program: name, args };
+}
+
+/** What an engine's declaration says of a program by its name on PATH; one that people install has a name of their own. */
+export function findProgramOf(engine: EngineName, name: string): KnownProgram | undefined {
+  const { program } = ENGINES[engine];
+  if (program.is === "installed") return program;
+  return program.is === "any" ? program.known?.find((one) => one.name === name) : undefined;
 }
 
 /** The engine's id of a call, by which an MCP request names it; engines declare the field. */
