@@ -13,7 +13,8 @@ import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/
 import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import { killMarked } from "../processes/kill-marked.ts";
-import type { JobRow, JobRunRow } from "../store/jobs.ts";
+import type { JobRunRow } from "../store/job-runs.ts";
+import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import { resolveDirectory } from "../threads/directory.ts";

@@ -7,7 +7,7 @@ import { threadOf } from "../jobs/names.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
-import type { JobRunRow } from "../store/jobs.ts";
+import type { JobRunRow } from "../store/job-runs.ts";
 import type { Setting } from "./setting.ts";
 import type { Common, Operations } from "./threads.ts";
 
