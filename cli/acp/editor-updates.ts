@@ -2,12 +2,14 @@
 import type { SessionUpdate, StopReason, ToolCallContent } from "@agentclientprotocol/sdk";
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import type { Block, ToolContent } from "../../shared/agent/values.ts";
+import { parsePrincipal } from "../../shared/principal.ts";
 
 /** @param isOwn the message was typed in this editor, which shows it already */
 export function updatesOf(event: ThreadEvent, isOwn: boolean): SessionUpdate[] {
   switch (event.type) {
     case "user_message": {
-      const from = event.source.startsWith("api:") ? "" : `[${event.source}] `;
+      const isOwner = parsePrincipal(event.source).kind === "owner";
+      const from = isOwner ? "" : `[${event.source}] `;
       const text = from + event.content.map(textOf).join("\n");
       return isOwn ? [] : [{ sessionUpdate: "user_message_chunk", content: { type: "text", text } }];
     }
