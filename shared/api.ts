@@ -120,12 +120,9 @@ export const createRequestSchema = z.strictObject({
 });
 /** What a caller sends: `cols` and `rows` may be left out. */
 export type CreateRequest = z.input<typeof createRequestSchema>;
-export const createReplySchema = z.object({
-  created: z.literal(true),
-  tmuxSession: z.string(),
-  /** What of its directive is not honoured, a sentence each. */
-  notes: z.array(z.string()).optional(),
-});
+/** What of its directive is not honoured, a sentence each. */
+const notes = z.array(z.string()).optional();
+export const createReplySchema = z.object({ created: z.literal(true), tmuxSession: z.string(), notes });
 export type CreateReply = z.infer<typeof createReplySchema>;
 
 export const inputRequestSchema = z.union([
