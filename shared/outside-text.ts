@@ -36,12 +36,16 @@ export function renderParts(parts: readonly Part[], mark: string): string {
  * The same for a context: at most {@link MAX_INLINE_BYTES}, cut at a line of it or within a long one.
  * @returns `isCut`: the rest must be in a file
  */
-export function renderInline(parts: readonly Part[], mark: string): { text: string; isCut: boolean } {
+export function renderInline(
+  parts: readonly Part[],
+  mark: string,
+  maxBytes = MAX_INLINE_BYTES,
+): { text: string; isCut: boolean } {
   // Nothing of a text becomes shorter.
-  const near = parts.map((part) => ({ ...part, text: part.text.slice(0, MAX_INLINE_BYTES + 1) }));
+  const near = parts.map((part) => ({ ...part, text: part.text.slice(0, maxBytes + 1) }));
   const bytes = Buffer.from(renderParts(near, mark));
-  if (bytes.length <= MAX_INLINE_BYTES) return { text: bytes.toString(), isCut: false };
-  let end = MAX_INLINE_BYTES;
+  if (bytes.length <= maxBytes) return { text: bytes.toString(), isCut: false };
+  let end = maxBytes;
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1; // within a character
   return { text: bytes.subarray(0, end).toString(), isCut: true };
 }

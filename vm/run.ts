@@ -85,8 +85,9 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.messages.recover();
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
-    const hookUrl = await openHookDoor(setting, storage);
-    const { jobs, scheduler } = createJobs(common, operations, setting, metrics);
+    const wired = createJobs(common, operations, setting, metrics);
+    const { jobs, scheduler } = wired;
+    const hookUrl = await openHookDoor(setting, storage, wired);
     const url = await openDoor({ setting, storage, machine, operations, metrics, jobs });
     scheduler.look();
     const { stateDir, reposDir, token, relayToken } = storage;

@@ -1,7 +1,7 @@
 /** When a job starts work: what callers send, and what is kept of it. */
 import * as z from "zod";
 import { lazy } from "../lazy.ts";
-import { webhookSchema } from "./webhook.ts";
+import { sentWebhookSchema, webhookSchema } from "./webhook.ts";
 
 /** A job is due at most once a minute. */
 export const MIN_PERIOD_SECONDS = 60;
@@ -40,7 +40,7 @@ export const sentWhenSchema = lazy(() =>
     at.partial({ zone: true }),
     every,
     cron.partial({ zone: true }),
-    webhookSchema,
+    sentWebhookSchema,
     /** In our short grammar: `every 30m`, `every weekday at 9`, `at 17:00`, `in 20m`. */
     z.strictObject({ type: z.literal("words"), words: text, zone: zone.optional() }),
   ]),

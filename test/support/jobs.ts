@@ -6,6 +6,8 @@ import { createLog } from "../../shared/log.ts";
 import { OWNER, type Principal } from "../../shared/principal.ts";
 import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
 import type { Agents } from "../../vm/agents/agents.ts";
+import { HookSecrets } from "../../vm/hooks/secrets.ts";
+import { Hooks } from "../../vm/jobs/hooks.ts";
 import { Jobs } from "../../vm/jobs/jobs.ts";
 import { Runs } from "../../vm/jobs/runs.ts";
 import { Scheduler } from "../../vm/jobs/scheduler.ts";
@@ -79,7 +81,9 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
     const mayStill = (maker: Principal) => maker.kind !== "person" || !world.gone.has(maker.discordId);
     const scheduler = new Scheduler({ store, runs, mayStill, isBusy: () => false, now, log });
     const homes = { resolve: (name: string) => name as never };
-    const jobs = new Jobs({ ...{ store, homes, targets, runs, scheduler, mayStill, maxJobs, now } });
+    const secrets = new HookSecrets(join(folder, "hooks"));
+    const hooks = new Hooks({ store, secrets, isOpen: false, engine: "demo", hasReader: false });
+    const jobs = new Jobs({ ...{ store, homes, targets, runs, scheduler, hooks, mayStill, maxJobs, now } });
     Object.assign(world, { store: real, jobs, scheduler });
   };
   const shut = async () => {

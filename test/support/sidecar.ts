@@ -39,6 +39,8 @@ export interface SidecarFolders {
 
 export interface TestSidecar {
   url: string;
+  /** Of the hook's door; undefined if it is shut. */
+  hookUrl?: string | undefined;
   token: string;
   relayToken: string;
   client: SidecarClient;
@@ -152,10 +154,11 @@ export async function startSidecar(
     sidecar = undefined;
   };
   try {
-    const { url, token, relayToken } = await start();
+    const { url, hookUrl, token, relayToken } = await start();
     config = { ...config, port: Number(new URL(url).port) };
     return {
       url,
+      hookUrl,
       token,
       relayToken,
       client: new SidecarClient({ url, token }),

@@ -13,6 +13,8 @@ export interface Hook {
   name: string;
   settings: HookSettings;
   secret: string;
+  /** It takes nothing for now; whoever sends may try again. */
+  isPaused?: boolean;
 }
 
 export interface IntakeOptions {
@@ -49,7 +51,8 @@ export class Intake {
    */
   async take(hook: Hook, { headers, body }: SentRequest): Promise<{ id: string; outcome: HookOutcome }> {
     const { requests, now } = this.#options;
-    const { name, settings } = hook;
+    const { name, settings, isPaused } = hook;
+    if (isPaused) throw new AppError("unavailable", "This hook is paused; try again later.");
     const json = parseBody(body);
     const receivedAt = now();
     const { id, keptMs } = deliveryIdOf(settings.proof.preset, headers, body, json);

@@ -11,6 +11,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
 import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
+import type { Hooks } from "./hooks.ts";
 import { handRunName } from "./names.ts";
 import type { Runs } from "./runs.ts";
 import { dueText, nextDue, nextDues, parseWhen } from "./schedule.ts";
@@ -30,6 +31,7 @@ export interface JobsOptions {
   targets: Targets;
   runs: Runs;
   scheduler: Scheduler;
+  hooks: Pick<Hooks, "check" | "keep" | "forget">;
   mayStill: (maker: Principal) => boolean;
   maxJobs: number;
   now: () => number;
@@ -44,19 +46,21 @@ export class Jobs {
 
   /** @throws AppError that names the field and says what would fit */
   async create(request: JobRequest, by: Principal): Promise<Job> {
-    const { store, homes, targets, scheduler, now } = this.#options;
+    const { store, homes, targets, scheduler, hooks, now } = this.#options;
     const { what, paused, ...sent } = jobRequestSchema().parse(request);
     const nowMs = now();
     this.#checkRoom(sent.name, by);
     const when = parseWhen(sent.when, { nowMs, zone: machineZone() });
-    if (!isClock(when)) throw new AppError("unsupported", "when.type: webhook: no hook's door is open here.");
     const named = what.type === "input" ? { ...what, threadId: homes.resolve(what.threadId) } : what;
     const settings: JobSettings = { ...sent, when, what: named };
-    const first = nextDue({ when, madeAt: nowMs }, nowMs);
+    const first = isClock(when) ? nextDue({ when, madeAt: nowMs }, nowMs) : null;
     if (settings.expiresAt !== undefined && Date.parse(settings.expiresAt) <= (first ?? nowMs))
       throw new AppError("invalid_request", "expiresAt: is before the job is due for the first time.");
+    const secret = ("secret" in sent.when && sent.when.secret) || "";
+    hooks.check(settings, secret);
     await targets.check({ settings });
     this.#checkRoom(sent.name, by); // while that was looked at, another one may have been made
+    if (when.type === "webhook") hooks.keep(sent.name, secret);
     store.jobs.insert({
       settings,
       createdBy: by,
@@ -153,8 +157,9 @@ export class Jobs {
 
   /** @throws AppError `not_found` */
   remove(name: string): void {
-    const { store } = this.#options;
+    const { store, hooks } = this.#options;
     store.jobs.remove(this.#find(name).jobId);
+    hooks.forget(name);
   }
 
   #find(name: string): JobRow {

@@ -150,7 +150,9 @@ export class Runs {
     if ("status" in begun) return this.#end(run, begun);
     const { threadId, costBefore = 0, callsBefore = 0 } = begun;
     this.#threads.add(threadId);
-    store.jobRuns.update(name, { status: "started", threadId, costBefore, callsBefore });
+    // A reader's price counts for the run.
+    const before = costBefore - (run.costUsd ?? 0);
+    store.jobRuns.update(name, { status: "started", threadId, costBefore: before, callsBefore });
   }
 
   /** Looks whether the turn has ended that had the run's input, or the terminal's command. */
@@ -205,6 +207,7 @@ export class Runs {
         status,
         reason: reason ?? null,
         endedAt: now(),
+        body: null,
         ...(output !== undefined && { output }),
         ...(threadId !== undefined && { threadId }),
       });

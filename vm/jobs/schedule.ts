@@ -1,5 +1,6 @@
 /** When a job is due: what callers send is checked, and the next instants are computed from the last one. Pure. */
 import { AppError } from "../../shared/errors.ts";
+import { webhookSchema } from "../../shared/jobs/webhook.ts";
 import { type ClockWhen, isClock, type SentWhen, type When } from "../../shared/jobs/when.ts";
 import { nextCron, parseCron } from "./cron.ts";
 import { parseWords } from "./words.ts";
@@ -23,7 +24,11 @@ export interface Scheduled {
  * @throws AppError `invalid_request` that names the field and says what would fit
  */
 export function parseWhen(sent: SentWhen, { nowMs, zone: own }: { nowMs: number; zone: string }): When {
-  if (sent.type === "webhook" || sent.type === "every") return sent;
+  if (sent.type === "webhook") {
+    const { secret: _, ...when } = sent;
+    return webhookSchema.parse(when);
+  }
+  if (sent.type === "every") return sent;
   const zone = checkZone(sent.zone ?? own);
   if (sent.type === "cron") return { type: "cron", cron: parseCron(sent.cron, nowMs), zone };
   if (sent.type === "at")

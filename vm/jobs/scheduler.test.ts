@@ -222,7 +222,10 @@ describe("what is refused", () => {
     ],
     [{ limits: { spendUsd: -1 } }, /at least 0\.0001/],
     [{ when: { type: "every" as const, seconds: 10 } }, /at least 60/],
-    [{ when: { type: "webhook" as const } }, /^when\.type: webhook/],
+    [
+      { when: { type: "webhook" as const, proof: { preset: "github" as const } } },
+      /^when\.type: the hook's door is shut/,
+    ],
   ])("%j", async (request, problem) => {
     await expect(world.add(request)).rejects.toThrow(problem);
     expect(world.jobs.list()).toEqual([]);

@@ -12,6 +12,7 @@ import { kindOf } from "../../shared/kinds.ts";
 import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/outside-text.ts";
 import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
+import { type Brought, parseBrought } from "../hooks/brought.ts";
 import { killMarked } from "../processes/kill-marked.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
@@ -19,7 +20,7 @@ import type { Store } from "../store/store.ts";
 import type { Creation } from "../threads/creation.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import type { Inputs } from "../threads/inputs.ts";
-import type { CreateRequest } from "../threads/kinds/kind.ts";
+import type { CreateRequest, Input, Outside } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { runCommand, runMarker } from "./command.ts";
 import { threadOf } from "./names.ts";
@@ -52,6 +53,7 @@ interface Start {
   signal: AbortSignal;
 }
 
+type TextInput = Exclude<Input, { key: string }>;
 type Kind<T extends What["type"]> = Extract<What, { type: T }>;
 
 export class Targets {
@@ -84,7 +86,7 @@ export class Targets {
       return;
     }
     await resolveDirectory(reposDir, what.dir);
-    if ("prompt" in what) kinds.agent.checkCreation(this.#agentRequest(settings, what, name, ""));
+    if ("prompt" in what) kinds.agent.checkCreation(this.#agentRequest(settings, what, name, undefined));
   }
 
   /**
@@ -117,7 +119,7 @@ export class Targets {
     const { output, reason } = ended;
     if (reason !== undefined) return { status: "failed", reason: `check: ${reason}`, output };
     if (output.trim() === "") return { status: "skipped", reason: "check: nothing to do" };
-    const noted = { body: checkText(output), begunAt: null };
+    const noted = { body: JSON.stringify({ text: checkText(output) } satisfies Brought), begunAt: null };
     store.jobRuns.update(run.run, { ...noted, output });
     return noted;
   }
@@ -173,7 +175,7 @@ export class Targets {
   async #newAgent(what: Kind<"agent">, { row, run, leftUsd }: Start): Promise<Begun> {
     const threadId = threadOf(run.run);
     if (this.#isThere(threadId)) return { threadId };
-    const request = this.#agentRequest(row.settings, what, run.run, bodyOf(run), leftUsd);
+    const request = this.#agentRequest(row.settings, what, run.run, broughtBy(run), leftUsd);
     await this.#options.creation.create(request);
     return { threadId };
   }
@@ -200,8 +202,8 @@ export class Targets {
     const by = job(row.settings.name);
     if (Object.keys(limits).length > 0) await agents.control(threadId, { control: "limit", limits }, by);
     const callsBefore = store.steps.countCalls(threadId);
-    const text = what.prompt + bodyOf(run);
-    await inputs.send(threadId, { text, enter: true, paste: "auto", inputId: run.run, plain: true, by });
+    const input = inputOf(what.prompt, run);
+    await inputs.send(threadId, { ...input, enter: true, paste: "auto", inputId: run.run, plain: true, by });
     return { threadId, costBefore: used.spendUsd, callsBefore };
   }
 
@@ -211,9 +213,9 @@ export class Targets {
     const thread = store.threads.find(threadId);
     if (!thread) throw new AppError("not_found", `There is no thread ${threadId} any more.`);
     const costBefore = kindOf(thread).hasTurns ? usedOf(await agents.foldNow(threadId), now()).spendUsd : 0;
-    const text = what.text + bodyOf(run);
+    const input = inputOf(what.text, run);
     const by = job(row.settings.name);
-    await inputs.send(threadId, { text, enter: true, paste: "auto", inputId: run.run, plain: true, by });
+    await inputs.send(threadId, { ...input, enter: true, paste: "auto", inputId: run.run, plain: true, by });
     // A terminal says nothing of what came of it.
     return kindOf(thread).hasTurns ? { threadId, costBefore } : { status: "done", threadId };
   }
@@ -273,7 +275,7 @@ export class Targets {
     { name, limits }: JobRow["settings"],
     { dir, prompt, agent, home }: Kind<"agent">,
     threadId: string,
-    body: string,
+    brought: Brought | undefined,
     leftUsd = Number.POSITIVE_INFINITY,
   ): CreateRequest {
     const usd = least(limits.spendUsd, leftUsd);
@@ -287,7 +289,7 @@ export class Targets {
         threadId,
         type: "agent",
         dir,
-        command: prompt + body,
+        command: withText(prompt, brought),
         title: name,
         home,
       }),
@@ -295,6 +297,7 @@ export class Targets {
       inputId: threadId,
       plain: true,
       createdBy: job(name),
+      ...(brought && { outside: outsideOf(brought) }),
     };
   }
 }
@@ -315,9 +318,26 @@ function checkText(output: string): string {
   return isCut ? `${text}\n(The rest of it is left out.)` : text;
 }
 
-/** What a request brought stands behind the job's own words. */
-function bodyOf({ body }: JobRunRow): string {
-  return body === null ? "" : `\n\n${body}`;
+/** What a request brought; undefined if none began the run. */
+function broughtBy({ body }: JobRunRow): Brought | undefined {
+  return body === null ? undefined : parseBrought(body);
+}
+
+/** It stands behind the job's own words. */
+function withText(own: string, brought: Brought | undefined): string {
+  return brought ? `${own}\n\n${brought.text}` : own;
+}
+
+function outsideOf({ marks, file }: Brought): Outside {
+  return { ...(marks !== undefined && { marks }), ...(file && { file }) };
+}
+
+/** Text from outside waits for the end of a turn. */
+function inputOf(own: string, run: JobRunRow): Pick<TextInput, "text" | "when" | "outside"> {
+  const brought = broughtBy(run);
+  if (!brought) return { text: own };
+  const when = brought.marks === undefined ? {} : { when: "next_turn" as const };
+  return { text: withText(own, brought), ...when, outside: outsideOf(brought) };
 }
 
 /** Undefined if neither is a limit. */

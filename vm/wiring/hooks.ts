@@ -7,6 +7,7 @@ import { WrongTokens } from "../http/guard.ts";
 import { createHookDoor } from "../http/hook-door.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import type { WiredJobs } from "./jobs.ts";
 import type { Setting } from "./setting.ts";
 import type { Storage } from "./storage.ts";
 
@@ -21,7 +22,11 @@ export function connectionsBeside({ hooks }: Setting["config"]): Pick<Connection
 }
 
 /** @returns where it listens; undefined if nowhere */
-export async function openHookDoor({ config, log, now, releasers }: Setting, { store }: Storage) {
+export async function openHookDoor(
+  { config, log, now, releasers }: Setting,
+  { store }: Storage,
+  { hooks, hookFeed }: Pick<WiredJobs, "hooks" | "hookFeed">,
+) {
   if (!config.hooks) return undefined;
   const { host, port } = config.hooks;
   const refusalLog = new RefusalLog(log);
@@ -31,12 +36,12 @@ export async function openHookDoor({ config, log, now, releasers }: Setting, { s
     requests,
     now,
     maxWaitingBytes: Math.min(MAX_WAITING_BYTES, config.stateMaxBytes / 4),
-    onTaken: () => undefined,
+    onTaken: (hook) => hookFeed.wake(hook),
   });
   const timer = setInterval(() => requests.forget(now()), FORGET_EVERY_MS).unref();
   releasers.add("memory of hooks", () => clearInterval(timer));
   const app = createHookDoor({
-    findHook: () => undefined,
+    findHook: (name) => hooks.find(name),
     intake,
     wrongTokens: new WrongTokens({ now, onWrong: () => undefined }),
     ...{ refusalLog, now, log },
@@ -53,6 +58,7 @@ export async function openHookDoor({ config, log, now, releasers }: Setting, { s
     server.closeAllConnections();
     await closed;
   });
+  hookFeed.start();
   const { port: ownPort } = server.address() as AddressInfo;
   return `http://${host.includes(":") ? `[${host}]` : host}:${ownPort}`;
 }

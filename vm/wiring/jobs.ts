@@ -1,7 +1,15 @@
 /** Jobs: started last, once threads are in step with the world. */
+import { join } from "node:path";
 import { isOpen } from "../../shared/api.ts";
+import { findProgram } from "../../shared/find-program.ts";
+import type { Principal } from "../../shared/principal.ts";
+import { usualProgram } from "../agents/launch.ts";
 import { People } from "../callers/people.ts";
+import { Reader } from "../hooks/reader.ts";
+import { HookSecrets } from "../hooks/secrets.ts";
 import type { Metrics } from "../http/metrics.ts";
+import { HookFeed } from "../jobs/feed.ts";
+import { Hooks } from "../jobs/hooks.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import { threadOf } from "../jobs/names.ts";
 import { Runs } from "../jobs/runs.ts";
@@ -14,6 +22,8 @@ import type { Common, Operations } from "./threads.ts";
 export interface WiredJobs {
   jobs: Jobs;
   scheduler: Scheduler;
+  hooks: Hooks;
+  hookFeed: HookFeed;
 }
 
 export function createJobs(
@@ -40,6 +50,8 @@ export function createJobs(
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
     return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
   };
+  const { hooks, hookFeed } = createHooks(common, runs, mayStill);
+  releasers.add("hooks", () => hookFeed.close());
   const scheduler = new Scheduler({ ...common, runs, mayStill, isBusy, onClaim });
   releasers.add("runs of jobs", () => runs.close());
   releasers.add("jobs", () => scheduler.close());
@@ -49,9 +61,29 @@ export function createJobs(
     targets,
     runs,
     scheduler,
+    hooks,
     mayStill,
     maxJobs: config.maxJobs,
     now,
   });
-  return { jobs, scheduler };
+  return { jobs, scheduler, hooks, hookFeed };
+}
+
+function createHooks(
+  { store, config, log, now }: Common,
+  runs: Runs,
+  mayStill: (maker: Principal) => boolean,
+): Pick<WiredJobs, "hooks" | "hookFeed"> {
+  const { stateDir, threadEnv: env, agent } = config;
+  const engine = agent.engine ?? usualProgram({ AGENT_PROGRAM: agent.program }).engine;
+  const program = engine === "claude" ? agent.program : "claude";
+  const isThere = findProgram(program, env["PATH"] ?? "") !== undefined;
+  const folder = join(stateDir, "readers");
+  const reader = isThere && config.hooks ? new Reader({ program, env, folder }) : undefined;
+  const secrets = new HookSecrets(join(stateDir, "hooks"));
+  const isOpen = config.hooks !== undefined;
+  return {
+    hooks: new Hooks({ store, secrets, isOpen, engine, hasReader: reader !== undefined }),
+    hookFeed: new HookFeed({ store, runs, reader, mayStill, now, log }),
+  };
 }

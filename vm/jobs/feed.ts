@@ -1,0 +1,164 @@
+/** Makes runs of the requests that wait: of each its own, or of those that came together one. */
+import { hash, randomBytes } from "node:crypto";
+import { readerSchema } from "../../shared/hooks/reader.ts";
+import type { HookCoalesce } from "../../shared/hooks/settings.ts";
+import type { Webhook } from "../../shared/jobs/webhook.ts";
+import { KeyedQueue } from "../../shared/lifecycle.ts";
+import type { Log } from "../../shared/log.ts";
+import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/outside-text.ts";
+import { job, type Principal } from "../../shared/principal.ts";
+import { type Brought, bringOwn, bringRaw, bringRead, partsOf } from "../hooks/brought.ts";
+import { arrive, dueAtOf, type Group, takeDue } from "../hooks/coalesce.ts";
+import type { Reader } from "../hooks/reader.ts";
+import type { WaitingRequest } from "../store/hook-requests.ts";
+import type { JobRow } from "../store/jobs.ts";
+import type { Store } from "../store/store.ts";
+import { dayStart, whySkipped } from "./decide.ts";
+import { takesText } from "./hooks.ts";
+import type { Runs } from "./runs.ts";
+import { whyGone } from "./scheduler.ts";
+
+/** More that wait are one run, with their number. */
+const MAX_APART = 100;
+const MAX_LOOKED_AT = 1_000;
+const LOOK_EVERY_MS = 60_000;
+/** So much of a text the reader is given: each byte of it costs. */
+const MAX_READ_BYTES = 16 * 1024;
+
+export interface HookFeedOptions {
+  store: Store;
+  runs: Pick<Runs, "begin">;
+  reader: Pick<Reader, "read"> | undefined;
+  mayStill: (maker: Principal) => boolean;
+  now: () => number;
+  log: Log;
+}
+
+export class HookFeed {
+  readonly #options: HookFeedOptions;
+  readonly #queue = new KeyedQueue();
+  readonly #closing = new AbortController();
+  /** By hook. */
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  #interval: NodeJS.Timeout | undefined;
+
+  constructor(options: HookFeedOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const look = () => {
+      for (const name of this.#options.store.hookRequests.listHooks()) this.wake(name);
+    };
+    this.#interval = setInterval(look, LOOK_EVERY_MS).unref();
+    look();
+  }
+
+  /** Requests of this hook wait. */
+  wake(name: string): void {
+    const pass = () => this.#pass(name);
+    this.#queue.run(name, pass).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, "could not pass on what a hook brought; trying again");
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#interval);
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    await this.#queue.idle();
+  }
+
+  async #pass(name: string): Promise<void> {
+    const { store, mayStill, now } = this.#options;
+    const row = store.jobs.find(name);
+    const when = row?.settings.when;
+    if (!row || when?.type !== "webhook") return store.hookRequests.remove(name);
+    if (row.state !== "active" || this.#closing.signal.aborted) return;
+    if (!mayStill(row.createdBy)) return store.jobs.setState(row.jobId, "paused", whyGone(row.createdBy));
+    const waiting = store.hookRequests.listWaiting(name, MAX_LOOKED_AT);
+    const { due, nextAt } = groupsOf(waiting, when.coalesce, now());
+    for (const ids of due) await this.#begin(row, when, ids);
+    if (nextAt !== undefined) this.#wakeAt(name, nextAt);
+  }
+
+  async #begin(row: JobRow, when: Webhook, ids: readonly string[]): Promise<void> {
+    const { store, runs, now } = this.#options;
+    const { name } = row.settings;
+    if (this.#closing.signal.aborted) return;
+    const run = `${name}-w${hash("sha256", ids[0] ?? "", "hex").slice(0, 16)}`;
+    const spentTodayUsd = store.jobRuns.spentSince(row.jobId, dayStart(now()));
+    // What a request brought is never dropped because of another run.
+    const reason = whySkipped(row, { nowMs: now(), openRuns: 0, isThreadBusy: false, spentTodayUsd });
+    if (reason !== null) {
+      const ended = { status: "skipped", reason, claimedAt: now(), endedAt: now() } as const;
+      store.transaction(() => {
+        store.jobRuns.insert({ run, jobId: row.jobId, due: null, by: job(name), ...ended });
+        store.hookRequests.passOn(name, ids);
+      });
+      return;
+    }
+    const brought = await this.#bring(row, when, ids, run);
+    if (!brought) return;
+    const { costUsd, ...body } = brought;
+    store.transaction(() => {
+      runs.begin(row, run, job(name), JSON.stringify(body));
+      if (costUsd > 0) store.jobRuns.update(run, { costUsd });
+      store.hookRequests.passOn(name, ids);
+    });
+  }
+
+  /** @returns undefined if the sidecar ends meanwhile */
+  async #bring(
+    { settings: { name, what } }: JobRow,
+    when: Webhook,
+    ids: readonly string[],
+    run: string,
+  ): Promise<(Brought & { costUsd: number }) | undefined> {
+    const { store, reader } = this.#options;
+    const bodies = ids.flatMap((id) => store.hookRequests.findBody(name, id) ?? []);
+    if (!takesText(what)) return { text: "", costUsd: 0 };
+    const parts = partsOf(bodies, when.template);
+    if (when.trust === "own") return { ...bringOwn(parts, run), costUsd: 0 };
+    const mark = newMark(parts);
+    if (when.raw) return { ...bringRaw(parts, mark, name, run), costUsd: 0 };
+    const { text } = renderInline(parts, mark, MAX_READ_BYTES);
+    const settings = when.reader ?? readerSchema.parse({});
+    const reading = reader
+      ? await reader.read(settings, `${OUTSIDE_NOTE}\n${text}`, this.#closing.signal)
+      : { problem: "there is none on this machine", costUsd: 0 };
+    return reading && { ...bringRead(reading, bodies.length), costUsd: reading.costUsd };
+  }
+
+  #wakeAt(name: string, atMs: number): void {
+    const delay = Math.max(0, Math.min(atMs - this.#options.now(), LOOK_EVERY_MS));
+    clearTimeout(this.#timers.get(name));
+    this.#timers.set(
+      name,
+      setTimeout(() => {
+        this.#timers.delete(name);
+        this.wake(name);
+      }, delay).unref(),
+    );
+  }
+}
+
+function newMark(parts: readonly Part[]): string {
+  return chooseMark(parts, (bytes) => randomBytes(bytes).toString("hex"));
+}
+
+/** @returns of each run to come the ids of its requests, and when others are due */
+export function groupsOf(
+  waiting: readonly WaitingRequest[],
+  coalesce: HookCoalesce | undefined,
+  nowMs: number,
+): { due: string[][]; nextAt: number | undefined } {
+  const ids = waiting.map(({ deliveryId }) => deliveryId);
+  if (!coalesce) return { due: ids.length > MAX_APART ? [ids] : ids.map((id) => [id]), nextAt: undefined };
+  let groups: readonly Group[] = [];
+  for (const { deliveryId: id, groupKey: key, receivedAt: at } of waiting)
+    groups = arrive(groups, { id, key, at });
+  const { due, waiting: later } = takeDue(groups, coalesce, nowMs);
+  const nextAt = later.length === 0 ? undefined : Math.min(...later.map((one) => dueAtOf(one, coalesce)));
+  return { due: due.map((group) => [...group.ids]), nextAt };
+}
