@@ -25,8 +25,6 @@ const WITHOUT = [
   "/conversations/take",
   "/thread/:id/asks/:requestId",
   "/thread/:id/blobs/:sha256",
-  // Only a request at the hook's door marks a thread.
-  "/thread/:id/unmark",
   "/thread/:id/worktree/merge",
 ];
 /** What ends or removes a thread's part that others look at, in this order. */

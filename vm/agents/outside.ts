@@ -106,17 +106,15 @@ export function refuseMarked({ marked }: Marked, what: string): void {
   );
 }
 
-/** @throws AppError `unsupported`, `not_found` if nothing marks the thread */
+/** @throws AppError `unsupported`, `forbidden` */
 export function refuseMarkedControl(
   request: ControlRequest,
   agent: AgentConfig | undefined,
   thread: Marked,
   by: Principal,
 ): void {
-  if (request.control === "unmark") {
-    if (!isHuman(by)) throw new AppError("forbidden", "Only a person may trust what a thread has read.");
-    if (!thread.marked) throw new AppError("not_found", "This thread has read no text from outside.");
-  }
+  if (request.control === "unmark" && !isHuman(by))
+    throw new AppError("forbidden", "Only a person may trust what a thread has read.");
   const isWider =
     request.control === "mode" && agent && narrowerMode(agent.engine, request.modeId) !== undefined;
   if (isWider) refuseMarked(thread, `takes no mode that asks for less: modeId ${request.modeId}`);
