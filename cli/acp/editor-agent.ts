@@ -3,6 +3,7 @@ import type * as Acp from "@agentclientprotocol/sdk";
 import { isOpen } from "../../shared/api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { errorText } from "../../shared/errors.ts";
+import { kindOf } from "../../shared/kinds.ts";
 import { VERSION } from "../../shared/version.ts";
 import { makeId } from "../new-id.ts";
 import { type Editor, ThreadTail } from "./thread-tail.ts";
@@ -45,7 +46,7 @@ class Sessions {
 
   async list(): Promise<Acp.ListSessionsResponse> {
     const threads = await this.#told(this.#client.listThreads());
-    const agents = threads.filter(({ type, status }) => type === "agent" && isOpen(status));
+    const agents = threads.filter((thread) => kindOf(thread).hasTurns && isOpen(thread.status));
     return {
       sessions: agents.map(({ threadId, dir, title, createdAt }) => ({
         sessionId: threadId,

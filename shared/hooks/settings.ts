@@ -35,7 +35,7 @@ export function findSecretProblem(preset: HookPreset, secret: string): string | 
   if (error) return error.issues[0]?.message;
   if (preset !== "standard") return undefined;
   const key = secret.replace(/^whsec_/, "");
-  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(key) ? (key.replace(/=+$/, "").length * 3) / 4 : 0;
+  const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(key) ? (key.replace(/={1,2}$/, "").length * 3) / 4 : 0;
   return bytes >= MIN_KEY_BYTES
     ? undefined
     : `must be base64 of at least ${MIN_KEY_BYTES} bytes, after whsec_ or not`;

@@ -22,10 +22,14 @@ const SHORT: Record<string, string> = {
   "/\\B(?=(\\d{3})+$)/g": "a number of JavaScript's, which has at most 22 digits",
 };
 
-/** Files that put patterns together: of constants, of the bot's own id, or of rules in the demo agent's settings. */
+/** Files that put patterns together: of constants (the outside text's are anchored or bounded), of the bot's own id, or of rules in the demo agent's settings. */
 const MADE = [
   "shared/clean-text.ts",
   "shared/key-name.ts",
+  "shared/outside-text.ts",
+  "shared/outside-text.ts",
+  "shared/outside-text.ts",
+  "shared/jobs/job.ts",
   "vm/threads/names.ts",
   "relay/discord/channel-message.ts",
   "relay/discord/channel-message.ts",

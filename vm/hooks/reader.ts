@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { compileSchema } from "../../shared/agent/compile-schema.ts";
+import { READER } from "../../shared/agent/engines/engines.ts";
 import { errorText } from "../../shared/errors.ts";
 import { answerSchemaOf, type ReaderSettings } from "../../shared/hooks/reader.ts";
 import { Slots } from "../../shared/lifecycle.ts";
@@ -114,16 +115,8 @@ export class Reader {
   }
 }
 
-/** Whatever the folder, the home or the machine would bring is left out. */
 function argsOf(question: string, schema: Record<string, unknown>): string[] {
-  return [
-    ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
-    ...["--tools", "", "--setting-sources", "", "--strict-mcp-config"],
-    ...["--disable-slash-commands", "--no-session-persistence", "--permission-mode", "dontAsk"],
-    ...["--system-prompt", `${TASK}\n\nThe question: ${question}`],
-    ...["--json-schema", JSON.stringify(schema)],
-    ...["--max-turns", "3", "--max-budget-usd", String(MAX_USD)],
-  ];
+  return READER.args({ system: `${TASK}\n\nThe question: ${question}`, schema, maxUsd: MAX_USD });
 }
 
 const TASK =

@@ -150,7 +150,7 @@ export class Targets {
     if (!("prompt" in settings.what) && settings.what.type !== "input")
       throw new AppError("invalid_request", "check: is for an agent or an input; a command can look itself.");
     const [program = ""] = check.trim().split(/\s+/);
-    if (!/^[\w./-]*\/[\w./-]*$/.test(program)) return;
+    if (!program.includes("/") || !/^[\w./-]+$/.test(program)) return;
     const path = resolve(await this.#pathOf({ settings }), program);
     try {
       await access(path, constants.X_OK);

@@ -44,7 +44,7 @@ function cronDaysOf(days: string): string | undefined {
   if (days === "day") return "*";
   if (days === "weekday" || days === "working day") return "1-5";
   if (days === "weekend") return "0,6";
-  const names = days.split(/,\s*and\s+|,\s*|\s+and\s+/);
+  const names = days.split(/, ?and |, ?| and /);
   const numbers = names.map((name) => weekdayOf(name));
   return numbers.includes(-1) ? undefined : [...new Set(numbers)].sort().join(",");
 }

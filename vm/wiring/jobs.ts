@@ -1,5 +1,6 @@
 /** Jobs: started last, once threads are in step with the world. */
 import { join } from "node:path";
+import { READER } from "../../shared/agent/engines/engines.ts";
 import { isOpen } from "../../shared/api.ts";
 import { findProgram } from "../../shared/find-program.ts";
 import type { Principal } from "../../shared/principal.ts";
@@ -76,7 +77,7 @@ function createHooks(
 ): Pick<WiredJobs, "hooks" | "hookFeed"> {
   const { stateDir, threadEnv: env, agent } = config;
   const engine = agent.engine ?? usualProgram({ AGENT_PROGRAM: agent.program }).engine;
-  const program = engine === "claude" ? agent.program : "claude";
+  const program = engine === READER.engine ? agent.program : READER.program;
   const isThere = findProgram(program, env["PATH"] ?? "") !== undefined;
   const folder = join(stateDir, "readers");
   const reader = isThere && config.hooks ? new Reader({ program, env, folder }) : undefined;

@@ -66,3 +66,22 @@ function findBypass(args: readonly string[]): string | undefined {
     arg === `--permission-mode=${BYPASS}` || (arg === BYPASS && args[at - 1] === "--permission-mode");
   return args.some(isBypass) ? `--permission-mode ${BYPASS}` : undefined;
 }
+
+/**
+ * The arguments with which it reads one text and ends: whatever the folder, the home or the machine would bring is left
+ * out. Its input and output are lines as in a thread.
+ */
+export function readerArgs(options: {
+  system: string;
+  schema: Record<string, unknown>;
+  maxUsd: number;
+}): string[] {
+  const { system, schema, maxUsd } = options;
+  return [
+    ...["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"],
+    ...["--tools", "", "--setting-sources", "", "--strict-mcp-config"],
+    ...["--disable-slash-commands", "--no-session-persistence", "--permission-mode", "dontAsk"],
+    ...["--system-prompt", system, "--json-schema", JSON.stringify(schema)],
+    ...["--max-turns", "3", "--max-budget-usd", String(maxUsd)],
+  ];
+}

@@ -1,6 +1,6 @@
 /** The engines. A new one is declared here by one line, and the compiler then asks for its adapter. */
 import { acp } from "./acp.ts";
-import { claude } from "./claude.ts";
+import { claude, readerArgs } from "./claude.ts";
 import { command } from "./command.ts";
 import type { EngineDeclaration, KnownProgram } from "./declaration.ts";
 import { demo } from "./demo.ts";
@@ -13,6 +13,13 @@ export type EngineName = keyof typeof DECLARATIONS;
 export const ENGINES: Readonly<Record<EngineName, EngineDeclaration>> = DECLARATIONS;
 
 export const ENGINE_NAMES = Object.keys(DECLARATIONS) as [EngineName, ...EngineName[]];
+
+/** Reads a text from outside, and answers a question about it. */
+export const READER = {
+  engine: "claude",
+  program: DECLARATIONS.claude.program.name,
+  args: readerArgs,
+} as const;
 
 /** The engine of a thread if neither its creator nor `AGENT_ENGINE` chooses one. */
 export const DEFAULT_ENGINE: EngineName = "claude";
