@@ -123,7 +123,7 @@ function addAdd(job: Command, act: Act): void {
 async function add(context: Context, name: string, options: AddOptions): Promise<number> {
   const client = context.client();
   const request = await jobRequest(client, name, options);
-  const made = await nameOptions(client.call(jobs.create, {}, { body: request }));
+  const made = await nameOptions(client.call(jobs.create, {}, { body: request }), options);
   if (context.isJson) await context.out.json(made);
   else {
     const { words } = await client

@@ -39,7 +39,6 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["when.zone", "--zone"],
   ["when.at", "--at"],
   ["when.every", "--every"],
-  ["when", "--when"],
   ["what.agent.permissionMode", "--mode"],
   ["what.agent.engine", "--engine"],
   ["what.agent.model", "--model"],
@@ -82,29 +81,34 @@ export async function jobRequest(
 }
 
 /** What the sidecar says of a field, said of the option that stands for it. */
-export async function nameOptions<T>(reply: Promise<T>): Promise<T> {
+export async function nameOptions<T>(reply: Promise<T>, options: AddOptions): Promise<T> {
   try {
     return await reply;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    const named = NAMES.find(([field]) => error.message.startsWith(`${field}:`));
+    const names = [...NAMES, ...timesIn(options).map(([option]) => ["when", `--${option}`] as const)];
+    const named = names.find(([field]) => error.message.startsWith(`${field}:`));
     if (!named) throw error;
     const [field, option] = named;
     throw new AppError(error.code, `${option}${error.message.slice(field.length)}`, { cause: error });
   }
 }
 
-function whenOf(options: AddOptions): JobRequest["when"] {
-  const { when, cron, every, at, in: later, zone } = options;
-  const given = Object.entries({ when, cron, every, at, in: later }).filter(
-    ([, value]) => value !== undefined,
+/** The options that say when it is due, with what they say. */
+function timesIn({ when, cron, every, at, in: later }: AddOptions): [option: string, value: string][] {
+  return Object.entries({ when, cron, every, at, in: later }).filter(
+    (given): given is [string, string] => given[1] !== undefined,
   );
-  const [[kind = "", value = ""] = []] = given as [string, string][];
+}
+
+function whenOf(options: AddOptions): JobRequest["when"] {
+  const given = timesIn(options);
+  const [[kind = "", value = ""] = []] = given;
   if (given.length !== 1) {
     const said = given.length === 0 ? "missing" : "take one of them";
     throw new AppError("invalid_request", `--when, --cron, --every, --at, --in: ${said}; when is it due?`);
   }
-  const named = zone === undefined ? {} : { zone };
+  const named = options.zone === undefined ? {} : { zone: options.zone };
   if (kind === "cron") return { type: "cron", cron: value, ...named };
   return { type: "words", words: kind === "when" ? value : `${kind} ${value}`, ...named };
 }

@@ -169,7 +169,7 @@ test("from the command line", async () => {
     [["--in", "5m", "--input", "x"], /--thread: missing/],
     [["--in", "5m", "--agent", "x", "--dir", "/etc"], /--dir: .* outside/],
     [["--in", "5m", "--agent", "x", "--max-usd", "much"], /--max-usd: must be a number, or none/],
-    [["--every", "10s", "--agent", "x"], /too often/],
+    [["--every", "10s", "--agent", "x"], /--every: .*too often/],
   ] as const) {
     const { code, stderr } = await cli.call(["job", "add", "bad", ...args]);
     expect(stderr).toMatch(problem);
