@@ -107,7 +107,7 @@ describe("the page", () => {
     await page.locator("#channel-title", { hasText: "terminals" }).waitFor();
     await shows("in the first");
     await openTree();
-    expect(await entries()).toEqual(["terminals", "tests"]);
+    await expect.poll(entries).toEqual(["terminals", "tests"]);
     expect(driver.findThread(thread.id)).toBeUndefined();
   });
 

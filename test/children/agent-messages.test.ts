@@ -151,7 +151,7 @@ test("nobody writes to strangers; whoever may do less is let in by a person, and
   ] as const)
     expect(await send(from, to, "Hello.", "x")).toContain("that you know");
   expect(await send(home, "parent", "Hello.", "x")).toContain("No thread spawned you");
-  expect(await send(home, "../../etc", "Hello.", "x")).toContain("The input is wrong");
+  expect(await send(home, "../../etc", "Hello.", "x")).toContain("that you know");
   expect(await send(home, plan, "  ", "x")).toContain("must not be empty");
   const listed = await call(plan, "list_threads", {});
   expect(listed).toContain(`Beside you: ${below}`);

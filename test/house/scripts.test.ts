@@ -193,7 +193,7 @@ test("without a coding agent /agent is the demo, which says so; with one it is t
   const says = (look: string) => findings.filter((finding) => finding.look === look);
   expect(says("repositories")).toMatchObject([{ state: "ok", says: join(state, "repos") }]);
   expect(says("agent")).toMatchObject([
-    { state: "ok", says: expect.stringMatching(/no model is behind it/) },
+    { state: "ok", says: expect.stringMatching(/^the scripted demo comes with/) },
   ]);
   expect(says("sidecar")).toMatchObject([{ state: "ok" }]);
   run.process.kill("SIGTERM");

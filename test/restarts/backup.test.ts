@@ -22,6 +22,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError } from "../../shared/errors.ts";
 import { backUp } from "../../vm/backup/backup.ts";
 import { restore } from "../../vm/backup/restore.ts";
+import { NEWEST_VERSION } from "../../vm/store/migrations.ts";
 import { BYPASS_CONFIG, openAgent, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { makeSidecarFolders, startSidecar, type TestSidecar } from "../support/sidecar.ts";
 import { canMount, mountDisk } from "../support/small-disk.ts";
@@ -238,7 +239,7 @@ test("what can't be restored is said in words, and leaves nothing", async () => 
   expect(await refusalOf(restore(newer, dir))).toMatch(
     /was made by a newer threadmux.*restore it with that one$/,
   );
-  const newerRows = forged('"databaseVersion": 1', '"databaseVersion": 9');
+  const newerRows = forged(`"databaseVersion": ${`${NEWEST_VERSION}`[0]}`, '"databaseVersion": 9');
   expect(await refusalOf(restore(newerRows, dir))).toMatch(/was made by a newer threadmux/);
   const cut = place();
   writeFileSync(cut, readFileSync(file).subarray(0, statSync(file).size / 2));

@@ -168,11 +168,16 @@ describe("what can't be understood is answered in JSON", () => {
   });
 
   test.each(API.filter(({ path }) => path.includes(":id")))(
-    "$method $path: a thread's id that is none is refused by name",
+    "$method $path: what no thread is called is told as it was asked for",
     async ({ method, path }) => {
-      const reply = await call(method, path.replace(":id", "a%20b").replace(/:\w+/, "x")).send();
-      expect([reply.status, reply.body.code]).toEqual([400, "invalid_request"]);
-      expect(reply.body.error).toMatch(/^threadId: /);
+      const reply = await call(
+        method,
+        path.replace(":id", "a%20b").replace(":sha256", "0".repeat(64)).replace(/:\w+/, "x"),
+      ).send();
+      expect([reply.status, reply.body]).toEqual([
+        404,
+        { error: 'There is no thread "a b".', code: "not_found" },
+      ]);
     },
   );
 
@@ -197,9 +202,9 @@ describe("what can't be understood is answered in JSON", () => {
     ["get", "/thread/nobody/output", 404, "not_found"],
     ["get", "/thread/nobody/log", 404, "not_found"],
     ["post", "/thread/nobody/kill", 404, "not_found"],
-    ["get", "/thread/a.b", 400, "invalid_request"],
-    ["get", `/thread/${"a".repeat(65)}/output`, 400, "invalid_request"],
-    ["get", "/thread/..%2f..%2fetc%2fpasswd/log", 400, "invalid_request"],
+    ["get", "/thread/a.b", 404, "not_found"],
+    ["get", `/thread/${"a".repeat(65)}/output`, 404, "not_found"],
+    ["get", "/thread/..%2f..%2fetc%2fpasswd/log", 404, "not_found"],
     ["get", "/thread/%E0%A4%A", 400, "invalid_request"],
     ["get", "/threads?status=gone", 400, "invalid_request"],
     ["get", "/threads?what=1", 400, "invalid_request"],
@@ -236,6 +241,14 @@ test("threads are listed by status, with everything that is known of them", asyn
   const over = await client.getThread("over");
   expect(over).toEqual({
     threadId: "over",
+    name: expect.stringMatching(/^terminal-\d+$/),
+    root: "over",
+    branchedFrom: null,
+    spawnedBy: null,
+    lifecycle: "active",
+    tags: [],
+    agent: null,
+    directive: null,
     type: "terminal",
     dir: ".",
     command: "echo bye; exit 3",
@@ -269,7 +282,9 @@ test("threads are listed by status, with everything that is known of them", asyn
     delivery: null,
   });
   expect(Date.parse(over.endedAt ?? "")).toBeGreaterThanOrEqual(Date.parse(over.createdAt));
-  expect((await client.listThreads()).find((thread) => thread.threadId === "over")).toEqual(over);
+  // The list leaves out what it would take a look at each thread to say.
+  const { agent, branchedFrom, lifecycle, root, spawnedBy, tags, ...listed } = over;
+  expect((await client.listThreads()).find((thread) => thread.threadId === "over")).toEqual(listed);
 });
 
 test("the output of many threads comes in one reply, unknown ones are left out", async () => {

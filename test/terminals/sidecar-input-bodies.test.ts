@@ -114,8 +114,8 @@ const CASES: [string, Sent, number][] = [
   ["no such thread", { body: json({ text: "x" }), threadId: "nobody" }, 404],
   ["no such Discord thread", { body: json({ text: "x" }), threadId: "123456789" }, 404],
   ["a name that every object has", { body: json({ text: "x" }), threadId: "constructor" }, 400],
-  ["a name that is none", { body: json({ text: "x" }), threadId: "a.b" }, 400],
-  ["a name that is too long", { body: json({ text: "x" }), threadId: "a".repeat(65) }, 400],
+  ["a name that is none", { body: json({ text: "x" }), threadId: "a.b" }, 404],
+  ["a name that is too long", { body: json({ text: "x" }), threadId: "a".repeat(65) }, 404],
   ["a name in escapes", { body: json({ text: "x" }), threadId: "%6fpen" }, 200],
   ["another method", { body: json({ text: "x" }), method: "PUT" }, 404],
 ];
