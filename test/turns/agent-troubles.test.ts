@@ -33,7 +33,7 @@ const database = () => new Sqlite(join(sidecar.stateDir, "threadmux.db"));
 describe("what is not held to is refused at creation, by the field's name", () => {
   test.each<[string, CreateRequest["agent"]]>([
     ["agent.program", { engine: "command" }],
-    ["agent.params.maxOutputTokens", { params: { maxOutputTokens: 100 } }],
+    ["agent.params.callSeconds", { params: { callSeconds: 100 } }],
     ["agent.params.temperature", { params: { temperature: 1 } }],
     ["agent.outputSchema", { engine: "demo", outputSchema: { type: "object" } }],
     ["agent.parentThreadId", { parentThreadId: "1" }],
