@@ -60,10 +60,11 @@ describe.each([
     driver.post(you, channelId, "good morning");
     await isTrue(channelId);
 
-    // Type /terminal, choose a directory, give it a command.
+    // Type /terminal, add a directory, give it a command.
     await input().click();
     await page.keyboard.type("/term");
     await page.getByRole("option", { name: "/terminal" }).click();
+    await page.getByRole("button", { name: "+ dir" }).click();
     await page.getByRole("option", { name: "example" }).click();
     await page.getByRole("textbox", { name: "command" }).fill(COMMAND);
     await page.getByRole("button", { name: "Send" }).click();
