@@ -14,7 +14,7 @@ import { openThread } from "./kinds.ts";
 const threadId = aDiscordId("100000000000000009");
 
 function inDiscord(thread: object): ThreadInDiscord {
-  const home = { channelId: threadId, after: null };
+  const home = { channelId: threadId, after: null, parentId: null };
   const made = asNamed(threadSchema.parse({ ...thread, home }));
   if (!isInDiscord(made)) throw new Error("it is not in Discord");
   return made;
