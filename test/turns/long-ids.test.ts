@@ -52,5 +52,5 @@ test("threads of 64 characters are told apart, and do all that others do", async
   await until("the file to be gone", () => !existsSync(join(reposDir, agent, "new.txt")));
   await client.killThread(agent);
   expect(await client.getThread(terminal)).toMatchObject({ status: "running" });
-  expect(await refusal(client.getThread(`${LONG}${LONG}`))).toMatchObject({ code: "invalid_request" });
+  expect(await refusal(client.getThread(`${LONG}${LONG}`))).toMatchObject({ code: "not_found" });
 });
