@@ -2,7 +2,7 @@
 import { Readable, Writable } from "node:stream";
 import type { Command } from "commander";
 import { editorAgent } from "../acp/editor-agent.ts";
-import type { Act } from "../command.ts";
+import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { EXIT } from "../exit-codes.ts";
 
@@ -13,6 +13,7 @@ export function addAcp(program: Command, act: Act): void {
     .description(
       "speak the Agent Client Protocol on standard input and output: an editor lists agent threads, opens them, writes to them, stops them and answers what they ask. The first answer counts, here or in Discord; the other dialog closes.",
     )
+    .addHelpText("after", examples("threadmux acp        an editor starts it"))
     .addHelpText(
       "after",
       `
