@@ -10,8 +10,6 @@ import { type SentMessage, shownBy } from "./plan.ts";
 
 /** What the bot says besides pages has keys that begin with this. */
 export const POST = "post.";
-/** Of a thread, so many messages are edited sooner than they are looked at. */
-const MAX_UNKNOWN = 3;
 /** A mark has 4 KiB, a key at most 64 bytes. */
 const MAX_GONE = 20;
 
@@ -25,12 +23,10 @@ export interface LedgerOptions {
   botId: string;
   /** The newest message of anybody: one of ours that is sent after that is newer. */
   findNewest: () => Promise<DiscordId | undefined>;
-  /** Others write much there too, so what stands between our messages is never read through. */
+  /** Others write there too, so the newest message that is known may be an old one. */
   isShared?: boolean;
   /** False of pages that stay as they are: what their messages show is not looked up. */
   mayChange?: (key: string) => boolean;
-  /** Whether a message is edited no more: a new one would take its place. */
-  isTooOld?: (messageId: string) => boolean;
   /** The keys of messages that an earlier process found deleted, and left away. */
   gone?: readonly string[] | undefined;
   /** Messages of ours that no row knows stood there before the first of this ledger. */
@@ -43,6 +39,11 @@ interface Flight {
   readonly after: string;
   readonly nonce: string;
   id?: string;
+}
+
+interface Unread {
+  readonly key: string;
+  readonly id: string;
 }
 
 /**
@@ -62,8 +63,6 @@ export class Ledger {
   #newest: string;
   /** Rows that the sidecar is to forget with the next write. */
   readonly #stale = new Set<string>();
-  /** Whether it has been seen what the messages of an earlier process show. */
-  #hasLooked = false;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -109,7 +108,7 @@ export class Ledger {
       return false;
     }
     const [key, message] = found;
-    this.#messages.set(key, { ...message, isDeleted: !message.isGone });
+    this.#messages.set(key, { ...message, isDeleted: !message.isGone, isFromBefore: false });
     return true;
   }
 
@@ -121,7 +120,7 @@ export class Ledger {
   /** Finds out what became of a message in flight. Before anything else is done; mostly there is nothing to do. */
   async settle(): Promise<void> {
     const flight = this.#flight;
-    if (!flight) return this.#learn();
+    if (!flight) return;
     const id = flight.id ?? (await this.#look(flight));
     if (id !== undefined) {
       flight.id = id;
@@ -224,43 +223,36 @@ export class Ledger {
     for (const old of forget) this.#stale.delete(old);
   }
 
-  /**
-   * After a restart nobody knows what the messages show. A few are simply edited; many would take long, at one edit
-   * a second, so they are read at once. One that is too old to be edited is read, too: it would be deleted and sent
-   * anew, and mostly shows what it should.
-   */
-  async #learn(): Promise<void> {
-    const { isShared, mayChange = () => true, isTooOld = () => false } = this.#options;
-    if (this.#hasLooked) return;
-    const unknown = [...this.#messages]
-      .filter(([key, { shows, isGone }]) => isPage(key) && mayChange(key) && shows === undefined && !isGone)
-      .map(([key, { id }]) => ({ key, id }))
+  /** Of an earlier process' messages, those of which nobody knows what they show, or whether they are there; the oldest first. */
+  unread(keys: readonly string[]): Unread[] {
+    const { mayChange = () => true } = this.#options;
+    return keys
+      .flatMap((key) => {
+        const message = this.#messages.get(key);
+        const { isFromBefore, isGone } = message ?? {};
+        return message && isFromBefore && !isGone && mayChange(key) ? [{ key, id: message.id }] : [];
+      })
       .sort((a, b) => compareIds(a.id, b.id));
-    if (isShared) await this.#readAround(unknown);
-    else if (unknown.length > MAX_UNKNOWN || unknown.some(({ id }) => isTooOld(id)))
-      await this.#readSince(unknown);
-    this.#hasLooked = true;
   }
 
-  /** @param unknown the oldest first */
-  async #readSince(unknown: readonly { key: string; id: string }[], maxPages?: number): Promise<string> {
+  /**
+   * Reads what messages show, before any of them is edited: an edit of one that is gone would find that out as well,
+   * and would be made anew by each process that dies before it has noted so. Messages of others between ours are not
+   * read through: a hundred are read from each message on that is not known by then.
+   */
+  async read(unread: readonly Unread[]): Promise<void> {
     const { api, threadId } = this.#options;
-    const [oldest] = unknown;
-    if (!oldest) return "";
-    const messages = await api.listMessagesAfter(threadId, String(BigInt(oldest.id) - 1n), maxPages);
-    const byId = new Map<string, DiscordMessage>(messages.map((message) => [message.id, message]));
-    for (const { key, id } of unknown) {
-      const message = byId.get(id);
-      if (message) this.noteEdit(key, shownIn(message));
-    }
-    return messages.at(-1)?.id ?? "";
-  }
-
-  /** What others wrote between them is not read through: a page of messages from each one that is not known yet. */
-  async #readAround(unknown: readonly { key: string; id: string }[]): Promise<void> {
-    for (let rest = unknown; rest.length > 0; ) {
-      const last = await this.#readSince(rest, 1);
-      rest = last === "" ? [] : rest.slice(1).filter(({ id }) => compareIds(id, last) > 0);
+    for (let rest = unread, [oldest] = rest; oldest; [oldest] = rest) {
+      const page = await api.listMessagesAfter(threadId, String(BigInt(oldest.id) - 1n), 1);
+      const last = page.at(-1)?.id;
+      const isRead = ({ id }: Unread) => last === undefined || compareIds(id, last) <= 0;
+      const byId = new Map<string, DiscordMessage>(page.map((message) => [message.id, message]));
+      for (const { key, id } of rest.filter(isRead)) {
+        const message = byId.get(id);
+        if (message) this.noteEdit(key, shownIn(message));
+        else this.noteDeleted(id);
+      }
+      rest = rest.filter((one) => !isRead(one));
     }
   }
 
@@ -291,10 +283,6 @@ function shownIn({ content, components }: DiscordMessage): string | undefined {
   const rows = buttonRowsSchema.safeParse(components).data;
   const buttons = rows?.flatMap((row) => row.components);
   return buttons && shownBy({ text: content, buttons });
-}
-
-function isPage(key: string): boolean {
-  return !key.startsWith(POST);
 }
 
 /** A plain message or a reply (types 0 and 19) of the bot's own, no answer to a command or button. */

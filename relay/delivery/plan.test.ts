@@ -46,16 +46,6 @@ describe("what is to be done", () => {
     );
   });
 
-  test("lists in which an earlier process' message may hold a person's choices are left alone, until they go", () => {
-    const lists = [{ id: "pick:r:0.0.0", label: "Which?", max: 1, options: [] }];
-    const before = { ...sent("1", "1"), shows: undefined, isFromBefore: true };
-    expect(plan([page("a", "1", { selects: lists })], { a: before }).actions).toEqual([]);
-    expect(plan([page("a", "1")], { a: before }).actions[0]?.kind).toBe("edit");
-    expect(
-      plan([page("a", "1", { selects: lists })], { a: { ...before, isFromBefore: false } }).actions,
-    ).toHaveLength(1);
-  });
-
   test("what was deleted above a later page is not sent again below it", () => {
     const pages = [page("a", "1", { isSealed: true }), page("b", "2")];
     const gone = { ...sent("1", "1"), isGone: true };

@@ -10,7 +10,7 @@ export interface SentMessage {
   readonly isGone: boolean;
   /** Discord says that it was deleted, and it is not decided yet whether it comes back. */
   readonly isDeleted?: boolean;
-  /** An earlier process sent it, and nothing has been done with it since. */
+  /** An earlier process sent it, and it has not been read or edited since. */
   readonly isFromBefore?: boolean;
 }
 
@@ -47,7 +47,6 @@ export function planPages({ pages, find, isTooOld }: PlanInput): Plan {
     const message = find(page.key);
     if (message && isThere(message)) {
       if (page.presence === "unwanted") continue;
-      if (mayHoldChoices(message, page)) continue;
       if (message.shows === shownBy(page)) {
         if (page.isSealed) delivered.push(page.key);
         continue;
@@ -110,11 +109,6 @@ interface Shown {
 /** What a message shows, for comparing. What notifies is not shown. */
 export function shownBy({ text, buttons, selects = [] }: Shown): string {
   return JSON.stringify([text, ...[...selects, ...buttons].map(({ id, label }) => [id, label])]);
-}
-
-/** What a person has chosen so far stands in the message alone: an edit would take it back. */
-function mayHoldChoices({ shows, isFromBefore }: SentMessage, { selects = [], isSealed }: Page): boolean {
-  return isFromBefore === true && shows === undefined && selects.length > 0 && !isSealed;
 }
 
 /** Whether a person could press a button that the page has no more. */

@@ -95,7 +95,6 @@ export class ThreadDelivery<Reply> {
       ...options,
       put: options.putMessage,
       findNewest: async () => (await api.findChannel(threadId))?.lastMessageId,
-      isTooOld: this.#isTooOld,
     });
     this.#writer = new MessageWriter({ ...options, ledger: this.#ledger });
     for (const { messageId } of rows) if (messageId !== null) this.#pace.noteSend(snowflakeTime(messageId));
@@ -209,6 +208,8 @@ export class ThreadDelivery<Reply> {
     const { content, now } = this.#options;
     if (post) return { at: this.#pace.nextSendAt(now()), run: () => this.#sendPost(post) };
     const pages = this.#pages();
+    const unread = this.#ledger.unread(pages.map(({ key }) => key));
+    if (unread.length > 0) return { at: 0, run: () => this.#ledger.read(unread) };
     const { actions, delivered } = planPages({ pages, ...this.#view() });
     content.confirm(delivered);
     const lost = pages.find(({ key }) => !delivered.includes(key) && this.#ledger.find(key)?.isDeleted);
