@@ -10,6 +10,8 @@ import { endedNew } from "./actions/ended-new.ts";
 import { form } from "./actions/form.ts";
 import type { AnyAction, Pressed } from "./actions/frame/action.ts";
 import { goOn } from "./actions/go-on.ts";
+import { hereDir } from "./actions/here-dir.ts";
+import { hereMode } from "./actions/here-mode.ts";
 import { history } from "./actions/history.ts";
 import { job } from "./actions/job.ts";
 import { keepAll } from "./actions/keep-all.ts";
@@ -36,7 +38,7 @@ export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
-    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job],
+    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, hereDir, hereMode],
   ].map((action) => [action.name, action]),
 );
 

@@ -30,7 +30,7 @@ export const relaySettings = z.object({
     "the id of the channel where threads are made is needed",
     "must be a channel's id: 17 to 20 digits",
   ).describe(
-    "The first channel: threads that belong to no other are made there. `threadmux channel set` serves more.",
+    "The first channel: threads that belong to no other are made there. `/here` in another one serves that too.",
   ),
   ALLOWED_USER_IDS: z
     .string("the ids of those who may use the bot are needed; nobody else is served")

@@ -22,6 +22,7 @@ import { Beginnings } from "./threads/beginnings.ts";
 import { Channels } from "./threads/channels.ts";
 import { EndedThreads } from "./threads/ended.ts";
 import { Endings } from "./threads/endings.ts";
+import { Here } from "./threads/here.ts";
 import { Homes } from "./threads/homes.ts";
 import { Inputs } from "./threads/inputs.ts";
 import { PersonFiles } from "./threads/person-files.ts";
@@ -177,7 +178,8 @@ function openRooms(
   const screenshots = new Screenshots();
   releasers.add("screenshots", () => screenshots.close());
   const rooms = { threadMaker, threads, absent, inputs, ended, channels, channelMessages, poller, findAll };
-  const forCommands = { channels, refreshChannels, beginnings, endings, screenshots };
+  const here = new Here({ channels, refreshChannels });
+  const forCommands = { channels, here, refreshChannels, beginnings, endings, screenshots };
   const context = { vm, threads, ...forCommands, allowedUserIds, listMinutes, now };
   const met = (discordId: string, name: string) => whoMay.note(discordId, name);
   return { ...rooms, context, met };
@@ -185,7 +187,7 @@ function openRooms(
 
 /** The channel that the relay's own settings name. */
 function fixedChannelOf({ channelId, channelDir, channelMode }: RelayConfig): FixedChannel {
-  const choices = { engine: null, model: null, permissionMode: null, agent: null };
+  const choices = { engine: null, model: null, permissionMode: null, directive: null, agent: null };
   return { id: channelId, dir: channelDir, mode: channelMode, ...choices, limits: {}, worktree: false };
 }
 

@@ -34,6 +34,8 @@ const fixedChannelSchema = z.strictObject({
   engine: name().nullable().default(null),
   model: name().nullable().default(null),
   permissionMode: name(50).nullable().default(null),
+  /** By which they are made if nobody names another; then it says their engine, model and permission mode. */
+  directive: name().nullable().default(null),
   limits: limitsSchema.strict().default({}),
   /** Its agents work in a git worktree each, if nobody says otherwise. */
   worktree: z.boolean().default(false),
@@ -81,6 +83,7 @@ export const channelRequestSchema = z.strictObject({
   engine: engine.nullable().optional(),
   model: name().nullable().optional(),
   permissionMode: name(50).nullable().optional(),
+  directive: name().nullable().optional(),
   limits: limitChangesSchema().optional(),
   worktree: z.boolean("must be true or false").optional(),
 });

@@ -30,18 +30,20 @@ interface SetOptions extends LimitOptions {
   engine?: string;
   model?: string;
   permissionMode?: string;
+  directive?: string;
   worktree?: boolean;
 }
 
 /** The options by the names that the sidecar has for them. */
 const OPTION_NAMES: Readonly<Record<string, string>> = {
   ...{ dir: "--dir", mode: "--mode", engine: "--engine", model: "--model" },
-  ...{ permissionMode: "--permission-mode", worktree: "--worktree" },
+  ...{ permissionMode: "--permission-mode", directive: "--directive", worktree: "--worktree" },
 };
 
 export function addChannel(program: Command, act: Act): void {
   const channel = program
     .command("channel")
+    .alias("channels")
     .description("the Discord channels that the relay serves, each with settings of its own")
     .addHelpText("after", examples("threadmux channel list", "threadmux channel set --help"));
   channel
@@ -57,6 +59,7 @@ export function addChannel(program: Command, act: Act): void {
     .option("--engine <name>", `of its agents: their engine; ${USUAL}: the sidecar's`)
     .option("--model <name>", `of its agents: their model; ${USUAL}: the engine's`)
     .option("--permission-mode <mode>", `of its agents: plan, acceptEdits, …; ${USUAL}: the engine's`)
+    .option("--directive <name>", `by which its agents are made; ${USUAL}: none`)
     .option("--worktree", "its agents work in a git worktree each, if nobody says otherwise")
     .option("--no-worktree", "they do not");
   addLimitOptions(set, "none")
@@ -108,12 +111,12 @@ async function remove(context: Context, wanted: string): Promise<number> {
 }
 
 /** @throws AppError `invalid_request` naming the option */
-function requestOf({ dir, mode, engine, model, permissionMode, worktree, ...rest }: SetOptions) {
+function requestOf({ dir, mode, engine, model, permissionMode, directive, worktree, ...rest }: SetOptions) {
   const choice = (value: string | undefined) => (value === USUAL ? null : value);
   const limits = limitChanges(rest);
   const given = {
     ...{ dir, mode, engine: choice(engine), model: choice(model) },
-    ...{ permissionMode: choice(permissionMode), worktree },
+    ...{ permissionMode: choice(permissionMode), directive: choice(directive), worktree },
     ...(Object.keys(limits).length > 0 && { limits }),
   };
   const request = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
@@ -149,10 +152,10 @@ function fields(row: ChannelRow): string[] {
   return cells.map((cell) => cleanLine(cell).trim());
 }
 
-function describeAgents({ engine, model, permissionMode, limits, worktree }: ChannelRow): string {
+function describeAgents({ engine, model, permissionMode, directive, limits, worktree }: ChannelRow): string {
   const limited = LIMIT_NAMES.flatMap((name) =>
     limits[name] === undefined ? [] : [`${name} ${limits[name]}`],
   );
-  const parts = [engine, model, permissionMode, ...limited, worktree ? "worktree" : null];
+  const parts = [directive, engine, model, permissionMode, ...limited, worktree ? "worktree" : null];
   return parts.filter((part) => part !== null).join(", ");
 }

@@ -3,6 +3,7 @@ import { agent } from "./commands/agent.ts";
 import type { Command } from "./commands/command.ts";
 import { done } from "./commands/done.ts";
 import { exported } from "./commands/export.ts";
+import { here } from "./commands/here.ts";
 import { inbox } from "./commands/inbox.ts";
 import { job } from "./commands/job.ts";
 import { key } from "./commands/key.ts";
@@ -30,6 +31,7 @@ export const COMMANDS = new Map<string, Command>(
     exported,
     thread,
     inbox,
+    here,
     job,
   ].map((command) => [command.definition.name, command]),
 );

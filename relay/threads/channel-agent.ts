@@ -28,6 +28,7 @@ export function agentOf(row: ChannelRow | undefined, asked: AskedAgent = {}): { 
 }
 
 function ofEngine(row: ChannelRow | undefined): AgentRequest {
+  if (row?.directive != null) return { directive: row.directive };
   const engine = ENGINE_NAMES.find((name) => name === row?.engine);
   return {
     ...(engine !== undefined && { engine }),

@@ -81,6 +81,11 @@ export class Channels {
     return nearest && nearest.row.dir !== "." ? nearest.id : this.first;
   }
 
+  /** What Discord says of a channel, served or not. @throws what Discord fails with */
+  look(channelId: DiscordId): Promise<Seen> {
+    return new ChannelLooks(this.#options).look(channelId);
+  }
+
   /** Whether what is in `channelId`, or in none that is known, is told in the channel `mine`. */
   #isTold(mine: DiscordId, channelId: DiscordId | undefined): boolean {
     const owner = this.find(channelId);
@@ -187,7 +192,7 @@ export class Channels {
       const other = this.first;
       if (other === row.id) continue;
       const called = row.name === null ? row.id : `#${row.name}`;
-      const text = `⚠️ I can't serve ${called}: ${problem} What runs in its threads goes on, and its settings stay; \`threadmux channel list\` shows them.`;
+      const text = `⚠️ I can't serve ${called}: ${problem} What runs in its threads goes on, and its settings stay; \`/here\` or \`threadmux channel list\` shows them.`;
       await this.say(other, `lost.${row.id}.${Date.now()}`, { text }).catch((error: unknown) => {
         if (findRefusal(error) === undefined) throw error;
         this.#options.log.warn({ channelId: row.id, err: error }, "could not say that a channel is lost");

@@ -21,6 +21,7 @@ function start(fails: { next: boolean } = { next: false }) {
     permissionMode: null,
     limits: {},
     worktree: false,
+    directive: null,
     agent: null,
   };
   const channel = { ...choices, id: aDiscordId("1"), dir: ".", mode: "off" as const };

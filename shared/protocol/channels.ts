@@ -39,7 +39,7 @@ export const channels = {
     body: channelRequestSchema,
     status: 200,
     reply: channelReplySchema,
-    errors: ["invalid_directory", "unsupported", "channel_fixed"],
+    errors: ["invalid_directory", "unsupported", "channel_fixed", "not_found"],
     isRepeatable: true,
     example: { path: SHOP, body: { dir: "shop", mode: "threads", limits: { turns: 20 } } },
   }),

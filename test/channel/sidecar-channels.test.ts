@@ -14,7 +14,7 @@ const id = (n: number) => String(300_000_000_000_000_000n + BigInt(n));
 const [FIRST, SHOP, INFRA] = [id(1), id(2), id(3)];
 const USUAL = {
   ...{ dir: ".", mode: "off", engine: null, model: null, permissionMode: null, limits: {} },
-  ...{ worktree: false, agent: null, name: null, problem: null },
+  ...{ directive: null, worktree: false, agent: null, name: null, problem: null },
 };
 const fixed = { id: FIRST, dir: ".", mode: "mention" as const };
 

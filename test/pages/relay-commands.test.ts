@@ -31,6 +31,7 @@ test("the commands are registered", () => {
     "agent",
     "done",
     "export",
+    "here",
     "inbox",
     "job",
     "key",

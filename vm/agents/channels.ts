@@ -10,6 +10,7 @@ import {
 } from "../../shared/channel-api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { type DiscordId, discordIdSchema } from "../../shared/ids.ts";
+import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
 import { resolveDirectory } from "../threads/directory.ts";
 import { chooseLaunch, type LaunchOptions } from "./launch.ts";
@@ -21,11 +22,15 @@ export interface ChannelsOptions {
   reposDir: string;
   /** Of the sidecar's agents. */
   settings: LaunchOptions;
+  directives: Pick<Directives, "list">;
 }
+
+/** So many directives are named in a refusal. */
+const MAX_NAMED = 10;
 
 const NEW: ChannelSettings = {
   ...{ dir: ".", mode: "off", engine: null, model: null, permissionMode: null, limits: {} },
-  worktree: false,
+  ...{ directive: null, worktree: false },
 };
 
 export class Channels {
@@ -50,13 +55,17 @@ export class Channels {
 
   /**
    * Serves a channel, or changes its settings.
-   * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine can't do
+   * @throws AppError `invalid_request`, `channel_fixed`, `invalid_directory`, `unsupported` naming a field that its engine can't do,
+   *   `not_found` if its directory has no such directive
    */
   async set(channelId: DiscordId, { dir, limits: changes, ...request }: ChannelRequest): Promise<ChannelRow> {
     const { store, reposDir } = this.#options;
     const { error } = discordIdSchema.safeParse(channelId);
     if (error) throw new AppError("invalid_request", `channelId: ${error.issues[0]?.message}`);
     const place = dir === undefined ? {} : { dir: (await resolveDirectory(reposDir, dir)).dir };
+    const { directive } = request;
+    if (directive != null)
+      await this.#refuseUnknown(directive, place.dir ?? this.#find(channelId)?.dir ?? ".");
     // From here on nothing waits: of two who change other fields at once, both count.
     const known = this.#refuseFixed(channelId);
     if (!known && this.list().length >= MAX_CHANNELS)
@@ -67,6 +76,18 @@ export class Channels {
     this.#refuseUnsupported(settings);
     store.channels.put(channelId, settings);
     return this.#get(channelId);
+  }
+
+  #find(channelId: DiscordId): ChannelRow | undefined {
+    return this.#options.store.channels.find(channelId);
+  }
+
+  async #refuseUnknown(directive: string, dir: string): Promise<void> {
+    const { directives } = await this.#options.directives.list({ dir });
+    const names = directives.map(({ as }) => as);
+    if (names.includes(directive)) return;
+    const known = names.length === 0 ? "" : `; it has ${names.slice(0, MAX_NAMED).join(", ")}`;
+    throw new AppError("not_found", `directive: the directory ${dir} has none called ${directive}${known}.`);
   }
 
   /** @throws AppError `not_found` */
@@ -83,13 +104,13 @@ export class Channels {
   }
 
   #get(channelId: DiscordId): ChannelRow {
-    const known = this.#options.store.channels.find(channelId);
+    const known = this.#find(channelId);
     if (known) return known;
     throw new AppError("not_found", `channel: ${channelId} is none that is served.`);
   }
 
   #refuseFixed(channelId: DiscordId): ChannelRow | undefined {
-    const known = this.#options.store.channels.find(channelId);
+    const known = this.#find(channelId);
     if (!known?.isFixed) return known;
     throw new AppError(
       "channel_fixed",
@@ -108,8 +129,8 @@ export class Channels {
 
 function settingsOf(row: ChannelRow | undefined): ChannelSettings {
   if (!row) return NEW;
-  const { dir, mode, engine, model, permissionMode, limits, worktree } = row;
-  return { dir, mode, engine, model, permissionMode, limits, worktree };
+  const { dir, mode, engine, model, permissionMode, directive, limits, worktree } = row;
+  return { dir, mode, engine, model, permissionMode, directive, limits, worktree };
 }
 
 function withChanges(

@@ -25,7 +25,7 @@ const rowSchema = z
       permissionMode: permission_mode,
     }),
   );
-const COLUMNS = "dir, mode, engine, model, permission_mode, limits, worktree, agent";
+const COLUMNS = "dir, mode, engine, model, permission_mode, directive, limits, worktree, agent";
 
 export class ChannelTable {
   readonly #db: Database;
@@ -47,9 +47,10 @@ export class ChannelTable {
     this.#clearFixed = db.prepare("DELETE FROM served_channels WHERE is_fixed = 1");
     this.#put = db.prepare(
       `INSERT INTO served_channels (id, is_fixed, ${COLUMNS}, name, problem)
-       VALUES (@id, @isFixed, @dir, @mode, @engine, @model, @permissionMode, @limits, @worktree, @agent, @name, @problem)
+       VALUES (@id, @isFixed, @dir, @mode, @engine, @model, @permissionMode, @directive, @limits, @worktree, @agent, @name, @problem)
        ON CONFLICT DO UPDATE SET dir = @dir, mode = @mode, engine = @engine, model = @model,
-         permission_mode = @permissionMode, limits = @limits, worktree = @worktree, agent = @agent`,
+         permission_mode = @permissionMode, directive = @directive, limits = @limits, worktree = @worktree,
+         agent = @agent`,
     );
     this.#putPlace = db.prepare("UPDATE served_channels SET name = @name, problem = @problem WHERE id = @id");
     this.#remove = db.prepare("DELETE FROM served_channels WHERE is_fixed = 0 AND id = ?");

@@ -237,6 +237,9 @@ const MIGRATIONS: readonly string[] = [
     newest INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  ALTER TABLE served_channels ADD COLUMN directive TEXT;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

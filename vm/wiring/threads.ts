@@ -111,7 +111,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     homes: common.homes,
     creation,
     follows: new Follows({ ...common, creation, threadEnv }),
-    channels: new Channels({ ...common, settings: config.agent }),
+    channels: new Channels({ ...common, settings: config.agent, directives }),
     branches: new Branches({
       ...common,
       creation,

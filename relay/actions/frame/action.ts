@@ -5,6 +5,7 @@
  * The content makes buttons, and stands below the rooms that do what they mean. So an action knows Discord and those
  * rooms by the two interfaces {@link Press} and {@link ActionContext} alone.
  */
+import type { ChannelRequest } from "../../../shared/channel-api.ts";
 import type { DiscordId, ThreadName } from "../../../shared/ids.ts";
 import type { Log } from "../../../shared/log.ts";
 import type { Vm } from "../../sidecar/vm.ts";
@@ -60,6 +61,8 @@ export interface ActionContext {
   };
   /** Takes what was written in a channel. Resolves to false if that is none that is served. */
   channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId): Promise<boolean> };
+  /** Changes a channel's settings; resolves to what is shown of it then. */
+  here: { set(channelId: DiscordId, request: ChannelRequest, vm: Vm): Promise<Reply> };
   allowedUserIds: ReadonlySet<string>;
   now: () => number;
   log: Log;

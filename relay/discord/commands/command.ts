@@ -12,11 +12,15 @@ import { threadWaitText } from "../../texts.ts";
 import type { Beginnings } from "../../threads/beginnings.ts";
 import type { Channels } from "../../threads/channels.ts";
 import type { Endings } from "../../threads/endings.ts";
+import type { Here } from "../../threads/here.ts";
 import type { Threads } from "../../threads/threads.ts";
 import { placeOf } from "../api.ts";
 
 /** What one option of a command takes; Discord's own limit. */
 export const MAX_OPTION_CHARACTERS = 6_000;
+
+/** In place of a channel's own choice: as the sidecar's settings have it. */
+export const USUAL = "default";
 
 export interface CommandContext {
   vm: Vm;
@@ -24,6 +28,7 @@ export interface CommandContext {
   channels: Channels;
   /** Reads the channels' settings anew; resolves once they count. */
   refreshChannels: () => Promise<void>;
+  here: Here;
   beginnings: Beginnings;
   endings: Endings;
   screenshots: Screenshots;

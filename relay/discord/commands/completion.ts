@@ -1,5 +1,6 @@
 /** What Discord suggests while an option is typed. */
 import type { AutocompleteInteraction } from "discord.js";
+import { ENGINE_NAMES } from "../../../shared/agent/engines/engines.ts";
 import { isOpen } from "../../../shared/api.ts";
 import { cleanLine } from "../../../shared/clean-text.ts";
 import { chosenEngine, type EngineChoice, engineChoices } from "../../../shared/engines-api.ts";
@@ -13,6 +14,7 @@ import { directoryChoice } from "../../texts.ts";
 import { completeKey } from "../keys.ts";
 import { findServed } from "./channel-here.ts";
 import type { CommandContext } from "./command.ts";
+import { USUAL } from "./command.ts";
 import { findThread } from "./thread/part.ts";
 
 /** Discord shows at most 25 choices of at most 100 characters. */
@@ -31,12 +33,24 @@ export async function completions(
   const { name, value } = interaction.options.getFocused(true);
   const part = interaction.options.getSubcommand(false) ?? interaction.commandName;
   const place = interaction.options.getString("thread") ?? interaction.channelId;
-  const dir = interaction.options.getString("dir") ?? findServed(interaction, context)?.row.dir ?? ".";
-  const engine = interaction.options.getString("engine");
-  const choices = await complete(context, { part, option: name, typed: value, place, dir, engine });
+  const row = findServed(interaction, context)?.row;
+  const dir = interaction.options.getString("dir") ?? row?.dir ?? ".";
+  const engine = interaction.options.getString("engine") ?? (part === "here" ? (row?.engine ?? null) : null);
+  const what = { part, option: name, typed: value, place, dir, engine: engine === USUAL ? null : engine };
+  const found = await complete(context, what);
+  const choices = part === "here" ? asSettings(name, value, found) : found;
   // One that Discord does not take would take all others with it: a directory may be called by a blank.
   const isTaken = (value: string) => value.length <= MAX_CHOICE_CHARACTERS && value.trim() !== "";
   return choices.filter(({ value }) => isTaken(value)).slice(0, MAX_CHOICES);
+}
+
+/** A channel's engine is one without parameters of its own, and each choice can be taken back. */
+function asSettings(option: string, typed: string, choices: readonly { name: string; value: string }[]) {
+  if (option === "dir") return [...choices];
+  const own = choices.filter(
+    ({ value }) => option !== "engine" || ENGINE_NAMES.some((name) => name === value),
+  );
+  return USUAL.startsWith(typed.trim().toLowerCase()) ? [{ name: USUAL, value: USUAL }, ...own] : own;
 }
 
 interface Typed {
@@ -77,6 +91,7 @@ async function complete(context: CommandContext, what: Typed) {
     case "withdraw":
       return completeRule(context.vm, place, typed);
     case "as":
+    case "directive":
       return completeDirective(context.vm, dir, typed);
     case "name":
       return completeKey(typed).map((name) => ({ name, value: name }));

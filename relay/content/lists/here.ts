@@ -1,0 +1,98 @@
+/** What `/here` says of a channel, and the buttons below. Pure. */
+
+import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
+import { describeLimit } from "../../../shared/agent/limits.ts";
+import { CHANNEL_MODES, type ChannelMode, type ChannelRow } from "../../../shared/channel-api.ts";
+import { cleanLine } from "../../../shared/clean-text.ts";
+import type { DiscordId } from "../../../shared/ids.ts";
+import type { Reply } from "../../actions/frame/controls.ts";
+import { hereDir } from "../../actions/here-dir.ts";
+import { hereMode } from "../../actions/here-mode.ts";
+import { clip, directoryChoice, inlineCode } from "../../texts.ts";
+
+/** Two rows of Discord's: more are found by the completion of `dir`. */
+const MAX_DIRS = 10;
+const MAX_VALUE = 100;
+
+const MODES: Record<ChannelMode, { label: string; text: string }> = {
+  off: { label: "Commands alone", text: "does nothing; `/agent` and `/terminal` begin threads here" },
+  mention: { label: "Messages that name me", text: "begins an agent's thread if it names me" },
+  threads: { label: "Any message", text: "begins an agent's thread" },
+};
+
+export interface HereOptions {
+  channelId: DiscordId;
+  /** Undefined if the channel is not served. */
+  row: ChannelRow | undefined;
+  /** Why it can't be served now. */
+  problem: string | null;
+  /** That a newcomer may choose from. */
+  dirs: readonly { dir: string; branch?: string | undefined; dirty?: boolean | undefined }[];
+  /** Whether the person may change it. */
+  mayChange: boolean;
+}
+
+export function hereReply({ channelId, row, problem, dirs, mayChange }: HereOptions): Reply {
+  const warning = problem === null ? [] : [`⚠️ I can't serve it now: ${problem}`];
+  if (!row) return unserved({ channelId, dirs, mayChange, warning });
+  const lines = [`📌 **<#${channelId}>** is a project.`, ...warning, ...settingLines(row)];
+  if (row.isFixed)
+    lines.push(
+      "-# The relay's own settings (`DISCORD_CHANNEL_ID`, `CHANNEL_MODE`, `CHANNEL_DIR`) name this channel: they alone change it.",
+    );
+  else if (mayChange) lines.push("-# `/here` with an option changes it.");
+  const buttons =
+    row.isFixed || !mayChange ? [] : CHANNEL_MODES.flatMap((mode) => modeButton(channelId, mode, row));
+  return { content: lines.join("\n"), buttons };
+}
+
+function unserved({
+  channelId,
+  dirs,
+  mayChange,
+  warning,
+}: Pick<HereOptions, "channelId" | "dirs" | "mayChange"> & { warning: readonly string[] }): Reply {
+  const head = [`📌 **<#${channelId}>** is not served yet.`, ...warning];
+  if (!mayChange || warning.length > 0) return { content: head.join("\n"), buttons: [] };
+  const shown = dirs.slice(0, MAX_DIRS);
+  const hint =
+    shown.length === 0
+      ? "There is no directory below the sidecar's `REPOS_DIR` yet; `/here dir:.` takes that itself."
+      : `Which directory is it about?${shown.length < dirs.length ? " `/here dir:` completes the others." : ""}`;
+  const buttons = shown.flatMap(({ dir, branch, dirty }) =>
+    hereDir.buttons({ channelId, dir }, clip(directoryChoice(dir, branch, dirty === true), 80), "secondary"),
+  );
+  return { content: [...head, hint].join("\n"), buttons };
+}
+
+function modeButton(channelId: DiscordId, mode: ChannelMode, row: ChannelRow) {
+  return hereMode.buttons(
+    { channelId, mode },
+    MODES[mode].label,
+    mode === row.mode ? "primary" : "secondary",
+  );
+}
+
+function settingLines(row: ChannelRow): string[] {
+  const { dir, mode, engine, model, permissionMode, directive, limits, worktree } = row;
+  const limited = LIMIT_NAMES.flatMap((name) => {
+    const value = limits[name];
+    return value === undefined ? [] : [describeLimit(name, value)];
+  });
+  const chosen = [
+    ["made by the directive", directive],
+    ["engine", engine],
+    ["model", model],
+    ["permission mode", permissionMode],
+  ].flatMap(([what, value]) => (value == null ? [] : [`${what} ${code(value)}`]));
+  const agents = [
+    ...chosen,
+    ...(limited.length > 0 ? [`at most ${limited.join(", ")}`] : []),
+    worktree ? "each in a git worktree of its own" : "in that directory",
+  ];
+  return [`Directory: ${code(dir)}`, `A message here ${MODES[mode].text}.`, `Agents: ${agents.join(" · ")}`];
+}
+
+function code(value: string): string {
+  return inlineCode(cleanLine(value), MAX_VALUE);
+}

@@ -1,0 +1,102 @@
+import { type ChatInputCommandInteraction, SlashCommandBuilder } from "discord.js";
+import { allModes } from "../../../shared/agent/engines/engines.ts";
+import { LIMIT_NAMES } from "../../../shared/agent/limit-schema.ts";
+import { CHANNEL_MODES, type ChannelRequest } from "../../../shared/channel-api.ts";
+import { AppError } from "../../../shared/errors.ts";
+import type { Reply } from "../../actions/frame/controls.ts";
+import { toMessage } from "../buttons.ts";
+import { channelOf } from "./channel-here.ts";
+import { type Command, dirOption, USUAL } from "./command.ts";
+import { addLimitOptions, chosenLimits, limitOptionName } from "./limit-options.ts";
+
+/** As long as the sidecar takes a name. */
+const MAX_NAME = 200;
+
+/** The options that are not called as the sidecar calls the fields. */
+const OPTION_NAMES: readonly (readonly [field: string, option: string])[] = [
+  ["permissionMode", "permission-mode"],
+  ["agent.program", "engine"],
+  ...LIMIT_NAMES.map((name) => [`limits.${name}`, limitOptionName(name)] as const),
+];
+
+const definition = new SlashCommandBuilder()
+  .setName("here")
+  .setDescription("Show this channel's settings, or set them; a channel that is not served is from then on");
+definition.addStringOption(dirOption("Where its threads run if nobody says where"));
+definition.addStringOption((option) =>
+  option
+    .setName("mode")
+    .setDescription("What a message here does: nothing, or begin an agent (if it names me, or always)")
+    .addChoices(...CHANNEL_MODES.map((name) => ({ name, value: name }))),
+);
+for (const [name, description] of [
+  ["engine", "Of its agents: their engine; default: the sidecar's"],
+  ["model", "Of its agents: their model; default: the engine's own choice"],
+  ["directive", "By which its agents are made; default: none"],
+] as const)
+  definition.addStringOption((option) =>
+    option.setName(name).setDescription(description).setMaxLength(MAX_NAME).setAutocomplete(true),
+  );
+definition.addStringOption((option) =>
+  option
+    .setName("permission-mode")
+    .setDescription("What its agents may do without asking; default: the engine's")
+    .addChoices(...[USUAL, ...allModes()].map((name) => ({ name, value: name }))),
+);
+definition.addBooleanOption((option) =>
+  option
+    .setName("worktree")
+    .setDescription("Its agents work in a git worktree each, if nobody says otherwise"),
+);
+addLimitOptions(definition, " for each of its agents; 0 takes this limit away");
+definition.addBooleanOption((option) =>
+  option.setName("remove").setDescription("Serve this channel no more; its threads go on"),
+);
+
+export const here: Command = {
+  definition: definition.toJSON(),
+  isPrivate: true,
+  run: async (interaction, context) => {
+    const channelId = channelOf(interaction, context.threads);
+    const request = requestOf(interaction);
+    const isNamed = Object.keys(request).length > 0;
+    const isRemoved = interaction.options.getBoolean("remove") === true;
+    if (isRemoved && isNamed)
+      throw new AppError("invalid_request", "remove: must stand alone, without other options.");
+    try {
+      if (isRemoved) await answer(interaction, context.here.remove(channelId, context.vm));
+      else if (isNamed) await answer(interaction, context.here.set(channelId, request, context.vm));
+      else await answer(interaction, context.here.show(channelId, context.vm));
+    } catch (error) {
+      throw byOptions(error);
+    }
+  },
+};
+
+async function answer(interaction: ChatInputCommandInteraction, reply: Promise<Reply>): Promise<void> {
+  await interaction.editReply(toMessage(await reply));
+}
+
+function requestOf(interaction: ChatInputCommandInteraction): ChannelRequest {
+  const { options } = interaction;
+  const text = (name: string) => options.getString(name)?.trim();
+  const choice = (name: string) => (text(name) === USUAL ? null : text(name));
+  const limits = Object.entries(chosenLimits(interaction)).map(([name, value]) => [name, value || null]);
+  const given = {
+    ...{ dir: text("dir"), mode: text("mode"), engine: choice("engine"), model: choice("model") },
+    ...{ permissionMode: choice("permission-mode"), directive: choice("directive") },
+    worktree: options.getBoolean("worktree") ?? undefined,
+    ...(limits.length > 0 && { limits: Object.fromEntries(limits) }),
+  };
+  const named = Object.entries(given).filter(([, value]) => value !== undefined);
+  // The sidecar checks each field.
+  return Object.fromEntries(named) as ChannelRequest;
+}
+
+/** The sidecar's refusal, which names a field, as one that names the option. */
+function byOptions(error: unknown): unknown {
+  if (!(error instanceof AppError)) return error;
+  const [field, option] = OPTION_NAMES.find(([name]) => error.message.startsWith(`${name}:`)) ?? [];
+  if (field === undefined) return error;
+  return new AppError(error.code, `${option}${error.message.slice(field.length)}`, { cause: error });
+}
