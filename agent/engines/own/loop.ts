@@ -1,0 +1,218 @@
+/**
+ * The loop: a message is heard, the model is called, its calls are run, and the model is called again. What it does next
+ * follows from the history alone, so a process that takes over from a dead one goes on where that one was.
+ */
+import type { EventBody } from "../../../shared/agent/events.ts";
+import { turnIdOf } from "../../../shared/agent/turn-id.ts";
+import { type Answered, type Answers, earlyEnd } from "./answer.ts";
+import type { Calls } from "./calls.ts";
+import type { Choice } from "./choice.ts";
+import type { Compaction } from "./compaction.ts";
+import type { History } from "./history.ts";
+import type { Delivered, Mailbox } from "./mailbox.ts";
+import type { Output } from "./output.ts";
+import { ASK_FOR_OUTPUT, type OutputTool } from "./output-tool.ts";
+import type { Start } from "./protocol.ts";
+import type { Requests } from "./requests.ts";
+import { Turn } from "./turn.ts";
+
+export interface LoopOptions {
+  start: Pick<Start, "generation" | "number">;
+  history: History;
+  output: Output;
+  mailbox: Mailbox;
+  requests: Requests;
+  choice: Choice;
+  calls: Calls;
+  answers: Answers;
+  compacting: Compaction;
+  /** Of a thread whose results are held to a schema. */
+  result: OutputTool | undefined;
+}
+
+export class Loop {
+  readonly #options: LoopOptions;
+  #turn: Turn | undefined;
+
+  constructor(options: LoopOptions) {
+    this.#options = options;
+  }
+
+  /** A person stops the turn that runs, if there is one. */
+  stop(): void {
+    this.#turn?.stop();
+  }
+
+  /** Never resolves. */
+  async run(): Promise<never> {
+    const { history, output, mailbox, calls, compacting } = this.#options;
+    if (history.isCompacting) compacting.giveUp();
+    if (history.turn) this.#beginTurn("resume", [...history.turn]);
+    calls.settle();
+    for (;;) {
+      const isBusy = await this.#step();
+      if (isBusy) continue;
+      output.say({ isBusy: false });
+      if (mailbox.hasDeliveries || mailbox.hasCompaction) continue;
+      await mailbox.wait();
+    }
+  }
+
+  /** One thing that is to be done next. @returns false if there is nothing */
+  async #step(): Promise<boolean> {
+    const { history, mailbox, calls, result } = this.#options;
+    const turn = this.#turn;
+    if (turn?.signal.aborted) {
+      this.#endTurn(turn, "cancelled");
+      return true;
+    }
+    if (turn && history.openCalls.length > 0) {
+      turn.isRoundOver = false;
+      await calls.run(turn.signal);
+      return true;
+    }
+    const given = turn && this.#findResult();
+    if (turn && given) {
+      this.#endTurn(turn, "end_turn", undefined, given);
+      return true;
+    }
+    if (turn && history.lastCalls.length > 0 && !turn.isRoundOver) {
+      await this.#endRound(turn);
+      return true;
+    }
+    if (mailbox.hasDeliveries) {
+      this.#hear(mailbox.takeDeliveries());
+      return true;
+    }
+    if (!turn) return await this.#compact();
+    if (!this.#isAnswered()) await this.#answer(turn);
+    else if (!result || !turn.mayAskForOutput()) this.#endTurn(turn, "end_turn");
+    else {
+      turn.news = ASK_FOR_OUTPUT;
+      await this.#answer(turn);
+    }
+    return true;
+  }
+
+  /** The runner may hold the thread here, at a limit. */
+  async #endRound(turn: Turn): Promise<void> {
+    const { output, requests } = this.#options;
+    const requestId = requests.newId();
+    output.say({ requests: [{ requestId, kind: "hook", toolCallId: "", isAfterCalls: true }] });
+    const verdict = await requests.wait({ requestId }, turn.signal);
+    output.say({ closed: [{ requestId, ...(verdict && { verdict }) }] });
+    turn.isRoundOver = true;
+    turn.news = verdict?.text;
+  }
+
+  #hear(deliveries: readonly Delivered[]): void {
+    const begun = this.#turn
+      ? []
+      : [
+          this.#startOfTurn(
+            "message",
+            deliveries.map(({ deliveryId }) => deliveryId),
+          ),
+        ];
+    this.#options.output.say({
+      isBusy: true,
+      events: [
+        ...begun,
+        ...deliveries.map(
+          ({ deliveryId, parts: said }): EventBody => ({
+            ...{ type: "delivery_update", deliveryId, status: "started", meta: { said } },
+          }),
+        ),
+      ],
+    });
+  }
+
+  #beginTurn(cause: "message" | "resume", deliveryIds: string[]): void {
+    this.#options.output.say({ events: [this.#startOfTurn(cause, deliveryIds)], isBusy: true });
+  }
+
+  #startOfTurn(cause: "message" | "resume", deliveryIds: string[]): EventBody {
+    const { start, output } = this.#options;
+    const turnId = turnIdOf(start, output.byte);
+    this.#turn = new Turn(turnId);
+    return { type: "turn_start", turnId, cause, deliveryIds };
+  }
+
+  /** That the model has given in its newest answer. */
+  #findResult(): { result: unknown } | undefined {
+    const { history, result } = this.#options;
+    const call = history.lastCalls.find(
+      ({ name, end }) => name === result?.tool.name && end?.status === "completed",
+    );
+    return result && call && { result: result.resultOf(call.input) };
+  }
+
+  /** By a person's wish, while no turn runs. @returns false if nobody wishes it */
+  async #compact(): Promise<boolean> {
+    const { mailbox, choice, compacting, output } = this.#options;
+    const wish = mailbox.takeCompaction();
+    if (!wish) return false;
+    const chosen = choice.find();
+    if (!("problem" in chosen))
+      await compacting.run("manual", { chosen, turn: new Turn(""), hint: wish.text });
+    else output.say({ events: [{ type: "compaction_update", status: "failed", error: chosen.problem }] });
+    return true;
+  }
+
+  /** The newest thing that was said is the model's, and it called nothing. */
+  #isAnswered(): boolean {
+    const { history } = this.#options;
+    return history.items.at(-1)?.kind === "answer" && history.lastCalls.length === 0;
+  }
+
+  async #answer(turn: Turn): Promise<void> {
+    const { choice, compacting, answers } = this.#options;
+    const { news } = turn;
+    turn.news = undefined;
+    const chosen = choice.find();
+    if ("problem" in chosen) return this.#endTurn(turn, "error", chosen.problem);
+    if (compacting.isDue) await compacting.run("auto", { chosen, turn });
+    if (turn.signal.aborted) return;
+    const asked = { kind: "chat" as const, title: "Calling LLM", news, signal: turn.signal };
+    const answered = await answers.next(chosen, asked, (price, usage) => turn.spend(price, usage));
+    turn.isRoundOver = false;
+    if (answered.is === "failed") {
+      const { sentence, isTooLong } = answered.fault;
+      if (isTooLong && (await compacting.run("auto", { chosen, turn }))) return;
+      return this.#endTurn(turn, turn.signal.aborted ? "cancelled" : "error", sentence);
+    }
+    if (answered.is === "answer") this.#endEarly(turn, answered);
+  }
+
+  /** An answer without calls that the provider has not ended by itself. */
+  #endEarly(turn: Turn, { finish, text }: Extract<Answered, { is: "answer" }>): void {
+    if (this.#options.history.lastCalls.length > 0) return;
+    const early = earlyEnd(finish);
+    if (early) this.#endTurn(turn, early);
+    // It has nothing to say, and would be asked again for ever.
+    else if (text === "" && !this.#options.result) this.#endTurn(turn, "end_turn");
+  }
+
+  #endTurn(
+    turn: Turn,
+    stopReason: "end_turn" | "cancelled" | "error" | "max_tokens" | "refusal",
+    error?: string,
+    more: { result?: unknown } = {},
+  ): void {
+    const { history, output, mailbox, calls } = this.#options;
+    const deliveryIds = history.turn ?? [];
+    const stopped = stopReason === "cancelled" ? calls.stopped() : { events: [], closed: [] };
+    this.#turn = undefined;
+    output.say({
+      isBusy: mailbox.hasDeliveries,
+      events: [
+        ...stopped.events,
+        turn.end(stopReason, error, more),
+        ...deliveryIds.map(
+          (deliveryId): EventBody => ({ type: "delivery_update", deliveryId, status: "completed" }),
+        ),
+      ],
+      closed: stopped.closed,
+    });
+  }
+}
