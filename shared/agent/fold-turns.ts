@@ -130,20 +130,26 @@ function lockOut(fold: ThreadFold, { stepId, status }: EventOf<"step_end">): Pic
 
 function endTurn({ lockedOut: _, output: __, ...fold }: ThreadFold, event: EventOf<"turn_end">): ThreadFold {
   const isCutOff = event.stopReason === "interrupted";
-  const failure =
-    event.stopReason === "error"
-      ? { code: "engine_refused" as const, message: event.error ?? "the engine ended the turn with an error" }
-      : fold.failure;
   return {
     ...fold,
     turn: null,
     ...(event.output && { output: event.output }),
-    failure,
+    failure: failureAfter(fold, event),
     cutOffs: isCutOff ? { ...fold.cutOffs, at: event.cutOffAt ?? event.ts } : { count: 0, at: null },
     pending: { ...fold.pending, interrupt: null },
     ...(event.usageLimit && { usageLimit: event.usageLimit }),
     ...tell(fold, event),
   };
+}
+
+/** A turn that ends well ends the failure of one before it: its message had waited behind that. */
+function failureAfter(
+  { failure }: Pick<ThreadFold, "failure">,
+  { stopReason, error }: EventOf<"turn_end">,
+): ThreadFold["failure"] {
+  if (stopReason === "error")
+    return { code: "engine_refused", message: error ?? "the engine ended the turn with an error" };
+  return stopReason === "end_turn" && failure?.code === "engine_refused" ? null : failure;
 }
 
 /**

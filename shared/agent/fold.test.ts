@@ -151,6 +151,18 @@ test("a cut-off turn is taken up three times and only within ten minutes", () =>
   expect(nextStep(foldEvents(events(...failed, goOn)), START + 60_000)).toBe("engine");
 });
 
+test("a turn that ends well ends the failure of the one before; one that a person stopped does not", () => {
+  const turnOf = (turnId: string, stopReason: "error" | "end_turn" | "cancelled"): EventBody[] => [
+    { type: "turn_start", turnId, cause: "message", deliveryIds: [] },
+    { type: "turn_end", turnId, stopReason },
+  ];
+  const after = (...ends: ("error" | "end_turn" | "cancelled")[]) =>
+    statusOf(foldEvents(events(start, engine(1), ...ends.flatMap((end, at) => turnOf(`t${at}`, end)))));
+  expect(after("error", "cancelled")).toBe("failed");
+  expect(after("error", "end_turn")).toBe("idle");
+  expect(after("end_turn", "error")).toBe("failed");
+});
+
 test("edits and withdrawals count until a delivery holds the message", () => {
   const edit: EventBody = {
     type: "message_edit",

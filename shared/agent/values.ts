@@ -76,3 +76,4 @@ export const questionSchema = z.object({
   multiSelect: z.boolean(),
   options: z.array(z.object({ label: z.string(), description: z.string().optional() })),
 });
+export type Question = z.infer<typeof questionSchema>;

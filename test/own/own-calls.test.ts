@@ -49,6 +49,28 @@ describe.each(WIRES)("over the wire format of %s", (wire) => {
   });
 
   test.runIf(isFirst)(
+    "a question that is open when the person stops the turn is over; a wrong one is told",
+    async () => {
+      const thread = open();
+      const question = (text: string) => ({ name: "ask_user", input: { questions: [{ question: text }] } });
+      thread.write(says("hello", { tools: [question("")] }, { tools: [question("Which one?")] }));
+      thread.start();
+      const asked = await thread.event("elicitation_request");
+      expect(asked.questions).toEqual([
+        { question: "Which one?", header: "Question", multiSelect: false, options: [] },
+      ]);
+      expect(model.timesInContext("ask_user was called wrongly. questions.0.question")).toBe(1);
+      thread.control("interrupt");
+      expect(await thread.event("turn_end")).toMatchObject({ stopReason: "cancelled" });
+      expect(thread.of("elicitation_response")).toMatchObject([{ action: "cancel", reason: "turn_ended" }]);
+      expect(thread.fold().asks).toEqual([]);
+      thread.write(says("go on", { text: "On." }));
+      await thread.event("turn_end", 2);
+      expect(said(thread)).toEqual(["On."]);
+    },
+  );
+
+  test.runIf(isFirst)(
     "killed while a command runs: it is not run again, and the model hears that nobody knows",
     async () => {
       const thread = open({ agent: { permissionMode: "bypassPermissions" } });

@@ -5,9 +5,9 @@
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { ToolKind } from "../../../shared/agent/values.ts";
 import type { Env } from "../../engine.ts";
+import { CallAsks } from "./call-asks.ts";
 import { type Call, type History, NOT_RUN, textContent } from "./history.ts";
 import type { Output } from "./output.ts";
-import { type Judgement, judge, optionsOf } from "./permissions.ts";
 import type { Pictures } from "./pictures.ts";
 import type { Request, Verdict } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
@@ -28,7 +28,6 @@ export interface CallsOptions {
   modeId: () => string;
 }
 
-const MAX_INPUT = 2_000;
 const DENIED = "The person denied this call.";
 /** Calls of these change and read nothing that others should know of. */
 const UNSEEN: readonly ToolKind[] = ["search", "think"];
@@ -36,9 +35,11 @@ const UNSEEN: readonly ToolKind[] = ["search", "think"];
 export class Calls {
   readonly #options: CallsOptions;
   readonly #tools: ReadonlyMap<string, AnyTool>;
+  readonly #asks: CallAsks;
 
   constructor(options: CallsOptions) {
     this.#options = options;
+    this.#asks = new CallAsks(options);
     this.#tools = new Map(options.tools.map((tool) => [tool.name, tool]));
   }
 
@@ -54,10 +55,8 @@ export class Calls {
       return { call: { ...base, title: name, kind: "other" as const }, after: [end], requests: [] };
     }
     const call = { ...base, title: titleOf(name, found.call.subject), kind: found.tool.kind };
-    const judged = this.#judge(name, found.call);
-    if (judged.is !== "ask") return { call, after: [], requests: [] };
-    const asked = this.#ask(toolCallId, { ...call, input }, found.call, judged.rule);
-    return { call, after: [asked.event], requests: [asked.request] };
+    const asked = this.#asks.find(toolCallId, { ...call, input }, found.call);
+    return { call, after: asked ? [asked.event] : [], requests: asked ? [asked.request] : [] };
   }
 
   /** Runs what is left of the newest answer's calls. Ends early only if the person stops the turn. */
@@ -90,7 +89,7 @@ export class Calls {
       const found = this.#find(call.name, call.input, undefined);
       return "problem" in found || !call.ask
         ? []
-        : [this.#askRequest(call.ask.requestId, call.callId, found.tool.kind, found.call)];
+        : [this.#asks.request(call.ask.requestId, call.callId, found.tool.kind, found.call)];
     });
     if (requests.length > 0) output.say({ requests });
   }
@@ -98,16 +97,17 @@ export class Calls {
   /** The events by which all that is open of the newest answer ends because the person stopped the turn. */
   stopped(): { events: EventBody[]; closed: { requestId: string }[] } {
     const open = this.#options.history.openCalls;
-    const asks = open.flatMap(({ ask }) => (ask?.isOpen ? [ask.requestId] : []));
-    const cancelled = asks.map(
-      (requestId): EventBody => ({
-        ...{ type: "permission_response", requestId, outcome: "cancelled", reason: "turn_ended" },
-      }),
-    );
+    const asks = open.flatMap(({ ask }) => (ask?.isOpen ? [ask] : []));
+    const cancelled = asks.map(({ requestId, isQuestion }): EventBody => {
+      const how = { requestId, reason: "turn_ended" as const };
+      return isQuestion
+        ? { type: "elicitation_response", action: "cancel", ...how }
+        : { type: "permission_response", outcome: "cancelled", ...how };
+    });
     const ended = open.map(
       ({ callId }): EventBody => ({ ...failed(callId, [textContent(NOT_RUN)]), reason: "interrupted" }),
     );
-    return { events: [...cancelled, ...ended], closed: asks.map((requestId) => ({ requestId })) };
+    return { events: [...cancelled, ...ended], closed: asks.map(({ requestId }) => ({ requestId })) };
   }
 
   #left() {
@@ -140,6 +140,10 @@ export class Calls {
         events: [{ ...failed(call.callId, [textContent(text)]), reason }],
         closed: leave.closed,
       });
+    }
+    if (found.call.questions) {
+      const end = endOf(call, { text: leave.text ?? "" });
+      return output.say({ events: [end], closed: leave.closed });
     }
     await this.#runNow(call, found, leave.closed, paths, signal);
   }
@@ -199,7 +203,7 @@ export class Calls {
     const { requestId } = call.ask ?? { requestId: "" };
     const verdict = await requests.wait({ requestId }, signal);
     if (!verdict) return undefined;
-    call.ask = { requestId, isOpen: false };
+    if (call.ask) call.ask.isOpen = false;
     if (verdict.goesOn) history.grant(requestId, verdict.optionId);
     return { goesOn: verdict.goesOn, text: verdict.text, closed: [{ requestId, verdict }] };
   }
@@ -248,46 +252,11 @@ export class Calls {
     }));
   }
 
-  #judge(name: string, call: ToolCall): Judgement {
-    const { history, where, modeId } = this.#options;
-    const { subject } = call;
-    return judge({ name, subject, asksAs: call.asksAs(where) }, modeId(), history.rules);
-  }
-
   /** Of a call that was let run when the model made it, and is not any more. */
   #askLate(call: Call, toolCall: ToolCall): boolean {
-    const judged = this.#judge(call.name, toolCall);
-    if (judged.is !== "ask") return false;
-    const asked = this.#ask(call.callId, call, toolCall, judged.rule);
-    this.#options.output.say({ events: [asked.event], requests: [asked.request] });
-    return true;
-  }
-
-  #ask(
-    toolCallId: string,
-    { name, title, kind, input }: Pick<Call, "name" | "title" | "kind" | "input">,
-    toolCall: ToolCall,
-    rule: string | undefined,
-  ): { event: EventBody; request: Request } {
-    const requestId = this.#options.requests.newId();
-    const text = JSON.stringify(input) ?? "";
-    const event: EventBody = {
-      type: "permission_request",
-      requestId,
-      toolCallId,
-      toolName: name,
-      callKey: toolCallId,
-      input: text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text,
-      options: optionsOf(rule),
-      title,
-    };
-    return { event, request: this.#askRequest(requestId, toolCallId, kind, toolCall) };
-  }
-
-  #askRequest(requestId: string, toolCallId: string, kind: ToolKind, toolCall: ToolCall): Request {
-    const [path] = toolCall.writes(this.#options.where);
-    const call = { side: "ask" as const, kind, ...(path !== undefined && { path }) };
-    return { requestId, kind: "ask", toolCallId, call };
+    const asked = this.#asks.find(call.callId, call, toolCall);
+    if (asked) this.#options.output.say({ events: [asked.event], requests: [asked.request] });
+    return asked !== undefined;
   }
 
   #find(
@@ -301,7 +270,7 @@ export class Calls {
     if (problem !== undefined) return { problem: `The call could not be read: ${problem}` };
     const call = tool.call(input);
     if ("problem" in call) return call;
-    const judged = this.#judge(name, call);
+    const judged = this.#asks.judge(name, call);
     return judged.is === "refused" ? { problem: judged.why } : { tool, call };
   }
 }

@@ -30,7 +30,7 @@ export interface Call {
   title: string;
   kind: EventOf<"tool_call">["kind"];
   input: unknown;
-  ask?: { requestId: string; isOpen: boolean };
+  ask?: { requestId: string; isOpen: boolean; isQuestion?: true };
   /** It may have run from here on. */
   hasBegun: boolean;
   files: NonNullable<EventOf<"tool_call_update">["files"]>;
@@ -96,8 +96,17 @@ export class History {
         this.#options.set(event.requestId, event.options);
         return;
       }
+      case "elicitation_request": {
+        const call = this.calls.get(event.toolCallId);
+        if (call) call.ask = { requestId: event.requestId, isOpen: true, isQuestion: true };
+        return;
+      }
       case "permission_response":
-        this.#answer(event);
+        this.#closeAsk(event.requestId);
+        if (event.outcome === "selected") this.grant(event.requestId, event.optionId);
+        return;
+      case "elicitation_response":
+        this.#closeAsk(event.requestId);
         return;
       case "control":
         if (event.op === "rules") for (const rule of event.withdraw) this.rules.delete(rule);
@@ -165,10 +174,8 @@ export class History {
     if (files) call.files = files;
   }
 
-  #answer({ requestId, outcome, optionId }: OfType<"permission_response">): void {
-    for (const call of this.calls.values())
-      if (call.ask?.requestId === requestId) call.ask = { requestId, isOpen: false };
-    if (outcome === "selected") this.grant(requestId, optionId);
+  #closeAsk(requestId: string): void {
+    for (const { ask } of this.calls.values()) if (ask?.requestId === requestId) ask.isOpen = false;
   }
 
   /** A turn that was cut off goes on: whoever stopped it by will leaves calls that are not run any more. */

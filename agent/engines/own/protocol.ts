@@ -36,7 +36,7 @@ export function nameOfOrdered(ordered: Ordered): string {
 export const verdictSchema = z.object({
   requestId: str,
   goesOn: z.boolean(),
-  /** For the model: why not; after a round of calls, what is new. */
+  /** For the model: why not; the answers to its questions; after a round of calls, what is new. */
   text: str.optional(),
   /** A person's choice. */
   optionId: str.optional(),

@@ -31,6 +31,8 @@ const ITS_OWN: readonly EventType[] = [
   "tool_call_update",
   "permission_request",
   "permission_response",
+  "elicitation_request",
+  "elicitation_response",
   "compaction_update",
   "usage_update",
   "spend_update",
@@ -141,6 +143,8 @@ function isForeign(event: EventBody, did: string | undefined, deliveryIds: reado
       return !deliveryIds.includes(event.deliveryId);
     case "permission_response":
       return event.outcome !== "cancelled";
+    case "elicitation_response":
+      return event.action !== "cancel";
     case "current_mode_update":
       return did?.startsWith("mode-") !== true || !did.endsWith(`-${event.modeId}`);
     case "config_update":
@@ -196,11 +200,22 @@ function verdictOf(requestId: string, answer: Answer): Verdict {
     return { requestId, goesOn: false, ...(answer.reply === "stop" && { text: answer.reason }) };
   }
   const { response } = answer;
-  if (response.kind !== "permission") return { requestId, goesOn: false };
+  if (response.kind === "elicitation") {
+    const { action, content = {} } = response;
+    return action === "accept"
+      ? { requestId, goesOn: true, text: answersText(content) }
+      : { requestId, goesOn: false, text: "The person declined to answer." };
+  }
   const { optionId, message } = response;
   const goesOn = optionId !== "no";
   const text = message === undefined ? undefined : `The person denied this call and says: ${message}`;
   return { requestId, goesOn, optionId, ...(!goesOn && text !== undefined && { text }) };
+}
+
+/** For the model. */
+function answersText(content: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(content).map(([question, answer]) => `${question}\n${answer}`);
+  return ["The person answers:", ...lines].join("\n\n");
 }
 
 function bodyOf(verdict: Verdict): string {

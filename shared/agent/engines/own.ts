@@ -20,7 +20,7 @@ export const own = {
   capabilities: {
     steps: true,
     asks: true,
-    questions: [],
+    questions: ["ask_user"],
     modes,
     models: true,
     undo: "calls",

@@ -1,5 +1,6 @@
 /** The tools that one engine process has, and what they keep running in it. */
 import { applyPatch } from "./apply-patch.ts";
+import { askUser } from "./ask-user.ts";
 import { BackgroundCommands, type BackgroundTask } from "./background-commands.ts";
 import { bash } from "./bash.ts";
 import { edit } from "./edit.ts";
@@ -33,6 +34,7 @@ export function makeTools(onTasks: (tasks: BackgroundTask[]) => void = () => {})
       anyTool(ls),
       anyTool(glob),
       anyTool(grep),
+      anyTool(askUser),
     ],
     endTask: async (taskId) => (await background.endTask(taskId)) !== undefined,
     close: () => background.close(),

@@ -1,6 +1,6 @@
 /** A tool of the engine `own`: what the model is told of it, what a call of it asks people, and how a call is run. */
 import * as z from "zod";
-import type { ToolKind } from "../../../../shared/agent/values.ts";
+import type { Question, ToolKind } from "../../../../shared/agent/values.ts";
 import type { Env } from "../../../engine.ts";
 import { ToolError } from "./tool-error.ts";
 import type { Where } from "./where.ts";
@@ -22,6 +22,8 @@ export interface Tool<I> {
   asksAs(input: I, where: Where): AsksAs;
   /** What the call is about: the title has it after the tool's name, and rules are about it. */
   subject(input: I): string;
+  /** A call of this tool is not run: people are asked these, in every mode, and their answers are its result. */
+  questions?(input: I): readonly Question[];
   /** The files that the call writes, as real paths, so that they can be locked before it runs. @throws ToolError */
   writes?(input: I, where: Where): string[];
   /** @throws ToolError for what the model has to know */
@@ -74,6 +76,7 @@ export interface AnyTool extends Pick<Tool<never>, "name" | "kind" | "descriptio
 export interface ToolCall {
   asksAs(where: Where): AsksAs;
   readonly subject: string;
+  readonly questions?: readonly Question[];
   writes(where: Where): string[];
   /** Does not throw for what the model has to know: that is a result. */
   run(context: ToolContext): Promise<ToolResult>;
@@ -96,6 +99,7 @@ function callOf<I>(tool: Tool<I>, input: I): ToolCall {
   return {
     asksAs: (where) => tool.asksAs(input, where),
     subject: tool.subject(input),
+    ...(tool.questions && { questions: tool.questions(input) }),
     writes: (where) => orNone(() => tool.writes?.(input, where) ?? []),
     async run(context) {
       try {

@@ -1,0 +1,68 @@
+/** What a call asks people before it runs: whether it may, or the questions that it is there for. */
+import type { EventBody } from "../../../shared/agent/events.ts";
+import type { ToolKind } from "../../../shared/agent/values.ts";
+import type { Call, History } from "./history.ts";
+import { type Judgement, judge, optionsOf } from "./permissions.ts";
+import type { Request } from "./protocol.ts";
+import type { Requests } from "./requests.ts";
+import type { ToolCall } from "./tools/tool.ts";
+import type { Where } from "./tools/where.ts";
+
+export interface CallAsksOptions {
+  history: History;
+  requests: Requests;
+  where: Where;
+  /** The mode that holds now. */
+  modeId: () => string;
+}
+
+const MAX_INPUT = 2_000;
+
+export class CallAsks {
+  readonly #options: CallAsksOptions;
+
+  constructor(options: CallAsksOptions) {
+    this.#options = options;
+  }
+
+  /** @returns undefined if the call asks nothing */
+  find(
+    toolCallId: string,
+    { name, title, kind, input }: Pick<Call, "name" | "title" | "kind" | "input">,
+    toolCall: ToolCall,
+  ): { event: EventBody; request: Request } | undefined {
+    const judged = this.judge(name, toolCall);
+    const { questions } = toolCall;
+    if (!questions && judged.is !== "ask") return undefined;
+    const requestId = this.#options.requests.newId();
+    const text = JSON.stringify(input) ?? "";
+    const base = {
+      requestId,
+      toolCallId,
+      callKey: toolCallId,
+      input: text.length > MAX_INPUT ? `${text.slice(0, MAX_INPUT - 1)}…` : text,
+    };
+    const rule = judged.is === "ask" ? judged.rule : undefined;
+    const event: EventBody = questions
+      ? { type: "elicitation_request", ...base, message: messageOf(questions), questions: [...questions] }
+      : { type: "permission_request", ...base, toolName: name, options: optionsOf(rule), title };
+    return { event, request: this.request(requestId, toolCallId, kind, toolCall) };
+  }
+
+  /** The request of an ask that has its event. */
+  request(requestId: string, toolCallId: string, kind: ToolKind, toolCall: ToolCall): Request {
+    const [path] = toolCall.writes(this.#options.where);
+    const call = { side: "ask" as const, kind, ...(path !== undefined && { path }) };
+    return { requestId, kind: "ask", toolCallId, call };
+  }
+
+  judge(name: string, call: ToolCall): Judgement {
+    const { history, where, modeId } = this.#options;
+    const { subject } = call;
+    return judge({ name, subject, asksAs: call.asksAs(where) }, modeId(), history.rules);
+  }
+}
+
+function messageOf(questions: NonNullable<ToolCall["questions"]>): string {
+  return questions.map(({ question }) => question).join("\n");
+}
