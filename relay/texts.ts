@@ -208,6 +208,11 @@ function clipStart(text: string, max: number): string {
   return `…${/^[\uDC00-\uDFFF]/.test(kept) ? kept.slice(1) : kept}`;
 }
 
+/** A message went in, but for some of its parts. @param missing a sentence that names them */
+export function partlyText(missing: string): string {
+  return `⚠️ Not all of this went in. ${missing}`;
+}
+
 /** How long Discord makes somebody wait for a new thread. */
 export function threadWaitText(waitMs: number, now: number): string {
   const at = Math.ceil((now + waitMs) / 1_000);

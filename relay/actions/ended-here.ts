@@ -7,8 +7,10 @@ export const endedHere = action({
   parts: { messageId },
   mayPress: people,
   first: "update",
-  run: async ({ messageId }, press, { ended }) => {
-    await ended.goOnHere({ threadId: press.threadId, messageId, userId: press.userId });
+  run: async ({ messageId }, press, { ended, inputs }) => {
+    const { threadId, userId } = press;
+    await ended.goOnHere({ threadId, messageId, userId });
     await press.show({ content: "▶ It goes on here.", buttons: [] });
+    await inputs.takeRest(threadId, messageId, threadId);
   },
 });

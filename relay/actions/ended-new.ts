@@ -8,12 +8,13 @@ export const endedNew = action({
   parts: { messageId },
   mayPress: people,
   first: "update",
-  run: async ({ messageId }, press, { ended, now }) => {
+  run: async ({ messageId }, press, { ended, inputs, now }) => {
     const { threadId, userId } = press;
     const made = await ended.startNew({ threadId, messageId, userId }, (ms) => {
       // The thread is made even if this answer does not get through; the last answer comes all the same.
       press.show({ content: threadWaitText(ms, now()) }).catch(() => undefined);
     });
     await press.show({ content: `↳ It goes on in <#${made}>.`, buttons: [] });
+    await inputs.takeRest(threadId, messageId, made);
   },
 });

@@ -1,7 +1,19 @@
 /** What a person's message holds besides what they wrote: what they forwarded, and what only Discord can show. Pure. */
 import type { DiscordMessage } from "./message-schema.ts";
 
-type Parts = Pick<DiscordMessage, "attachments" | "message_snapshots" | "poll" | "sticker_items">;
+/** What only Discord can show, by the message's field. */
+const OTHERS = {
+  activity: "the invitation to an activity",
+  call: "the call",
+  gift_info: "the gift",
+  shared_client_theme: "the shared theme",
+  shared_contact: "the shared contact",
+  soundboard_sounds: "the sound",
+} as const;
+const OTHER_FIELDS = Object.keys(OTHERS) as (keyof typeof OTHERS)[];
+
+type Other = "poll" | "sticker_items" | keyof typeof OTHERS;
+type Parts = Pick<DiscordMessage, "attachments" | "message_snapshots"> & Partial<Pick<DiscordMessage, Other>>;
 type Attachment = DiscordMessage["attachments"][number];
 
 const MAX_NAME_CHARACTERS = 80;
@@ -30,9 +42,10 @@ export function filesOf({
 /** What can go into no thread, as a person calls it. */
 export function othersIn(message: Parts): string[] {
   return [message, ...message.message_snapshots.map((snapshot) => snapshot.message)].flatMap(
-    ({ poll, sticker_items }) => [
+    ({ poll, sticker_items = [], ...fields }) => [
       ...(poll ? [`the poll ${quote(poll.question.text ?? "")}`] : []),
       ...sticker_items.map(({ name }) => `the sticker ${quote(name)}`),
+      ...OTHER_FIELDS.filter((field) => isHeld(fields[field])).map((field) => OTHERS[field]),
     ],
   );
 }
@@ -40,6 +53,10 @@ export function othersIn(message: Parts): string[] {
 /** What a person calls a file: a voice note has a name that Discord made up. */
 export function nameOfFile({ filename, duration_secs }: Attachment): string {
   return duration_secs === undefined ? filename : "the voice note";
+}
+
+function isHeld(value: unknown): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== null;
 }
 
 function quote(text: string): string {

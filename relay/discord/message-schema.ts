@@ -21,6 +21,12 @@ const extrasShape = {
     .object({ question: z.object({ text: z.string().optional() }) })
     .optional()
     .catch(undefined),
+  activity: z.unknown().optional(),
+  call: z.unknown().optional(),
+  gift_info: z.unknown().optional(),
+  shared_client_theme: z.unknown().optional(),
+  shared_contact: z.unknown().optional(),
+  soundboard_sounds: z.unknown().optional(),
 };
 /** A message as it was when it was forwarded. */
 const snapshotSchema = z.object({

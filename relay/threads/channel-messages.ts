@@ -25,7 +25,7 @@ import { ChannelReplies } from "./channel-replies.ts";
 import { ChannelRoutes } from "./channel-routes.ts";
 import type { ChannelRows } from "./channel-rows.ts";
 import { type Inputs, MAX_AGE_MS } from "./inputs.ts";
-import { leftOut } from "./person-files.ts";
+import { leftOut, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 import { untilItWorks } from "./until-it-works.ts";
 
@@ -281,8 +281,9 @@ export class ChannelMessages {
     const live = threads.find(threadId);
     const { id: inputId, author } = message;
     const text = wordsFor(message, this.#rules);
+    let missing: string | undefined;
     try {
-      if (live) await inputs.typeInto(live, { ...message, content: text });
+      if (live) missing = await inputs.typeInto(live, { ...message, content: text });
       // It says whether it had the message before it was over.
       else await vm.as(author.id).thread(threadId).send({ text, inputId });
     } catch (error) {
@@ -290,6 +291,7 @@ export class ChannelMessages {
       throw error;
     }
     await (await channel.rows())?.notePassed(inputId, threadId);
+    await this.#replies.tellRest(message, missing);
     return { heard: live ? this.#tellHeard(live, message) : Promise.resolve() };
   }
 
@@ -331,9 +333,8 @@ export class ChannelMessages {
     await beginnings.createFrom(message.id, asked, (ms) => this.#replies.wait(message, ms));
     await channel.begin(message.id);
     const live = threads.find(message.id);
-    if (live && attachments.length > 0) {
-      const files = { ...message, attachments, message_snapshots: [], content: "" };
-      await inputs.typeInto(live, files, `${message.id}.files`);
-    }
+    const files = withFilesAlone(message, attachments, agent.reading);
+    if (live && files) await inputs.typeInto(live, files, `${message.id}.files`);
+    await this.#replies.tellRest(message, leftOut(message, attachments, agent.reading));
   }
 }

@@ -4,7 +4,7 @@ import type { Button } from "../actions/frame/controls.ts";
 import { sendButton } from "../content/buttons.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { findRefusal } from "../discord/refusals.ts";
-import { errorSentence, formatDuration, threadWaitText } from "../texts.ts";
+import { errorSentence, formatDuration, partlyText, threadWaitText } from "../texts.ts";
 import type { Channel } from "./channel.ts";
 
 /** Whoever waits for a new thread longer than this reads how long. */
@@ -41,6 +41,12 @@ export class ChannelReplies {
   refuse(message: DiscordMessage, error: unknown): Promise<void> {
     const text = `⚠️ This did not go in. ${errorSentence(error)}`;
     return this.#reply(message, { name: `no.${message.id}`, text });
+  }
+
+  /** @param missing what did not go in; undefined if all did */
+  async tellRest(message: DiscordMessage, missing: string | undefined): Promise<void> {
+    if (missing === undefined) return;
+    await this.#reply(message, { name: `no.${message.id}`, text: partlyText(missing) });
   }
 
   async #reply(

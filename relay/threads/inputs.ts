@@ -1,40 +1,27 @@
 /** What people write, on its way to the process: in order, once, and never silently lost. */
 import { type InputRequest, isOpen } from "../../shared/api.ts";
-import { AppError, type ErrorCode } from "../../shared/errors.ts";
+import { AppError } from "../../shared/errors.ts";
 import type { DiscordId, ThreadName } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { KeyedQueue, pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { asLines } from "../../shared/paste.ts";
-import type { Button } from "../actions/frame/controls.ts";
-import { lockedButtons, resumeButton, sendButton, typeAnywayButton } from "../content/buttons.ts";
 import { type DiscordApi, snowflakeTime } from "../discord/api.ts";
 import type { DiscordMessage } from "../discord/message-schema.ts";
 import { type Attachment, isFromPerson } from "../discord/person-message.ts";
 import { findRefusal } from "../discord/refusals.ts";
 import type { LiveThread, RelayKind } from "../kinds/kind.ts";
 import type { VmThread } from "../sidecar/vm.ts";
-import { errorSentence, formatDuration } from "../texts.ts";
 import type { AbsentThreads } from "./absent-threads.ts";
 import type { EndedThreads } from "./ended.ts";
-import { leftOut, type PersonFiles } from "./person-files.ts";
+import { InputReplies } from "./input-replies.ts";
+import { leftOut, type PersonFiles, withFilesAlone } from "./person-files.ts";
 import type { Threads } from "./threads.ts";
 
 /** Written longer ago than this while the relay was away, it is asked about first: the moment may have passed. */
 export const MAX_AGE_MS = 10 * 60_000;
 /** So long a message waits for a sidecar that does not answer; the same message never goes in twice. */
 const RETRY_MS = 2 * 60_000;
-const HIDDEN =
-  "🔑 The program read this without showing it, as it does with a password. If it was one, delete your message: " +
-  "Discord keeps it, and everybody who may read here sees it. Type the next one unseen: `threadmux attach` on the VM, " +
-  "or the thread in the sidecar's console.";
-
-/** What can be done about a refusal. */
-const BUTTONS: Partial<Record<ErrorCode, (messageId: DiscordId) => readonly Button[]>> = {
-  thread_paused: resumeButton,
-  thread_locked: lockedButtons,
-  would_complete: typeAnywayButton,
-};
 
 /** A text that a person wrote, as it goes to the sidecar. */
 interface TextInput {
@@ -58,6 +45,7 @@ export interface InputsOptions {
 
 export class Inputs {
   readonly #options: InputsOptions;
+  readonly #replies: InputReplies;
   readonly #queue = new KeyedQueue();
   #hold = 0;
   /** Resolves when messages that come may go in. */
@@ -66,6 +54,7 @@ export class Inputs {
 
   constructor(options: InputsOptions) {
     this.#options = options;
+    this.#replies = new InputReplies(options.log);
   }
 
   /**
@@ -159,10 +148,23 @@ export class Inputs {
   /**
    * A message that was written elsewhere goes into this thread.
    * @param inputId if not the message's own
-   * @throws AppError
+   * @returns what of it did not go in, for its writer; undefined if all did
+   * @throws AppError if nothing did
    */
-  typeInto(thread: LiveThread, message: DiscordMessage, inputId?: string): Promise<void> {
-    return this.#queue.run(thread.threadId, () => this.#type(message, thread, undefined, inputId));
+  typeInto(thread: LiveThread, message: DiscordMessage, inputId?: string): Promise<string | undefined> {
+    return this.#queue.run(thread.threadId, () => this.#typeParts(message, thread, undefined, inputId));
+  }
+
+  /** The words of a message began a thread, or went into one: its files follow, and what can't go in is named there. */
+  async takeRest(from: DiscordId, messageId: DiscordId, into: DiscordId): Promise<void> {
+    const { api, threads, files } = this.#options;
+    const message = await api.findMessage(from, messageId);
+    const thread = threads.find(into);
+    if (!message || !thread) return;
+    const { rest } = await files.wordsOf(message, thread.kind.reading);
+    const fit = withFilesAlone(message, rest, thread.kind.reading);
+    if (fit) await this.typeInto(thread, fit, `${messageId}.files`);
+    await this.#replies.tellRest(message, thread, leftOut(message, rest, thread.kind.reading));
   }
 
   /** Takes what was written after `seen` while nobody listened; what is older than 10 minutes is asked about. */
@@ -176,7 +178,7 @@ export class Inputs {
           const ageMs = now() - snowflakeTime(message.id);
           const mayHaveEnded = !thread || !isOpen(thread.status);
           const isAsked = mayHaveEnded && (await this.#patiently(threadId, () => ended.ask(message)));
-          if (thread && !isAsked && ageMs > MAX_AGE_MS) await this.#ask(message, thread, ageMs);
+          if (thread && !isAsked && ageMs > MAX_AGE_MS) await this.#replies.ask(message, thread, ageMs);
           else if (thread && !isAsked) await this.#typeOrReply(message, thread);
         }
         thread?.delivery.noteSeen(message.id, isTyped);
@@ -255,23 +257,28 @@ export class Inputs {
       await this.#type(message, thread);
     } catch (error) {
       if (!(error instanceof AppError)) log.error({ err: error }, "could not type a message");
-      const code = error instanceof AppError ? error.code : "internal";
       // It has ended this moment, and is still served.
-      const mayGoOn = code === "thread_ended" && kindOf(thread.kind).hasTurns;
-      if (mayGoOn && (await this.#options.ended.ask(message))) return;
-      const hint = code === "thread_ended" ? " Use /done to end this thread." : "";
-      const text = `⚠️ This did not go in. ${errorSentence(error)}${hint}`;
-      const buttons = BUTTONS[code]?.(message.id) ?? [];
-      await this.#reply(message, thread, { name: `no.${message.id}`, text, buttons });
+      const hasEnded = error instanceof AppError && error.code === "thread_ended";
+      if (hasEnded && kindOf(thread.kind).hasTurns && (await this.#options.ended.ask(message))) return;
+      await this.#replies.refuse(message, thread, error);
     }
   }
 
   async #type(
     message: DiscordMessage,
     thread: LiveThread,
+    send?: (input: TextInput) => Promise<{ hidden?: boolean | undefined }>,
+  ): Promise<void> {
+    await this.#replies.tellRest(message, thread, await this.#typeParts(message, thread, send));
+  }
+
+  /** @returns what of it did not go in */
+  async #typeParts(
+    message: DiscordMessage,
+    thread: LiveThread,
     send = (input: TextInput) => this.#send(thread.vm.as(message.author.id), input),
     inputId: string = message.id,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     let isHidden = false;
     const { log, files } = this.#options;
     const { kind, threadId } = thread;
@@ -294,8 +301,8 @@ export class Inputs {
       });
       isHidden ||= hidden === true;
     }
-    if (isHidden) await this.#reply(message, thread, { name: `hidden.${message.id}`, text: HIDDEN });
-    if (missing !== undefined) throw new AppError("invalid_request", missing);
+    if (isHidden) await this.#replies.hidden(message, thread);
+    return missing;
   }
 
   /** The sidecar types an id once, so asking again is safe. */
@@ -315,28 +322,6 @@ export class Inputs {
         log.warn({ threadId, err: error }, "a message waits for the sidecar");
         await pause(waitMs, signal);
       }
-    }
-  }
-
-  async #ask(message: DiscordMessage, thread: LiveThread, ageMs: number): Promise<void> {
-    await this.#reply(message, thread, {
-      name: `ask.${message.id}`,
-      text: `⏳ You wrote this ${formatDuration(ageMs / 1_000)} ago, while nobody was listening. Is it still to go in?`,
-      buttons: sendButton(message.id),
-    });
-  }
-
-  async #reply(
-    message: DiscordMessage,
-    { delivery }: LiveThread,
-    { name, text, buttons = [] }: { name: string; text: string; buttons?: readonly Button[] },
-  ): Promise<void> {
-    const { log } = this.#options;
-    try {
-      await delivery.say(name, { text, buttons, replyTo: message.id });
-    } catch (error) {
-      if (findRefusal(error) === undefined) throw error;
-      log.warn({ threadId: message.channel_id, err: error }, "could not reply to a person");
     }
   }
 }

@@ -57,6 +57,18 @@ export class PersonFiles {
   }
 }
 
+/** The message as if it held nothing but those of its files that can go in; undefined if none can. */
+export function withFilesAlone(
+  message: DiscordMessage,
+  files: readonly Attachment[],
+  reading: Reading,
+): DiscordMessage | undefined {
+  const attachments = files.filter((file) => !reading.leavesOut(file));
+  return attachments.length === 0
+    ? undefined
+    : { ...message, content: "", attachments, message_snapshots: [] };
+}
+
 /**
  * What a person is told of a message that went in without some of its parts; undefined if it went in whole.
  * @param rest its files that are no words

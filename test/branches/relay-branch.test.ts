@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { SeenMessage } from "../../local-discord/seen.ts";
 import { agentTalk, bash } from "../support/agent-talk.ts";
-import { STAND_IN_CONFIG, script, untilStatus } from "../support/agents.ts";
+import { STAND_IN_CONFIG, script, transcriptOf, untilStatus } from "../support/agents.ts";
 import { heardBy } from "../support/heard.ts";
 import { type Everything, startEverything } from "../support/relay.ts";
 import { until, untilValue } from "../support/wait.ts";
@@ -151,6 +151,26 @@ describe("a message to an agent that was ended asks what is to become of it", ()
     expect(await all.sidecar.client.getThread(threadId)).toMatchObject({ status: "killed" });
     const threads = await all.sidecar.client.listThreads({ status: "all" });
     expect(threads.filter(({ origin }) => origin?.threadId === threadId)).toHaveLength(1);
+  });
+
+  test("Go on here: files come along, and what only Discord can show is named", async () => {
+    const threadId = await ended();
+    const extras = { sticker_items: [{ id: "1", name: "Wave", format_type: 1 }] };
+    const files = [{ name: "plan.bin", data: new Uint8Array([0, 255, 1]) }];
+    const words = script("m-2", { text: "t-2" });
+    const { id } = all.discord.driver.post(all.you, threadId, words, { files, extras });
+    press(await untilMessage(threadId, "This agent was ended"), "Go on here");
+    const told = await untilMessage(threadId, "Not all of this went in.");
+    expect(told).toMatchObject({ replyTo: { id }, content: expect.stringContaining("the sticker “Wave”") });
+    const names = await untilValue(
+      "the file in the transcript",
+      async () =>
+        (await transcriptOf(all.sidecar, threadId)).flatMap((event) =>
+          event.type === "user_message" ? event.content.map((block) => JSON.stringify(block)) : [],
+        ),
+      (blocks) => blocks.some((block) => block.includes("plan.bin")),
+    );
+    expect(names.join()).toContain("m-2");
   });
 
   test("Go on here: one that Discord did not begin keeps its own id", async () => {

@@ -154,6 +154,32 @@ test("an answer to a thread that is over begins a new one; what can't begin is t
   expect(await threadIds()).toHaveLength(2);
 }, 120_000);
 
+test("of a message that begins a thread, or answers one, what only Discord can show is named", async () => {
+  await start("threads");
+  const { driver, channelId } = all.discord;
+  const poll = { poll: { question: { text: "Lunch?" }, answers: [] } };
+  const sticker = { sticker_items: [{ id: "1", name: "Wave", format_type: 1 }] };
+  const begin = script("Begin", says("It began."));
+  const message = driver.post(all.you, channelId, begin, { extras: poll });
+  await untilAnswer(
+    message.id,
+    "Not all of this went in. Left out, an agent takes words and files up to 25 MiB: the poll “Lunch?”.",
+  );
+  const words = await untilAnswer(message.id, "It began.");
+  const options = { replyTo: words.id, extras: { ...sticker, shared_contact: { id: "1" } } };
+  const answer = driver.post(all.you, channelId, script("Go on", says("On.")), options);
+  await untilAnswer(
+    answer.id,
+    "Not all of this went in. Left out, an agent takes words and files up to 25 MiB: the sticker “Wave”, the shared contact.",
+  );
+  expect(await heard(message.id)).toEqual(["Begin", "Go on"]);
+  // It went in, so its writer may change it.
+  driver.edit(all.you, channelId, answer.id, "other words");
+  await until("the change", async () =>
+    (await transcriptOf(all.sidecar, message.id)).some(({ type }) => type === "message_edit"),
+  );
+});
+
 test("a limit of new threads: whoever wrote reads how long it takes, then theirs is made", async () => {
   await start("threads");
   const isThreadMade = ({ method, path }: FaultRequest) => method === "POST" && path.endsWith("/threads");

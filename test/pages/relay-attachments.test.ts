@@ -123,6 +123,10 @@ test("an agent gets what was forwarded as such; what only Discord shows is named
   expect(await answerTo(wave.id)).toContain("the sticker “Wave”");
   const contact = driver.post(all.you, threadId, "", { extras: { shared_contact: { id: "1" } } });
   expect(await answerTo(contact.id)).toContain(
+    "Left out, an agent takes words and files up to 25 MiB: the shared contact.",
+  );
+  const unknown = driver.post(all.you, threadId, "", { extras: { newer: { id: "1" } } });
+  expect(await answerTo(unknown.id)).toContain(
     "An agent takes words and files, and this message holds neither",
   );
 });
@@ -147,5 +151,7 @@ test("a terminal is typed what was forwarded; what only Discord shows is named",
   driver.post(all.you, terminal, "", { extras: { attachments: [{ ...voice, duration_secs: 2 }] } });
   await told("Left out, only text files up to 256 KiB can be typed: the voice note.");
   driver.post(all.you, terminal, "", { extras: { shared_contact: { id: "1" } } });
+  await told("can be typed: the shared contact.");
+  driver.post(all.you, terminal, "", { extras: { newer: { id: "1" } } });
   await told("Only text, and text files up to 256 KiB, can be typed into a thread.");
 });

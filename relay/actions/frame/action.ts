@@ -54,10 +54,11 @@ export interface ActionContext {
     sendAfterAll(threadId: DiscordId, messageId: DiscordId): Promise<void>;
     typeAnyway(threadId: DiscordId, messageId: DiscordId): Promise<void>;
     resumeAndSend(threadId: DiscordId, messageId: DiscordId, userId: string): Promise<void>;
+    takeRest(from: DiscordId, messageId: DiscordId, into: DiscordId): Promise<void>;
   };
   ended: {
     goOnHere(pressed: MessagePress): Promise<void>;
-    startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<string>;
+    startNew(pressed: MessagePress, onWait: (ms: number) => void): Promise<DiscordId>;
   };
   /** Takes what was written in a channel. Resolves to false if that is none that is served. */
   channels: { takeAfterAll(channelId: DiscordId, messageId: DiscordId): Promise<boolean> };
