@@ -195,9 +195,9 @@ export interface LaunchPlan {
   program: string;
   args: string[];
   env: Env;
-  /** Of the thread's folder, by name: they are there before it starts. */
+  /** Files by their names and their texts. The runner writes them into the thread's folder before the program starts. */
   files?: Readonly<Record<string, string>>;
-  /** Of the thread's folder, by name: the sandbox shows them too, if they are there. */
+  /** Names of other files of the thread's folder that the sandbox shows, if they are there. */
   reads?: readonly string[];
   /** The sandbox `workspace` hides the person's home. The program gets these places of it all the same. */
   needs?: Needs;
@@ -205,6 +205,11 @@ export interface LaunchPlan {
 
 /** Absolute paths that the sandbox shows although it hides what is around them. It leaves out those that are not there. */
 export interface Needs {
+  /**
+   * Programs that the engine's program starts itself, as they are looked up on `PATH`. The sandbox shows the folder
+   * that each is installed in. No request may name them.
+   */
+  programs?: readonly string[];
   reads: readonly string[];
   /** A folder that is not there is made. */
   writes: readonly string[];

@@ -1,7 +1,7 @@
 /** The name by which a call is known again when a restarted engine asks for it once more. Pure. */
 import { createHash } from "node:crypto";
 
-/** Of a tool's name and input: the same call has the same key whenever it is asked. */
+/** @returns the same key for the same tool and input, whenever the call is asked */
 export function callKeyOf(name: string, input: unknown): string {
   return createHash("sha256")
     .update(`${name}\n${stable(input)}`)

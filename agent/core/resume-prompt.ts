@@ -1,8 +1,8 @@
-/** What the model is told when a cut-off turn is taken up by another process. Pure. */
+/** The text by which another process of the engine takes up a cut-off turn. Pure. */
 import type { RecordedAnswer, ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { CutOffCall } from "../engine.ts";
 
-/** Of the answers that a new process is told, the newest, in characters. */
+/** A new process is told the newest answers, up to so many characters. */
 const MAX_ANSWERS = 10_000;
 
 /**

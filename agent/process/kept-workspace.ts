@@ -106,13 +106,15 @@ function topOf(dir: string, { stateDir, sandbox: { reposDir } }: KeptWorkspace):
   return above === undefined ? dir : join(above, relative(above, dir).split(sep)[0] ?? "");
 }
 
-function findTools({ program, env, sandbox, stateDir }: KeptWorkspace, home: string, base: Mount[]): Mount[] {
+function findTools(kept: KeptWorkspace, home: string, base: Mount[]): Mount[] {
+  const { program, env, sandbox, stateDir, needs } = kept;
   const path = env["PATH"] ?? "";
   const isOpen = (one: string) => !base.some((mount) => isWithin(one, mount.path));
   const isAgents = (one: string) =>
     [sandbox.reposDir, stateDir].some((top) => top !== "" && isWithin(top, one));
   const onPath = path.split(delimiter).filter((one) => isAbsolute(one) && !isAgents(realOf(one)));
-  const programs = [findProgram(program, path), process.execPath, process.argv[1]].flatMap((one) =>
+  const started = [program, ...(needs?.programs ?? [])].map((name) => findProgram(name, path));
+  const programs = [...started, process.execPath, process.argv[1]].flatMap((one) =>
     one === undefined ? [] : programFolder(realOf(one), isOpen),
   );
   const ours = [env["SSH_AUTH_SOCK"] ?? "", realOf("/etc/resolv.conf")];

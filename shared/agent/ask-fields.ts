@@ -13,7 +13,7 @@ export const permissionRequestFields = () => ({
   requestId: str,
   toolCallId: str,
   toolName: str,
-  /** Of the tool's name and input: the same call asked again after a restart has the same. */
+  /** The key of the tool's name and input. If the call is asked again after a restart, it has the same key. */
   callKey: str,
   /** The call's input as JSON, at most 2,000 characters; the whole of it is in the `tool_call`. */
   input: str,

@@ -1,10 +1,10 @@
 /** Engine 3: any agent that speaks the Agent Client Protocol, behind our own program (main.ts). */
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
-import { findProgram } from "../../../shared/find-program.ts";
 import { resumePrompt } from "../../core/resume-prompt.ts";
 import type { Conversation, Engine, Env, LaunchRequest, Needs } from "../../engine.ts";
+import { findMissing, needsOfProgram } from "../named-program.ts";
 import { findKnown } from "./known.ts";
 import { lookAround } from "./look-around.ts";
 import type { Spec } from "./protocol.ts";
@@ -15,20 +15,14 @@ import { findAgentSession } from "./session-file.ts";
 const SPEC_FILE = "acp.json";
 const UNTRUSTED =
   "It would obey what the directory brings, and a person does not trust that: it is not started there.";
-/** Of what ran when it was cut off, the newest. */
+/** An agent is told of so many calls that were cut off, the newest. */
 const MAX_RUNNING = 20;
 
 /** @param adapter main.cjs of this folder */
 export function acpEngine(name: string, adapter: string): Engine {
   return {
     name,
-    check: async ({ launch: { program } }, env) =>
-      findProgram(program, env["PATH"] ?? "") === undefined
-        ? {
-            code: "engine_missing",
-            message: `The agent program ${JSON.stringify(program)} is not installed.`,
-          }
-        : undefined,
+    check: async ({ launch: { program } }, env) => findMissing(program, env),
     lookAround: ({ dir, launch }, env) => lookAround(dir, launch.program, env),
     look: async (sessionId, { deliveryIds }, env) => lookAt(sessionId, deliveryIds, env),
     plan: (request) => ({
@@ -77,16 +71,10 @@ function goOnText({ launch, fold, folder }: Omit<LaunchRequest, "env">): string 
   return `${told}\nThese calls were running, and their outcome is unknown; check whether they took effect before you run them again:${unknown}`;
 }
 
-/** In a home of the thread's own it keeps its conversations there. Only the machine's settings open files, no request. */
-function needsOf({ config: { launch, agent }, env }: LaunchRequest): Needs {
+/** In a home of the thread's own, the agent keeps its conversations there. */
+function needsOf({ config, env }: LaunchRequest): Needs {
+  const { launch } = config;
   const home = env["HOME"] ?? "/";
   const files = findKnown(launch.program)?.files ?? [];
-  return {
-    reads: [
-      findProgram(launch.program, env["PATH"] ?? "") ?? "",
-      ...(agent.program === undefined ? launch.args : []),
-    ].filter(isAbsolute),
-    writes: [],
-    copies: files.map((file) => join(home, file)),
-  };
+  return { ...needsOfProgram(config, env), copies: files.map((file) => join(home, file)) };
 }

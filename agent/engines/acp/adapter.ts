@@ -18,7 +18,7 @@ export interface AdapterOptions {
   spec: Spec;
   env: NodeJS.ProcessEnv;
   deadlines: Deadlines;
-  /** So long an agent may go on after it was told to stop. */
+  /** An agent may go on for so many milliseconds after it was told to stop. */
   cancelMs: number;
   /** Writes a line for the runner. @param isDurable on the disk when it returns */
   say: (line: FromAdapter, isDurable?: boolean) => void;
@@ -98,7 +98,7 @@ export class Adapter {
       this.#modeId = opened.modeId;
       say({ type: "ready", ...opened });
       const held = spec.taken.filter((id) => !opened.lost.includes(id));
-      for (const id of held) this.#waiting.skip(id);
+      for (const id of held) this.#waiting.markHeld(id);
       if (spec.goOn !== undefined && (held.length > 0 || spec.taken.length === 0))
         this.#goOn(spec.goOn, held);
       this.#work();
@@ -202,7 +202,7 @@ export class Adapter {
     this.#work();
   }
 
-  /** What the turn does not take waits for its end. It counts as told: nobody knows what the agent has of it. */
+  /** Deliveries that the turn does not take wait for its end. They count as told: nobody knows how much of them the agent has. */
   async #steer(parts: ContentPart[], batch: Delivery[]): Promise<void> {
     const { say } = this.#options;
     const turn = this.#turn;
@@ -237,7 +237,7 @@ export class Adapter {
     const isEarly = !turn && this.#waiting.isEmpty;
     if (isEarly || !this.#waiting.begins(seq)) return;
     if (!turn) {
-      // What would have begun now does not begin.
+      // The deliveries that would begin a turn now do not begin one.
       const ids = this.#takeQueue(true).map(({ id }) => id);
       this.#options.say({ type: "end", ids, stopReason: "cancelled", durationMs: 0 });
       return;

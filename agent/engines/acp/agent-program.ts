@@ -31,7 +31,7 @@ export class AgentProgram {
       this.#child.once("error", (error) => resolve(`${this.#name} can't be started: ${error.message}`));
       this.#child.once("exit", (code, signal) => {
         const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-        // What it said last may still be in the pipe. What it left behind may hold that open for ever.
+        // Its last words may still be in the pipe. A process that it left behind may hold the pipe open for ever.
         const tell = () => resolve(`${this.#name} ${how}`);
         this.#child.once("close", tell);
         setTimeout(tell, 200);

@@ -1,7 +1,8 @@
 /** The events of an ask. If a restart asks for a call again that a person has answered, the answer follows at once. Pure. */
 import type { EventBody } from "../../../shared/agent/events.ts";
-import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
+import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { callKeyOf } from "../../core/call-key.ts";
+import { findEarlierAsk } from "../../core/repeated-ask.ts";
 import type { Said } from "./protocol.ts";
 
 const MAX_INPUT = 2_000;
@@ -10,7 +11,7 @@ export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: numbe
   const { requestId, callId: toolCallId, name: toolName, title, input, options } = said;
   // An agent may tell no input: then its title is all that names the call.
   const callKey = callKeyOf(toolName, isEmpty(input) ? title : input);
-  const old = findOld(fold, callKey, generation);
+  const old = findEarlierAsk(fold, callKey, generation);
   const ask: EventBody = {
     type: "permission_request",
     requestId,
@@ -37,16 +38,6 @@ export function askEvents(said: Said<"ask">, fold: ThreadFold, generation: numbe
       ...(message !== undefined && { message }),
     },
   ];
-}
-
-function findOld(
-  fold: ThreadFold,
-  callKey: string,
-  generation: number,
-): { requestId: string; response?: RecordedAnswer["response"] } | undefined {
-  const isOld = (one: { callKey: string; generation: number }) =>
-    one.callKey === callKey && one.generation < generation;
-  return fold.recordedAnswers.find(isOld) ?? fold.asks.find(isOld);
 }
 
 function isEmpty(input: unknown): boolean {

@@ -50,7 +50,7 @@ export interface ConnectionHandlers {
   /** Once a kind. */
   notice(title: string, description?: string): void;
   log(text: string): void;
-  /** What it prints can't be read any further. */
+  /** Its output can't be read any further. */
   broken(message: string): void;
 }
 
@@ -65,7 +65,7 @@ export interface Opened {
   lost: string[];
 }
 
-/** What the agent can't do, in a sentence for people. */
+/** Says in a sentence for people why the agent can't be used. */
 export class OpenError extends Error {
   /** The conversation is gone, the agent is well. */
   readonly isGone: boolean;
@@ -111,7 +111,7 @@ export class Connection {
     return this.#known?.takesPrompts ? "prompt" : "none";
   }
 
-  /** What it printed that was no message; empty if there was nothing. */
+  /** The first line that it printed and that was no message, in a sentence; empty if there was none. */
   get noise(): string {
     return this.#noise.text;
   }

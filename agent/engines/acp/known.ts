@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { Env } from "../../engine.ts";
 
 export interface KnownAgent {
-  /** Of its program. */
+  /** The file name of its program. */
   program: string;
   /** Its environment, where the person's own says nothing. */
   env?: Env;
@@ -15,9 +15,9 @@ export interface KnownAgent {
   losesSessions?: true;
   /** Its titles of calls of the thread's own tools. */
   ownTool?: RegExp;
-  /** What it obeys in a directory, before anybody is asked. The first one names the rest to people. */
+  /** Files and folders of a directory that it obeys before anybody is asked. The first one names the rest to people. */
   reads: readonly string[];
-  /** In the home: what it is given a copy of in a home of the thread's own. */
+  /** Files of the person's home. If the thread has a home of its own, the agent gets a copy of each there. */
   files: readonly string[];
 }
 

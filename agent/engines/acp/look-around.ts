@@ -83,7 +83,7 @@ class Look {
     return relative(this.#dir, path) || path;
   }
 
-  /** What is behind it may change unseen, and may be anybody's. */
+  /** The place behind a link may change unseen, and may be anybody's. */
   #addLink(path: string): void {
     this.#items.push(itemOfLink(this.#nameOf(path), "what is not looked at"));
     this.#note(path, "it is a link");

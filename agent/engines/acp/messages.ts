@@ -1,4 +1,4 @@
-/** What agents say in ACP, as far as we read it: what we don't know is left out and breaks nothing. */
+/** The messages of ACP, as far as we read them. A part that we don't know is left out and breaks nothing. */
 import * as z from "zod";
 import { TOOL_KINDS } from "../../../shared/agent/values.ts";
 

@@ -10,7 +10,7 @@ export const partSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("image"), mimeType: str, base64: str }),
 ]);
 
-/** What our program is to start, in a file beside the thread's others. */
+/** Our program reads in this file of the thread's folder which agent it starts, and how. */
 export const specSchema = z.object({
   program: str,
   args: z.array(str),
@@ -75,7 +75,7 @@ export const fromAdapter = z.discriminatedUnion("type", [
     canResume: z.boolean(),
     modeId: str,
     capabilities: z.array(str),
-    /** Of the deliveries that were taken: those that the conversation does not hold. */
+    /** Deliveries that were taken and that the conversation does not hold. */
     lost: z.array(str),
   }),
   /** The conversation is gone: the next process begins another one. */

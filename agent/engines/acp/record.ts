@@ -1,4 +1,4 @@
-/** What earlier processes of our program have told of their work, read from their outputs. */
+/** Reads in the outputs of earlier processes of our program how far their work was. */
 import { existsSync, readdirSync } from "node:fs";
 import { engineOutputPath } from "../../../shared/agent/paths.ts";
 import { LineFile } from "../../folder/line-file.ts";
@@ -7,7 +7,7 @@ import { type FromAdapter, fromAdapter } from "./protocol.ts";
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const OUTPUT = /^engine\.(\d+)\.jsonl$/;
 
-/** Of these deliveries, those that the agent may have been told of. */
+/** @returns those of the deliveries that the agent may have been told of */
 export function findTaken(folder: string, deliveryIds: readonly string[]): Set<string> {
   const wanted = new Set(deliveryIds);
   const taken = new Set<string>();
@@ -43,7 +43,7 @@ function runningIn(folder: string, generation: number): string[] | undefined {
       asked.clear();
     }
   }
-  // What waited for a person did not run.
+  // Calls that waited for a person did not run.
   for (const callId of asked.values()) open.delete(callId);
   return hasTurn ? [...open.values()] : undefined;
 }

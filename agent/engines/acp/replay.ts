@@ -1,4 +1,4 @@
-/** What an agent tells again of a conversation that it loads: which deliveries it holds. */
+/** Finds in an agent's replay of a conversation which deliveries it holds. */
 import type { Update } from "./messages.ts";
 import { MARKER_LENGTH, markerOf } from "./requests.ts";
 

@@ -10,7 +10,7 @@ export const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const NOT_FOUND = -32601;
 const INTERNAL = -32603;
 
-/** What the agent's program answered with: an error of its own. */
+/** The agent answered a request with an error of its own. */
 export class AgentError extends Error {
   readonly code: number;
 

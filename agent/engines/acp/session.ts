@@ -97,7 +97,7 @@ export class AcpSession implements EngineSession {
     return JSON.stringify(line);
   }
 
-  /** What the agent runs could write into our program's input as we can. */
+  /** A command that the agent runs could write into our program's input, as we do. */
   #isForged(said: FromAdapter): boolean {
     const told = this.#sentLines && echoOf(said);
     return told !== undefined && !this.#sentLines?.takes(told);

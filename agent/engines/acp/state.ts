@@ -1,4 +1,4 @@
-/** What the translation of our program's lines remembers from line to line: plain JSON of bounded size. */
+/** The translation of our program's lines remembers this from line to line: plain JSON of bounded size. */
 import type { EventBody } from "../../../shared/agent/events.ts";
 import type { EngineState, Launch } from "../../engine.ts";
 

@@ -11,7 +11,7 @@ const update = (sessionUpdate: string, fields: object): Update => {
 const piece = (text: string, fields: object = {}) =>
   update("agent_message_chunk", { content: { type: "text", text }, ...fields });
 const take = (...list: Update[]) => {
-  const updates = new Updates("/work");
+  const updates = new Updates("/srv/shop");
   return [...list.flatMap((one) => updates.take(one)), ...updates.end()];
 };
 
@@ -47,7 +47,7 @@ test("a call is told once, with what it says of itself by then, and ends once", 
     title: "make  all",
     status: "in_progress",
     rawInput: { command: "make all" },
-    locations: [{ path: "/work/Makefile", line: 3 }, { nothing: 1 }],
+    locations: [{ path: "/srv/shop/Makefile", line: 3 }, { nothing: 1 }],
   });
   const output = {
     content: [
@@ -85,7 +85,7 @@ test("a call is told once, with what it says of itself by then, and ends once", 
 
 test("diffs and raw outputs are what a call put out", () => {
   const call = { toolCallId: "c", title: "Edit", kind: "edit", rawInput: { f: 1 } };
-  const diff = { type: "diff", path: "/work/a.ts", oldText: null, newText: "b" };
+  const diff = { type: "diff", path: "/srv/shop/a.ts", oldText: null, newText: "b" };
   expect(take(update("tool_call", { ...call, status: "completed", content: [diff] })).at(-1)).toMatchObject({
     content: [{ type: "diff", path: "a.ts", oldText: null, newText: "b" }],
   });

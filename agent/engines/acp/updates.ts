@@ -1,4 +1,4 @@
-/** What an agent tells in a turn, as lines for the runner: pieces of text joined, each call told once. Pure but for time. */
+/** Makes lines for the runner of an agent's updates: it joins pieces of text, and tells each call once. Pure but for time. */
 import { relative } from "node:path";
 import type { ToolContent } from "../../../shared/agent/values.ts";
 import { type AcpCall, contentSchema, type Update } from "./messages.ts";
@@ -9,7 +9,7 @@ const MAX_TITLE = 200;
 /** A longer text is told in parts. */
 const MAX_TEXT = 256 * 1024;
 const MAX_LIVE = 1_000;
-/** Of what a call put out. */
+/** A call's output is cut after so many characters. */
 const MAX_OUTPUT = 256 * 1024;
 /** Calls that are open at once; one that begins more is none of those that we know. */
 const MAX_OPEN = 1_000;

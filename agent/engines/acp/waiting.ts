@@ -1,4 +1,4 @@
-/** What the runner has sent and the agent does not have yet. A line that comes again, from the next runner, does nothing. */
+/** Deliveries and orders that the runner has sent and the agent does not have yet. A line that comes twice does nothing. */
 import type { ContentPart } from "../../engine.ts";
 
 export interface Delivery {
@@ -17,8 +17,8 @@ export class Waiting {
     return this.#queue.length === 0;
   }
 
-  /** Known already: the agent's conversation holds it. */
-  skip(id: string): void {
+  /** The agent's conversation holds this delivery already, so it is not told again. */
+  markHeld(id: string): void {
     this.#seen.add(id);
   }
 
@@ -47,7 +47,7 @@ export class Waiting {
   }
 }
 
-/** What is said once, however often there is reason for it. */
+/** Keeps count of sentences that are said once, however often there is reason for them. */
 export class Once {
   readonly #said = new Set<string>();
 

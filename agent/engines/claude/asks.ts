@@ -5,6 +5,7 @@ import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-type
 import { questionSchema } from "../../../shared/agent/values.ts";
 import { lazy } from "../../../shared/lazy.ts";
 import { callKeyOf } from "../../core/call-key.ts";
+import { findEarlierAsk } from "../../core/repeated-ask.ts";
 import type { Refusal } from "../../engine.ts";
 import { visible } from "../../trust/visible.ts";
 import type { ClaudeRequest } from "./lines.ts";
@@ -47,7 +48,7 @@ export function askEvents(
   const toolName = request.tool_name ?? "";
   const { input, decision_reason: reason } = request;
   const callKey = callKeyOf(toolName, input);
-  const old = findOld(fold, callKey, generation);
+  const old = findEarlierAsk(fold, callKey, generation);
   const base = {
     requestId,
     toolCallId: request.tool_use_id ?? "",
@@ -124,16 +125,6 @@ function ruleName(rule: Rule): string {
 
 function ruleText({ toolName, ruleContent }: Rule): string {
   return ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`;
-}
-
-function findOld(
-  fold: ThreadFold,
-  callKey: string,
-  generation: number,
-): { requestId: string; response?: RecordedAnswer["response"] } | undefined {
-  const isOld = (one: { callKey: string; generation: number }) =>
-    one.callKey === callKey && one.generation < generation;
-  return fold.recordedAnswers.find(isOld) ?? fold.asks.find(isOld);
 }
 
 function questionEvent(toolName: string, input: unknown, base: QuestionBase): EventBody | undefined {

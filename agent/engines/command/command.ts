@@ -1,9 +1,9 @@
 /** Engine 2: any program that takes a message and prints an answer. It is run once a message, by our adapter. */
 import { readdirSync, readFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
-import { findProgram } from "../../../shared/find-program.ts";
 import type { Conversation, Engine, Env } from "../../engine.ts";
+import { findMissing, needsOfProgram } from "../named-program.ts";
 import { fromAdapter } from "./protocol.ts";
 import { CommandSession } from "./session.ts";
 
@@ -11,28 +11,14 @@ import { CommandSession } from "./session.ts";
 export function commandEngine(name: string, adapter: string): Engine {
   return {
     name,
-    check: async ({ launch: { program } }, env) =>
-      findProgram(program, env["PATH"] ?? "") === undefined
-        ? {
-            code: "engine_missing",
-            message: `The agent program ${JSON.stringify(program)} is not installed.`,
-          }
-        : undefined,
+    check: async ({ launch: { program } }, env) => findMissing(program, env),
     lookAround: async () => undefined, // it is the person's own program: we load nothing for it
     look: async (_sessionId, { deliveryIds }, env) => lookForTaken(deliveryIds, env),
-    plan: ({ config: { launch, agent }, env }) => ({
+    plan: ({ config, env }) => ({
       program: process.execPath,
-      args: [adapter, launch.program, ...launch.args],
+      args: [adapter, config.launch.program, ...config.launch.args],
       env,
-      needs: {
-        // Only the settings of this machine may open files in the sandbox, no request.
-        reads: [
-          findProgram(launch.program, env["PATH"] ?? "") ?? "",
-          ...(agent.program === undefined ? launch.args : []),
-        ].filter(isAbsolute),
-        writes: [],
-        copies: [],
-      },
+      needs: needsOfProgram(config, env),
     }),
     begin: (request) => new CommandSession(request),
   };
