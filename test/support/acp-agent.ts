@@ -26,6 +26,8 @@ export type Step =
   | { update: object }
   | { request: string }
   | { stop: acp.StopReason }
+  /** It says nothing more, whatever it is told: to stop, too. */
+  | { hang: true }
   | { fail: string }
   /** As it is, on its standard output. */
   | { print: string }
@@ -207,6 +209,7 @@ async function doStep(
       .request(step.request, { sessionId, path: "/etc/passwd" })
       .catch((error: acp.RequestError) => note(`refused ${step.request} ${error.code}`));
   else if ("stop" in step) return { stopReason: step.stop };
+  else if ("hang" in step) await new Promise(() => {});
   else if ("fail" in step) throw acp.RequestError.internalError(undefined, step.fail);
   else if ("print" in step) writeSync(1, `${step.print}\n`);
   else if ("printBytes" in step) await printBytes(step.printBytes);

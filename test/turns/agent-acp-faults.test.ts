@@ -7,6 +7,7 @@ import { TRUST_OPTION } from "../../shared/agent/trust.ts";
 import { buildAcpAgent, effectsIn, forget, heardBy, notesOf, told } from "../support/acp.ts";
 import { type AgentThread, openThreads, type ThreadOptions } from "../support/agent-threads.ts";
 import { signal } from "../support/processes.ts";
+import { until } from "../support/wait.ts";
 
 let agent: Awaited<ReturnType<typeof buildAcpAgent>>;
 beforeAll(async () => {
@@ -73,6 +74,38 @@ describe("an agent that can't be used fails the thread with its reason", () => {
     ]);
     expect(said(thread)).toEqual(["so far"]);
     expect(JSON.stringify(thread.events()).length).toBeLessThan(10_000);
+  });
+});
+
+describe("an agent that answers nothing", () => {
+  test("to a message: it is ended, the turn fails with the reason, and the next message runs", async () => {
+    const thread = open([], { agent: { params: { callSeconds: 2 } } });
+    thread.write(told("one", { text: "so far" }, { hang: true }));
+    thread.start();
+    expect(await thread.event("turn_end")).toMatchObject({
+      stopReason: "error",
+      error: "The agent said nothing for 2 seconds, and was ended.",
+    });
+    expect(said(thread)).toEqual(["so far"]);
+    thread.write(told("two", { text: "second" }));
+    expect(await thread.eventOfRunners("turn_end", 2)).toMatchObject({ stopReason: "end_turn" });
+    expect(said(thread)).toEqual(["so far", "second"]);
+    expect(heardBy(thread).filter((text) => text.includes("one"))).toHaveLength(1);
+  });
+
+  test("while a call runs or a person decides: it may say nothing for as long as that takes", async () => {
+    const thread = open([], { agent: { params: { callSeconds: 1 } } });
+    thread.write(told("one", { call: "slow", waitFor: "go" }, { call: "rm", ask: true }, { text: "done" }));
+    thread.start();
+    const begun = await thread.event("tool_call");
+    const isLater = () => Date.now() - Date.parse(begun.ts) > 2_500;
+    await until("more than its time to be over", isLater);
+    writeFileSync(join(thread.dir, "go"), "");
+    const ask = await thread.event("permission_request");
+    await until("more than its time to be over", () => Date.now() - Date.parse(ask.ts) > 2_500);
+    thread.answer(ask.requestId, "once");
+    expect(await thread.event("turn_end")).toMatchObject({ stopReason: "end_turn" });
+    expect(effectsIn(thread.dir)).toEqual(["slow", "rm"]);
   });
 });
 

@@ -1,5 +1,5 @@
 /** The engine `acp` as people have it: threads of a sidecar, their asks and tools over its API, its sandbox. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreateRequest } from "../../shared/api.ts";
@@ -115,7 +115,11 @@ test("an agent that is not there is named, as its program", async () => {
 describe.runIf(sandbox.sandbox !== undefined)("in the sandbox", () => {
   test("it works in its directory, sees nothing else, and keeps its conversation", async () => {
     const folders = makeSidecarFolders();
-    folders.env["PATH"] = `${agent.path}:${folders.env["PATH"]}`;
+    // As npm installs a program: a link on PATH, which leads to a folder out of sight.
+    const bin = join(folders.home, "links");
+    mkdirSync(bin);
+    symlinkSync(agent.program("codex-acp", "--modes=agent,workspace-write"), join(bin, "codex-acp"));
+    folders.env["PATH"] = `${bin}:${folders.env["PATH"]}`;
     const timeouts = { idleSeconds: 1, askParkMinutes: 60, lockSeconds: 30 };
     const config = {
       ...STAND_IN_CONFIG,

@@ -58,6 +58,7 @@ function specOf({ config, launch, fold, folder }: LaunchRequest): Spec {
     allowedTools: how.allowedTools,
     ...(how.settingSources !== undefined && { refusal: UNTRUSTED }),
     taken: launch.taken,
+    ...(agent.params.callSeconds !== undefined && { silentSeconds: agent.params.callSeconds }),
     ...(launch.takesUp && { goOn: goOnText({ config, launch, fold, folder }) }),
   };
 }

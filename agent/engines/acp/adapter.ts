@@ -9,6 +9,7 @@ import type { Prompted, Update } from "./messages.ts";
 import { OpenAsks } from "./open-asks.ts";
 import type { FromAdapter, Said, Spec, ToAdapter } from "./protocol.ts";
 import { markerOf } from "./requests.ts";
+import { Silence, type SilenceLimits } from "./silence.ts";
 import { Turn } from "./turn.ts";
 import { endLine } from "./turn-end.ts";
 import { Updates } from "./updates.ts";
@@ -17,7 +18,10 @@ import { type Delivery, Once, Waiting } from "./waiting.ts";
 export interface AdapterOptions {
   spec: Spec;
   env: NodeJS.ProcessEnv;
-  deadlines: Deadlines;
+  /** @param quietMs after so long people are told that it has not started */
+  deadlines: Deadlines & { quietMs: number };
+  /** How long it may say nothing in a turn: before people are told, and before it is ended. */
+  silence: SilenceLimits;
   /** An agent may go on for so many milliseconds after it was told to stop. */
   cancelMs: number;
   /** Writes a line for the runner. @param isDurable on the disk when it returns */
@@ -38,6 +42,7 @@ export class Adapter {
   readonly #waiting = new Waiting();
   readonly #asks: OpenAsks;
   readonly #once = new Once();
+  readonly #silence: Silence;
   #agent: Running | undefined;
   #isOpen = false;
   #isEnding = false;
@@ -55,6 +60,12 @@ export class Adapter {
       updates: this.#updates,
       say,
       notice: (title, description) => this.#notice(title, description),
+    });
+    this.#silence = new Silence({
+      ...options.silence,
+      isExcused: () => !this.#asks.isEmpty || this.#updates.isCalling,
+      quiet: (title, description) => this.#notice(title, description),
+      silent: (why) => void this.#silent(why),
     });
   }
 
@@ -92,6 +103,7 @@ export class Adapter {
     const connection = new Connection(spec, program, this.#handlers());
     this.#agent = { program, connection };
     void program.ended.then((how) => this.#agentEnded(how));
+    const slow = setTimeout(() => this.#notice("The agent is slow to start"), deadlines.quietMs);
     try {
       const opened = await connection.open(deadlines);
       this.#isOpen = true;
@@ -105,6 +117,8 @@ export class Adapter {
     } catch (error) {
       if (!(error instanceof OpenError)) throw error;
       await this.#fail(error);
+    } finally {
+      clearTimeout(slow);
     }
   }
 
@@ -191,6 +205,7 @@ export class Adapter {
     this.#turn ??= new Turn();
     const turn = this.#turn;
     turn.begin(ids);
+    this.#silence.begin();
     const outcome = await this.#agentOr()
       .connection.prompt(parts)
       .then(
@@ -223,12 +238,26 @@ export class Adapter {
 
   #endTurn(turn: Turn, outcome: { result?: Prompted; error?: string }): void {
     turn.end();
+    this.#silence.end();
     this.#turn = undefined;
     this.#asks.withdraw();
     this.#sayAll(this.#updates.end());
     const { ids, startedMs, isCancelled } = turn;
     const durationMs = Date.now() - startedMs;
     this.#options.say(endLine({ ids, durationMs, isCancelled }, outcome));
+  }
+
+  /** It hangs, or nobody answers it: its process is ended, and the next one goes on with the conversation. */
+  async #silent(why: string): Promise<void> {
+    const turn = this.#turn;
+    if (!turn || this.#isEnding) return;
+    this.#isEnding = true;
+    const { program } = this.#agentOr();
+    const error = [why, program.lastWords()].filter((part) => part !== "").join("\n");
+    this.#endTurn(turn, { error });
+    this.#options.log(error);
+    await program.end();
+    this.#options.exit(1);
   }
 
   #interrupt(seq: number): void {
@@ -266,6 +295,7 @@ export class Adapter {
   #handlers(): ConnectionHandlers {
     const { log } = this.#options;
     return {
+      heard: () => this.#silence.heard(),
       update: (update) => this.#update(update),
       permission: (params, id) => this.#asks.ask(params, id, this.#agent?.connection.known),
       cancelled: (id) => this.#asks.withdraw(id),

@@ -20,6 +20,7 @@ function connect(answers: (line: { id: number; method: string }) => unknown): Co
   });
   const nothing = () => {};
   return new Connection(spec, { input, output } as unknown as AgentProgram, {
+    heard: nothing,
     update: nothing,
     permission: () => Promise.resolve({}),
     cancelled: nothing,

@@ -31,7 +31,7 @@ import { Once } from "./waiting.ts";
 
 const PROTOCOL = 1;
 const AUTH_REQUIRED = -32000;
-const MODE_MS = 30_000;
+const MODE_MS = 20_000;
 /** A replay may go on for a moment after the answer. */
 const REPLAY_MS = 1_000;
 /** A program that prints so many lines of something else speaks no ACP. */
@@ -43,6 +43,8 @@ export interface Deadlines {
 }
 
 export interface ConnectionHandlers {
+  /** The agent has said something, whatever it is. */
+  heard(): void;
   update(update: Update): void;
   permission(params: unknown, requestId: string): Promise<unknown>;
   /** The agent takes a request back. */
@@ -280,6 +282,7 @@ export class Connection {
   }
 
   #request(method: string, params: unknown, id: string): Promise<unknown> | undefined {
+    this.#handlers.heard();
     if (method === "session/request_permission") return this.#handlers.permission(params, id);
     const [what = method] = method.split("/");
     if (this.#once.isNew(`request ${what}`)) {
@@ -290,6 +293,7 @@ export class Connection {
   }
 
   #notification(method: string, params: unknown): void {
+    this.#handlers.heard();
     if (method === "$/cancel_request") {
       const { requestId } = (params ?? {}) as { requestId?: unknown };
       this.#handlers.cancelled(JSON.stringify(requestId));

@@ -7,9 +7,11 @@ import { type FromAdapter, specSchema, toAdapter } from "./protocol.ts";
 
 const STANDARD_OUTPUT = 1;
 const STANDARD_ERROR = 2;
-/** Together less than the runner waits for an engine to open. */
-const DEADLINES = { initializeMs: 45_000, sessionMs: 60_000 };
+/** With the one of setting a mode together less than the 120 seconds that the runner waits for an engine to open. */
+const DEADLINES = { initializeMs: 45_000, sessionMs: 45_000, quietMs: 20_000 };
 const CANCEL_MS = 10_000;
+/** A model may think for minutes before it says a word. */
+const SILENCE = { quietMs: 60_000, endMs: 600_000 };
 
 function say(line: FromAdapter, isDurable = false): void {
   write(STANDARD_OUTPUT, `${JSON.stringify(line)}\n`);
@@ -27,6 +29,7 @@ const adapter = new Adapter({
   env: { ...findKnown(spec.program)?.env, ...process.env },
   deadlines: DEADLINES,
   cancelMs: CANCEL_MS,
+  silence: spec.silentSeconds === undefined ? SILENCE : { ...SILENCE, endMs: spec.silentSeconds * 1_000 },
   say,
   log: (text) => write(STANDARD_ERROR, `${text}\n`),
   exit: (code) => process.exit(code),

@@ -63,6 +63,10 @@ export class OpenAsks {
     });
   }
 
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
   /** An answer to an ask that is over does nothing. @param optionId ours; null: nobody answers */
   answer(requestId: string, optionId: string | null): void {
     const ask = this.#open.get(requestId);

@@ -27,6 +27,8 @@ export const specSchema = z.object({
   refusal: str.optional(),
   /** Deliveries that an earlier process was about to tell the agent. */
   taken: z.array(str),
+  /** The agent may say nothing for so many seconds; left out: as long as usual. */
+  silentSeconds: count.positive().optional(),
   /** A turn was cut off: what the agent is told, so that it goes on. */
   goOn: str.optional(),
 });

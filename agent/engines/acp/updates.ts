@@ -80,6 +80,11 @@ export class Updates {
     return { type: "live", isThought, text: text.slice(-MAX_LIVE) };
   }
 
+  /** A call has begun and has not ended. */
+  get isCalling(): boolean {
+    return [...this.#calls.values()].some(({ status }) => !isOver(status));
+  }
+
   /** The call that the agent asks about, told first if nothing was told of it. */
   asked(call: AcpCall): { lines: FromAdapter[]; call: Said<"call"> } {
     const lines = [...this.flush(), ...this.#call(call, false)];

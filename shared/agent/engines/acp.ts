@@ -71,6 +71,7 @@ export const acp = {
     outputSchema: false,
     tools: true,
     images: true,
+    params: { callSeconds: {} },
   },
   findBypass,
 } as const satisfies EngineDeclaration;
