@@ -15,6 +15,7 @@ import { type Action, decide } from "./core/decide.ts";
 import type { Engine, Env } from "./engine.ts";
 import { EngineLife } from "./engine-life.ts";
 import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
+import { mayCarryMemory, memoryFor } from "./memory.ts";
 import { Board } from "./others/board.ts";
 import { OthersWatch } from "./others/watch.ts";
 import { PlaceKeeper } from "./places/place-keeper.ts";
@@ -174,12 +175,23 @@ export class Runner {
     await this.#turns.hook(request);
     if (call?.side === "before") this.#others.beforeCall(call);
     if (call?.side === "after") this.#others.afterCall(call);
-    const news = isAfterCalls && !isSubagent ? this.#others.takeNews(requestId) : undefined;
+    const isOwnRound = isAfterCalls && !isSubagent;
+    const news = isOwnRound ? this.#others.takeNews(requestId) : undefined;
     if (news) this.#thread.append(null, news.events);
+    const memory = isOwnRound ? this.#takeMemory(seat, requestId) : undefined;
     // Before a call's result is in the transcript: a runner that comes after a kill must not take the call's own change
     // for somebody else's.
     if (call?.side === "after" || isAfterCalls) this.#others.save();
-    seat.send(key, seat.session.answer(request, { reply: "go_on", news: news?.text }), Date.now());
+    const told = [memory, news?.text].filter((text) => text !== undefined).join("\n\n");
+    const answer = { reply: "go_on" as const, news: told === "" ? undefined : told };
+    seat.send(key, seat.session.answer(request, answer), Date.now());
+  }
+
+  /** The transcript says that the model is told it before it is. */
+  #takeMemory({ launch }: Seat, carrier: string): string | undefined {
+    const memory = memoryFor(this.#fold, this.#options.config, launch, carrier);
+    if (memory) this.#thread.append(null, [memory.event]);
+    return memory?.text;
   }
 
   /** The delivery is on the disk before the engine has it. */
@@ -191,6 +203,8 @@ export class Runner {
     const { parts, problems } = contentOf(messages, folder, (sha256) => this.#thread.readBlob(sha256));
     const seed = this.#seedFor(seat);
     if (seed !== "") parts.unshift({ type: "text", text: seed });
+    const memory = mayCarryMemory(messages) ? this.#takeMemory(seat, deliveryId) : undefined;
+    if (memory !== undefined) parts.unshift({ type: "text", text: memory });
     const { undone = [] } = this.#fold.deliveries.find((open) => open.deliveryId === deliveryId) ?? {};
     parts.unshift(...undone.map((text) => ({ type: "text" as const, text })));
     for (const title of problems) this.#thread.append(null, [{ type: "notice", severity: "warning", title }]);
@@ -198,7 +212,7 @@ export class Runner {
     if (!isMidTurn) await this.#turns.begin();
     this.#thread.sync();
     // What was said once is no wish of now: an @path in it gets no file into the conversation.
-    const isPlain = seed !== "" || messages.some(expandsNothing);
+    const isPlain = seed !== "" || memory !== undefined || messages.some(expandsNothing);
     const marks = { isPlain, isForeign: messages.some(isForeign), isMidTurn };
     seat.send(key, seat.session.deliver(deliveryId, parts, marks), Date.now());
   }

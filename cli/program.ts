@@ -23,6 +23,7 @@ import { addKill } from "./commands/kill.ts";
 import { addLog } from "./commands/log.ts";
 import { addLogs } from "./commands/logs.ts";
 import { addLs } from "./commands/ls.ts";
+import { addMemory } from "./commands/memory.ts";
 import { addNew } from "./commands/new.ts";
 import { addResize } from "./commands/resize.ts";
 import { addRules } from "./commands/rules.ts";
@@ -143,6 +144,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addEngines(program, act);
   addAcp(program, act);
   addJob(program, act);
+  addMemory(program, act);
   addDoctor(program, act);
   addBackup(program, act);
   addService(program, act);

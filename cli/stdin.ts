@@ -4,6 +4,7 @@ import { MAX_BODY_BYTES, MAX_COMMAND_BYTES } from "../shared/api.ts";
 import { AppError } from "../shared/errors.ts";
 import { formatCount } from "../shared/format-count.ts";
 
+const MAX_MEMORY_TEXT = 64 * 1024;
 const CARRIAGE_RETURN = 0x0d;
 
 /** Its lines, without their ends. @throws AppError `too_large` */
@@ -46,6 +47,11 @@ export function readMessage(stdin: NodeJS.ReadableStream): Promise<string> {
 /** All of it as one paste, without its last line end. @throws AppError `too_large`, `invalid_request` */
 export function readPaste(stdin: NodeJS.ReadableStream): Promise<string> {
   return readWhole(stdin, MAX_BODY_BYTES, "a paste (--no-paste types line by line)");
+}
+
+/** All of it, for a file of memory. @throws AppError `too_large`, `invalid_request` */
+export function readNote(stdin: NodeJS.ReadableStream): Promise<string> {
+  return readWhole(stdin, MAX_MEMORY_TEXT, "a file of memory");
 }
 
 async function readWhole(stdin: NodeJS.ReadableStream, maxBytes: number, name: string): Promise<string> {

@@ -51,7 +51,12 @@ export function renderInline(
 }
 
 function markedLines(text: string, mark: string): string[] {
-  return linesOf(text).map((line) => `${mark}| ${escapeLine(showHidden(line))}`);
+  return quotedLines(text).map((line) => `${mark}| ${line}`);
+}
+
+/** The lines of a text that is shown as somebody's words: none of them can be taken for a line of ours. */
+export function quotedLines(text: string): string[] {
+  return linesOf(text).map((line) => escapeLine(showHidden(line)));
 }
 
 /** Whatever a terminal, an editor or a model may take for the end of a line. */

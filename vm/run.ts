@@ -83,6 +83,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     const care = createCare(common, setting, () => metrics.gaps.inc());
     await start(common, care, metrics, releasers);
     await operations.messages.recover();
+    await operations.memory.recover();
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
     const wired = createJobs(common, operations, setting, metrics);

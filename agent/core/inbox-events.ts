@@ -110,8 +110,8 @@ function permissionEvent(line: LineOf<"permission">, fold: ThreadFold): EventBod
 }
 
 /** In a thread that outside text has got into, nothing is allowed beyond the call that is asked about. */
-function onceInPlaceOf(optionId: string, { options, limit, trust, heldMessageId }: OpenAsk): string {
-  if (limit || trust || heldMessageId !== undefined) return optionId;
+function onceInPlaceOf(optionId: string, { options, limit, trust, ...ask }: OpenAsk): string {
+  if (limit || trust || ask.heldMessageId !== undefined || ask.memoryWriteId !== undefined) return optionId;
   const chosen = options.find((option) => option.optionId === optionId);
   if (chosen?.kind !== "allow_always") return optionId;
   return options.find(({ kind }) => kind === "allow_once")?.optionId ?? optionId;

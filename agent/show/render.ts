@@ -58,6 +58,8 @@ export function markdownOf(event: ThreadEvent): string {
       return `\n## To thread:${event.threadId}\n\n${event.text}\n`;
     case "file_sent":
       return `\n*File: attachments/${event.name}*\n`;
+    case "memory_write":
+      return `\n*Memory: ${event.how} ${event.path}${event.state === "waiting" ? ", waits for a person" : ""}*\n`;
     case "failure":
       return `\n**Failed:** ${event.message}\n`;
     case "notice":

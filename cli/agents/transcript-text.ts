@@ -191,6 +191,13 @@ function toldText(event: ThreadEvent): string[] {
       return [
         `+ file ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),
       ];
+    case "memory_write": {
+      const waits = event.state === "waiting" ? ", waits for a person" : "";
+      return [
+        `+ memory: ${event.how} ${cleanLine(event.path)}${waits}`,
+        ...(event.text === "" ? [] : toLines(event.text).map((line) => `+ ${line}`)),
+      ];
+    }
     case "message_sent":
       return [
         "",

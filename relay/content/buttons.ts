@@ -12,6 +12,7 @@ import { history } from "../actions/history.ts";
 import { key } from "../actions/key.ts";
 import { logsGrep } from "../actions/logs-grep.ts";
 import { logsView } from "../actions/logs-view.ts";
+import { memoryUndo } from "../actions/memory-undo.ts";
 import { resumeSend } from "../actions/resume-send.ts";
 import { send } from "../actions/send.ts";
 import { typeAnyway } from "../actions/type-anyway.ts";
@@ -61,6 +62,11 @@ export function changesButtons(turnId: string, label = "Undo"): readonly Button[
     ...changes.buttons({ turnId }, "Diff", "secondary"),
     ...undo.buttons({ turnId }, label, "secondary"),
   ];
+}
+
+/** Below a write to memory. */
+export function memoryButtons(writeId: string): readonly Button[] {
+  return memoryUndo.buttons({ writeId }, "Undo", "secondary");
 }
 
 /** Lets a paused agent go on, with what a person wrote to it. */

@@ -33,6 +33,7 @@ import type { HomeRequest } from "../../shared/home-api.ts";
 import type { DiscordId, ThreadId, ThreadName } from "../../shared/ids.ts";
 import type { Delivery, KeptMessage, LedgerRow, MessageRequest } from "../../shared/ledger-api.ts";
 import type { Repo } from "../../shared/machine-api.ts";
+import { MemoryClient } from "../../shared/memory-client.ts";
 import { agents } from "../../shared/protocol/agents.ts";
 import { channels } from "../../shared/protocol/channels.ts";
 import { directives } from "../../shared/protocol/directives.ts";
@@ -62,6 +63,10 @@ export class Vm {
 
   get jobs(): VmJobs {
     return new VmJobs(this.#client);
+  }
+
+  get memory(): MemoryClient {
+    return new MemoryClient(this.#client);
   }
 
   /** Why agents run without the sandbox that they should have; undefined if they have it, or should have none. */

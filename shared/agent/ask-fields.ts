@@ -34,6 +34,8 @@ export const permissionRequestFields = () => ({
   limit: askedLimitSchema.optional(),
   /** The runner asks: may this message of another agent come in? The thread's own work does not wait for it. */
   heldMessageId: str.optional(),
+  /** The runner asks: may this write to memory count? The thread's own work does not wait for it. */
+  memoryWriteId: str.optional(),
 });
 
 export const permissionResponseFields = () => ({

@@ -21,6 +21,7 @@ import { useSchema } from "./budget.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
 import { initialMessageFields } from "./initial-messages.ts";
 import { limitsSchema, usageLimitSchema } from "./limit-schema.ts";
+import { memoryToldFields, memoryWriteFields } from "./memory-fields.ts";
 import { fromThreadFields, messageSentFields } from "./message-fields.ts";
 import { OPS, type Op, opFields } from "./ops.ts";
 import { blockSchema, costSchema, cutSchema, TOOL_KINDS, toolContentSchema, usageSchema } from "./values.ts";
@@ -279,6 +280,10 @@ const schemas = {
     imageType: str.optional(),
     caption: str.optional(),
   })),
+  /** The agent wrote to its memory, or a person is asked whether it may. */
+  memory_write: event("memory_write", memoryWriteFields),
+  /** The agent was told the beginning of its memory. */
+  memory_told: event("memory_told", memoryToldFields),
   failure: event("failure", () => ({ code: z.enum(FAILURE_CODES), message: str })),
   notice: event("notice", () => ({
     severity: z.enum(["info", "warning", "error"]),

@@ -20,6 +20,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         ...(event.trust && { trust: event.trust }),
         ...(event.limit && { limit: event.limit }),
         ...(event.heldMessageId !== undefined && { heldMessageId: event.heldMessageId }),
+        ...(event.memoryWriteId !== undefined && { memoryWriteId: event.memoryWriteId }),
       });
     case "elicitation_request":
       return open(fold, event, {
@@ -64,7 +65,10 @@ export function isParked(fold: ThreadFold, ask: OpenAsk): boolean {
 function open(
   fold: ThreadFold,
   event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
-  what: Pick<OpenAsk, "kind" | "toolName" | "title" | "options" | "trust" | "limit" | "heldMessageId">,
+  what: Pick<
+    OpenAsk,
+    "kind" | "toolName" | "title" | "options" | "trust" | "limit" | "heldMessageId" | "memoryWriteId"
+  >,
 ): ThreadFold {
   const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
   const ask: OpenAsk = {
@@ -98,7 +102,7 @@ function close(
     const isLetIn = answer?.kind === "permission" && answer.optionId === LET_IN_OPTION;
     return settleHeld({ ...fold, asks }, ask.heldMessageId, isLetIn);
   }
-  if (!answer) return { ...fold, asks };
+  if (!answer || ask.memoryWriteId !== undefined) return { ...fold, asks };
   if (ask.limit)
     return answerLimit(
       { ...fold, asks },

@@ -59,8 +59,14 @@ export function foldEngine(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         chosen: { ...fold.chosen, model: event.by ? (event.model ?? null) : fold.chosen.model },
         pending: { ...fold.pending, model: null },
       };
-    case "compaction_update":
-      return event.status === "in_progress" ? fold : { ...fold, pending: { ...fold.pending, compact: null } };
+    case "compaction_update": {
+      if (event.status === "in_progress") return fold;
+      const compactedSeq = event.status === "completed" ? event.seq : fold.compactedSeq;
+      const pending = { ...fold.pending, compact: null };
+      return { ...fold, pending, ...(compactedSeq !== undefined && { compactedSeq }) };
+    }
+    case "memory_told":
+      return { ...fold, memory: { seq: event.seq, generation: event.generation, with: event.with } };
     case "control":
       return foldControl(fold, event);
     case "undo":

@@ -1,10 +1,10 @@
-/** The part of the fold that knows messages of other agents: how many in a row, and which wait for a person. */
+/** The part of the fold that knows what waits for a person beside the work: messages of other agents, writes to memory. */
 import type { OpenAsk, ThreadFold, WaitingMessage } from "./fold-types.ts";
 
-/** Let in by a person; any other answer drops the message. */
+/** Let in by a person; any other answer drops the message, or the write. */
 export const LET_IN_OPTION = "let_in";
 
-/** Asks that the work waits for: one about another agent's message stands beside it. */
+/** Asks that the work waits for: one about another agent's message, or about a write to memory, stands beside it. */
 export function asksOfWork({ asks }: Pick<ThreadFold, "asks">): OpenAsk[] {
   return asks.filter(isOfWork);
 }
@@ -13,8 +13,8 @@ export function hasAskOfWork({ asks }: Pick<ThreadFold, "asks">): boolean {
   return asks.some(isOfWork);
 }
 
-function isOfWork({ heldMessageId }: OpenAsk): boolean {
-  return heldMessageId === undefined;
+function isOfWork({ heldMessageId, memoryWriteId }: OpenAsk): boolean {
+  return heldMessageId === undefined && memoryWriteId === undefined;
 }
 
 /** After a message has come: a person's begins to count anew. */

@@ -135,6 +135,10 @@ export interface ThreadFold {
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;
   context: { used: number; size: number } | null;
+  /** When the agent was last told the beginning of its memory, and by which process; `with` which delivery or request. */
+  memory?: { seq: number; generation: number; with: string };
+  /** When the context was last shortened. */
+  compactedSeq?: number;
   /** The provider takes no more calls for now, and nobody has been asked yet. */
   usageLimit?: { message: string; resetsAt?: string | undefined };
   /** A person lets the turn that was cut off go on by itself at this moment. */
@@ -211,6 +215,8 @@ export interface OpenAsk {
   limit?: NonNullable<EventOf<"permission_request">["limit"]> | undefined;
   /** The question about another agent's message. */
   heldMessageId?: string | undefined;
+  /** The question about a write to memory. */
+  memoryWriteId?: string | undefined;
 }
 
 export interface RecordedAnswer {

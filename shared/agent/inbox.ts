@@ -65,6 +65,7 @@ const schemas = {
         "thread_ended",
         "message_sent",
         "file_sent",
+        "memory_write",
         "notice",
       ]),
     }),

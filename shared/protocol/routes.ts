@@ -11,6 +11,7 @@ import { inputs } from "./inputs.ts";
 import { jobs } from "./jobs.ts";
 import { ledger } from "./ledger.ts";
 import { logs } from "./logs.ts";
+import { memory } from "./memory.ts";
 import { output } from "./output.ts";
 import { people } from "./people.ts";
 import type { Route } from "./route.ts";
@@ -19,7 +20,7 @@ import { threads } from "./threads.ts";
 
 export const API = {
   ...{ threads, logs, inputs, output, agents, asks, controls, attachments },
-  ...{ engines, ledger, people, channels, conversations, directives, jobs, sidecar },
+  ...{ engines, ledger, people, channels, conversations, directives, jobs, memory, sidecar },
 };
 
 export const ROUTES: readonly Route[] = Object.values(API).flatMap((noun): Route[] => Object.values(noun));

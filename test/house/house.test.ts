@@ -27,6 +27,7 @@ const SIDES: Record<string, readonly Room[]> = {
     ["vm/follow/"],
     ["vm/directives/"],
     ["vm/agents/"],
+    ["vm/memory/"],
     ["vm/hooks/"],
     ["vm/mcp/"],
     ["vm/events/"],

@@ -101,6 +101,15 @@ const bodies: fc.Arbitrary<object> = fc.oneof(
     description: maybe(hostile),
   }),
   fc.record({
+    type: fc.constant("memory_write"),
+    noteId: id,
+    writeId: id,
+    path: hostile,
+    how: fc.constantFrom("append", "replace", "remove"),
+    state: fc.constantFrom("waiting", "written"),
+    text: hostile,
+  }),
+  fc.record({
     type: fc.constant("file_sent"),
     fileId: id,
     name: hostile,

@@ -20,6 +20,7 @@ const NOUNS: Record<keyof typeof API, string> = {
   directives: "Directives",
   conversations: "Conversations that were begun by hand",
   jobs: "Jobs",
+  memory: "Memory",
   sidecar: "The sidecar",
 };
 

@@ -8,7 +8,14 @@ import type { TestSidecar } from "./sidecar.ts";
 type Side = Pick<TestSidecar, "stateDir" | "folders">;
 
 /** The words like `m-12` and `t-3`, in the order in which the model had them; scripts are left out. */
-export function heardBy({ stateDir, folders }: Side, threadId: string): string[] {
+export function heardBy(side: Side, threadId: string): string[] {
+  return textsHeardBy(side, threadId).flatMap(
+    (text) => withoutScripts(text).match(/\b[mt]-[\w-]*\d\b/g) ?? [],
+  );
+}
+
+/** Each text of the conversation, as the model had it. */
+export function textsHeardBy({ stateDir, folders }: Side, threadId: string): string[] {
   const sessionId = sessionOf(stateDir, threadId);
   const projects = join(folders.home, ".claude", "projects");
   if (sessionId === undefined || !existsSync(projects)) return [];
@@ -23,8 +30,7 @@ export function heardBy({ stateDir, folders }: Side, threadId: string): string[]
       attachment?: { prompt?: { text?: string }[] };
     };
     const blocks = message?.content ?? attachment?.prompt ?? [];
-    const texts = typeof blocks === "string" ? [blocks] : blocks.map(({ text = "" }) => text);
-    return texts.flatMap((text) => withoutScripts(text).match(/\b[mt]-[\w-]*\d\b/g) ?? []);
+    return typeof blocks === "string" ? [blocks] : blocks.map(({ text = "" }) => text);
   });
 }
 

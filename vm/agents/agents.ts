@@ -220,7 +220,7 @@ export class Agents {
 
   /** The agent sent a file, which is an attachment by now. One of the same id is told once. */
   noteFile(threadId: ThreadId, file: Omit<EventBody<"file_sent">, "type">): Promise<void> {
-    return this.#note(threadId, { type: "file_sent", ...file }, "fileId", file.fileId);
+    return this.note(threadId, { type: "file_sent", ...file }, "fileId", file.fileId);
   }
 
   /** A child of the thread began or ended: told once each. A thread that is over is told nothing. */
@@ -228,20 +228,20 @@ export class Agents {
     threadId: ThreadId,
     event: EventBody<"thread_spawned"> | EventBody<"thread_ended">,
   ): Promise<void> {
-    return this.#note(threadId, event, "threadId", event.threadId);
+    return this.note(threadId, event, "threadId", event.threadId);
   }
 
   /** Something that people should see in the thread: the same words once. */
   noteNotice(threadId: ThreadId, title: string): Promise<void> {
-    return this.#note(threadId, { type: "notice", severity: "info", title }, "title", title);
+    return this.note(threadId, { type: "notice", severity: "info", title }, "title", title);
   }
 
   /** The agent wrote to another one: told once. */
   noteSent(threadId: ThreadId, event: EventBody<"message_sent">): Promise<void> {
-    return this.#note(threadId, event, "messageId", event.messageId);
+    return this.note(threadId, event, "messageId", event.messageId);
   }
 
-  async #note(threadId: ThreadId, event: EventBody<NotedType>, field: NotedField, id: string): Promise<void> {
+  async note(threadId: ThreadId, event: EventBody<NotedType>, field: NotedField, id: string): Promise<void> {
     const { queue, kind, agents, now } = this.#options;
     await queue.run(threadId, async () => {
       const thread = this.#getOpen(threadId);

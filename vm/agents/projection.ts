@@ -2,6 +2,7 @@
 import type { EventOf, ThreadEvent } from "../../shared/agent/events.ts";
 import { awaitingOf, emptyFold, FOLD_VERSION, foldEvent, statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
+import { LET_IN_OPTION } from "../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
 import { stepOf } from "../../shared/agent/steps.ts";
 import type { ThreadId } from "../../shared/ids.ts";
@@ -168,13 +169,24 @@ export class Projection {
       }
       case "permission_response":
       case "elicitation_response": {
-        const requestId = findAsk(fold, event.requestId)?.requestId ?? event.requestId;
+        const ask = findAsk(fold, event.requestId);
+        if (ask?.memoryWriteId !== undefined) this.#decideWrite(ask.memoryWriteId, event);
+        const requestId = ask?.requestId ?? event.requestId;
         asks.setState(requestId, isDecided(event) ? "answered" : "ended");
         return;
       }
       default:
         return;
     }
+  }
+
+  /** In the same transaction: who applies it finds it decided. */
+  #decideWrite(
+    writeId: string,
+    event: EventOf<"permission_response"> | EventOf<"elicitation_response">,
+  ): void {
+    const isLetIn = event.type === "permission_response" && event.optionId === LET_IN_OPTION;
+    this.#store.memoryWrites.decide(writeId, isLetIn && event.outcome === "selected", event.by ?? null);
   }
 
   #callsOf(threadId: ThreadId): Calls {

@@ -22,6 +22,7 @@ import { type InputServices, inputHandlers } from "./handlers/inputs.ts";
 import { type JobServices, jobHandlers } from "./handlers/jobs.ts";
 import { type LedgerServices, ledgerHandlers } from "./handlers/ledger.ts";
 import { type LogServices, logHandlers } from "./handlers/logs.ts";
+import { type MemoryServices, memoryHandlers } from "./handlers/memory.ts";
 import { type OutputServices, outputHandlers } from "./handlers/output.ts";
 import { type PeopleServices, peopleHandlers } from "./handlers/people.ts";
 import { type SidecarServices, sidecarHandlers } from "./handlers/sidecar.ts";
@@ -41,6 +42,7 @@ export type Services = ThreadServices &
   DirectiveServices &
   EngineServices &
   JobServices &
+  MemoryServices &
   SidecarServices & { attachments: Attachments };
 
 export interface AppOptions extends Services, McpRoutesOptions {
@@ -95,6 +97,7 @@ function handlersOf(services: Services): ApiHandlers {
     conversations: conversationHandlers(services),
     directives: directiveHandlers(services),
     jobs: jobHandlers(services),
+    memory: memoryHandlers(services),
     sidecar: sidecarHandlers(services),
   };
 }

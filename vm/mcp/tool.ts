@@ -17,6 +17,8 @@ export interface Tool {
   /** For the model. */
   description: string;
   inputSchema: z.ZodType;
+  /** What a person is asked about before it runs: nothing, or as a command or a write of the engine's own. */
+  asksAs?: "nothing" | "Bash" | "Write";
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
   run(call: ToolCall): Promise<string>;
 }

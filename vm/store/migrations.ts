@@ -240,6 +240,28 @@ const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE served_channels ADD COLUMN directive TEXT;
   `,
+  `
+  CREATE TABLE memory_writes (
+    seq         INTEGER PRIMARY KEY AUTOINCREMENT,
+    write_id    TEXT NOT NULL UNIQUE,
+    folder      TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    how         TEXT NOT NULL CHECK (how IN ('append', 'replace', 'remove', 'restore')),
+    text        TEXT,
+    by          TEXT NOT NULL,
+    thread_id   TEXT,
+    at          INTEGER NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('waiting', 'writing', 'written', 'refused', 'failed')),
+    before      TEXT,
+    before_hash TEXT,
+    after_hash  TEXT,
+    undoes      TEXT,
+    decided_by  TEXT
+  ) STRICT;
+  CREATE INDEX memory_writes_of_file ON memory_writes (folder, name, seq);
+  CREATE INDEX memory_writes_of_thread ON memory_writes (thread_id, at) WHERE thread_id IS NOT NULL;
+  CREATE INDEX memory_writes_open ON memory_writes (state) WHERE state IN ('waiting', 'writing');
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

@@ -16,6 +16,7 @@ import { InputTable } from "./inputs.ts";
 import { JobRunTable } from "./job-runs.ts";
 import { JobTable } from "./jobs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
+import { MemoryWriteTable } from "./memory-writes.ts";
 import { IN_CHANNELS, IN_THREADS, MessageTable } from "./messages.ts";
 import { PeopleTable } from "./people.ts";
 import { StepTable } from "./steps.ts";
@@ -43,6 +44,7 @@ export interface Store {
   readonly hookRequests: HookRequestTable;
   readonly jobs: JobTable;
   readonly jobRuns: JobRunTable;
+  readonly memoryWrites: MemoryWriteTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -74,6 +76,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       channels: new ChannelTable(db, () => onChange(CHANNELS)),
       jobs: new JobTable(db),
       jobRuns: new JobRunTable(db),
+      memoryWrites: new MemoryWriteTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -19,6 +19,7 @@ import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import { childTools } from "../mcp/child-tools.ts";
+import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
 import { sendFileTool } from "../mcp/send-file.ts";
 import { McpServer } from "../mcp/server.ts";
@@ -142,6 +143,7 @@ function toolsOf(operations: Operations, { logWatch, folders }: Storage): Tool[]
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
     messageTool(operations),
+    ...memoryTools(operations),
   ];
 }
 

@@ -43,7 +43,7 @@ const MAX_HELD_BYTES = 64 * 1024 * 1024;
 export function createKinds(setting: Setting, storage: Storage, machine: Machine): WiredKinds {
   const { tmux, programs } = machine;
   const { config, log, now, releasers, runner, ownPrograms } = setting;
-  const { store, files, folders, logWatch } = storage;
+  const { store, files, folders, logWatch, memoryWriter } = storage;
   const { threadEnv } = config;
   const tellReaders = (threadId: ThreadId) => logWatch.notify(threadId);
   const onChange = (threadId: ThreadId) => {
@@ -58,7 +58,10 @@ export function createKinds(setting: Setting, storage: Storage, machine: Machine
     folders,
     onChange,
     onCaughtUp: () => onTrouble(),
-    onEvent: (threadId, fold, event) => meter.observe(threadId, fold, event),
+    onEvent: (threadId, fold, event) => {
+      meter.observe(threadId, fold, event);
+      if (event.type === "permission_response") memoryWriter.finishAll(); // a person may have let a write in
+    },
     log,
   });
   releasers.add("agents' transcripts", () => agentThreads.close());

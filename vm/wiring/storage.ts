@@ -3,6 +3,7 @@ import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
 import { Worktrees } from "../agents/worktrees.ts";
 import { statePaths } from "../config.ts";
+import { MemoryWriter } from "../memory/writer.ts";
 import { makeReposDir, makeStateDir, readOrMakeToken, SAME_TOKENS } from "../state-dir.ts";
 import { holdLock } from "../store/lock.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -24,6 +25,7 @@ export interface Storage {
   /** Told of every change of a thread's row, log or transcript. */
   logWatch: LogWatch;
   store: Store;
+  memoryWriter: MemoryWriter;
   freeDiskBytes: () => number;
 }
 
@@ -45,6 +47,7 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
   releasers.add("database", () => store.close());
   store.events.beginAt(now());
   const folders = new AgentFolders(stateDir);
+  const memoryWriter = new MemoryWriter({ stateDir: folders.state, writes: store.memoryWrites, log, now });
   return {
     stateDir,
     reposDir,
@@ -57,6 +60,7 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
     worktrees: new Worktrees({ stateDir: folders.state, reposDir, threadEnv, setup, log }),
     logWatch,
     store,
+    memoryWriter,
     freeDiskBytes: () => freeDiskBytes(stateDir),
   };
 }

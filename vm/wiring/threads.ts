@@ -18,6 +18,8 @@ import { Follows } from "../follow/follows.ts";
 import { noteKill } from "../mcp/budgets.ts";
 import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
+import { AgentMemory } from "../memory/agent-memory.ts";
+import { PeopleMemory } from "../memory/people-memory.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -82,6 +84,8 @@ export interface Operations {
   mcpFiles: McpFiles;
   children: Children;
   messages: Messages;
+  memory: AgentMemory;
+  peopleMemory: PeopleMemory;
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -133,6 +137,12 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mcpFiles: common.mcpFiles,
     children,
     messages: new Messages({ ...common, agents, children }),
+    memory: new AgentMemory({ ...common, agents }),
+    peopleMemory: new PeopleMemory({
+      ...common,
+      stateDir: common.folders.state,
+      writes: common.store.memoryWrites,
+    }),
     kill,
   };
 }

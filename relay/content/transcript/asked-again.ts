@@ -59,8 +59,13 @@ export class Asks {
 /** As the fold records answers: those that a call of the engine waits for. */
 function isRecorded(request: Ask["request"], response: Response): boolean {
   if (response.type === "elicitation_response") return response.action !== "cancel";
-  if (request.type !== "permission_request" || request.heldMessageId !== undefined) return false;
+  if (request.type !== "permission_request" || isBeside(request)) return false;
   return response.outcome === "selected" && !request.limit && !request.trust;
+}
+
+/** No call of the engine waits for it. */
+function isBeside({ heldMessageId, memoryWriteId }: EventOf<"permission_request">): boolean {
+  return heldMessageId !== undefined || memoryWriteId !== undefined;
 }
 
 /** Where asks were asked again: whoever reads from there on must read from their first time on. */

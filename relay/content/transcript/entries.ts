@@ -85,6 +85,7 @@ export interface Remark extends EntryBase {
     | EventOf<"undo">
     | EventOf<"notice">
     | EventOf<"file_sent">
+    | EventOf<"memory_write">
     | EventOf<"message_sent">
     | EventOf<"user_message">
     | EventOf<"message_edit">

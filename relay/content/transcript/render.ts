@@ -7,7 +7,7 @@ import type { Button, Select } from "../../actions/frame/controls.ts";
 import { stop } from "../../actions/stop.ts";
 import { findMessageId } from "../../sidecar/message-ids.ts";
 import { formatDuration } from "../../texts.ts";
-import { changesButtons, diffButton, GO_ON_BUTTON, THREAD_BUTTONS } from "../buttons.ts";
+import { changesButtons, diffButton, GO_ON_BUTTON, memoryButtons, THREAD_BUTTONS } from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
@@ -247,6 +247,16 @@ function undoPage(event: EventOf<"undo">): Page {
   });
 }
 
+const WROTE = { append: "Added to", replace: "Wrote", remove: "Removed" };
+
+/** A write to memory is for all later conversations, so people can take it back where they see it. */
+function memoryPage({ seq, writeId, path, how, text }: EventOf<"memory_write">): Page {
+  const block = text.trim() === "" ? "" : `\n${codeBlock(text, 800).text}`;
+  return page(`y${seq}`, `🧠 ${WROTE[how]} ${inline(path, 100)}${block}`, {
+    buttons: memoryButtons(writeId),
+  });
+}
+
 const MAX_NAMED = 8;
 
 function pathList(paths: readonly string[], count: number): string {
@@ -279,6 +289,8 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
       const words = caption === undefined || caption.trim() === "" ? "" : ` ${inline(caption, 500)}`;
       return { ...page(`s${seq}`, `📎 ${inline(name, 150)}${words}`, { isSilent: false }), file: name };
     }
+    case "memory_write":
+      return memoryPage(event);
     case "undo":
       return undoPage(event);
     case "notice": {

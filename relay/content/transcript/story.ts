@@ -153,6 +153,13 @@ export class Story {
         this.breakActivity();
         this.#push({ kind: "remark", seq: event.seq, event });
         return;
+      case "memory_write":
+        // What is asked about is shown by the ask.
+        if (event.state === "waiting") return;
+        this.#speakAsNarration();
+        this.breakActivity();
+        this.#push({ kind: "remark", seq: event.seq, event });
+        return;
       case "undo":
       case "failure":
         this.#push({ kind: "remark", seq: event.seq, event });

@@ -66,6 +66,10 @@ function drawContent(row: Row, context: RowContext): HTMLElement[] {
           `File: ${cleanLine(event.name)} (${event.bytes} bytes) ${cleanLine(event.caption ?? "")}`.trim(),
         ),
       ];
+    case "memory_write": {
+      const waits = event.state === "waiting" ? " (waits for a person)" : "";
+      return [remark(`Memory: ${event.how} ${cleanLine(event.path)}${waits}\n${cleanLines(event.text)}`)];
+    }
     case "notice": {
       const description = event.description === undefined ? "" : `\n${cleanLines(event.description)}`;
       return [remark(`${cleanLine(event.title)}${description}`, event.severity === "info" ? "" : "bad")];

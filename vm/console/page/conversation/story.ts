@@ -188,6 +188,7 @@ export function isTold(event: ThreadEvent): boolean {
     case "failure":
     case "message_sent":
     case "file_sent":
+    case "memory_write":
     case "notice":
       return true;
     case "agent_message":

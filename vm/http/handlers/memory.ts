@@ -1,0 +1,17 @@
+/** Memory: files of Markdown that agents are told from, and write to. */
+import type { PeopleMemory } from "../../memory/people-memory.ts";
+import type { ApiHandlers } from "../api.ts";
+
+export interface MemoryServices {
+  peopleMemory: PeopleMemory;
+}
+
+export function memoryHandlers({ peopleMemory }: MemoryServices): ApiHandlers["memory"] {
+  return {
+    list: async ({ query }) => ({ memories: await peopleMemory.list(query.dir) }),
+    get: ({ query }) => peopleMemory.get(query),
+    write: ({ body, by }) => peopleMemory.write(body, body.text, body.how, by),
+    forget: ({ query, by }) => peopleMemory.write(query, null, "remove", by),
+    undo: ({ body, by }) => peopleMemory.undo(body.writeId, by),
+  };
+}

@@ -1,0 +1,55 @@
+/** The tools by which an agent keeps things for later conversations, and finds them again. */
+import * as z from "zod";
+import type { AgentMemory } from "../memory/agent-memory.ts";
+import type { Tool } from "./tool.ts";
+
+const path = z
+  .string()
+  .min(1)
+  .max(200)
+  .describe(
+    "dir/<name>.md: of this directory; user/<name>.md: of the person, in every directory. MEMORY.md is what each agent is told when it begins; others are notes",
+  );
+const get = z.strictObject({
+  path,
+  from: z.number().int().min(1).default(1).describe("The first line"),
+  lines: z.number().int().min(1).max(400).optional(),
+});
+const write = z.strictObject({
+  path,
+  text: z
+    .string()
+    .max(65_536)
+    .default("")
+    .describe("Markdown. What is worth knowing in a later conversation, short"),
+  how: z
+    .enum(["append", "replace", "remove"])
+    .default("append")
+    .describe("append: a line or more at the end; replace: the whole file; remove: the file"),
+});
+
+export function memoryTools({ memory }: { memory: AgentMemory }): Tool[] {
+  return [
+    {
+      name: "memory_get",
+      description: "Reads a file of memory, with who wrote it and when.",
+      inputSchema: get,
+      asksAs: "nothing",
+      run: async ({ threadId, input }) => {
+        const { path, from, lines } = get.parse(input);
+        return memory.read(threadId, path, from, lines);
+      },
+    },
+    {
+      name: "memory_write",
+      description:
+        "Keeps something for later conversations. Only what this tool wrote is remembered: saying that you will remember keeps nothing. People see each write and can undo it. A write to a MEMORY.md waits until a person lets it in; a note is written at once.",
+      inputSchema: write,
+      asksAs: "nothing",
+      run: async ({ threadId, callId, input }) => {
+        const wanted = write.parse(input);
+        return memory.write(threadId, callId, wanted);
+      },
+    },
+  ];
+}
