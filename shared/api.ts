@@ -13,6 +13,7 @@ import { holdsSchema } from "./agent/holds.ts";
 import { initialMessagesSchema } from "./agent/initial-messages.ts";
 import { limitsSchema } from "./agent/limit-schema.ts";
 import { paramsSchema } from "./agent/params.ts";
+import { budgetSchema, budgetUseSchema } from "./budget.ts";
 import type { Chunk } from "./chunk.ts";
 import { inputValuesSchema } from "./directives/inputs.ts";
 import { ERROR_CODES } from "./errors.ts";
@@ -107,6 +108,8 @@ export const createRequestSchema = z.strictObject({
   title: titleSchema.optional(),
   cols: colsSchema.default(DEFAULT_COLS),
   rows: rowsSchema.default(DEFAULT_ROWS),
+  /** What its processes may take of the machine together; what it leaves out is as the sidecar's settings say. */
+  budget: budgetSchema.optional(),
   /** Of an agent's first message: an input of the same id does nothing. */
   inputId: inputIdSchema.optional(),
   /** How an agent is to work; of agents alone. It never changes afterwards. */
@@ -293,6 +296,8 @@ export const threadSchema = z.object({
   problem: z.string().nullable(),
   /** The relay's own mark; null until it has set one. */
   delivery: z.looseObject({ offset: z.int() }).nullable(),
+  /** What it may take of the machine; null if it has no budget. */
+  budget: budgetUseSchema.nullish(),
   /** The logs that a terminal follows, and what it shows of them; null if it follows none. */
   follows: viewSchema.extend({ service: z.string() }).nullish(),
   /** Null if nobody wants it in Discord. */

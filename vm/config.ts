@@ -7,9 +7,10 @@ import { LOG_LEVELS } from "../shared/log.ts";
 import { SANDBOX_MODES, type SandboxMode } from "../shared/sandbox/modes.ts";
 import { type LaunchOptions, problemsOfEngine, usualProgram } from "./agents/launch.ts";
 import { splitArgs } from "./agents/program.ts";
+import { type Budget, budgetSettings, findBudget } from "./budget-settings.ts";
 import { findHookPlace, type HookPlace, hookSettings, problemsOfHooks } from "./hook-place.ts";
 import { namedPaths } from "./named-paths.ts";
-import { findHome, findShell } from "./processes/login.ts";
+import { findHome, threadEnv } from "./processes/login.ts";
 import { REPOS_IN_STATE, SAME_TOKENS, STATE_IN_REPOS } from "./state-dir.ts";
 import { isInside } from "./threads/directory.ts";
 import type { OrphanPolicy } from "./threads/orphans.ts";
@@ -65,6 +66,7 @@ export const vmSettings = z.object({
   MAX_AGENTS: whole(1, 1_000)
     .default(5)
     .describe("How many agents may have a turn at once. More wait in order; an idle agent takes no place."),
+  ...budgetSettings,
   MAX_JOBS: whole(1, 100_000)
     .default(300)
     .describe("How many jobs there may be, of all people together; one person may have 100 of them."),
@@ -183,6 +185,8 @@ export interface VmConfig {
   maxAgents: number;
   /** Of all people together. */
   maxJobs: number;
+  /** Of threads that name none. */
+  budget: Budget;
   /** What one thread's log may take on disk. */
   logMaxBytes: number;
   /** What all logs together may take. */
@@ -253,6 +257,7 @@ export function parseVmConfig(
     maxThreads: values.MAX_THREADS,
     maxAgents: values.MAX_AGENTS,
     maxJobs: values.MAX_JOBS,
+    budget: findBudget(values),
     logMaxBytes: values.LOG_MAX_BYTES,
     stateMaxBytes: values.STATE_MAX_BYTES,
     logRetentionHours: values.LOG_RETENTION_HOURS,
@@ -315,22 +320,6 @@ function problemsOfArgs(args: readonly string[]): string[] {
 
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-/** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */
-function threadEnv(
-  env: Record<string, string | undefined>,
-  names: string[],
-  home: string,
-): Record<string, string> {
-  const path = env["PATH"] || "/usr/local/bin:/usr/bin:/bin";
-  const picked: Record<string, string> = { PATH: path, LANG: "C.UTF-8" };
-  for (const name of ["USER", "LOGNAME", "TZ", "TMPDIR", ...names]) {
-    const value = env[name];
-    if (value !== undefined && value !== "") picked[name] = value;
-  }
-  // A shell sets SHELL by itself from the list of users if it is not there, to `nologin` too.
-  return { ...picked, HOME: home, SHELL: findShell(env["SHELL"], path) };
 }
 
 /** Where things lie in the state folder. */

@@ -86,6 +86,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     await operations.memory.recover();
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
+    startBudgets(common, operations);
     const wired = createJobs(common, operations, setting, metrics);
     const { jobs, scheduler } = wired;
     const hookUrl = await openHookDoor(setting, storage, wired);
@@ -115,6 +116,15 @@ function startAskFiles(common: Common, { agents }: Operations, releasers: Releas
   });
   releasers.add("asks' files", () => askFiles.close());
   askFiles.start();
+}
+
+/** From now on threads are told of the limits that they reach. */
+function startBudgets({ budgets, log }: Common, { agents }: Operations): void {
+  budgets.start((threadId, sentence) => {
+    agents.noteNotice(threadId, sentence).catch((error: unknown) => {
+      log.warn({ threadId, err: error }, "an agent could not be told of its budget");
+    });
+  });
 }
 
 function createMetrics({ store, sizes, tmux, freeDiskBytes, listenToMeasures }: Common): Metrics {

@@ -10,6 +10,7 @@ import {
   refuseAgentOptions,
   withTypedInputs,
 } from "../agents/config.ts";
+import { addBudgetOptions, BUDGET_OPTION_NAMES, type BudgetOptions, budgetRequest } from "../budget.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
@@ -23,7 +24,7 @@ import { checkTerminal } from "./attach.ts";
 import { sizeHere, stay } from "./stay.ts";
 import { tail } from "./tail.ts";
 
-interface NewOptions extends AgentOptions {
+interface NewOptions extends AgentOptions, BudgetOptions {
   agent?: boolean;
   id?: string;
   title?: string;
@@ -50,7 +51,7 @@ export function addNew(program: Command, act: Act): void {
     .option("-f, --follow", "print its output until it ends, and exit with its exit code")
     .option("--discord", "a thread in Discord too")
     .option("--single", "of an agent: it takes no message after its first turn");
-  addAgentOptions(command)
+  addBudgetOptions(addAgentOptions(command))
     .addHelpText(
       "after",
       examples(
@@ -61,6 +62,7 @@ export function addNew(program: Command, act: Act): void {
         "threadmux new --agent shop --as reviewer --input depth=2 -- 'what changed today'",
         "threadmux new --agent shop --max-usd 2 --max-turns 20 -- 'tidy up'",
         "threadmux new --agent shop --model opus --mode plan --follow -- - < task.md",
+        "threadmux new shop --memory 2G --cpu 1.5 --pids 200 -- npm run build",
         "id=$(threadmux new shop -- make)",
       ),
     )
@@ -89,6 +91,7 @@ async function create(context: Context, dir: string, words: string[], options: N
     ...(isInput ? { plain: true } : {}),
     ...(agent ? { agent } : {}),
     ...messagesRequest(options),
+    ...budgetRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
     ...(options.discord ? { home: "discord" as const } : {}),
     ...size,
@@ -118,6 +121,7 @@ export function checkRequest(request: CreateRequest): CreateRequest {
   if (parsed.success) return request;
   const names: Record<string, string> = {
     ...AGENT_OPTION_NAMES,
+    ...BUDGET_OPTION_NAMES,
     threadId: "--id",
     title: "--title",
     command: CLI_KINDS[request.type].asks,

@@ -22,6 +22,7 @@ import { Leave } from "../agents/leave.ts";
 import { followTranscript, type TranscriptPart } from "../agents/transcript.ts";
 import { TranscriptText } from "../agents/transcript-text.ts";
 import { TurnOutcome } from "../agents/turn-outcome.ts";
+import { addBudgetOptions, type BudgetOptions, budgetRequest } from "../budget.ts";
 import { type Act, examples } from "../command.ts";
 import type { Context } from "../context.ts";
 import { DEFAULT_DETACH_KEYS } from "../detach-keys.ts";
@@ -37,7 +38,7 @@ import { sizeHere, stay } from "./stay.ts";
 const LONGEST_WAIT_MS = 2_000;
 const WAIT_NOTE_MS = 10_000;
 
-interface RunOptions extends AgentOptions {
+interface RunOptions extends AgentOptions, BudgetOptions {
   agent?: boolean;
   attach?: boolean;
   detachKeys?: string;
@@ -61,7 +62,7 @@ export function addRun(program: Command, act: Act): void {
     .option("--discord", "with --attach: a thread in Discord too")
     .option("--title <text>", "what people call the thread (otherwise the directory and the task)")
     .option("-v, --verbose", "show it at work, on standard error");
-  addAgentOptions(command)
+  addBudgetOptions(addAgentOptions(command))
     .addHelpText(
       "after",
       `${examples(
@@ -126,6 +127,7 @@ async function run(context: Context, dir: string, words: string[], options: RunO
     // Nothing follows its turn: its engine ends with that.
     agent: { ...agent, mode: "single" },
     ...messagesRequest(options),
+    ...budgetRequest(options),
     ...(options.title === undefined ? {} : { title: options.title }),
   });
   const patience = new Patience(() => context.note("threadmux: the sidecar does not answer; waiting for it"));

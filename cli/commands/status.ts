@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Thread } from "../../shared/api.ts";
+import { formatUse } from "../../shared/budget.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { type Act, examples, THREAD_ARGUMENT } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -68,6 +69,7 @@ async function details({ client, out, isJson }: Context, wanted: string): Promis
     ...(thread.signal === null ? [] : [["signal", thread.signal] as const]),
     ["output", `${thread.offset} bytes, ${thread.logBytes} on disk`],
     ["size", `${thread.cols}x${thread.rows}${heldSmall(thread)}`],
+    ...(thread.budget ? [["budget", formatUse(thread.budget)] as const] : []),
     ...(thread.waiting === 0 ? [] : [["waiting", String(thread.waiting)] as const]),
   ]);
   return EXIT.ok;

@@ -22,6 +22,8 @@ import { endingUnit, RELAY, relayUnit, SIDECAR, settingsText, sidecarUnit, type 
 
 const READY_MS = 30_000;
 const DISCORD = ["DISCORD_TOKEN", "DISCORD_CHANNEL_ID", "ALLOWED_USER_IDS"];
+/** `systemd.resource-control(5)`, DelegateSubgroup. */
+const FIRST_WITH_SUBGROUPS = 254;
 const UNITS = [SIDECAR, RELAY] as const;
 /** A line of the sidecar's unit: lingering goes with the service that brought it. */
 const LINGER = "# Lingering was switched on with this service.";
@@ -62,6 +64,7 @@ export async function install(options: InstallOptions): Promise<Installed> {
     envFile: places.envFile,
     user: places.person.name,
     stateDir,
+    hasSubgroups: (await systemd.version()) >= FIRST_WITH_SUBGROUPS,
   };
   refuseUnreadable(plan, places);
   const hasDiscord = DISCORD.every((name) => settings[name] !== undefined);

@@ -38,6 +38,11 @@ export class Systemd {
     );
   }
 
+  /** Its number, such as 252; 0 if it does not say. */
+  async version(): Promise<number> {
+    return Number(/^systemd (\d+)/.exec(await this.ctl("--version"))?.[1] ?? 0);
+  }
+
   /** @returns standard output. @throws AppError `internal` with systemctl's words */
   async ctl(...args: readonly string[]): Promise<string> {
     try {

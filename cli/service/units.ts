@@ -13,6 +13,8 @@ export interface UnitPlan {
   user: string;
   /** Its folders, which must be there first: a volume may be mounted late. */
   stateDir: string;
+  /** Whether systemd knows `DelegateSubgroup`: an older one warns of it at each start. */
+  hasSubgroups: boolean;
 }
 
 export const SIDECAR = "threadmux-sidecar.service";
@@ -32,6 +34,12 @@ export function sidecarUnit(plan: UnitPlan): string {
       KEEPS_THREADS,
       "# Control groups, one a thread.",
       "Delegate=yes",
+      ...(plan.hasSubgroups
+        ? [
+            "# Its own processes stand beside the threads' groups, which can be bounded then.",
+            "DelegateSubgroup=sidecar",
+          ]
+        : []),
       "# A thread that takes all memory is ended, not the sidecar.",
       "OOMPolicy=continue",
       "LimitNOFILE=65536",

@@ -1,5 +1,6 @@
 /** How threads begin: a Discord thread, a thread on the VM, and the message that says what was asked for. */
 import { type CreateRequest, isOpen, type ThreadType } from "../../shared/api.ts";
+import type { Budget } from "../../shared/budget.ts";
 import { cleanLine } from "../../shared/clean-text.ts";
 import { AppError } from "../../shared/errors.ts";
 import type { DiscordId } from "../../shared/ids.ts";
@@ -35,6 +36,8 @@ export interface NewThread {
   userId: string;
   /** How an agent is to work. */
   agent?: NonNullable<CreateRequest["agent"]>;
+  /** What it may take of the machine. */
+  budget?: Budget | undefined;
 }
 
 export interface NewFollow {
@@ -266,7 +269,7 @@ export class Beginnings {
 
 function requestOf(
   title: string,
-  { type, dir, command, isPlain, agent }: NewThread,
+  { type, dir, command, isPlain, agent, budget }: NewThread,
 ): Omit<CreateRequest, "threadId" | "home"> {
   return {
     type,
@@ -275,5 +278,6 @@ function requestOf(
     ...(isPlain && { plain: true }),
     title,
     ...(agent && { agent }),
+    ...(budget && { budget }),
   };
 }

@@ -23,6 +23,7 @@ const SOUND: Surroundings = {
   freeInodes: () => 1_000_000,
   findWatchProblem: () => undefined,
   canMakeGroups: () => true,
+  findBudgetProblems: () => ({}),
   findSandbox: async (mode) => ({ sandbox: undefined, health: { mode, form: "bwrap", problem: null } }),
 };
 

@@ -215,6 +215,8 @@ test.runIf(analyze !== undefined).each(["system", "user"] as const)(
     const plan: UnitPlan = {
       ...{ scope, dist, node: process.execPath, user: "daemon" },
       ...{ envFile: join(dist, "x.env"), stateDir: join(dist, "s") },
+      hasSubgroups:
+        Number(/^systemd (\d+)/.exec((await run(analyze ?? "", ["--version"])).stdout)?.[1] ?? "0") >= 254,
     };
     const files = [
       ["threadmux-sidecar.service", sidecarUnit(plan)],

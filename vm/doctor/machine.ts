@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname } from "node:path";
+import { RESOURCES } from "../../shared/budget.ts";
 import { Fault, type Finding, type Look, note } from "../../shared/doctor.ts";
 import { errorText } from "../../shared/errors.ts";
 import { findProgram } from "../../shared/find-program.ts";
@@ -30,6 +31,7 @@ export function machineLooks({ stateDir, env, around }: MachineOptions): Look[] 
     { name: "disk", mend: `df -h ${folder}`, run: () => lookAtDisk(folder, around) },
     { name: "file watches", mend: "cat /proc/sys/fs/inotify/*", run: () => lookAtWatches(around) },
     { name: "control groups", mend: "threadmux service install", run: () => lookAtGroups(stateDir, around) },
+    { name: "budgets", mend: "threadmux service install", run: () => lookAtBudgets(stateDir, around) },
     { name: "clock", mend: "timedatectl set-ntp true", run: () => lookAtClock(around) },
   ];
 }
@@ -69,6 +71,17 @@ function lookAtGroups(stateDir: string, around: Surroundings): string | Finding[
   const says =
     "none can be made from here: a program that hides on purpose can survive the end of its thread";
   return [note("control groups", says, "threadmux service install # a service of systemd has its own")];
+}
+
+/** A machine that holds none is fine if nobody asks for one: threads say so if somebody does. */
+function lookAtBudgets(stateDir: string, around: Surroundings): string | Finding[] {
+  const problems = around.findBudgetProblems(stateDir);
+  const missing = RESOURCES.filter((resource) => problems[resource] !== undefined);
+  const held = RESOURCES.filter((resource) => problems[resource] === undefined);
+  if (missing.length === 0) return `${held.join(", ")} of a thread can be bounded`;
+  const why = [...new Set(missing.map((resource) => problems[resource]))].join("; ");
+  const mend = "threadmux service install # on systemd 254 or newer a service can hold them";
+  return [note("budgets", `${missing.join(", ")} of a thread can't be bounded: ${why}`, mend)];
 }
 
 function lookAtClock({ now, builtAt }: Surroundings): string {

@@ -1,6 +1,7 @@
 /** The machine as the looks ask it. Files and programs are not in it: tests make those themselves. */
 import { randomUUID } from "node:crypto";
 import { findSandbox } from "../agents/sandbox.ts";
+import { BudgetGroups } from "../processes/budget-groups.ts";
 import { Cgroups } from "../processes/cgroups.ts";
 import { freeDiskBytes, freeInodes } from "../streams/disk.ts";
 import { FolderWatch } from "../streams/folder-watch.ts";
@@ -15,6 +16,8 @@ export interface Surroundings {
   /** @returns why a folder can't be watched */
   findWatchProblem: (folder: string) => unknown;
   canMakeGroups: (stateDir: string) => boolean;
+  /** @returns why budgets are not held, by what they are of */
+  findBudgetProblems: (stateDir: string) => BudgetGroups["problems"];
   findSandbox: typeof findSandbox;
 }
 
@@ -27,6 +30,7 @@ export function machineAround(builtAt: number): Surroundings {
     freeInodes,
     findWatchProblem,
     canMakeGroups,
+    findBudgetProblems,
     findSandbox,
   };
 }
@@ -49,4 +53,14 @@ function canMakeGroups(stateDir: string): boolean {
   const groups = Cgroups.open(`${stateDir}/${randomUUID()}`);
   groups?.close();
   return groups !== undefined;
+}
+
+/** In groups of its own too. */
+function findBudgetProblems(stateDir: string): BudgetGroups["problems"] {
+  const own = `${stateDir}/${randomUUID()}`;
+  const groups = Cgroups.open(own);
+  const budgets = BudgetGroups.open(own, groups);
+  budgets.close();
+  groups?.close();
+  return budgets.problems;
 }

@@ -5,18 +5,27 @@
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+
+/**
+ * What a service of systemd calls the group of its own processes (`DelegateSubgroup`). The threads' groups stand beside
+ * it: a group that has processes can't hand its controllers down.
+ */
+export const SERVICE_SUBGROUP = "sidecar";
 
 export class Cgroups {
-  readonly #path: string;
+  /** The group that holds the threads' groups. */
+  readonly path: string;
 
   /**
    * Undefined where no groups can be made.
    * @param stateDir each sidecar has groups of its own.
    */
   static open(stateDir: string): Cgroups | undefined {
-    const own = findOwnGroup();
-    if (own === undefined) return undefined;
+    const found = findGroup();
+    if (found === undefined) return undefined;
+    const isService = basename(found) === SERVICE_SUBGROUP && dirname(found).endsWith(".service");
+    const own = isService ? dirname(found) : found;
     const name = createHash("sha256").update(stateDir).digest("hex").slice(0, 12);
     const path = join(own, `threadmux-${name}`);
     try {
@@ -28,12 +37,12 @@ export class Cgroups {
   }
 
   private constructor(path: string) {
-    this.#path = path;
+    this.path = path;
   }
 
   /** The group of what carries this marker (`NAME=uuid`), made or not. */
   pathOf(marker: string): string {
-    return join(this.#path, marker.slice(marker.indexOf("=") + 1));
+    return join(this.path, marker.slice(marker.indexOf("=") + 1));
   }
 
   /** @returns its path; undefined where it can't be made now: the thread does without. */
@@ -53,7 +62,7 @@ export class Cgroups {
 
   /** Removes what is empty; the threads that go on keep theirs. */
   close(): void {
-    removeGroup(this.#path);
+    removeGroup(this.path);
   }
 }
 
@@ -96,18 +105,38 @@ function listGroups(path: string): string[] {
   }
 }
 
-/** This process's group in the file system. */
-function findOwnGroup(): string | undefined {
-  const group = /^0::(.*)$/m.exec(read("/proc/self/cgroup") ?? "")?.[1];
-  // Fields: id, parent, device, root of the mount, mount point, options …, "-", type.
+/**
+ * This process's group in the file system: of version 2, or in the hierarchy that a controller of version 1 has.
+ * @returns undefined if there is no such hierarchy, or none of it can be seen
+ */
+export function findGroup(controller?: string): string | undefined {
+  const groups = read("/proc/self/cgroup") ?? "";
+  // Fields: id, controllers, path. Version 2 has neither number nor controllers.
+  const group = groups
+    .split("\n")
+    .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
+    .find((fields) =>
+      controller === undefined ? fields?.[1] === "" : names(fields?.[1]).includes(controller),
+    )?.[2];
+  // Fields: id, parent, device, root of the mount, mount point, options …, "-", type, source, options of the hierarchy.
   const mount = read("/proc/self/mountinfo")
     ?.split("\n")
     .map((line) => line.split(" "))
-    .find((fields) => fields[fields.indexOf("-") + 1] === "cgroup2");
+    .find((fields) => isHierarchy(fields.slice(fields.indexOf("-") + 1), controller));
   const [root, point] = [mount?.[3], mount?.[4]];
   if (group === undefined || root === undefined || point === undefined) return undefined;
   const isBelow = root === "/" || group === root || group.startsWith(`${root}/`);
   return isBelow ? join(point, root === "/" ? group : group.slice(root.length)) : undefined;
+}
+
+function isHierarchy([type, , options]: readonly string[], controller: string | undefined): boolean {
+  return controller === undefined
+    ? type === "cgroup2"
+    : type === "cgroup" && names(options).includes(controller);
+}
+
+function names(list: string | undefined): string[] {
+  return list?.split(",") ?? [];
 }
 
 function read(file: string): string | undefined {

@@ -33,3 +33,19 @@ function findOwnHome(): string | undefined {
     return undefined; // the user is in no list, as in containers
   }
 }
+
+/** What every login has, and what `THREAD_ENV` names; nothing else of ours, above all no token. */
+export function threadEnv(
+  env: Record<string, string | undefined>,
+  names: string[],
+  home: string,
+): Record<string, string> {
+  const path = env["PATH"] || "/usr/local/bin:/usr/bin:/bin";
+  const picked: Record<string, string> = { PATH: path, LANG: "C.UTF-8" };
+  for (const name of ["USER", "LOGNAME", "TZ", "TMPDIR", ...names]) {
+    const value = env[name];
+    if (value !== undefined && value !== "") picked[name] = value;
+  }
+  // A shell sets SHELL by itself from the list of users if it is not there, to `nologin` too.
+  return { ...picked, HOME: home, SHELL: findShell(env["SHELL"], path) };
+}

@@ -262,6 +262,13 @@ const MIGRATIONS: readonly string[] = [
   CREATE INDEX memory_writes_of_thread ON memory_writes (thread_id, at) WHERE thread_id IS NOT NULL;
   CREATE INDEX memory_writes_open ON memory_writes (state) WHERE state IN ('waiting', 'writing');
   `,
+  `
+  CREATE TABLE thread_budgets (
+    thread_id TEXT PRIMARY KEY REFERENCES threads ON DELETE CASCADE,
+    budget    TEXT NOT NULL,
+    told      TEXT NOT NULL DEFAULT '{}'
+  ) STRICT;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

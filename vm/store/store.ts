@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { DiscordId, ThreadId } from "../../shared/ids.ts";
 import { AgentTable } from "./agents.ts";
 import { AskTable } from "./asks.ts";
+import { BudgetTable } from "./budgets.ts";
 import { ChannelTable } from "./channels.ts";
 import { Database, damaged } from "./database.ts";
 import { DeliveryTable } from "./deliveries.ts";
@@ -39,6 +40,7 @@ export interface Store {
   readonly asks: AskTable;
   readonly events: EventTable;
   readonly homes: HomeTable;
+  readonly budgets: BudgetTable;
   readonly people: PeopleTable;
   readonly channels: ChannelTable;
   readonly hookRequests: HookRequestTable;
@@ -71,6 +73,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       steps: new StepTable(db),
       asks: new AskTable(db),
       homes: new HomeTable(db, () => onChange(HOMELESS)),
+      budgets: new BudgetTable(db),
       people: new PeopleTable(db),
       hookRequests: new HookRequestTable(db),
       channels: new ChannelTable(db, () => onChange(CHANNELS)),

@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { diskFull, FULL_BYTES } from "../streams/disk.ts";
 import { makeLog } from "../streams/log-file.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Budgets } from "./budgets.ts";
 import { resolveDirectory } from "./directory.ts";
 import type { Homes } from "./homes.ts";
 import type { CreateRequest } from "./kinds/kind.ts";
@@ -25,6 +26,7 @@ export interface CreationOptions {
   kinds: Kinds;
   homes: Homes;
   cgroups: Cgroups | undefined;
+  budgets: Budgets;
   queue: KeyedQueue;
   /** Ids that are being made right now. */
   creating: Set<string>;
@@ -46,8 +48,8 @@ export class Creation {
   /** @throws AppError `invalid_directory`, `thread_exists`, `max_threads`, `too_many_agents`, `unavailable` */
   async create(request: CreateRequest): Promise<{ tmuxSession: string }> {
     const { store, queue, kinds, homes, creating, files, threads, cgroups, reposDir } = this.#options;
-    const { freeDiskBytes, now, log } = this.#options;
-    const { threadId, type } = request;
+    const { freeDiskBytes, now, log, budgets } = this.#options;
+    const { threadId, type, budget } = request;
     const marker = newMarker();
     return queue.run(threadId, async () => {
       const { path, dir } = await resolveDirectory(reposDir, request.dir, request.dirId);
@@ -57,6 +59,7 @@ export class Creation {
       }
       homes.checkNew(threadId, request.home);
       this.#checkTmux();
+      budgets.check(request);
       kinds[type].checkCreation(request);
       kinds[type].checkRoom();
       if (freeDiskBytes() < FULL_BYTES) throw diskFull();
@@ -67,16 +70,19 @@ export class Creation {
         const title = request.title === undefined ? titleOf(dir, request.command) : cleanTitle(request.title);
         store.transaction(() => {
           kinds[type].store({ ...request, dir, path, title, createdAt: now(), marker }, request);
+          budgets.store(threadId, budget);
           if (request.home !== undefined) homes.begin(threadId, request.home);
         });
         await kinds[type].open(threads.getStored(threadId));
       } catch (error) {
         threads.remove(threadId);
         cgroups?.remove(marker);
+        budgets.end(marker);
         throw error;
       } finally {
         creating.delete(threadId);
       }
+      budgets.sayNotHeld(threadId, budget);
       if (request.home === "discord") store.homes.tellHomeless();
       log.info({ threadId, type }, "thread created");
       return { tmuxSession: sessionName(threadId) };

@@ -4,6 +4,7 @@ import { killTree, type TreeSeed } from "../processes/process-tree.ts";
 import { limitOf } from "../processes/processes.ts";
 import type { StoredThread } from "../store/threads.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Budgets } from "./budgets.ts";
 import { sessionName } from "./names.ts";
 import type { ThreadFiles } from "./thread-files.ts";
 
@@ -11,6 +12,7 @@ export interface ProgramsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   cgroups: Cgroups | undefined;
+  budgets: Budgets;
   /** The file of tmux/wrap.sh, in which every program runs. */
   wrapper: string;
 }
@@ -86,15 +88,23 @@ export class Programs {
   }
 
   /** Ends a thread's whole process tree. @returns how many processes could not be ended. */
-  endTree(seed: Omit<TreeSeed, "group">): Promise<number> {
-    const group = seed.marker === undefined ? undefined : this.#options.cgroups?.pathOf(seed.marker);
-    return killTree({ ...seed, group });
+  async endTree(seed: Omit<TreeSeed, "group">): Promise<number> {
+    const { cgroups, budgets } = this.#options;
+    const { marker } = seed;
+    const survivors = await killTree({
+      ...seed,
+      group: marker === undefined ? undefined : cgroups?.pathOf(marker),
+    });
+    if (marker !== undefined) budgets.end(marker);
+    return survivors;
   }
 
-  #wrapped({ threadId, path, marker }: StoredThread, runNumber: number, { argv, input }: Program): string[] {
-    const { files, cgroups, wrapper } = this.#options;
-    const group = cgroups?.make(marker) ?? "";
+  #wrapped(thread: StoredThread, runNumber: number, { argv, input }: Program): string[] {
+    const { files, cgroups, budgets, wrapper } = this.#options;
+    const { threadId, path, marker } = thread;
+    const own = cgroups?.make(marker);
+    const groups = [...(own === undefined ? [] : [own]), ...budgets.groupsOf(thread)].join("\n");
     const limit = String(limitOf(marker));
-    return ["/bin/sh", wrapper, files.runEnd(threadId, runNumber), path, group, limit, input, ...argv];
+    return ["/bin/sh", wrapper, files.runEnd(threadId, runNumber), path, groups, limit, input, ...argv];
   }
 }

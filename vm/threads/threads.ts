@@ -14,6 +14,7 @@ import type { StoredThread } from "../store/threads.ts";
 import { sizeOfLog, sizeOfReadableLog } from "../streams/log-file.ts";
 import { ifRefused } from "../tmux/control-client.ts";
 import type { TmuxServer } from "../tmux/server.ts";
+import type { Budgets } from "./budgets.ts";
 import { threadEnded } from "./ending.ts";
 import { HELD_MS, isLarge, refuseWhileHeld, smallSizeOf } from "./held-size.ts";
 import type { Kinds } from "./kinds/kinds.ts";
@@ -26,6 +27,7 @@ export interface ThreadsOptions {
   tmux: TmuxServer;
   files: ThreadFiles;
   kinds: Kinds;
+  budgets: Budgets;
   /**
    * One queue a thread: creation, input, the end of a process, kill and reconciliation never overlap. The
    * database is written before tmux is asked if a crash in between must be noticed.
@@ -173,7 +175,7 @@ export class Threads {
   }
 
   #describe(thread: StoredThread): Thread {
-    const { files, kinds, store } = this.#options;
+    const { files, kinds, store, budgets } = this.#options;
     const { threadId, type, dir, command, createdBy, exitCode, signal, cols, rows } = thread;
     const { end, diskBytes } = sizeOfLog(files.logs.path(threadId));
     const described = kinds[type].describe(thread);
@@ -195,6 +197,7 @@ export class Threads {
       logBytes: diskBytes,
       cols,
       rows,
+      budget: budgets.useOf(thread),
       follows: thread.follows && { service: thread.follows.service, ...viewSchema.parse(thread.follows) },
       heldSmallUntil: thread.heldSmallUntil === null ? null : new Date(thread.heldSmallUntil).toISOString(),
       ...described,

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs a thread's program in its pane: wrap.sh STATUS_FILE DIRECTORY GROUP LIMIT INPUT PROGRAM [ARGUMENT...]
+# Runs a thread's program in its pane: wrap.sh STATUS_FILE DIRECTORY GROUPS LIMIT INPUT PROGRAM [ARGUMENT...]
 #
 # DIRECTORY has no link in it. If it leads elsewhere by now (it was swapped for a link after the sidecar had looked),
 # nothing is started.
-# GROUP is the control group that the program goes into, empty where there is none.
+# GROUPS are the control groups that the program goes into, one a line; empty if there are none.
 # LIMIT is a limit on resident memory in KiB. It limits nothing: all that the program starts is known by it.
 # INPUT is the file that the program reads, empty where it reads the terminal.
 # The wrapper keeps the exit code in STATUS_FILE (tmux can lose it: a SIGCHLD swallowed by utempter before 3.6), and it
@@ -12,7 +12,7 @@
 trap : INT QUIT
 status=$1
 dir=$2
-group=$3
+groups=$3
 limit=$4
 input=$5
 shift 5
@@ -26,7 +26,12 @@ else
 	# In a shell of its own, so that this one's remarks ("Terminated") stay out of the program's output.
 	exec 3>&2 2>/dev/null
 	(
-		[ -z "$group" ] || echo 0 >"$group/cgroup.procs" # 0 is this shell, not the one around it
+		IFS='
+'
+		set -f
+		for group in $groups; do echo 0 >"$group/cgroup.procs"; done # 0 is this shell, not the one around it
+		set +f
+		unset IFS
 		ulimit -m "$limit" # fails if somebody has set a lower one: then the program is known by all else
 		[ -z "$input" ] || exec <"$input"
 		exec "$@" 2>&3 3>&-

@@ -4,8 +4,10 @@ import { Fault } from "../../shared/doctor.ts";
 import type { Log } from "../../shared/log.ts";
 import type { SandboxHealth } from "../../shared/machine-api.ts";
 import { type FoundSandbox, findSandbox } from "../agents/sandbox.ts";
+import { BudgetGroups } from "../processes/budget-groups.ts";
 import { Cgroups } from "../processes/cgroups.ts";
 import { LineDisciplines } from "../processes/line-discipline.ts";
+import { Budgets } from "../threads/budgets.ts";
 import { Programs } from "../threads/programs.ts";
 import { TmuxServer } from "../tmux/server.ts";
 import type { Setting } from "./setting.ts";
@@ -14,6 +16,7 @@ import type { Storage } from "./storage.ts";
 export interface Machine {
   tmux: TmuxServer;
   cgroups: Cgroups | undefined;
+  budgets: Budgets;
   programs: Programs;
   lineDisciplines: LineDisciplines;
   /** What keeps agents' commands in. */
@@ -23,12 +26,16 @@ export interface Machine {
 /** @throws ConfigError if this machine can't keep agents in as `workspace` says: they would have more rights than that */
 export async function createMachine(
   setting: Setting,
-  { stateDir, reposDir, files }: Storage,
+  { stateDir, reposDir, files, store }: Storage,
 ): Promise<Machine> {
-  const { config, log, releasers, wrapper, canUseCgroups } = setting;
+  const { config, log, now, releasers, wrapper, canUseCgroups } = setting;
   const tmux = new TmuxServer({ stateDir, env: config.threadEnv, log });
   const cgroups = canUseCgroups ? Cgroups.open(stateDir) : undefined;
   releasers.add("control groups", () => cgroups?.close());
+  const budgetGroups = canUseCgroups ? BudgetGroups.open(stateDir, cgroups) : BudgetGroups.none();
+  releasers.add("budgets' control groups", () => budgetGroups.close());
+  const budgets = new Budgets({ store, groups: budgetGroups, usual: config.budget, log, now });
+  releasers.add("budgets", () => budgets.close());
   const lineDisciplines = new LineDisciplines();
   releasers.add("the shell that asks about terminals", () => lineDisciplines.close());
   const { sandboxReads: reads = [], sandboxWrites: writes = [] } = config;
@@ -40,8 +47,8 @@ export async function createMachine(
   const fault = findSandboxFault(foundSandbox.health);
   if (fault) throw new ConfigError([`AGENT_SANDBOX: ${fault.says}; ${fault.mend}`]);
   saySandbox(foundSandbox.health, log);
-  const programs = new Programs({ tmux, files, cgroups, wrapper });
-  return { tmux, cgroups, programs, lineDisciplines, foundSandbox };
+  const programs = new Programs({ tmux, files, cgroups, budgets, wrapper });
+  return { tmux, cgroups, budgets, programs, lineDisciplines, foundSandbox };
 }
 
 /** Without this sandbox agents would have more rights than the settings give them: the sidecar does not start. */

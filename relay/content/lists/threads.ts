@@ -1,6 +1,8 @@
 /** Threads as people read them in lists and choose them from lists. Pure. */
+
 import { holdsText } from "../../../shared/agent/holds.ts";
 import { isOpen } from "../../../shared/api.ts";
+import { formatUse } from "../../../shared/budget.ts";
 import { cleanLine, writeOutLine } from "../../../shared/clean-text.ts";
 import type { Thread } from "../../sidecar/names.ts";
 import {
@@ -100,7 +102,9 @@ export function statusText(
   const where = `${inlineCode(dir, MAX_DIR)}${on}`;
   const label = number === null ? "" : `#${number} `;
   const stopped = paused === undefined ? "" : ` · ⏸ not streaming: ${paused}`;
-  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${kind} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}`;
+  const taken = formatUse(thread.budget);
+  const budget = taken === "" ? "" : `\n⚖️ ${taken}`;
+  return `**${label}${titleText(title)}** <#${threadId}>\n${threadIcon(type)} ${kind} · ${where} · ${describeState(thread)}${originText(thread)} · up ${uptime}${stopped}\n${inlineCode(command, MAX_COMMAND)}${budget}`;
 }
 
 function titleText(title: string): string {

@@ -2,6 +2,7 @@ import { SlashCommandBuilder } from "discord.js";
 import type { CreateRequest } from "../../../shared/api.ts";
 import { chosenEngine } from "../../../shared/engines-api.ts";
 import { agentOf } from "../../threads/channel-agent.ts";
+import { addBudgetOptions, chosenBudget } from "./budget-options.ts";
 import { chosenPlace } from "./channel-here.ts";
 import { type Command, dirOption, MAX_OPTION_CHARACTERS, tellWait } from "./command.ts";
 import { addDirectiveOptions, chosenDirective } from "./directive-options.ts";
@@ -41,7 +42,7 @@ addLimitOptions(definition, ", then it asks whether to go on");
 definition.addBooleanOption((option) =>
   option.setName("worktree").setDescription("In a git worktree and on a branch of its own"),
 );
-
+addBudgetOptions(definition);
 addDirectiveOptions(definition);
 
 export const agent: Command = {
@@ -63,7 +64,7 @@ export const agent: Command = {
     const threadId = await context.beginnings.create(
       {
         ...{ channelId, dir, type: "agent", command, userId: interaction.user.id },
-        ...agentOf(served?.row, asked),
+        ...{ budget: chosenBudget(interaction), ...agentOf(served?.row, asked) },
       },
       tellWait(interaction, context.now),
     );

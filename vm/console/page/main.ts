@@ -1,6 +1,7 @@
 /** The console's page: signing in, the list of threads, and which of them is looked at. */
 import { isOpen, type Thread } from "../../../shared/api.ts";
 import { type AttachMode, describeState } from "../../../shared/attach.ts";
+import { formatUse } from "../../../shared/budget.ts";
 import { ApiError, getThread, listInbox, listThreads, signIn, signOut } from "./api.ts";
 import { type ConnectionState, noticeText } from "./connection.ts";
 import { Conversation } from "./conversation/conversation.ts";
@@ -307,6 +308,7 @@ function showTitle(thread: Thread): void {
   const { threadId, title, number } = thread;
   const name = number === null ? title : `#${number} ${title}`;
   find("#thread-title").textContent = name;
+  find("#thread-budget").textContent = formatUse(thread.budget);
   find("#thread-id").textContent = CONSOLE_KINDS[thread.type].hasConversation ? "" : threadId;
   const asks = thread.status === "waiting" ? "❗ " : "";
   document.title = `${asks}${name} · threadmux`;
