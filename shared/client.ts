@@ -28,8 +28,6 @@ import type {
   OutputsReply,
   OutputsRequest,
   ResizeRequest,
-  ScreenQuery,
-  ScreenReply,
   Thread,
 } from "./api.ts";
 import type { BranchReply, branchRequestSchema } from "./branch-api.ts";
@@ -51,6 +49,7 @@ import { people as peopleRoutes } from "./protocol/people.ts";
 import { type ParamsOf, pathOf, type ReadReply, type Route, type SentBody } from "./protocol/route.ts";
 import { sidecar } from "./protocol/sidecar.ts";
 import { threads } from "./protocol/threads.ts";
+import type { ScreenQuery, ScreenReply } from "./screen-api.ts";
 import type { ThreadDetail } from "./thread-detail.ts";
 import type { RemoveWorktreeReply, WorktreeReply } from "./worktree-api.ts";
 

@@ -1,7 +1,7 @@
 /** A screen with SGR sequences → cells with their final colours, by the same emulator that draws the log. */
 import unicode11 from "@xterm/addon-unicode11";
 import xtermHeadless, { type IBufferCell } from "@xterm/headless";
-import type { ScreenReply } from "../../shared/api.ts";
+import type { ScreenReply } from "../../shared/screen-api.ts";
 import { DEFAULT_BACKGROUND, DEFAULT_FOREGROUND, mix, paletteColour } from "./palette.ts";
 
 const { Terminal } = xtermHeadless;

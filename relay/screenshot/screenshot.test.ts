@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { inflateSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
-import type { ScreenReply } from "../../shared/api.ts";
+import type { ScreenReply } from "../../shared/screen-api.ts";
 import { startSidecar } from "../../test/support/sidecar.ts";
 import { openTerminal, refusal } from "../../test/support/threads.ts";
 import { until, untilValue } from "../../test/support/wait.ts";

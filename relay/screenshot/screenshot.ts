@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ScreenReply } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { ScreenReply } from "../../shared/screen-api.ts";
 import type { WorkerReply } from "./worker.ts";
 
 export interface ScreenshotsOptions {

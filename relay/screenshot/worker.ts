@@ -1,5 +1,5 @@
 /** The screenshots' process: a screen comes in, a PNG goes out. It ends with the relay, whatever ends that. */
-import type { ScreenReply } from "../../shared/api.ts";
+import type { ScreenReply } from "../../shared/screen-api.ts";
 import { drawScreen } from "./canvas.ts";
 import { drawable, parseGrid } from "./grid.ts";
 import { encodePng } from "./png.ts";

@@ -20,8 +20,6 @@ import type {
   OutputsReply,
   OutputsRequest,
   ResizeRequest,
-  ScreenQuery,
-  ScreenReply,
 } from "../../shared/api.ts";
 import type { ChannelPlace, ChannelRow } from "../../shared/channel-api.ts";
 import type { SidecarClient } from "../../shared/client.ts";
@@ -40,6 +38,7 @@ import { directives } from "../../shared/protocol/directives.ts";
 import { engines } from "../../shared/protocol/engines.ts";
 import { logs } from "../../shared/protocol/logs.ts";
 import type { SentBody } from "../../shared/protocol/route.ts";
+import type { ScreenQuery, ScreenReply } from "../../shared/screen-api.ts";
 import type { MergeWorktreeReply, RemoveWorktreeReply, WorktreeReply } from "../../shared/worktree-api.ts";
 import { VmJobs } from "./jobs.ts";
 import { type DiscordPlace, named, newInDiscord, type Thread } from "./names.ts";

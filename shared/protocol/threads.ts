@@ -7,12 +7,11 @@ import {
   listReplySchema,
   resizeReplySchema,
   resizeRequestSchema,
-  screenQuerySchema,
-  screenReplySchema,
   titleRequestSchema,
 } from "../api.ts";
 import { branchReplySchema, branchRequestSchema } from "../branch-api.ts";
 import { killRequestSchema } from "../kill-api.ts";
+import { screenQuerySchema, screenReplySchema } from "../screen-api.ts";
 import { threadDetailSchema } from "../thread-detail.ts";
 import { DEMO, FIXER } from "./example-threads.ts";
 import { route } from "./route.ts";

@@ -1,12 +1,13 @@
 /** Threads as they are: found, listed, described; their screen, their log as a file, the relay's mark. */
 import { stripVTControlCharacters } from "node:util";
-import { isOpen, type ResizeRequest, type ScreenReply, type Thread } from "../../shared/api.ts";
+import { isOpen, type ResizeRequest, type Thread } from "../../shared/api.ts";
 import { AppError } from "../../shared/errors.ts";
 import { viewSchema } from "../../shared/follow/spec.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { Delivery } from "../../shared/ledger-api.ts";
 import type { KeyedQueue } from "../../shared/lifecycle.ts";
 import { printPrincipal } from "../../shared/principal.ts";
+import type { ScreenReply } from "../../shared/screen-api.ts";
 import { findLinkRow, type TerminalLink } from "../../shared/terminal-link.ts";
 import { cleanTitle, titleOf } from "../../shared/title.ts";
 import type { Store } from "../store/store.ts";

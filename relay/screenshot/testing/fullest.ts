@@ -1,5 +1,5 @@
 /** The fullest screens: 500 × 200, and each cell has colours and a look of its own. */
-import type { ScreenReply } from "../../../shared/api.ts";
+import type { ScreenReply } from "../../../shared/screen-api.ts";
 
 const COLS = 500;
 const ROWS = 200;
