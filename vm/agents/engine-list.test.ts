@@ -77,6 +77,35 @@ test("one that is not there, too old or not signed in is not offered, and says w
   expect(engineChoices(await well.list.list()).map(({ value }) => value)).toEqual(["claude", "demo"]);
 });
 
+test("each agent that acp knows tells its version and its sign-in, and what to type", async () => {
+  const bin = join(folder.path, "acp");
+  mkdirSync(bin);
+  const program = (name: string, version: string) =>
+    writeFileSync(
+      join(bin, name),
+      `#!/bin/sh\nif [ "$*" = --version ]; then echo '${version}'; else [ "$*" = '--cli auth status' ]; fi\n`,
+      { mode: 0o755 },
+    );
+  program("codex-acp", "@agentclientprotocol/codex-acp 2.6.0");
+  program("gemini", "0.61.0");
+  program("claude-agent-acp", "0.100.0");
+  const { list } = listOf(bin, { threadEnv: { PATH: bin, GEMINI_API_KEY: "k" } });
+  const acp = (await list.list()).find(({ name }) => name === "acp");
+  const told = acp?.programs.map(({ name, version, isSignedIn, problem }) => ({
+    ...{ name, version, isSignedIn, problem },
+  }));
+  expect(told).toEqual([
+    { name: "codex-acp", version: "2.6.0", isSignedIn: null, problem: null },
+    { name: "opencode", version: null, isSignedIn: null, problem: "opencode is not installed" },
+    { name: "gemini", version: "0.61.0", isSignedIn: true, problem: null },
+    { name: "claude-agent-acp", version: "0.100.0", isSignedIn: true, problem: null },
+  ]);
+  for (const { install, signIn } of acp?.programs ?? []) {
+    expect(install).toMatch(/^npm install -g \S+@\d+\.\d+\.\d+$/);
+    expect(signIn).not.toBe(null);
+  }
+});
+
 test("many who ask at once, and soon after, are one look", async () => {
   const { bin, runs } = machine();
   const { list, clock } = listOf(bin);

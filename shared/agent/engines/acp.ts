@@ -17,6 +17,9 @@ const modes: PermissionModes = {
   asking: "default",
 };
 
+/** All of the known agents print it so. */
+const VERSION = { args: ["--version"] } as const;
+
 /** Arguments by which one of the known agents asks for nothing. */
 const BYPASSES = [
   /^--(yolo|approval-mode=yolo)$/,
@@ -33,25 +36,33 @@ export const acp = {
         name: "codex-acp",
         shortName: "codex",
         install: "npm install -g @agentclientprotocol/codex-acp@2.6.0",
+        version: VERSION,
         signIn: { keys: ["OPENAI_API_KEY", "CODEX_API_KEY"], how: "codex login # as the sidecar's user" },
       },
       {
         name: "opencode",
         args: ["acp"],
         install: "npm install -g opencode-ai@1.18.33",
+        version: VERSION,
         signIn: { keys: [], how: "opencode auth login # as the sidecar's user" },
       },
       {
         name: "gemini",
         args: ["--acp"],
         install: "npm install -g @google/gemini-cli@0.61.0",
+        version: VERSION,
         signIn: { keys: ["GEMINI_API_KEY"], how: "gemini # as the sidecar's user, once" },
       },
       {
         name: "claude-agent-acp",
         shortName: "claude",
         install: "npm install -g @agentclientprotocol/claude-agent-acp@0.100.0",
-        signIn: { keys: ["ANTHROPIC_API_KEY"], how: "claude auth login # as the sidecar's user" },
+        version: VERSION,
+        signIn: {
+          status: ["--cli", "auth", "status"],
+          keys: ["ANTHROPIC_API_KEY"],
+          how: "claude-agent-acp --cli auth login # as the sidecar's user",
+        },
       },
     ],
   },
