@@ -100,7 +100,7 @@ test("a call spawns one child however often it comes, also over a restart, and i
   const read = await callTools(sidecar, "busy", reads);
   expect(read.filter((text) => text.includes("Result."))).toHaveLength(50);
   expect(read.filter((text) => text.includes("50 calls of this thread are under way"))).toHaveLength(10);
-  expect(await call("busy", "spawn_thread", input, "x".repeat(201))).toContain("names no calls");
+  expect(await call("busy", "spawn_thread", input, "x".repeat(201))).toContain("longer than 200 characters");
   // What somebody else wrote into its transcript.
   appendFileSync(join(sidecar.stateDir, "threads", threadId, "transcript.jsonl"), '{"seq":\nnot ours\n');
   expect(await call("busy", "wait_thread", { threadId })).toBe(first);

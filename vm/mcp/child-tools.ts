@@ -105,8 +105,6 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       inputSchema: spawn,
       run: async ({ threadId: parentId, callId, input, signal }) => {
         const request = spawn.parse(input);
-        if (callId === undefined)
-          throw new AppError("unsupported", "This engine names no calls, so a child could be made twice.");
         const { threadId: childId, mode } = await children.spawn(parentId, { ...request, callId });
         if (mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
         return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });

@@ -25,6 +25,7 @@ import type { Homes } from "../threads/homes.ts";
 import type { CreateRequest } from "../threads/kinds/kind.ts";
 import type { Threads } from "../threads/threads.ts";
 import { shareFor } from "./budgets.ts";
+import { callIdOf } from "./call-id.ts";
 import { refuseTooMany } from "./spawn-rate.ts";
 
 const MAX_DEPTH = 3;
@@ -46,8 +47,8 @@ export interface ChildrenOptions {
 }
 
 export interface SpawnRequest {
-  /** The engine's id of the call: the same spawns one child. */
-  callId: string;
+  /** The engine's id of the call: the same spawns one child. Undefined if the engine names no calls. */
+  callId: string | undefined;
   prompt: string;
   title?: string | undefined;
   dir?: string | undefined;
@@ -127,11 +128,14 @@ export class Children {
 
   async #spawn(parentId: ThreadId, request: SpawnRequest): Promise<Spawned> {
     const { store, threads, folders, agents } = this.#options;
-    const hash = createHash("sha256").update(`${parentId} ${request.callId}`).digest("hex");
+    const fold = await agents.foldNow(parentId);
+    const { callId: named, ...input } = request;
+    const callId = callIdOf(named, fold, "spawn_thread", input);
+    const hash = createHash("sha256").update(`${parentId} ${callId}`).digest("hex");
     const threadId = knownThreadId.parse(`child-${hash.slice(0, 24)}`);
     const parent = threads.getStored(parentId);
     const title = request.title ?? request.prompt.slice(0, 60);
-    const known = (await agents.foldNow(parentId)).children.find((child) => child.threadId === threadId);
+    const known = fold.children.find((child) => child.threadId === threadId);
     let mode = known?.mode ?? request.mode ?? "await";
     if (!store.threads.find(threadId)) mode = await this.#make(parent, threadId, title, request);
     const { limits = {} } = folders.findConfig(threadId)?.agent ?? {};
@@ -140,7 +144,7 @@ export class Children {
       threadId,
       mode,
       title,
-      toolCallId: request.callId,
+      ...(named !== undefined && { toolCallId: named }),
       ...(Object.keys(limits).length > 0 && { limits }),
     };
     await agents.noteChild(parentId, told).catch(async (error: unknown) => {

@@ -35,8 +35,6 @@ export function messageTool({
     inputSchema: message,
     run: async ({ threadId: from, callId, input }) => {
       const { threadId: wanted, text } = message.parse(input);
-      if (callId === undefined)
-        throw new AppError("unsupported", "This engine names no calls, so a message could be sent twice.");
       const to = wanted === PARENT ? children.parentOf(from) : homes.find(wanted);
       if (to === undefined)
         throw new AppError(

@@ -16,6 +16,7 @@ import { writeWhole } from "../../shared/whole-file.ts";
 import type { Agents } from "../agents/agents.ts";
 import { refuseMarked } from "../agents/outside.ts";
 import type { Threads } from "../threads/threads.ts";
+import { callIdOf } from "./call-id.ts";
 import type { Children } from "./children.ts";
 
 /** Beyond these its reader is not written to: each may cost a turn, each that is held costs a person's time. */
@@ -46,7 +47,7 @@ interface Message {
   to: ThreadId;
   text: string;
   /** The engine's id of the call. */
-  callId: string;
+  callId: string | undefined;
 }
 
 export interface SentMessage {
@@ -68,7 +69,7 @@ export class Messages {
 
   /**
    * The same call a second time sends nothing more.
-   * @param callId the engine's id of the call
+   * @param callId the engine's id of the call; undefined if it names no calls
    * @throws AppError in words for the model
    */
   async send(from: ThreadId, message: Message): Promise<SentMessage> {
@@ -76,8 +77,9 @@ export class Messages {
     return this.#sending.run(message.to, () => this.#send(from, message));
   }
 
-  async #send(from: ThreadId, { to, text, callId }: Message): Promise<SentMessage> {
+  async #send(from: ThreadId, { to, text, callId: named }: Message): Promise<SentMessage> {
     const { threads, agents } = this.#options;
+    const callId = callIdOf(named, await agents.foldNow(from), "message", { to, text });
     const hash = createHash("sha256").update(`${from} ${callId}`).digest("hex");
     const messageId = `agent-${hash.slice(0, 32)}`;
     if (agents.hasMessage(to, messageId)) return { to: threads.get(to) };

@@ -46,8 +46,7 @@ export class McpServer {
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
       const callId = findCallId(params._meta);
       const told = { threadId, input: params.arguments ?? {}, signal };
-      const isId = typeof callId === "string" && callId.length <= MAX_CALL_ID;
-      return this.#call(params.name, { ...told, callId: isId ? callId : undefined });
+      return this.#call(params.name, { ...told, callId: typeof callId === "string" ? callId : undefined });
     });
     const transport = new Transport({ enableJsonResponse: true });
     response.once("close", () => {
@@ -67,6 +66,8 @@ export class McpServer {
     try {
       if (underWay >= MAX_CALLS)
         throw new AppError("rate_limited", `${underWay} calls of this thread are under way; wait for them.`);
+      if (call.callId !== undefined && call.callId.length > MAX_CALL_ID)
+        throw new AppError("invalid_request", `The call's id is longer than ${MAX_CALL_ID} characters.`);
       if (!tool) throw new AppError("not_found", `There is no tool ${JSON.stringify(name)}.`);
       this.#log.info({ threadId, tool: name }, "an agent uses a tool");
       return { content: [{ type: "text" as const, text: await tool.run(call) }] };
