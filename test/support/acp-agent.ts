@@ -19,12 +19,16 @@ export type Step =
       kind?: acp.ToolKind;
       waitFor?: string;
       toolName?: string;
+      /** The file of the directory that it says it works on. */
+      path?: string;
     }
   | { waitFor: string }
   /** Says what is in a file, or that it can't be read. */
   | { read: string }
   | { update: object }
   | { request: string }
+  /** Calls a tool of the servers that the client named, and says its result. */
+  | { tool: string; input: object }
   | { stop: acp.StopReason }
   /** It says nothing more, whatever it is told: to stop, too. */
   | { hang: true }
@@ -58,6 +62,7 @@ const note = (what: string) => appendFileSync(join(folder, "heard"), `${what}\n`
 let cancelled = new AbortController();
 let isWorking = false;
 let dir = "/";
+let servers: acp.McpServer[] = [];
 
 function run(): void {
   const isSteered = flags.has("--steer");
@@ -78,15 +83,17 @@ function run(): void {
     .onRequest(methods.session.new, ({ params }) => {
       if (flags.has("--signed-out")) throw acp.RequestError.authRequired();
       dir = params.cwd;
+      servers = params.mcpServers;
       note(`new ${JSON.stringify(params.mcpServers)}`);
       const sessionId = crypto.randomUUID();
       save(sessionId, { told: [] });
       return { sessionId, ...opened() };
     })
-    .onRequest(methods.session.load, async ({ params: { sessionId, cwd }, client }) => {
+    .onRequest(methods.session.load, async ({ params: { sessionId, cwd, mcpServers }, client }) => {
       if (!existsSync(fileOf(sessionId))) throw acp.RequestError.resourceNotFound(sessionId);
       note("load");
       dir = cwd;
+      servers = mcpServers;
       for (const { text } of load(sessionId).told)
         await client.notify(theirs.session.update, {
           sessionId,
@@ -197,6 +204,9 @@ async function doStep(
   else if ("read" in step) {
     const text = existsSync(step.read) ? readFileSync(step.read, "utf8") : "nothing there";
     await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  } else if ("tool" in step) {
+    const text = await callTool(step.tool, step.input);
+    await say({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
   } else if ("thought" in step)
     await say({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text: step.thought } });
   else if ("update" in step)
@@ -217,8 +227,34 @@ async function doStep(
   return undefined;
 }
 
+async function callTool(name: string, input: object): Promise<string> {
+  const [server] = servers;
+  if (!server || !("url" in server)) return "no server";
+  const headers = Object.fromEntries(server.headers.map(({ name: header, value }) => [header, value]));
+  const reply = await fetch(server.url, {
+    method: "POST",
+    headers: {
+      ...{ "content-type": "application/json", accept: "application/json, text/event-stream" },
+      ...headers,
+    },
+    body: JSON.stringify({
+      ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+      params: { name, arguments: input, _meta: { progressToken: 1 } },
+    }),
+  });
+  return await reply.text();
+}
+
 async function doCall(
-  { call: title, ask = false, options, kind = "execute", waitFor, toolName }: Extract<Step, { call: string }>,
+  {
+    call: title,
+    ask = false,
+    options,
+    kind = "execute",
+    waitFor,
+    toolName,
+    path,
+  }: Extract<Step, { call: string }>,
   {
     sessionId,
     client,
@@ -233,7 +269,8 @@ async function doCall(
 ): Promise<undefined> {
   const toolCallId = `call-${title.replace(/\W+/g, "-")}`;
   const meta = toolName === undefined ? {} : { _meta: { claudeCode: { toolName } } };
-  const what = { toolCallId, title, kind, rawInput: { command: title }, ...meta };
+  const locations = path === undefined ? {} : { locations: [{ path: join(dir, path) }] };
+  const what = { toolCallId, title, kind, rawInput: { command: title }, ...locations, ...meta };
   await say({ sessionUpdate: "tool_call", status: "pending", ...what });
   if (ask) {
     const answer = (await client.request(acp.methods.client.session.requestPermission, {
