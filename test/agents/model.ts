@@ -1,6 +1,6 @@
 /**
- * A stand-in for a model's HTTP API (Anthropic Messages, or chat completions, with server-sent events) on 127.0.0.1. It
- * answers by the script that the conversation carries (agent/engines/demo/script.ts) and keeps every request.
+ * A stand-in for a model's HTTP API on 127.0.0.1: Anthropic Messages, chat completions, OpenAI Responses, and Google's
+ * generateContent, each with server-sent events. It answers by the script that the conversation carries (agent/engines/demo/script.ts) and keeps every request.
  */
 import { existsSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { nextRound, type Round, type Spoken } from "../../agent/engines/demo/script.ts";
 import { until } from "../support/wait.ts";
 import { messagesOfChat, sendChat } from "./chat-wire.ts";
+import { messagesOfContents, messagesOfItems, sendItems, sendParts } from "./other-wires.ts";
 
 interface Block {
   type: string;
@@ -29,6 +30,9 @@ export interface ModelRequest {
   messages: ApiMessage[];
   system?: unknown;
   tools?: { name: string }[];
+  /** In the place of `messages`, in the formats of OpenAI's Responses and of Google. */
+  input?: unknown;
+  contents?: unknown;
   headers?: IncomingHttpHeaders;
 }
 
@@ -72,12 +76,12 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
     const path = new URL(request.url ?? "/", "http://model").pathname;
     const text = await bodyOf(request);
     if (path.endsWith("/count_tokens")) return sendJson(response, 200, { input_tokens: tokensOf(text) });
-    const isChat = path.endsWith("/v1/chat/completions");
-    if (!isChat && !path.endsWith("/v1/messages")) return sendJson(response, 404, {});
+    const wire = wireOf(path);
+    if (!wire) return sendJson(response, 404, {});
     const asked = JSON.parse(text) as ModelRequest & { stream?: boolean };
-    const headers = request.headers;
-    requests.push({ ...asked, at: Date.now(), headers });
-    const body = isChat ? { ...asked, messages: messagesOfChat(asked.messages as never) } : asked;
+    const raw = asked[wire.field] as never;
+    requests.push({ ...asked, messages: raw, at: Date.now(), headers: request.headers });
+    const body = { ...asked, messages: wire.read(raw), stream: asked.stream ?? wire.streams };
     const round = roundFor(body, options);
     if (round.waitFor) await appears(round.waitFor, closing.signal);
     if (round.delayMs) await sleep(round.delayMs, undefined, { signal: closing.signal });
@@ -88,7 +92,7 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
     const pause = async () => {
       if (round.pauseFor) await appears(round.pauseFor, closing.signal);
     };
-    if (isChat) await sendChat(response, message, fault, pause);
+    if (wire.send) await wire.send(response, message, fault, pause);
     else await stream(response, message, { ...round, ...fault }, closing.signal);
   }
 
@@ -105,6 +109,38 @@ export async function startModel(options: ModelOptions = {}): Promise<Model> {
       if (failures.length > 0) throw new AggregateError(failures, "the loopback model failed");
     },
   };
+}
+
+interface Wire {
+  /** The conversation's, in a request. */
+  field: "messages" | "input" | "contents";
+  read: (conversation: never) => ApiMessage[];
+  /** Whether it streams if the request does not say so. */
+  streams: boolean;
+  /** Undefined for the format in which an answer is made. */
+  send?: (
+    response: ServerResponse,
+    message: Answer,
+    fault: Fault,
+    pause: () => Promise<void>,
+  ) => Promise<void>;
+}
+
+function wireOf(path: string): Wire | undefined {
+  if (path.endsWith("/v1/messages"))
+    return { field: "messages", read: (messages) => messages, streams: false };
+  if (path.endsWith("/v1/chat/completions"))
+    return { field: "messages", read: messagesOfChat, streams: false, send: sendChat };
+  if (path.endsWith("/v1/responses"))
+    return {
+      field: "input",
+      read: messagesOfItems,
+      streams: false,
+      send: (to, one, _, pause) => sendItems(to, one, pause),
+    };
+  if (!path.endsWith(":streamGenerateContent")) return undefined;
+  const send: Wire["send"] = (to, one, _, pause) => sendParts(to, one, pause);
+  return { field: "contents", read: messagesOfContents, streams: true, send };
 }
 
 /** How often this text stands in the request's messages, tool results included. */
@@ -176,6 +212,7 @@ function limitHeaders({ resetsInSeconds }: { resetsInSeconds?: number | undefine
 }
 
 let lastId = 0;
+type Answer = ReturnType<typeof messageOf>;
 
 function messageOf(round: Round, { model }: ModelRequest, inputTokens: number) {
   const content: Block[] = [];

@@ -208,7 +208,7 @@ test("without a coding agent /agent is the demo, which says so; with one it is t
 
 test("without the coding agent the tests that need it fail, in words", async () => {
   const dir = folder();
-  const source = `. ${script("setup.sh")}; . ${script("agents.sh")}; install_claude; echo installed`;
+  const source = `. ${script("setup.sh")}; . ${script("agents.sh")}; install_agents; echo installed`;
   const { code, text } = start("bash", ["-euo", "pipefail", "-c", source], {
     XDG_CACHE_HOME: dir,
     npm_config_cache: join(dir, "npm"),

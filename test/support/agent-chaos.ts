@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { crc32, deflateSync } from "node:zlib";
+import type { Call } from "../../agent/engines/demo/script.ts";
 import { statusOf } from "../../shared/agent/fold.ts";
 import { findAsk } from "../../shared/agent/fold-asks.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
@@ -21,6 +22,10 @@ export interface ChaosOptions {
   random: () => number;
   /** Of the files that the agent is told to write; both they and the pictures are longer than a pipe holds. */
   fileBytes?: number;
+  /** The call by which this agent runs a command; not set: Claude Code's, and its calls that write files. */
+  run?: (command: string) => Call;
+  /** The longest time between two kills. */
+  paceMs?: number;
 }
 
 export interface ChaosReport {
@@ -39,15 +44,16 @@ export async function runChaos({
   kills,
   random,
   fileBytes = 1_000_000,
+  run,
+  paceMs = 1_050,
 }: ChaosOptions): Promise<ChaosReport> {
   const report: ChaosReport = { messages: [], fileBytes, kills: {}, goOns: 0 };
   const answered = new Set<string>();
   const send = () => {
     const name = `M${report.messages.length + 1}M`;
     report.messages.push(name);
-    const effect = bash(
-      `echo ${name} >> ${join(thread.dir, "effects")}; timeout 0.3 tail -f /dev/null; true`,
-    );
+    const command = `echo ${name} >> ${join(thread.dir, "effects")}; timeout 0.3 tail -f /dev/null; true`;
+    const effect = run?.(command) ?? bash(command);
     const kind = random();
     // Longer than the engine's pipe holds: a runner that dies in between leaves half a line in it.
     if (kind < 0.12) {
@@ -55,7 +61,7 @@ export async function runChaos({
       thread.writeWhole(says(`please ${name}.`, { text: `saw ${name}` }), picture);
       return;
     }
-    if (kind < 0.24) {
+    if (kind < 0.24 && !run) {
       const input = { file_path: join(thread.dir, `${name}.txt`), content: bigText(name, fileBytes) };
       thread.writeWhole(
         says(`please ${name}.`, { tools: [{ name: "Write", input }] }, { text: `wrote ${name}` }),
@@ -85,7 +91,7 @@ export async function runChaos({
   };
   for (let kill = 0; kill < kills; kill++) {
     if (report.messages.length < kills) for (let n = 0; n < 1 + Math.floor(random() * 2); n++) send();
-    const until = Date.now() + 150 + random() * 900;
+    const until = Date.now() + 150 + random() * (paceMs - 150);
     while (Date.now() < until) {
       tend();
       await sleep(20);
@@ -100,7 +106,7 @@ export async function runChaos({
   }
   const isDone = (fold: ThreadFold) => statusOf(fold) === "idle" && isQuiet(thread, report.messages.length);
   await untilValue("everything to be done", tend, isDone, {
-    timeoutMs: 60_000,
+    timeoutMs: run ? 240_000 : 60_000,
     intervalMs: 50,
   });
   return report;

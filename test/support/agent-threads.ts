@@ -23,7 +23,7 @@ import { blobPath, threadPath } from "../../shared/agent/paths.ts";
 import { makeFolder } from "./folders.ts";
 import { findProcessesOf, signal } from "./processes.ts";
 import { programFile } from "./programs.ts";
-import { until } from "./wait.ts";
+import { type UntilOptions, until } from "./wait.ts";
 
 export interface AgentProgram {
   program: string;
@@ -198,8 +198,8 @@ export class AgentThread {
   }
 
   /** Waits for the `count`th event of this type. */
-  async event<T extends EventType>(type: T, count = 1): Promise<EventOf<T>> {
-    const found = await until(`${type} ${count} in ${this.folder}`, () => this.of(type)[count - 1]);
+  async event<T extends EventType>(type: T, count = 1, options?: UntilOptions): Promise<EventOf<T>> {
+    const found = await until(`${type} ${count} in ${this.folder}`, () => this.of(type)[count - 1], options);
     return found as EventOf<T>;
   }
 
