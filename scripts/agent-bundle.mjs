@@ -57,7 +57,22 @@ export async function bundleAgents(target) {
   const fresh = `${file}.${process.pid}.new`;
   await build({ ...options, entryPoints: [join(root, onDemand.source)], outfile: fresh });
   renameSync(fresh, file);
+  await bundleIndexer(target);
   for (const program of programs) await bundleProgram(program, join(target, program, "main.cjs"));
+}
+
+/** The sidecar's thread of the index: its native part stays outside. */
+async function bundleIndexer(target) {
+  const folder = join(target, "vm/memory/indexer");
+  const fresh = join(folder, `main.${process.pid}.bundle.cjs`);
+  mkdirSync(folder, { recursive: true });
+  await build({
+    ...options,
+    entryPoints: [join(root, "vm/memory/indexer/main.ts")],
+    outfile: fresh,
+    external: ["better-sqlite3"],
+  });
+  renameSync(fresh, join(folder, "main.bundle.cjs"));
 }
 
 async function bundleProgram(program, file) {

@@ -80,3 +80,23 @@ export const memorySearchQuerySchema = z.strictObject({
   dir,
   limit: wholeNumber(1, 50).default(20),
 });
+
+const hitSchema = z.object({
+  /** Of all memories, or `threads/<id>/transcript.jsonl`. */
+  path: z.string(),
+  line: z.int(),
+  at: z.iso.datetime(),
+  text: z.string(),
+});
+export type MemoryHit = z.output<typeof hitSchema>;
+
+export const memorySearchReplySchema = z.object({
+  /** Of memories first, then of transcripts. */
+  hits: z.array(hitSchema),
+  /** How many files were looked through. */
+  filesSearched: z.int(),
+  /** What was written last is not in the index yet. */
+  isBehind: z.boolean(),
+});
+export type MemorySearchReply = z.output<typeof memorySearchReplySchema>;
+export type MemorySearchQuery = z.input<typeof memorySearchQuerySchema>;

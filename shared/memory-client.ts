@@ -1,6 +1,13 @@
 /** Memory as the shell and the bot see it. */
 import type { SidecarClient } from "./client.ts";
-import type { Memory, MemoryFileReply, MemoryWriteInfo, MemoryWriteRequest } from "./memory-api.ts";
+import type {
+  Memory,
+  MemoryFileReply,
+  MemorySearchQuery,
+  MemorySearchReply,
+  MemoryWriteInfo,
+  MemoryWriteRequest,
+} from "./memory-api.ts";
 import { memory } from "./protocol/memory.ts";
 
 /** A file by its whole path, or with `dir` by its name in that directory's memory. */
@@ -24,6 +31,11 @@ export class MemoryClient {
   /** @throws AppError `not_found` */
   get(place: MemoryPlace): Promise<MemoryFileReply> {
     return this.#client.call(memory.get, {}, { query: queryOf(place) });
+  }
+
+  /** @throws AppError `unavailable` if it takes too long */
+  search(query: MemorySearchQuery): Promise<MemorySearchReply> {
+    return this.#client.call(memory.search, {}, { query });
   }
 
   write(request: MemoryWriteRequest): Promise<MemoryWriteInfo> {

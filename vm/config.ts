@@ -326,6 +326,7 @@ export function isLoopback(host: string): boolean {
 export function statePaths(stateDir: string) {
   return {
     database: join(stateDir, "threadmux.db"),
+    memoryIndex: join(stateDir, "memory-index.db"),
     token: join(stateDir, "token"),
     relayToken: join(stateDir, "relay-token"),
     lock: join(stateDir, "lock"),

@@ -29,6 +29,7 @@ const WRAPPER = fileURLToPath(new URL("./tmux/wrap.sh", import.meta.url));
 /** Without options for V8: with any, Node compiles its own modules anew at each start. */
 const RUNNER = [process.execPath, fileURLToPath(new URL("../agent/main.cjs", import.meta.url))];
 const FOLLOWER = [process.execPath, fileURLToPath(new URL("../follow/main.cjs", import.meta.url))];
+const INDEXER = fileURLToPath(new URL("./memory/indexer/main.bundle.cjs", import.meta.url));
 const OWN_PROGRAMS = fileURLToPath(new URL("../agent/engines/", import.meta.url));
 
 /**
@@ -50,7 +51,10 @@ export interface Sidecar {
 }
 
 export type SidecarOptions = Partial<
-  Omit<Setting, "config" | "releasers" | "wrapper" | "runner" | "follower" | "ownPrograms" | "page">
+  Omit<
+    Setting,
+    "config" | "releasers" | "wrapper" | "runner" | "follower" | "indexer" | "ownPrograms" | "page"
+  >
 >;
 
 /** @throws Error in words for a person if something that is needed is missing. */
@@ -71,6 +75,7 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       wrapper: WRAPPER,
       runner: RUNNER,
       follower: FOLLOWER,
+      indexer: INDEXER,
       ownPrograms: OWN_PROGRAMS,
       page: PAGE,
     };

@@ -48,6 +48,13 @@ export function addMemory(program: Command, act: Act): void {
   command("ls", "which files there are, and who wrote them").action((options: DirOption, own: Command) =>
     act(own, (context) => list(context, options)),
   );
+  command("search", "find lines that have all of the words: in memories first, then in transcripts")
+    .argument("<words...>", "in any order")
+    .option("--where <where>", "memory, transcripts or all", "all")
+    .option("--limit <count>", "so many hits at most", "20")
+    .action((words: string[], options: SearchOptions, own: Command) =>
+      act(own, (context) => search(context, words.join(" "), options)),
+    );
   command("show", "print a file")
     .argument("<path>", PATH)
     .action((path: string, options: DirOption, own: Command) =>
@@ -73,6 +80,29 @@ export function addMemory(program: Command, act: Act): void {
     .action((writeId: string, _options: object, own: Command) =>
       act(own, (context) => undo(context, writeId)),
     );
+}
+
+interface SearchOptions extends DirOption {
+  where: string;
+  limit: string;
+}
+
+async function search(
+  { client, out, note, isJson }: Context,
+  query: string,
+  { where, limit, dir }: SearchOptions,
+): Promise<number> {
+  const asked = { query, where: where as "all", limit, ...(dir !== undefined && { dir }) };
+  const reply = await new MemoryClient(client()).search(asked);
+  if (isJson) {
+    await out.json(reply);
+    return EXIT.ok;
+  }
+  for (const { path, line, at, text } of reply.hits)
+    await out.line(`${cleanLine(path)}:${line}\t${at.slice(0, 10)}\t${cleanLine(text).trim()}`);
+  const behind = reply.isBehind ? "; what was written last is not in the index yet" : "";
+  await note(`${reply.hits.length} hits in ${reply.filesSearched} files${behind}`);
+  return EXIT.ok;
 }
 
 async function list({ client, out, note, isJson }: Context, { dir }: DirOption): Promise<number> {

@@ -4,6 +4,8 @@ import {
   memoriesReplySchema,
   memoryFileQuerySchema,
   memoryFileReplySchema,
+  memorySearchQuerySchema,
+  memorySearchReplySchema,
   memoryUndoRequestSchema,
   memoryWriteReplySchema,
   memoryWriteRequestSchema,
@@ -58,6 +60,19 @@ export const memory = {
     access: "console",
     isRepeatable: false,
     example: { query: { path: "user/MEMORY.md" } },
+  }),
+  search: route({
+    method: "get",
+    path: "/memory/search",
+    summary:
+      "Find words in memories, then in the transcripts of agents; with dir in that directory's memory alone",
+    query: memorySearchQuerySchema,
+    status: 200,
+    reply: memorySearchReplySchema,
+    errors: ["invalid_directory", "rate_limited", "unavailable"],
+    access: "console",
+    isRepeatable: true,
+    example: { query: { query: "deploy", where: "memory" } },
   }),
   undo: route({
     method: "post",

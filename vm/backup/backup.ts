@@ -32,7 +32,7 @@ import { diskFull, tar } from "./tar.ts";
 const LEFT_OUT = [
   /^(token|relay-token|console-sessions\.json|local-discord\.env|run\.json)$/,
   /^(lock|tmux\.(sock|pid)|sandbox-probe|board|locks|places|branches)$/,
-  /^threadmux\.db/,
+  /^(threadmux|memory-index)\.db/, // the second one is made anew
 ];
 /** Files of a thread's folder that its other files led to. */
 const EFFECTS = ["transcript.jsonl", "state.json", "live.json", "status.json"];

@@ -211,6 +211,13 @@ export class Children {
     return this.#options.folders.parentOf(threadId);
   }
 
+  /** All that descend from the same thread as this one, ended ones too; itself among them. */
+  familyOf(threadId: ThreadId): ThreadId[] {
+    const root = this.#rootOf(threadId);
+    const all = this.#options.store.threads.list("all").map((thread) => thread.threadId);
+    return all.filter((one) => this.#rootOf(one) === root);
+  }
+
   #rootOf(threadId: ThreadId): ThreadId {
     const parentId = this.parentOf(threadId);
     return parentId === undefined ? threadId : this.#rootOf(parentId);

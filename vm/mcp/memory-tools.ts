@@ -1,6 +1,11 @@
 /** The tools by which an agent keeps things for later conversations, and finds them again. */
 import * as z from "zod";
+import { parsePrincipal } from "../../shared/principal.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { People } from "../callers/people.ts";
 import type { AgentMemory } from "../memory/agent-memory.ts";
+import type { MemorySearch } from "../memory/search.ts";
+import type { Children } from "./children.ts";
 import type { Tool } from "./tool.ts";
 
 const path = z
@@ -28,8 +33,40 @@ const write = z.strictObject({
     .describe("append: a line or more at the end; replace: the whole file; remove: the file"),
 });
 
-export function memoryTools({ memory }: { memory: AgentMemory }): Tool[] {
+const search = z.strictObject({
+  query: z.string().min(1).max(500).describe("Words; a line is found if it has all of them"),
+  where: z
+    .enum(["memory", "transcripts", "all", "others"])
+    .default("all")
+    .describe(
+      "memory: your files; transcripts: what you and your family have said; others: transcripts of others, which only a person who asks you now lets you search",
+    ),
+});
+
+interface MemoryToolsOptions {
+  memory: AgentMemory;
+  memorySearch: MemorySearch;
+  agents: Agents;
+  children: Children;
+  people: People;
+}
+
+export function memoryTools({ memory, memorySearch, agents, children, people }: MemoryToolsOptions): Tool[] {
   return [
+    {
+      name: "memory_search",
+      description:
+        "Finds words in your memory, then in what you and your family have said. Each hit has its file, line and day.",
+      inputSchema: search,
+      asksAs: "nothing",
+      run: async ({ threadId, input }) => {
+        const { query, where } = search.parse(input);
+        const fold = await agents.foldNow(threadId);
+        const family = children.familyOf(threadId);
+        const mayOpenAll = (asker: string) => people.may(parsePrincipal(asker));
+        return memorySearch.ofAgent(threadId, { query, where, family, fold, mayOpenAll });
+      },
+    },
     {
       name: "memory_get",
       description: "Reads a file of memory, with who wrote it and when.",

@@ -59,6 +59,12 @@ export class AgentMemory {
     return ownersOf({ ...config, launch });
   }
 
+  /** The names of a memory's files. */
+  namesIn(folder: string): string[] {
+    const listed = MemoryFolder.use(this.#options.folders.state, folder, (open) => open.list(isMemoryName));
+    return (listed?.files ?? []).map(({ name }) => name);
+  }
+
   /** @throws AppError in words for the model */
   read(threadId: ThreadId, path: string, from: number, lines: number | undefined): string {
     const { owner, name } = parseMemoryPath(path, this.ownersOf(threadId));
@@ -156,8 +162,7 @@ export class AgentMemory {
 
   #whatThereIs(threadId: ThreadId, wanted: string): string {
     const names = this.ownersOf(threadId).flatMap((owner) => {
-      const listed = this.#use(owner, (open) => open.list(isMemoryName));
-      return (listed?.files ?? []).map(({ name }) => `${owner.word}/${name}`);
+      return this.namesIn(owner.folder).map((name) => `${owner.word}/${name}`);
     });
     const there = names.length === 0 ? "Nothing is in it yet" : `There are: ${names.slice(0, 50).join(", ")}`;
     return `path: there is no ${wanted} in memory. ${there}.`;

@@ -42,8 +42,13 @@ export class PeopleMemory {
 
   /** @throws AppError `invalid_directory` */
   async list(dir: string | undefined): Promise<Memory[]> {
-    const folders = dir === undefined ? this.#folders() : [(await this.#ownerOf(dir)).folder];
+    const folders = dir === undefined ? this.#folders() : [await this.folderOf(dir)];
     return folders.flatMap((folder) => this.#describe(folder) ?? []);
+  }
+
+  /** Of a directory below REPOS_DIR. @throws AppError `invalid_directory` */
+  async folderOf(dir: string): Promise<string> {
+    return (await this.#ownerOf(dir)).folder;
   }
 
   /** @throws AppError `not_found`, `invalid_request`, `invalid_directory` */

@@ -137,13 +137,13 @@ function createEngines({ config, ownPrograms, now }: Setting, { reposDir, stateD
 }
 
 /** What agents may call. */
-function toolsOf(operations: Operations, { logWatch, folders }: Storage): Tool[] {
+function toolsOf(operations: Operations, { logWatch, folders, store }: Storage): Tool[] {
   const { state } = folders;
   return [
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
     messageTool(operations),
-    ...memoryTools(operations),
+    ...memoryTools({ ...operations, people: new People(store.people) }),
   ];
 }
 

@@ -3,6 +3,7 @@ import { AgentFolders } from "../agents/folders.ts";
 import { Origins } from "../agents/origin.ts";
 import { Worktrees } from "../agents/worktrees.ts";
 import { statePaths } from "../config.ts";
+import { MemoryIndex } from "../memory/memory-index.ts";
 import { MemoryWriter } from "../memory/writer.ts";
 import { makeReposDir, makeStateDir, readOrMakeToken, SAME_TOKENS } from "../state-dir.ts";
 import { holdLock } from "../store/lock.ts";
@@ -26,11 +27,12 @@ export interface Storage {
   logWatch: LogWatch;
   store: Store;
   memoryWriter: MemoryWriter;
+  memoryIndex: MemoryIndex;
   freeDiskBytes: () => number;
 }
 
 /** @throws Error in words for a person if a folder, the lock or the database can't be had. */
-export function openStorage({ config, log, now, releasers }: Setting): Storage {
+export function openStorage({ config, log, now, releasers, indexer }: Setting): Storage {
   const { stateDir, threadEnv, worktreeSetup: setup } = config;
   makeStateDir(stateDir);
   const reposDir = makeReposDir(config.reposDir, stateDir);
@@ -48,6 +50,10 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
   store.events.beginAt(now());
   const folders = new AgentFolders(stateDir);
   const memoryWriter = new MemoryWriter({ stateDir: folders.state, writes: store.memoryWrites, log, now });
+  const memoryIndex = new MemoryIndex({
+    ...{ indexer, stateDir: folders.state, file: paths.memoryIndex, log },
+  });
+  releasers.add("the index of memories", () => memoryIndex.close());
   return {
     stateDir,
     reposDir,
@@ -61,6 +67,7 @@ export function openStorage({ config, log, now, releasers }: Setting): Storage {
     logWatch,
     store,
     memoryWriter,
+    memoryIndex,
     freeDiskBytes: () => freeDiskBytes(stateDir),
   };
 }

@@ -20,6 +20,7 @@ import { Children } from "../mcp/children.ts";
 import { Messages } from "../mcp/messages.ts";
 import { AgentMemory } from "../memory/agent-memory.ts";
 import { PeopleMemory } from "../memory/people-memory.ts";
+import { MemorySearch } from "../memory/search.ts";
 import { LogKeeper } from "../streams/log-keeper.ts";
 import { Creation } from "../threads/creation.ts";
 import { Finisher } from "../threads/finisher.ts";
@@ -86,6 +87,7 @@ export interface Operations {
   messages: Messages;
   memory: AgentMemory;
   peopleMemory: PeopleMemory;
+  memorySearch: MemorySearch;
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -99,6 +101,7 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     threadEnv,
     settings: config.agent,
   });
+  const memory = new AgentMemory({ ...common, agents });
   const creation = new Creation(common);
   const kill: Operations["kill"] = async (threadId, by, { children: what = "kill" } = {}) => {
     const find = () => (what === "kill" ? children.descendantsOf(threadId) : []);
@@ -137,7 +140,8 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     mcpFiles: common.mcpFiles,
     children,
     messages: new Messages({ ...common, agents, children }),
-    memory: new AgentMemory({ ...common, agents }),
+    memory,
+    memorySearch: new MemorySearch({ ...common, memory, index: common.memoryIndex }),
     peopleMemory: new PeopleMemory({
       ...common,
       stateDir: common.folders.state,

@@ -1,0 +1,27 @@
+/** What the sidecar and the thread of the index tell each other. */
+import type { Hit, Scope } from "../../store/search-index.ts";
+
+export interface IndexerData {
+  /** STATE_DIR, without a link. */
+  stateDir: string;
+  /** Of the index. */
+  file: string;
+}
+
+export interface SearchOrder {
+  id: number;
+  query: string;
+  scopes: readonly Scope[];
+  limit: number;
+}
+
+export type SearchDone =
+  | {
+      id: number;
+      hits: Hit[];
+      /** How many files were looked through. */
+      docCount: number;
+      /** Files have grown by so many bytes that are not in the index yet. */
+      behindBytes: number;
+    }
+  | { id: number; error: string };
