@@ -9,6 +9,7 @@ import { job } from "./commands/job.ts";
 import { key } from "./commands/key.ts";
 import { kill } from "./commands/kill.ts";
 import { logs } from "./commands/logs.ts";
+import { memory } from "./commands/memory.ts";
 import { queue } from "./commands/queue.ts";
 import { resize } from "./commands/resize.ts";
 import { screenshot } from "./commands/screenshot.ts";
@@ -33,5 +34,6 @@ export const COMMANDS = new Map<string, Command>(
     inbox,
     here,
     job,
+    memory,
   ].map((command) => [command.definition.name, command]),
 );

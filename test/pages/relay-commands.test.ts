@@ -37,6 +37,7 @@ test("the commands are registered", () => {
     "key",
     "kill",
     "logs",
+    "memory",
     "queue",
     "resize",
     "screenshot",

@@ -88,6 +88,8 @@ async function complete(context: CommandContext, what: Typed) {
       return (await context.vm.jobs.list())
         .filter(({ name }) => name.includes(typed.trim().toLowerCase()))
         .map((job) => ({ name: cut(`${job.name} · ${doesText(job)}`), value: job.name }));
+    case "file":
+      return completeMemory(context.vm, typed);
     case "withdraw":
       return completeRule(context.vm, place, typed);
     case "as":
@@ -98,6 +100,16 @@ async function complete(context: CommandContext, what: Typed) {
     default:
       return [];
   }
+}
+
+/** Files of memories; a directory's is found by the directory's path too. */
+async function completeMemory(vm: Vm, typed: string) {
+  const files = (await vm.memory.list()).flatMap(({ directory, files }) =>
+    files.map(({ path }) => ({ path, text: directory === null ? path : `${path} · ${directory}` })),
+  );
+  return files
+    .filter(({ text }) => text.toLowerCase().includes(typed.trim().toLowerCase()))
+    .map(({ path, text }) => ({ name: cut(cleanLine(text)), value: path }));
 }
 
 async function completeDirectory(vm: Vm, typed: string) {
