@@ -15,7 +15,7 @@ install_agents() {
   install_agent "$(acp_package opencode-ai)" 354 postinstall.mjs
   THREADMUX_OPENCODE=$installed/node_modules/.bin
   # Its own copy of Claude Code is left out: it runs the one above.
-  install_agent "$(acp_package claude-agent-acp)" 30 "" --omit=optional
+  install_agent "$(acp_package claude-agent-acp)" 80 "" --omit=optional
   THREADMUX_CLAUDE_AGENT_ACP=$installed/node_modules/.bin
   install_agent "$(acp_package gemini-cli)" 100 "" --omit=optional
   THREADMUX_GEMINI=$installed/node_modules/.bin

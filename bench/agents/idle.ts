@@ -92,7 +92,7 @@ interface Memory {
   own: number;
 }
 
-function memoryOf(pid: number): Memory {
+export function memoryOf(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
   const mib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1]) / 1_024;
   return { pss: mib("Pss"), own: mib("Private_Clean") + mib("Private_Dirty") };

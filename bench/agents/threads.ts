@@ -22,7 +22,7 @@ export async function withAgents<T>(
 }
 
 export function startAgents(
-  { program, env }: BenchAgent,
+  { program, env }: Pick<BenchAgent, "program" | "env">,
   idleSeconds: number,
   more: Record<string, string> = {},
 ): Promise<SpawnedSidecar> {
