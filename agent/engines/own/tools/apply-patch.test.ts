@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { cpuMsOf } from "../../../../test/support/measure.ts";
 import { applyPatch } from "./apply-patch.ts";
 import { hashOf } from "./snapshot.ts";
 import { makeWorld, type World } from "./testing/world.ts";
@@ -172,10 +173,11 @@ test("what is no patch is told by its line", async () => {
 
 test("a hostile file and patch take no longer than others", async () => {
   put("a", "a\n".repeat(1_000_000));
-  const startedMs = performance.now();
   const lines = Array.from({ length: 5_000 }, () => " a");
-  expect(await update(...lines, "+b")).toMatch(/^Hunk 1 of a fits in 995001 places/);
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
+  const ms = await cpuMsOf(async () =>
+    expect(await update(...lines, "+b")).toMatch(/^Hunk 1 of a fits in 995001 places/),
+  );
+  expect(ms).toBeLessThan(10_000);
 });
 
 test("each file of a patch is asked about and told for its lock", () => {

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { changeFiles } from "./change-files.ts";
 import { excerptOf } from "./excerpt.ts";
+import { apartPlacesOf, placesOf } from "./sequence.ts";
 import { MAX_FILE_BYTES, takeSnapshot } from "./snapshot.ts";
 import type { Tool } from "./tool.ts";
 import { ToolError } from "./tool-error.ts";
@@ -45,23 +46,28 @@ function replaced(bytes: Buffer, call: Input, name: string): { data: Buffer; cou
   const file = bytes.toString("latin1");
   const { old, fresh } = asInFile(file, encoded(call.old_string), encoded(call.new_string));
   if (old === fresh) throw new ToolError("old_string and new_string are the same.");
-  const count = countOf(file, old);
+  const places = [...apartPlacesOf(old, file)];
+  const count = places.length;
   if (count === 0) throw new ToolError(`old_string is not in ${name}.${hint(file, old)}`);
   if (count > 1 && call.replace_all !== true)
     throw new ToolError(
-      `old_string is ${count} times in ${name} (${linesOf(file, old)}). Give more lines around it, or set replace_all.`,
+      `old_string is ${count} times in ${name} (${linesOf(file, places)}). Give more lines around it, or set replace_all.`,
     );
   if (file.length + count * (fresh.length - old.length) > MAX_FILE_BYTES)
     throw new ToolError(`${name} would become too long.`);
-  return { data: Buffer.from(file.split(old).join(fresh), "latin1"), count };
+  const kept = [...places, file.length].map((at, index) => {
+    const before = places[index - 1];
+    return file.slice(before === undefined ? 0 : before + old.length, at);
+  });
+  return { data: Buffer.from(kept.join(fresh), "latin1"), count };
 }
 
 /** The model writes LF alone. In a file whose lines end in CRLF, both texts have CRLF too. */
 function asInFile(file: string, old: string, fresh: string): { old: string; fresh: string } {
   const [pairs, all] = [countOf(file, "\r\n"), countOf(file, "\n")];
   const withPairs = (text: string) => text.replace(/\r?\n/g, "\r\n");
-  const isThere = file.includes(old);
-  const isOther = !isThere && pairs > 0 && file.includes(withPairs(old));
+  const isThere = isIn(old, file);
+  const isOther = !isThere && pairs > 0 && isIn(withPairs(old), file);
   return {
     old: isOther ? withPairs(old) : old,
     fresh: isOther || (isThere && pairs * 2 > all) ? withPairs(fresh) : fresh,
@@ -72,21 +78,21 @@ function encoded(text: string): string {
   return Buffer.from(text).toString("latin1");
 }
 
+function isIn(part: string, file: string): boolean {
+  return placesOf(part, file).next().done === false;
+}
+
 function countOf(file: string, part: string): number {
   let count = 0;
   for (let at = file.indexOf(part); at >= 0; at = file.indexOf(part, at + part.length)) count++;
   return count;
 }
 
-function linesOf(file: string, part: string): string {
+function linesOf(file: string, places: readonly number[]): string {
   const lines: number[] = [];
   let line = 1;
   let from = 0;
-  for (
-    let at = file.indexOf(part);
-    at >= 0 && lines.length <= MAX_NAMED_LINES;
-    at = file.indexOf(part, at + part.length)
-  ) {
+  for (const at of places.slice(0, MAX_NAMED_LINES + 1)) {
     for (let end = file.indexOf("\n", from); end >= 0 && end < at; end = file.indexOf("\n", end + 1)) {
       line++;
       from = end + 1;
@@ -106,8 +112,6 @@ function hint(file: string, old: string): string {
     .filter((line) => line !== "");
   if (wanted.length === 0) return "";
   const lines = file.split("\n").map(plain);
-  const at = lines.findIndex(
-    (line, start) => line === wanted[0] && wanted.every((one, n) => lines[start + n] === one),
-  );
-  return at < 0 ? "" : ` Line ${at + 1} has it with other blanks: copy it as read shows it.`;
+  const { value: at } = placesOf(wanted, lines).next();
+  return at === undefined ? "" : ` Line ${at + 1} has it with other blanks: copy it as read shows it.`;
 }

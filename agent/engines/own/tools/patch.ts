@@ -1,4 +1,5 @@
 /** Patches in the form that models are trained on: sections of files, and hunks found by their lines. Pure. */
+import { placesOf } from "./sequence.ts";
 import { ToolError } from "./tool-error.ts";
 
 export type PatchedFile =
@@ -235,32 +236,9 @@ class Numbered {
     });
   }
 
-  /** By Knuth, Morris and Pratt: no file and no hunk makes it slow. */
   find(lines: readonly string[], from: number): number[] {
     const wanted = lines.map((line) => this.#numbers.get(this.#as(line)) ?? -1);
     if (wanted.includes(-1)) return [];
-    const back = fallbacks(wanted);
-    const places: number[] = [];
-    let matched = 0;
-    for (let at = from; at < this.#lines.length; at++) {
-      while (matched > 0 && wanted[matched] !== this.#lines[at]) matched = back[matched - 1] ?? 0;
-      if (wanted[matched] === this.#lines[at]) matched++;
-      if (matched < wanted.length) continue;
-      places.push(at - matched + 1);
-      matched = back[matched - 1] ?? 0;
-    }
-    return places;
+    return [...placesOf(wanted, this.#lines, from)];
   }
-}
-
-/** For each beginning: the length of the longest shorter one that it ends in. */
-function fallbacks(wanted: readonly number[]): number[] {
-  const back = [0];
-  let length = 0;
-  for (let at = 1; at < wanted.length; at++) {
-    while (length > 0 && wanted[length] !== wanted[at]) length = back[length - 1] ?? 0;
-    if (wanted[length] === wanted[at]) length++;
-    back.push(length);
-  }
-  return back;
 }
