@@ -149,8 +149,9 @@ export class Rpc {
 const MAX_WORDS = 1_000;
 
 function wordsOf({ message, data }: NonNullable<Message["error"]>): string {
-  const details = typeof data === "string" ? data : detailsIn(data);
-  const words = details === undefined || message.includes(details) ? message : `${message}: ${details}`;
+  const details = (typeof data === "string" ? data : detailsIn(data))?.slice(0, MAX_WORDS);
+  const said = message.slice(0, MAX_WORDS);
+  const words = details === undefined || said.includes(details) ? said : `${said}: ${details}`;
   return words.slice(0, MAX_WORDS) || "it gave no reason";
 }
 
