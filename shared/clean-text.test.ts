@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { cleanLine, cleanLines, replaceHarmful, writeOutHidden } from "./clean-text.ts";
+import { cleanLine, cleanLines, replaceHarmful, writeOutHidden, writeOutLine } from "./clean-text.ts";
 
 const HARM = /[\p{Cc}\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u2028\u2029\p{Cs}]/u;
 
@@ -19,6 +19,29 @@ test("lines stay lines, and tabs tabs", () => {
 });
 
 describe("any text", () => {
+  it("is written out on a line the same, however much of it is wanted", () => {
+    const piece = fc.constantFrom(
+      " ",
+      "\n",
+      "a",
+      "\u200d",
+      "\ufe0f",
+      "\u202e",
+      "\u0645",
+      "\u{1f469}",
+      "\ud800",
+      "1",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), fc.nat(30), (pieces, max) => {
+        const text = pieces.join("");
+        const [whole, part] = [writeOutLine(text), writeOutLine(text, max)];
+        expect(part.slice(0, max)).toBe(whole.slice(0, max));
+        expect(part.length > max).toBe(whole.length > max);
+      }),
+    );
+  });
+
   // Promise: S23
   it("has nothing harmful left, and does not change again", () => {
     fc.assert(

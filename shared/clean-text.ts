@@ -35,7 +35,7 @@ export function replaceHarmful(text: string, mark: "" | "\ufffd"): string {
  * and variation selectors inside an emoji, or a word of a script that needs them, are no such characters.
  */
 const HIDDEN =
-  /(?![\n\t])\p{C}|[\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
+  /(?![\n\t\u200c\u200d])\p{C}|[\p{Zl}\p{Zp}\u2800]|(?! )\p{Zs}|(?!\u200c|\u200d|\ufe0f)\p{Default_Ignorable_Code_Point}/gu;
 const JOINED = String.raw`(?=[^\x00-\x7f])[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f]`;
 const UNJOINED = new RegExp(
   `(?<!${JOINED})[\\u200c\\u200d]|[\\u200c\\u200d](?!${JOINED})|(?<![\\p{Extended_Pictographic}#*0-9])\\ufe0f`,
@@ -48,19 +48,31 @@ const UNJOINED = new RegExp(
  */
 export function writeOutHidden(text: string): string {
   if (PLAIN.test(text)) return text;
-  return text.replace(UNJOINED, codeOf).replace(HIDDEN, (hidden) => {
-    return /[\u200c\u200d]/.test(hidden) ? hidden : codeOf(hidden);
-  });
+  return text.replace(UNJOINED, codeOf).replace(HIDDEN, codeOf);
 }
 
-/** {@link writeOutHidden} on one line: blanks become single spaces. */
-export function writeOutLine(text: string): string {
-  return writeOutHidden(text.replace(/\s+/g, " ").trim());
+/**
+ * {@link writeOutHidden} on one line: blanks become single spaces.
+ * @param max so many units of it are wanted: what comes out is longer only if the line is
+ */
+export function writeOutLine(text: string, max = Number.POSITIVE_INFINITY): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  // Nothing becomes shorter, and whether a character hides is told by its neighbours.
+  return writeOutHidden(line.slice(0, max + NEIGHBOURS));
 }
+
+const NEIGHBOURS = 8;
+/** A text may hold one of them a hundred thousand times. */
+const CODES = new Map<string, string>();
+const MAX_CODES = 1_000;
 
 function codeOf(character: string): string {
+  const known = CODES.get(character);
+  if (known !== undefined) return known;
   const code = character.codePointAt(0) ?? 0;
-  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  const shown = `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  if (CODES.size < MAX_CODES) CODES.set(character, shown);
+  return shown;
 }
 
 /**

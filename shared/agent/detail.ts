@@ -62,6 +62,7 @@ function planParts(plan: string, input: unknown): DetailPart[] {
 
 /** Whether the line beside the title shows all of a description: on one line, and it is left out if the title has it. */
 function isShownBeside(description: string, title: string): boolean {
+  if (description.length > MAX_DESCRIPTION_UNITS) return false;
   const shown = writeOutHidden(description);
   const signs = shown.match(/[^\p{L}\p{N} ]/gu)?.length ?? 0;
   return (

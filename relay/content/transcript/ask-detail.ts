@@ -8,6 +8,8 @@ type Permission = EventOf<"permission_request">;
 
 /** So little room is worth no block of its own. */
 const MIN_BLOCK_UNITS = 60;
+/** So much of a title an ask's head shows. */
+export const MAX_TITLE_UNITS = 220;
 
 /**
  * The parts as code blocks of at most `max` units together.
@@ -44,7 +46,9 @@ export function plainParts(parts: readonly DetailPart[]): string {
 /** A line below it: where, for what, and why it is asked. */
 export function circumstances(request: Permission, where: string | undefined): string {
   const { description, reason, agentId, title, trust } = request;
-  const isSaid = description === undefined || trust || title.includes(description);
+  // A longer title is not shown whole.
+  const isTitled = title.length <= MAX_TITLE_UNITS && title.includes(description ?? "");
+  const isSaid = description === undefined || trust || isTitled;
   const parts = [
     where === undefined ? "" : `in ${inline(where, 100)}`,
     agentId === undefined ? "" : "asked by a sub-agent",

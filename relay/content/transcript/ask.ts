@@ -4,7 +4,7 @@ import { detailParts } from "../../../shared/agent/detail.ts";
 import type { EventOf } from "../../../shared/agent/events.ts";
 import { writeOutHidden } from "../../../shared/clean-text.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
-import { circumstances, renderParts } from "./ask-detail.ts";
+import { circumstances, MAX_TITLE_UNITS, renderParts } from "./ask-detail.ts";
 import type { Ask } from "./entries.ts";
 import { clipEnd, clipMarkdown, inline, inlineTitle } from "./inline.ts";
 
@@ -53,8 +53,8 @@ function permissionText(request: Permission, { call }: Ask, where: string | unde
   const head = isPlan
     ? "📋 **The agent has a plan**"
     : request.limit
-      ? `⏳ **${inline(request.title, 220)}**`
-      : `🔐 **May the agent do this?** ${inlineTitle(request.title, 220, call?.name)}`;
+      ? `⏳ **${inline(request.title, MAX_TITLE_UNITS)}**`
+      : `🔐 **May the agent do this?** ${inlineTitle(request.title, MAX_TITLE_UNITS, call?.name)}`;
   const resetsAt = request.limit?.resetsAt;
   const resets = resetsAt === undefined ? "" : `-# It resets <t:${Date.parse(resetsAt) / 1_000}:R>.`;
   const below = [circumstances(request, request.limit ? undefined : where), resets, ruleLine(request)]
@@ -96,7 +96,8 @@ function questionText({ questions }: Question, max: number): Parts {
 }
 
 function isCut(text: string, max: number): boolean {
-  return writeOutHidden(text).length > max;
+  // Nothing becomes shorter.
+  return text.length > max || writeOutHidden(text).length > max;
 }
 
 /** Whole lines, so that no markup of ours is cut. */

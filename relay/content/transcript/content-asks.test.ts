@@ -13,6 +13,7 @@ import {
   type Shown,
   STARTER,
   say,
+  show,
   start,
 } from "./testing/events.ts";
 
@@ -94,3 +95,9 @@ test.each(ways)(
     }
   },
 );
+
+test("what a title is too long to show stands below it, also if the title goes on with it", () => {
+  const title = `Bash ${"x".repeat(300)} and deploys to production`;
+  const [page] = show([start, ask("q1", "", { title, description: "deploys to production" })]).slice(-1);
+  expect(page?.text).toContain("deploys to production");
+});

@@ -11,13 +11,13 @@ export function withoutFolders(text: string): string {
 
 /** One line of plain text in Discord's markdown: nothing in it is bold, a link, a mention or a heading. */
 export function inline(text: string, max = 200): string {
-  return escapeMarkdown(clipEnd(writeOutLine(text), max));
+  return escapeMarkdown(clipEnd(writeOutLine(text, max), max));
 }
 
 /** {@link inline} of what a call does: its subject, such as a command, is code. @param name the tool's, if one is called */
 export function inlineTitle(title: string, max: number, name?: string): string {
   if (name === undefined) return inline(title, max);
-  const line = clipEnd(writeOutLine(title), max);
+  const line = clipEnd(writeOutLine(title, max), max);
   const isNamed = line === name || line.startsWith(`${name} `);
   const subject = isNamed ? line.slice(name.length + 1) : line;
   return [isNamed ? escapeMarkdown(name) : "", subject === "" ? "" : codeSpan(subject)]
@@ -82,15 +82,20 @@ export function codeBlock(
   info = "",
   wholeBytes?: number,
 ): { text: string; isClipped: boolean } {
-  const safe = writeOutHidden(text.replaceAll("\r\n", "\n")).replace(/`(?=`|$|\n)/g, "`\u200b");
   const room = max - info.length - 8;
+  const whole = text.replaceAll("\r\n", "\n");
+  // Nothing becomes shorter.
+  const near = whole.slice(0, Math.max(0, room) + NEIGHBOURS);
+  const safe = writeOutHidden(near).replace(/`(?=`|$|\n)/g, "`\u200b");
   const isClipped = safe.length > room || wholeBytes !== undefined;
-  const more = wholeBytes === undefined ? moreOf(safe) : `(cut: ${formatBytes(wholeBytes)} in all)`;
+  const more = wholeBytes === undefined ? moreOf(whole) : `(cut: ${formatBytes(wholeBytes)} in all)`;
   const body = isClipped ? `${clipEnd(safe, room - MORE_UNITS)}\n${more}` : safe;
   return { text: `\`\`\`${info}\n${body.trim() === "" ? "\u200b" : body}\n\`\`\``, isClipped };
 }
 
 const MORE_UNITS = 60;
+/** Whether a character hides is told by those beside it. */
+const NEIGHBOURS = 8;
 
 function moreOf(text: string): string {
   const lines = text.split("\n").length;
