@@ -21,7 +21,7 @@ export interface Brought {
 }
 
 export interface BroughtItem {
-  kind: "hook" | "server" | "setting" | "file" | "link";
+  kind: "hook" | "server" | "setting" | "file" | "instruction" | "link";
   /** Whole: hidden characters are written out, further lines are indented. */
   text: string;
 }
@@ -78,6 +78,12 @@ export function itemOfFolder(
   return { kind, text: [text, ...said].join("\n") };
 }
 
+/** Words that the model is to obey: all of them are shown. */
+export function itemOfText(name: string, lines: readonly string[]): BroughtItem {
+  const { kind, text } = item("instruction", `${name}:`);
+  return { kind, text: [text, ...lines.map((line) => `    ${visible(line)}`)].join("\n") };
+}
+
 /** @param leadsTo for people: a link tells nothing of what is there */
 export function itemOfLink(name: string, leadsTo: string): BroughtItem {
   return item("link", `${name}: a link to ${leadsTo}`);
@@ -94,6 +100,7 @@ export function countItems(items: readonly BroughtItem[], { folder }: Brings): s
     server: "MCP server",
     setting: "setting",
     file: `more of ${folder}`,
+    instruction: "instruction file",
     link: "link that leads out",
   } as const;
   const counts = Object.entries(words).flatMap(([kind, word]) => {

@@ -1,5 +1,5 @@
 /** The engine `own` behind a sidecar, in the sandbox that this machine makes: tools, children, results, bad settings. */
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { CreateRequest } from "../../shared/api.ts";
@@ -110,4 +110,28 @@ test("thoughts go back as they came, and to no other model; the conversation goe
   ]);
   expect(JSON.stringify(last?.messages)).not.toContain("reasoning");
   expect(await wordsOf(sidecar, "params")).toEqual(["Yes.", "Yes again.", "Other words."]);
+});
+
+test("what the directory tells agents is asked about, and reaches the model if a person trusts it", async () => {
+  for (const [threadId, optionId] of [
+    ["trusted", "trust"],
+    ["untrusted", "without"],
+  ] as const) {
+    mkdirSync(join(sidecar.reposDir, threadId), { recursive: true });
+    writeFileSync(join(sidecar.reposDir, threadId, "AGENTS.md"), `Speak like ${threadId}.\n`);
+    await begin(threadId, script("hello", { text: "Hello." }));
+    const ask = await until("the trust question", async () => (await sidecar.client.listAsks(threadId))[0]);
+    expect(ask.request).toMatchObject({
+      trust: true,
+      title: expect.stringContaining("It brings 1 instruction file"),
+      description: expect.stringContaining(`Speak like ${threadId}.`),
+    });
+    expect(model.requests).toEqual([]);
+    await sidecar.client.answerAsk(threadId, ask.requestId, { optionId });
+    await until("the answer", async () => (await ends(threadId)).length === 1);
+    const isTold = JSON.stringify(model.requests[0]?.system).includes("Speak like trusted.");
+    expect(isTold).toBe(threadId === "trusted");
+    expect(JSON.stringify(model.requests)).not.toContain("Speak like untrusted.");
+    model.requests.splice(0);
+  }
 });

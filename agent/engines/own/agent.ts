@@ -72,7 +72,7 @@ export class Agent {
     const tools = [...this.#tools.tools, ...mcp.tools, ...(result ? [result.tool] : [])];
     const modeId = () => choice.modeId;
     const calls = new Calls({ history, output, pictures, requests, tools, where, env: commandEnv, modeId });
-    const system = systemPrompt(start.config);
+    const system = systemPrompt(start.config, start.instructions);
     const answers = new Answers({
       ...{ history, output, calls, env, system, tools, params, prefix },
       readImage: (uri) => pictures.read(uri),

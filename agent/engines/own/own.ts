@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs";
 import { ENGINE_FOLDER_MARKER } from "../../../shared/agent/markers.ts";
 import { THREAD_FILES, threadPath } from "../../../shared/agent/paths.ts";
 import type { Engine, LaunchPlan, LaunchRequest, Needs } from "../../engine.ts";
+import { broughtBy, findInstructions, instructionText } from "./instructions.ts";
 import type { Start } from "./protocol.ts";
 import { lookAtTranscript } from "./read-history.ts";
 import { OwnSession } from "./session.ts";
@@ -18,7 +19,7 @@ export function ownEngine(name: string): Engine {
   return {
     name,
     check: async () => undefined, // it comes with threadmux; a model that can't be called is told in the turn
-    lookAround: async () => undefined, // it loads nothing of a directory
+    lookAround: async ({ dir }) => broughtBy(dir, findInstructions(dir)),
     look: async (sessionId, { deliveryIds }, env) => {
       const folder = env[ENGINE_FOLDER_MARKER];
       if (folder === undefined) return { exists: false, delivered: new Set() };
@@ -53,6 +54,8 @@ function needsOf(): Needs {
 function startOf({ config, launch, fold }: LaunchRequest): Start {
   const { generation, number, sessionId, resumed, reseeded = false, takesUp } = launch;
   const model = fold.chosen.model ?? config.agent.model;
+  // Without a person's trust only the person's own settings count.
+  const isTrusted = config.launch.settingSources === undefined;
   return {
     config,
     generation,
@@ -64,5 +67,6 @@ function startOf({ config, launch, fold }: LaunchRequest): Start {
     modeId: fold.chosen.modeId ?? config.agent.permissionMode ?? "default",
     ...(model !== undefined && { model }),
     rules: fold.grantedRules,
+    instructions: isTrusted ? instructionText(findInstructions(config.dir)) : "",
   };
 }

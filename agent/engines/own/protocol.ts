@@ -55,6 +55,8 @@ export const startSchema = z.object({
   modeId: str,
   model: str.optional(),
   rules: z.array(str),
+  /** Of the directory; empty if there are none, or nobody trusts them. */
+  instructions: str,
 });
 export type Start = z.infer<typeof startSchema>;
 

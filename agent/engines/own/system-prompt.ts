@@ -1,7 +1,11 @@
 /** What the model is told of its work. It stays the same through a conversation, so that it is cached. Pure. */
 import type { ThreadConfig } from "../../../shared/agent/config.ts";
 
-export function systemPrompt({ dir, agent }: Pick<ThreadConfig, "dir" | "agent">): string {
+/** @param instructions of the directory, which a person trusts */
+export function systemPrompt(
+  { dir, agent }: Pick<ThreadConfig, "dir" | "agent">,
+  instructions: string,
+): string {
   const ours = [
     "You are a coding agent. People talk to you in a Discord thread, and you work on their machine with your tools.",
     `Your working directory is ${dir}. Paths that are not absolute are meant from there.`,
@@ -9,5 +13,7 @@ export function systemPrompt({ dir, agent }: Pick<ThreadConfig, "dir" | "agent">
     "A call may need a person's permission. If one is denied, do not work around it: say what you would need.",
     "When you are done, say what you did and what is open, briefly. People read it on a phone.",
   ].join("\n");
-  return agent.systemPrompt === undefined ? ours : `${ours}\n\n${agent.systemPrompt}`;
+  const told =
+    instructions && `What the directory's own files tell agents that work here:\n\n${instructions}`;
+  return [ours, told, agent.systemPrompt ?? ""].filter((part) => part !== "").join("\n\n");
 }
