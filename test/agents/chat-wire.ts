@@ -32,7 +32,7 @@ interface Block {
 export async function sendChat(
   response: ServerResponse,
   { id, model, content, usage }: { id: string; model: string; content: Block[]; usage: Usage },
-  { rawArguments, isCut = false }: { rawArguments?: string; isCut?: boolean },
+  { rawArguments, isCut = false, ids }: { rawArguments?: string; isCut?: boolean; ids?: "none" | "same" },
   pause: () => Promise<void>,
 ): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream" });
@@ -51,10 +51,12 @@ export async function sendChat(
     if (block.type !== "tool_use") continue;
     const args = rawArguments ?? JSON.stringify(block["input"]);
     const called = { name: block["name"], arguments: args };
-    delta({ tool_calls: [{ index: calls++, id: block["id"], type: "function", function: called }] });
+    const id = ids === undefined ? { id: block["id"] } : ids === "same" ? { id: "call_0" } : {};
+    delta({ tool_calls: [{ index: ids === "same" ? 0 : calls, ...id, type: "function", function: called }] });
+    calls += 1;
   }
   if (isCut) return void response.end();
-  send({ choices: [{ index: 0, delta: {}, finish_reason: calls > 0 ? "tool_calls" : "stop" }] });
+  send({ choices: [{ index: 0, delta: {}, finish_reason: calls > 0 && !ids ? "tool_calls" : "stop" }] });
   const { input_tokens: prompt_tokens, output_tokens: completion_tokens } = usage;
   const total_tokens = prompt_tokens + completion_tokens;
   send({ choices: [], usage: { prompt_tokens, completion_tokens, total_tokens } });

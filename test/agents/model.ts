@@ -52,6 +52,8 @@ export interface Fault {
   isCut?: boolean;
   /** In the place of each call's arguments: it need be no JSON. */
   rawArguments?: string;
+  /** Of chat completions, as local servers have it: calls without an id, or all with one and at index 0. */
+  ids?: "none" | "same";
 }
 
 export interface ModelOptions {

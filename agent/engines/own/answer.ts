@@ -8,6 +8,7 @@ import { callModel, type Reply, type ReplyPiece, Stopped, type ToolSpec } from "
 import type { Calls } from "./calls.ts";
 import { type Fault, faultOf, MAX_TRIES, waitMs } from "./faults.ts";
 import type { History, PieceMeta } from "./history.ts";
+import { charactersOf, LocalServer, type Sent } from "./local-server.ts";
 import { hear, toMessages } from "./messages.ts";
 import type { Output } from "./output.ts";
 import { type Price, priceOf } from "./price.ts";
@@ -41,12 +42,15 @@ export type Answered =
   | { is: "stopped" }
   | { is: "failed"; fault: Fault };
 
+type Answer = Reply & Sent;
+
 const MAX_OUTPUT_TOKENS = 32_000;
 const LIVE_MS = 200;
 const LIVE_CHARACTERS = 1_000;
 
 export class Answers {
   readonly #options: AnswerOptions;
+  readonly #local = new LocalServer();
   #count = 0;
 
   constructor(options: AnswerOptions) {
@@ -82,6 +86,7 @@ export class Answers {
       return { is: "failed", fault: outcome };
     }
     const { usage, ttftMs, finish, pieces } = outcome;
+    const strange = kind === "chat" ? this.#lookAt(chosen, outcome) : [];
     const price = await priceOf(chosen, usage ?? { inputTokens: 0, outputTokens: 0 });
     const told =
       kind === "chat" ? this.#tell(pieces, stepId, chosen) : { events: [], after: [], requests: [] };
@@ -92,6 +97,7 @@ export class Answers {
         end("completed", { ...(usage && { usage }), ...(ttftMs !== undefined && { ttftMs }) }),
         ...told.after,
         ...(usage ? spent(price, usage) : []),
+        ...strange,
         ...(used > 0 && kind === "chat"
           ? [{ type: "usage_update" as const, used, size: price.contextTokens }]
           : []),
@@ -102,7 +108,14 @@ export class Answers {
     return { is: "answer", text, usage, finish, price };
   }
 
-  async #tryAll(chosen: Chosen, stepId: string, asked: Asked): Promise<Reply | Fault | Stopped> {
+  /** Each thing is said once in a thread. */
+  #lookAt({ provider, by }: Chosen, reply: Answer): EventBody[] {
+    if (!PROVIDERS[provider].isLocal) return [];
+    const { history, tools } = this.#options;
+    return this.#local.look(by, reply, reply, tools).filter(({ title }) => !history.notices.has(title));
+  }
+
+  async #tryAll(chosen: Chosen, stepId: string, asked: Asked): Promise<Answer | Fault | Stopped> {
     const { output, env } = this.#options;
     const place = placeOf(chosen, env);
     for (let attempt = 1; ; attempt++) {
@@ -125,19 +138,19 @@ export class Answers {
     }
   }
 
-  #call(
+  async #call(
     model: LanguageModel,
     chosen: Chosen,
     messageId: string,
     { kind, hint, signal }: Asked,
-  ): Promise<Reply> {
+  ): Promise<Answer> {
     const { history, output, system, tools, params, readImage } = this.#options;
-    const { takesResultImages } = PROVIDERS[chosen.provider];
+    const { takesResultImages, isLocal } = PROVIDERS[chosen.provider];
     const messages = toMessages(history, { by: chosen.by, takesResultImages, readImage });
     if (kind === "compact")
       hear(messages, [{ type: "text", text: hint ? `${SUMMARISE} Keep above all: ${hint}` : SUMMARISE }]);
     let toldMs = 0;
-    return callModel({
+    const reply = await callModel({
       model,
       system,
       messages,
@@ -145,7 +158,7 @@ export class Answers {
       mayCall: kind === "chat",
       maxOutputTokens: params.maxOutputTokens ?? MAX_OUTPUT_TOKENS,
       temperature: params.temperature,
-      providerOptions: params.thinking && PROVIDERS[chosen.provider].thinking(params.thinking),
+      providerOptions: PROVIDERS[chosen.provider].options(params.thinking),
       timeoutMs: params.callSeconds === undefined ? undefined : params.callSeconds * 1_000,
       signal,
       onText: (text, thought) => {
@@ -154,6 +167,7 @@ export class Answers {
         output.say({ live: { text: { messageId, text: text.slice(-LIVE_CHARACTERS), thought } } });
       },
     });
+    return { ...reply, characters: isLocal ? charactersOf(system, messages, tools) : 0 };
   }
 
   /** Ids are ours: some servers give none, or the same one twice, and ours outlive a change of the provider. */
@@ -162,21 +176,22 @@ export class Answers {
     const after: EventBody[] = [];
     const requests: ReturnType<Calls["begin"]>["requests"] = [];
     for (const [at, piece] of pieces.entries()) {
-      if (piece.type === "call") {
-        const { name, input, problem } = piece;
-        const begun = this.#options.calls.begin(`c${stepId}-${at}`, stepId, name, input, problem);
-        events.push(begun.call);
-        after.push(...begun.after);
-        requests.push(...begun.requests);
-        continue;
-      }
-      const { text, options } = piece;
-      if (text === "" && !options) continue;
-      const type = piece.type === "text" ? "agent_message" : "agent_thought";
+      const { options } = piece;
       const meta: PieceMeta = {
         by,
         ...(options ? { options: options as NonNullable<PieceMeta["options"]> } : {}),
       };
+      if (piece.type === "call") {
+        const { name, input, problem } = piece;
+        const begun = this.#options.calls.begin(`c${stepId}-${at}`, stepId, name, input, problem);
+        events.push(options ? { ...begun.call, meta } : begun.call);
+        after.push(...begun.after);
+        requests.push(...begun.requests);
+        continue;
+      }
+      const { text } = piece;
+      if (text === "" && !options) continue;
+      const type = piece.type === "text" ? "agent_message" : "agent_thought";
       events.push({ type, messageId: `m${stepId}-${at}`, at: stepId, text, meta });
     }
     return { events, after, requests };
@@ -188,7 +203,7 @@ const SUMMARISE =
 
 /** How a turn ends with an answer that the model was kept from ending. @param finish in the provider's words */
 export function earlyEnd(finish: string): "max_tokens" | "refusal" | undefined {
-  if (/^(length|max_tokens|MAX_TOKENS)$/.test(finish)) return "max_tokens";
+  if (/^(length|max_tokens|max_output_tokens|MAX_TOKENS)$/.test(finish)) return "max_tokens";
   return /^(refusal|content[-_]filter|SAFETY)$/.test(finish) ? "refusal" : undefined;
 }
 

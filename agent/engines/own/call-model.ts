@@ -23,7 +23,7 @@ export interface ModelRequest {
   mayCall: boolean;
   maxOutputTokens: number;
   temperature: number | undefined;
-  providerOptions: ProviderOptions | undefined;
+  providerOptions: ProviderOptions;
   /** So long the whole answer may take. */
   timeoutMs: number | undefined;
   signal: AbortSignal;
@@ -38,7 +38,7 @@ export interface ToolSpec {
 
 export type ReplyPiece =
   | { type: "text" | "thought"; text: string; options: unknown }
-  | { type: "call"; name: string; input: unknown; problem?: string | undefined };
+  | { type: "call"; name: string; input: unknown; problem?: string | undefined; options?: unknown };
 
 export interface Reply {
   pieces: ReplyPiece[];
@@ -87,7 +87,7 @@ export async function callModel(request: ModelRequest): Promise<Reply> {
     maxRetries: 0, // it would wait in silence, and not try again in the midst of an answer
     maxOutputTokens,
     ...(temperature !== undefined && { temperature }),
-    ...(request.providerOptions && { providerOptions: request.providerOptions }),
+    providerOptions: request.providerOptions,
     abortSignal: late ? AbortSignal.any([signal, late]) : signal,
     onError: () => {},
   });
@@ -143,8 +143,8 @@ class Collector {
       }
       case "tool-call": {
         const problem = part.invalid ? problemOf(part.error) : undefined;
-        const { toolName: name, input } = part;
-        this.pieces.push({ type: "call", name, input: problem === undefined ? input : {}, problem });
+        const { toolName: name, input, providerMetadata: options } = part;
+        this.pieces.push({ type: "call", name, input: problem === undefined ? input : {}, problem, options });
         return;
       }
       case "finish-step":

@@ -8,6 +8,8 @@ import type { Turn } from "./turn.ts";
 
 /** Of its context, when the conversation is made shorter unasked. */
 const FULL = 0.8;
+/** Of its length, that one unasked leaves at most: otherwise it would soon be due again. */
+const LEFT = 0.7;
 /** After one that came to nothing, so many more things are said before the next. */
 const PAUSE_ITEMS = 4;
 
@@ -16,7 +18,6 @@ export class Compaction {
   readonly #output: Output;
   readonly #answers: Answers;
   readonly #maxTokens: number;
-  #notBefore = 0;
 
   /** @param maxTokens begins one at the latest */
   constructor(history: History, output: Output, answers: Answers, maxTokens = Number.POSITIVE_INFINITY) {
@@ -28,22 +29,29 @@ export class Compaction {
 
   /** The conversation fills so much of the model's context that it is time. */
   get isDue(): boolean {
-    const { usedTokens, sizeTokens, items } = this.#history;
+    const { context, items, compaction } = this.#history;
+    const { usedTokens, sizeTokens } = context;
     const isFull = sizeTokens > 0 && usedTokens > Math.min(FULL * sizeTokens, this.#maxTokens);
-    return isFull && items.length >= this.#notBefore && findCut(items) !== undefined;
+    const { vainAt } = compaction;
+    const mayBe = vainAt === undefined || items.length >= vainAt + PAUSE_ITEMS;
+    return isFull && mayBe && findCut(items) !== undefined;
   }
 
   /** @returns whether it is shorter now */
   async run(trigger: "manual" | "auto", how: { chosen: Chosen; turn: Turn; hint?: string | undefined }) {
-    const { usedTokens: tokensBefore, items } = this.#history;
+    const { context, items } = this.#history;
+    const tokensBefore = context.usedTokens;
     const cut = findCut(items);
     this.#tell({ status: "in_progress", trigger, tokensBefore });
     const failed = (error: string) => {
-      this.#notBefore = this.#history.items.length + PAUSE_ITEMS;
       this.#tell({ status: "failed", trigger, error });
       return false;
     };
     if (cut === undefined) return failed("there is nothing to make shorter");
+    const old = items.slice(0, items.indexOf(cut));
+    const [length, kept] = [this.#lengthOf(items), this.#lengthOf(items.slice(old.length), "")];
+    const maxLength = trigger === "auto" ? LEFT * length : length;
+    if (kept >= maxLength) return failed("the newest message and what followed are nearly all of it");
     const { chosen, turn, hint } = how;
     const asked = {
       kind: "compact" as const,
@@ -55,9 +63,9 @@ export class Compaction {
     if (answered.is === "stopped") return failed("it was stopped");
     if (answered.is === "failed") return failed(answered.fault.sentence);
     const { text: summary, usage } = answered;
-    const old = items.slice(0, items.indexOf(cut));
     if (summary.trim() === "") return failed("the model gave no summary");
     if (summary.length >= this.#lengthOf(old)) return failed("the summary is longer than what it sums up");
+    if (kept + summary.length > maxLength) return failed("the summary is nearly as long as what it sums up");
     const tokensAfter = usage?.outputTokens;
     this.#tell({
       ...{ status: "completed", trigger, tokensBefore, summary, keptFrom: cut.id },
@@ -75,8 +83,9 @@ export class Compaction {
     this.#output.say({ events: [{ type: "compaction_update", ...update }] });
   }
 
-  #lengthOf(items: readonly Item[]): number {
-    const { calls, summary = "" } = this.#history;
+  /** Of these items, and of the summary in front of them. */
+  #lengthOf(items: readonly Item[], summary = this.#history.summary ?? ""): number {
+    const { calls } = this.#history;
     const ofCall = (callId: string) => JSON.stringify(calls.get(callId) ?? "").length;
     const lengths = items.flatMap((item) =>
       item.kind === "said"

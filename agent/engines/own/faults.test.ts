@@ -39,7 +39,7 @@ async function call(model: string, at = url, timeoutMs?: number): Promise<Reply 
       mayCall: true,
       maxOutputTokens: 100,
       temperature: undefined,
-      providerOptions: undefined,
+      providerOptions: {},
       timeoutMs,
       signal: new AbortController().signal,
       onText: () => {},

@@ -14,7 +14,7 @@ export type Item =
 
 export type Piece =
   | { type: "text" | "thought"; text: string; meta?: PieceMeta | undefined }
-  | { type: "call"; callId: string };
+  | { type: "call"; callId: string; meta?: PieceMeta | undefined };
 
 /** What a provider wants back with its words. */
 export const pieceMeta = z.object({
@@ -37,6 +37,13 @@ export interface Call {
   end?: Pick<EventOf<"tool_call_update">, "status" | "reason"> & { content: readonly ToolContent[] };
 }
 
+export interface CompactionState {
+  isRunning: boolean;
+  /** So many items there were when the last one came to nothing that nobody had asked for. */
+  vainAt?: number;
+}
+
+const MAX_NOTICES = 200;
 const saidMeta = z.object({ said: z.array(partSchema) });
 
 type Body = EventBody | ThreadEvent;
@@ -47,13 +54,14 @@ export class History {
   items: Item[] = [];
   readonly calls = new Map<string, Call>();
   readonly rules = new Set<string>();
+  /** Titles of what people were told, the last ones. */
+  readonly notices = new Set<string>();
   summary: string | undefined;
   /** Deliveries of the turn that has not come to its end; undefined if there is none. */
   turn: string[] | undefined;
   /** Of the model's context, after its newest answer; 0 if that is not known. */
-  usedTokens = 0;
-  sizeTokens = 0;
-  isCompacting = false;
+  context = { usedTokens: 0, sizeTokens: 0 };
+  compaction: CompactionState = { isRunning: false };
   #open: { id: string; pieces: Piece[] } | undefined;
   readonly #options = new Map<string, EventOf<"permission_request">["options"]>();
 
@@ -90,17 +98,13 @@ export class History {
       case "tool_call_update":
         this.#updateCall(event);
         return;
-      case "permission_request": {
-        const call = this.calls.get(event.toolCallId);
-        if (call) call.ask = { requestId: event.requestId, isOpen: true };
+      case "permission_request":
+        this.#openAsk(event);
         this.#options.set(event.requestId, event.options);
         return;
-      }
-      case "elicitation_request": {
-        const call = this.calls.get(event.toolCallId);
-        if (call) call.ask = { requestId: event.requestId, isOpen: true, isQuestion: true };
+      case "elicitation_request":
+        this.#openAsk(event, { isQuestion: true });
         return;
-      }
       case "permission_response":
         this.#closeAsk(event.requestId);
         if (event.outcome === "selected") this.grant(event.requestId, event.optionId);
@@ -112,11 +116,13 @@ export class History {
         if (event.op === "rules") for (const rule of event.withdraw) this.rules.delete(rule);
         return;
       case "usage_update":
-        this.usedTokens = event.used;
-        this.sizeTokens = event.size;
+        this.context = { usedTokens: event.used, sizeTokens: event.size };
         return;
       case "compaction_update":
         this.#compact(event);
+        return;
+      case "notice":
+        this.#note(event.title);
         return;
       default:
         return;
@@ -144,6 +150,12 @@ export class History {
     return option.rule;
   }
 
+  #note(title: string): void {
+    this.notices.add(title);
+    const [oldest = ""] = this.notices;
+    if (this.notices.size > MAX_NOTICES) this.notices.delete(oldest);
+  }
+
   #hear(id: string, meta: unknown): void {
     const { data } = saidMeta.safeParse(meta);
     if (data && data.said.length > 0) this.items.push({ kind: "said", id, parts: data.said });
@@ -157,9 +169,9 @@ export class History {
     else for (const piece of pieces) if (piece.type === "call") this.calls.delete(piece.callId);
   }
 
-  #beginCall({ toolCallId: callId, name, title, kind, rawInput: input }: OfType<"tool_call">): void {
+  #beginCall({ toolCallId: callId, name, title, kind, rawInput: input, meta }: OfType<"tool_call">): void {
     this.calls.set(callId, { callId, name, title, kind, input, hasBegun: false, files: [] });
-    this.#open?.pieces.push({ type: "call", callId });
+    this.#open?.pieces.push({ type: "call", callId, meta: pieceMeta.safeParse(meta).data });
   }
 
   #updateCall({ toolCallId, status, reason, content = [], files }: OfType<"tool_call_update">): void {
@@ -174,6 +186,14 @@ export class History {
     if (files) call.files = files;
   }
 
+  #openAsk(
+    { toolCallId, requestId }: { toolCallId: string; requestId: string },
+    more: { isQuestion?: true } = {},
+  ): void {
+    const call = this.calls.get(toolCallId);
+    if (call) call.ask = { requestId, isOpen: true, ...more };
+  }
+
   #closeAsk(requestId: string): void {
     for (const { ask } of this.calls.values()) if (ask?.requestId === requestId) ask.isOpen = false;
   }
@@ -186,11 +206,17 @@ export class History {
       call.end = { status: "failed", reason: "interrupted", content: [textContent(NOT_RUN)] };
   }
 
-  #compact({ status, summary, keptFrom }: OfType<"compaction_update">): void {
-    this.isCompacting = status === "in_progress";
+  #compact({ status, trigger, summary, keptFrom }: OfType<"compaction_update">): void {
+    const isVain = status === "failed" && trigger === "auto";
+    this.compaction = {
+      ...this.compaction,
+      isRunning: status === "in_progress",
+      ...(isVain && { vainAt: this.items.length }),
+    };
     if (status !== "completed" || summary === undefined) return;
     this.summary = summary;
-    this.usedTokens = 0;
+    this.context = { ...this.context, usedTokens: 0 };
+    this.compaction = { isRunning: false };
     const at = this.items.findIndex(({ id }) => id === keptFrom);
     this.items = at < 0 ? [] : this.items.slice(at);
   }

@@ -46,7 +46,7 @@ export class Loop {
   /** Never resolves. */
   async run(): Promise<never> {
     const { history, output, mailbox, calls, compacting } = this.#options;
-    if (history.isCompacting) compacting.giveUp();
+    if (history.compaction.isRunning) compacting.giveUp();
     if (history.turn) this.#beginTurn("resume", [...history.turn]);
     calls.settle();
     for (;;) {

@@ -83,15 +83,16 @@ function answer(
 }
 
 function assistantPart(piece: Piece, { calls }: History, { by }: MessageTarget): AssistantContent {
-  if (piece.type === "call") {
-    const call = calls.get(piece.callId);
-    if (!call) return [];
-    return [{ type: "tool-call", toolCallId: call.callId, toolName: call.name, input: call.input ?? {} }];
-  }
   const isOwn = piece.meta?.by === by;
   const options = isOwn ? piece.meta?.options : undefined;
   const providerOptions = options as TextPart["providerOptions"];
   const more = providerOptions ? { providerOptions } : {};
+  if (piece.type === "call") {
+    const call = calls.get(piece.callId);
+    if (!call) return [];
+    const { callId: toolCallId, name: toolName, input } = call;
+    return [{ type: "tool-call", toolCallId, toolName, input: input ?? {}, ...more }];
+  }
   if (piece.type === "text") return [{ type: "text", text: piece.text, ...more }];
   return isOwn ? [{ type: "reasoning", text: piece.text, ...more }] : [];
 }

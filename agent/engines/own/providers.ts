@@ -16,8 +16,10 @@ export interface Provider {
   /** Undefined: there is no usual one. */
   model?: string;
   takesResultImages: boolean;
-  /** The provider's words for how much the model is to think. */
-  thinking(level: Thinking): ProviderOptions;
+  /** A person's own: what it does wrong nobody else tells. */
+  isLocal: boolean;
+  /** What it is told beside the conversation, in its own words. @param level how much the model is to think */
+  options(level: Thinking | undefined): ProviderOptions;
   /** Its paths begin with this; an address may name it or leave it out. */
   version: string;
   make(
@@ -33,7 +35,9 @@ export const PROVIDERS = {
     address: "ANTHROPIC_BASE_URL",
     model: "claude-opus-5-5",
     takesResultImages: true,
-    thinking: (level) => ({ anthropic: { thinking: { type: "adaptive" }, effort: level } }),
+    isLocal: false,
+    options: (effort): ProviderOptions =>
+      effort ? { anthropic: { thinking: { type: "adaptive" }, effort } } : {},
     version: "v1",
     make: async (model, place) => {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
@@ -46,11 +50,15 @@ export const PROVIDERS = {
     address: "OPENAI_BASE_URL",
     model: "gpt-6-sol",
     takesResultImages: false,
-    thinking: (reasoningEffort) => ({ openai: { reasoningEffort } }),
+    isLocal: false,
+    // It keeps nothing: its thoughts come back from us, encrypted.
+    options: (reasoningEffort) => ({
+      openai: { store: false, ...(reasoningEffort && { reasoningEffort, reasoningSummary: "auto" }) },
+    }),
     version: "v1",
     make: async (model, place) => {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return createOpenAI(defined(place)).chat(model);
+      return createOpenAI(defined(place)).responses(model);
     },
   },
   google: {
@@ -59,7 +67,9 @@ export const PROVIDERS = {
     address: "GEMINI_BASE_URL",
     model: "gemini-3.8-flash",
     takesResultImages: false,
-    thinking: (thinkingLevel) => ({ google: { thinkingConfig: { thinkingLevel } } }),
+    isLocal: false,
+    options: (thinkingLevel): ProviderOptions =>
+      thinkingLevel ? { google: { thinkingConfig: { thinkingLevel, includeThoughts: true } } } : {},
     version: "v1beta",
     make: async (model, place) => {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
@@ -71,7 +81,9 @@ export const PROVIDERS = {
     key: "OPENAI_COMPATIBLE_API_KEY",
     address: "OPENAI_COMPATIBLE_BASE_URL",
     takesResultImages: false,
-    thinking: (reasoningEffort) => ({ "openai-compatible": { reasoningEffort } }),
+    isLocal: true,
+    options: (reasoningEffort): ProviderOptions =>
+      reasoningEffort ? { "openai-compatible": { reasoningEffort } } : {},
     version: "v1",
     make: async (model, { apiKey, baseURL = "" }) => {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
