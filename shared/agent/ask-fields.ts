@@ -1,6 +1,7 @@
 /** The fields of the events that ask a person something, and of those that answer. */
 import * as z from "zod";
 import { sourceSchema } from "../principal.ts";
+import { GATE_POINTS } from "./gates.ts";
 import { askedLimitSchema } from "./limit-schema.ts";
 import { optionSchema, questionSchema } from "./values.ts";
 
@@ -36,6 +37,8 @@ export const permissionRequestFields = () => ({
   heldMessageId: str.optional(),
   /** The runner asks: may this write to memory count? The thread's own work does not wait for it. */
   memoryWriteId: str.optional(),
+  /** A gate of the thread asks at this point. The options' ids are the outcomes. */
+  gate: z.enum(GATE_POINTS).optional(),
 });
 
 export const permissionResponseFields = () => ({

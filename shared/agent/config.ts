@@ -4,6 +4,7 @@ import { directiveRefSchema } from "../directives/ref.ts";
 import { knownThreadId } from "../ids.ts";
 import { sourceSchema } from "../principal.ts";
 import { DEFAULT_ENGINE, ENGINE_NAMES } from "./engines/engines.ts";
+import { keptGateSchema, MAX_GATES } from "./gates.ts";
 import { limitsSchema } from "./limit-schema.ts";
 import { needsSchema, paramsSchema } from "./params.ts";
 import { MAX_TOOLS, toolNameSchema } from "./tool-names.ts";
@@ -51,6 +52,8 @@ export const agentConfigSchema = z.object({
   needs: needsSchema.default([]),
   /** JSON Schema (draft 2020-12 or draft-07) that each turn's result is held to. */
   outputSchema: z.record(str, z.unknown()).optional(),
+  /** Points of its work at which somebody decides whether it goes on. */
+  gates: z.array(keptGateSchema).max(MAX_GATES).optional(),
   workspace: z.enum(["shared", "worktree"]).default("shared"),
 });
 export type AgentConfig = z.infer<typeof agentConfigSchema>;

@@ -19,6 +19,7 @@ import {
 } from "./ask-fields.ts";
 import { useSchema } from "./budget.ts";
 import { turnChangesFields, undoFields } from "./change-fields.ts";
+import { gateRequestFields, gateResponseFields } from "./gate-fields.ts";
 import { initialMessageFields } from "./initial-messages.ts";
 import { limitsSchema, usageLimitSchema } from "./limit-schema.ts";
 import { memoryToldFields, memoryWriteFields } from "./memory-fields.ts";
@@ -227,6 +228,10 @@ const schemas = {
   permission_response: event("permission_response", permissionResponseFields),
   elicitation_request: event("elicitation_request", elicitationRequestFields),
   elicitation_response: event("elicitation_response", elicitationResponseFields),
+  /** Somebody is to decide whether the agent goes on; a person is asked by a `permission_request` of the same id. */
+  gate_request: event("gate_request", gateRequestFields),
+  /** What was decided by who is no person: a person's answer is a `permission_response`. */
+  gate_response: event("gate_response", gateResponseFields),
   plan: event("plan", () => ({
     entries: z.array(
       z.object({

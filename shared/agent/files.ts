@@ -28,6 +28,8 @@ export const stateSchema = z.object({
       startedAt: z.iso.datetime(),
       /** The transcript's last event then: it knows the rules that were granted and withdrawn before. */
       seq: count.optional(),
+      /** Nobody trusts what the directory brings: its gates do not count. */
+      isUntrusted: z.literal(true).optional(),
     })
     .optional(),
   transcript: z.object({ bytes: count, seq: count }),

@@ -1,6 +1,7 @@
 /** The part of the fold that knows asks: open, parked, answered, asked again. */
 import { findEngine } from "./engines/engines.ts";
 import type { EventOf, ThreadEvent } from "./events.ts";
+import { answerGate } from "./fold-gates.ts";
 import { LET_IN_OPTION, settleHeld } from "./fold-held.ts";
 import type { AskAnswer, OpenAsk, ThreadFold } from "./fold-types.ts";
 import { answerLimit } from "./limits.ts";
@@ -21,6 +22,7 @@ export function foldAsk(fold: ThreadFold, event: ThreadEvent): ThreadFold {
         ...(event.limit && { limit: event.limit }),
         ...(event.heldMessageId !== undefined && { heldMessageId: event.heldMessageId }),
         ...(event.memoryWriteId !== undefined && { memoryWriteId: event.memoryWriteId }),
+        ...(event.gate && { gate: event.gate }),
       });
     case "elicitation_request":
       return open(fold, event, {
@@ -67,7 +69,7 @@ function open(
   event: EventOf<"permission_request"> | EventOf<"elicitation_request">,
   what: Pick<
     OpenAsk,
-    "kind" | "toolName" | "title" | "options" | "trust" | "limit" | "heldMessageId" | "memoryWriteId"
+    "kind" | "toolName" | "title" | "options" | "trust" | "limit" | "heldMessageId" | "memoryWriteId" | "gate"
   >,
 ): ThreadFold {
   const replaced = event.replaces === undefined ? undefined : findAsk(fold, event.replaces);
@@ -102,6 +104,8 @@ function close(
     const isLetIn = answer?.kind === "permission" && answer.optionId === LET_IN_OPTION;
     return settleHeld({ ...fold, asks }, ask.heldMessageId, isLetIn);
   }
+  if (ask.gate)
+    return answerGate({ ...fold, asks }, ask.requestId, answer?.kind === "permission" ? answer : undefined);
   if (!answer || ask.memoryWriteId !== undefined) return { ...fold, asks };
   if (ask.limit)
     return answerLimit(

@@ -6,6 +6,8 @@ import type { BlobMap } from "./bound.ts";
 import type { LimitsOfChild, Use } from "./budget.ts";
 import type { EventOf } from "./events.ts";
 import type { Awaiting } from "./files.ts";
+import type { GatedCall } from "./gate-fit.ts";
+import type { GateOutcome, GatePoint } from "./gates.ts";
 import type { AskedLimit, Limits } from "./limit-schema.ts";
 import type { ModeChoice } from "./modes.ts";
 import type { OrderedOp } from "./ops.ts";
@@ -128,10 +130,12 @@ export interface ThreadFold {
   clock: { ms: number; since: string | null };
   limits: Limits;
   /**
-   * A person has stopped the thread at this limit; `place`: while it waited for one, or for its worktree's setup.
-   * It rests until somebody writes, resumes or raises it.
+   * A person has stopped the thread at this limit; `place`: while it waited for one, or for its worktree's setup;
+   * `gate`: somebody there has aborted the turn. It rests until somebody writes, resumes or raises it.
    */
-  stoppedAt: AskedLimit | "place" | null;
+  stoppedAt: AskedLimit | "place" | "gate" | null;
+  /** Of a thread with gates. */
+  gates?: FoldGates;
   /** The last time that a person let all threads go on beyond a day's limit, here. */
   dayRaised: { day: string; allowedUsd: number } | null;
   context: { used: number; size: number } | null;
@@ -217,6 +221,46 @@ export interface OpenAsk {
   heldMessageId?: string | undefined;
   /** The question about a write to memory. */
   memoryWriteId?: string | undefined;
+  /** The question of a gate at this point. */
+  gate?: GatePoint | undefined;
+}
+
+export interface FoldGates {
+  /** Asked, and those decided on whose call, or turn, has not ended. */
+  entries: GateEntry[];
+  /** Of the turn, in their order; `endedSeq` of one that has ended. */
+  calls: (GatedCall & { toolCallId: string; endedSeq?: number })[];
+  /** How often in a row a tool has failed in the turn, by its name. */
+  failures: Readonly<Record<string, number>>;
+  /** By gate: where it asked last. */
+  seen: Readonly<Record<number, { seq: number; steps: number; turns: number }>>;
+  /** Calls that have ended. */
+  steps: number;
+  /** In the turn, and in those before it that it tries again. */
+  retries: number;
+}
+
+export interface GateEntry {
+  requestId: string;
+  gate: number;
+  at: GatePoint;
+  by: EventOf<"gate_request">["by"];
+  callKey: string;
+  /** The call, or the engine's request, that waits. */
+  waits: string;
+  title: string;
+  toolName: string;
+  /** The call's input as JSON, cut. */
+  input: string;
+  attempt: number;
+  /** The engine's process that waits. */
+  generation: number;
+  askedAt: string;
+  /** It is about a turn that has ended. */
+  isAfterTurn?: true;
+  outcome?: GateOutcome;
+  text?: string;
+  decidedBy?: Source;
 }
 
 export interface RecordedAnswer {

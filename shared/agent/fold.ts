@@ -9,6 +9,7 @@ import type { Awaiting, ThreadStatus } from "./files.ts";
 import { foldAsk } from "./fold-asks.ts";
 import { foldClock } from "./fold-clock.ts";
 import { foldEngine } from "./fold-engine.ts";
+import { foldGates } from "./fold-gates.ts";
 import { hasAskOfWork } from "./fold-held.ts";
 import { foldMessage } from "./fold-messages.ts";
 import { foldTurn, NOTHING_OPEN } from "./fold-turns.ts";
@@ -68,7 +69,10 @@ export function emptyFold(): ThreadFold {
 /** The fold with one more event; `fold` itself is not changed. */
 export function foldEvent(fold: ThreadFold, event: ThreadEvent): ThreadFold {
   const next = { ...fold, seq: event.seq, ts: event.ts, ...placeOf(event.id) };
-  const folded = foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event);
+  const folded = foldGates(
+    foldEngine(foldTurn(foldAsk(foldMessage(next, event), event), event), event),
+    event,
+  );
   const mode = foldMode(folded.chosen, event, folded.engine?.engine);
   const after = { ...folded, chosen: { model: folded.chosen.model, ...mode } };
   return { ...after, clock: foldClock(fold, after, event) };

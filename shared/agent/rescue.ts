@@ -1,4 +1,5 @@
 /** Whether a thread goes on by itself: the one rule by which runners start engines and the sidecar starts runners. */
+import { hasDecision } from "./fold-gates.ts";
 import { asksOfWork } from "./fold-held.ts";
 import type { ThreadFold } from "./fold-types.ts";
 
@@ -27,6 +28,7 @@ export function nextStep(fold: ThreadFold, nowMs: number): NextStep {
     fold.messages.length > 0 ||
     fold.pending.compact !== null ||
     fold.recordedAnswers.length > 0 ||
+    hasDecision(fold) ||
     fold.deliveries.some((delivery) => delivery.status === "noted");
   const isCutOff = fold.cutOffs.at !== null || fold.turn !== null || fold.deliveries.length > 0;
   if (!isNew && !isCutOff) return "rest";

@@ -4,6 +4,7 @@
  */
 import type * as z from "zod";
 import { ENGINES } from "../agent/engines/engines.ts";
+import { type Gate, problemOfGate } from "../agent/gates.ts";
 import { LIMIT_NAMES } from "../agent/limit-schema.ts";
 import type { Fault, FaultAt } from "./fault.ts";
 import { type InputSpecs, PLACE } from "./inputs.ts";
@@ -31,6 +32,9 @@ export interface Directive {
   outputSchema?: Record<string, unknown>;
   inputs: InputSpecs;
   spawn?: "await" | "async" | "single";
+  gates?: readonly Gate[];
+  /** Of its gates, in the file. */
+  gateLines?: readonly number[];
   /** What of the file is not honoured, a sentence each. */
   notes: string[];
 }
@@ -58,7 +62,11 @@ function parse(bytes: Uint8Array): { directive: Directive } | { faults: FaultAt[
     ...contradictions(parsed.data).map((found) => atField(found.path, found.problem, lineOf)),
     ...faultsOfText(text, textLine, parsed.data.threadmux?.inputs),
   ];
-  return faults.length > 0 ? { faults } : { directive: directiveOf(parsed.data, text) };
+  if (faults.length > 0) return { faults };
+  const { gates = [] } = parsed.data.threadmux ?? {};
+  const gateLines = gates.map((_, at) => Math.max(1, lineOf(["threadmux", "gates", at])));
+  const gated = gates.length > 0 ? { gates, gateLines } : {};
+  return { directive: { ...directiveOf(parsed.data, text), ...gated } };
 }
 
 /** A field without a value is left out, as Claude Code takes it. */
@@ -114,6 +122,10 @@ function againstEngine({ threadmux, permissionMode, model }: Head): { path: stri
     found.push({ path: ["threadmux", "engine"], problem: `${engine} takes no system text` });
   if (threadmux?.outputSchema !== undefined && !capabilities.outputSchema)
     found.push({ path: ["threadmux", "outputSchema"], problem: `the engine ${engine} takes none` });
+  for (const [at, gate] of (threadmux?.gates ?? []).entries()) {
+    const problem = problemOfGate(gate, ENGINES[engine].capabilities.gates ?? [], engine);
+    if (problem) found.push({ path: ["threadmux", "gates", String(at), "at"], problem });
+  }
   return found;
 }
 

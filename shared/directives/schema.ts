@@ -1,6 +1,7 @@
 /** The head of a directive: Claude Code's fields in its own words, and ours in the block `threadmux`. */
 import * as z from "zod";
 import { allModes, ENGINE_NAMES } from "../agent/engines/engines.ts";
+import { gatesSchema } from "../agent/gates.ts";
 import { limitsSchema } from "../agent/limit-schema.ts";
 import { MAX_TOOLS, toolNameSchema } from "../agent/tool-names.ts";
 import { inputNameSchema, inputSpecSchema, MAX_INPUTS } from "./inputs.ts";
@@ -46,7 +47,7 @@ const blockSchema = z.strictObject(
     /** How `spawn_thread` waits for it. A `single` one takes no message after its first turn. */
     spawn: oneOf(["await", "async", "single"]).optional(),
     voice: notYet("gives no agent a voice of its own"),
-    gates: notYet("holds no gates"),
+    gates: gatesSchema.optional(),
   },
   notFields("must be a block of fields"),
 );

@@ -2,6 +2,7 @@
 import type { Dir, Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { fitsWildcard } from "../wildcard.ts";
 
 export interface GlobBounds {
   /** How many names are looked at in all. */
@@ -28,24 +29,7 @@ export function isGlob(path: string): boolean {
 /** Whether a name fits a pattern of `*` and `?`. Takes as long as both are, multiplied, at the worst. */
 export function fitsName(pattern: string, name: string): boolean {
   if (name.startsWith(".") && !pattern.startsWith(".")) return false;
-  const [wanted, given] = [[...pattern], [...name]];
-  let at = 0;
-  let star = -1;
-  let resume = 0;
-  for (let i = 0; i < given.length; ) {
-    if (wanted[at] === "*") {
-      star = at++;
-      resume = i;
-    } else if (wanted[at] === "?" || wanted[at] === given[i]) {
-      at++;
-      i++;
-    } else if (star >= 0) {
-      at = star + 1;
-      i = ++resume;
-    } else return false;
-  }
-  while (wanted[at] === "*") at++;
-  return at === wanted.length;
+  return fitsWildcard(pattern, name);
 }
 
 /**

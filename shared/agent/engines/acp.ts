@@ -83,6 +83,7 @@ export const acp = {
     tools: true,
     images: true,
     params: { callSeconds: {} },
+    gates: ["on_error", "on_limit"],
   },
   findBypass,
 } as const satisfies EngineDeclaration;

@@ -51,6 +51,7 @@ export const claude = {
     // Its compaction window may not be smaller. It compacts somewhat before the window's end.
     params: { thinking: {}, maxInputTokens: { min: 100_000 }, maxOutputTokens: {} },
     calls: true,
+    gates: ["before_step", "after_step", "after_complete", "on_error", "on_limit"],
   },
   modelNames: ["opus", "sonnet", "haiku"],
   brings: { folder: ".claude", memory: "CLAUDE.md" },

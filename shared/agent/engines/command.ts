@@ -16,5 +16,6 @@ export const command = {
     compact: false,
     outputSchema: false,
     tools: false,
+    gates: ["on_error", "on_limit"],
   },
 } as const satisfies EngineDeclaration;

@@ -1,4 +1,5 @@
 /** An engine's declaration: all that the rest of threadmux knows of an engine. */
+import type { GatePoint } from "../gates.ts";
 import type { Need, ParamName } from "../params.ts";
 
 export interface EngineDeclaration {
@@ -106,6 +107,8 @@ export interface Capabilities {
   readonly params?: Readonly<Partial<Record<ParamName, ParamBounds>>>;
   /** It can be held between two calls of the model, so that their number can be limited. */
   readonly calls?: boolean;
+  /** Points at which it can be held until somebody has decided. Between its turns the runner holds every engine. */
+  readonly gates?: readonly GatePoint[];
 }
 
 export interface PermissionModes {

@@ -36,6 +36,7 @@ export const own = {
     images: true,
     params: { temperature: {}, thinking: {}, maxInputTokens: {}, maxOutputTokens: {}, callSeconds: {} },
     calls: true,
+    gates: ["before_step", "after_step", "after_complete", "on_error", "on_limit"],
   },
   mcpCallId: "threadmux/callId",
 } as const satisfies EngineDeclaration;

@@ -1,0 +1,45 @@
+/** The fields of the events that ask whoever decides at a gate, and of those that tell the decision. */
+import * as z from "zod";
+import { sourceSchema } from "../principal.ts";
+import { GATE_OUTCOMES, GATE_POINTS } from "./gates.ts";
+
+const str = z.string();
+
+export const DECIDERS = ["person", "command", "directive"] as const;
+
+/** What decides, and what about: a decision about another call counts for nothing. */
+const asked = () => ({
+  requestId: str,
+  /** Of the call's tool and input, or of what else is decided on. */
+  callKey: str,
+});
+
+export const gateRequestFields = () => ({
+  ...asked(),
+  /** Which of the thread's gates, from 0. */
+  gate: z.number().int().nonnegative(),
+  at: z.enum(GATE_POINTS),
+  by: z.enum(DECIDERS),
+  /** The call, or the engine's request, that waits. */
+  waits: str,
+  /** In a line, for people. */
+  title: str,
+  toolName: str,
+  /** As JSON, at most 2,000 characters. */
+  input: str,
+  /** From 1: asked again after a time-out. */
+  attempt: z.number().int().positive(),
+  /** So many calls had ended. */
+  steps: z.number().int().nonnegative(),
+  /** The request that this one stands for. */
+  replaces: str.optional(),
+});
+
+export const gateResponseFields = () => ({
+  ...asked(),
+  /** `withdrawn`: nobody waits for a decision any more. */
+  outcome: z.enum([...GATE_OUTCOMES, "withdrawn"]),
+  /** Why, in the decider's words. */
+  text: str.optional(),
+  by: sourceSchema.optional(),
+});
