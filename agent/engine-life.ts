@@ -134,9 +134,12 @@ export class EngineLife {
   }
 
   #seatFor(launch: Launch, process: EngineProcess): Seat {
-    const { engine, folder } = this.#options;
+    const { engine, folder, config } = this.#options;
     const textAt = (byte: number, bytes: number) => process.output.textAt(byte, bytes);
-    const session = engine.begin({ launch, env: this.#env, folder, isOurs: process.isOurs, textAt });
+    const session = engine.begin({
+      ...{ launch, env: this.#env, folder, config, textAt },
+      isOurs: process.isOurs,
+    });
     return new Seat({ launch, process, session, nowMs: Date.now() });
   }
 
@@ -169,7 +172,11 @@ export class EngineLife {
     const branch = goesOn ? { threadId: config.origin?.threadId, fork: await this.#lookAtFork() } : undefined;
     const plannedFor = planGeneration(fold, generation, sessionId, conversation, new Date(), branch);
     const { events } = plannedFor;
-    const launch = { ...plannedFor.launch, ...(config.number !== undefined && { number: config.number }) };
+    const launch = {
+      ...plannedFor.launch,
+      ...(config.number !== undefined && { number: config.number }),
+      ...(leave.isTrusted ? {} : { isUntrusted: true as const }),
+    };
     // A program that is too old takes a cut-off turn up as soon as it runs, and does its calls again.
     const early = launch.takesUp ? await this.#check() : undefined;
     if (early) return this.#discard(early);

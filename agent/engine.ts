@@ -51,6 +51,7 @@ export interface SessionRequest {
   folder: string;
   /** This runner starts the process; if not, it takes it over. */
   isOurs: boolean;
+  config: ThreadConfig;
   /** A line of the process's output. */
   textAt: (byte: number, bytes: number) => string;
 }
@@ -73,6 +74,11 @@ export interface EngineSession {
   deliver(deliveryId: string, content: readonly ContentPart[], marks: DeliveryMarks): string;
   answer(request: OpenRequest, answer: Answer): string;
   control(control: EngineControl): string;
+  /**
+   * What an open request is about, for gates; undefined if it can't be told, or the request is one of several for one
+   * call. An engine that is held to gates has it.
+   */
+  callOf?(request: OpenRequest): HeldCall | undefined;
   /**
    * The events of a line that the process has printed.
    * @returns `forged` if the line says that the process took what no runner sent it
@@ -131,6 +137,8 @@ export interface OpenRequest {
   isBeforeCall: boolean;
   /** All calls of a round have ended, and the model is not called again before the answer. */
   isAfterCalls?: boolean;
+  /** The turn would end: stopped, the model goes on with the reason. */
+  isBeforeEnd?: boolean;
   /** Not the thread's own model is at work, but one that it has called. */
   isSubagent?: boolean;
   /** Of an ask, and of a hook around a call: what the call is. */
@@ -138,6 +146,14 @@ export interface OpenRequest {
   /** Where its line is in the engine's output. */
   byte: number;
   bytes: number;
+}
+
+/** A call that waits, whole; or the turn's end (`End`) with the text that it would end with. */
+export interface HeldCall {
+  name: string;
+  input: unknown;
+  /** That it writes, as far as the engine tells them. */
+  paths?: readonly string[] | undefined;
 }
 
 export interface DeliveryMarks {

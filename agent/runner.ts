@@ -14,6 +14,7 @@ import { contentOf } from "./content.ts";
 import { type Action, decide } from "./core/decide.ts";
 import type { Engine, Env } from "./engine.ts";
 import { EngineLife } from "./engine-life.ts";
+import { GateKeeper } from "./gates/gate-keeper.ts";
 import { LOOK_INTERVAL_MS, LockKeeper } from "./locks/lock-keeper.ts";
 import { mayCarryMemory, memoryFor } from "./memory.ts";
 import { Board } from "./others/board.ts";
@@ -25,7 +26,7 @@ import type { Seat } from "./seat.ts";
 import { seedText } from "./seed.ts";
 import { settleCalls } from "./spend/call-room.ts";
 import { type DaySpend, findDaySpend } from "./spend/day-spend.ts";
-import { isFresh } from "./start-engine.ts";
+import { engineEnv, isFresh, keeperOf } from "./start-engine.ts";
 import { ThreadFiles } from "./thread-files.ts";
 import { TurnWatch } from "./turn-watch.ts";
 import { undo } from "./undo/undo.ts";
@@ -54,6 +55,7 @@ export class Runner {
   readonly #board: Board;
   readonly #others: OthersWatch;
   readonly #places: PlaceKeeper;
+  readonly #gates: GateKeeper;
   #diskMs = 0;
   /** Its next call waits until others' calls have been counted. */
   #isHeld = false;
@@ -72,6 +74,8 @@ export class Runner {
     this.#others = new OthersWatch(options, this.#board);
     this.#places = new PlaceKeeper(options, this.#thread, onChange);
     this.#daySpend = findDaySpend(env, config);
+    const ofEngine = { env: engineEnv(env, config.threadId, folder), keep: keeperOf(config, env, folder) };
+    this.#gates = new GateKeeper({ folder, config, ...ofEngine, onChange }, this.#thread);
   }
 
   get #fold(): ThreadFold {
@@ -99,6 +103,7 @@ export class Runner {
         await this.#life.close(seat.end ?? (this.#fold.isKilled ? "killed" : "crashed"));
       this.#checkDisk();
       this.#life.seat?.lookAtCalls(Date.now());
+      this.#gates.look(this.#life.seat, Date.now());
       this.#locks.look(this.#life.seat, Date.now());
       const day = this.#daySpend?.settle(this.#fold, new Date());
       this.#places.look(this.#life.seat, Date.now(), day);
@@ -107,10 +112,11 @@ export class Runner {
         isQueued: this.#places.isQueued,
         isFarBack: this.#places.isFarBack,
         mayCall: this.#mayCall(),
+        limitAsked: this.#gates.beginLook(),
       });
       for (const action of actions) {
         if (action.do !== "exit") await this.#act(action);
-        else if (!isNew) return await this.#close(); // there may be more lines than one look gives
+        else if (!isNew && !this.#gates.isBusy) return await this.#close(); // there may be more lines than one look gives
       }
       const isLate = this.#writeNotes();
       if (!isNew && actions.length === 0) await this.#waker.wait(this.#waitMs(isLate));
@@ -182,7 +188,8 @@ export class Runner {
     // Before a call's result is in the transcript: a runner that comes after a kill must not take the call's own change
     // for somebody else's.
     if (call?.side === "after" || isAfterCalls) this.#others.save();
-    const told = [memory, news?.text].filter((text) => text !== undefined).join("\n\n");
+    const atGates = this.#gates.newsFor(requestId);
+    const told = [memory, atGates, news?.text].filter((text) => text !== undefined).join("\n\n");
     const answer = { reply: "go_on" as const, news: told === "" ? undefined : told };
     seat.send(key, seat.session.answer(request, answer), Date.now());
   }
@@ -248,7 +255,8 @@ export class Runner {
 
   #waitMs(isLate: boolean): number {
     if (this.#life.seat?.process.isBlocked) return 5;
-    if (this.#life.seat && this.#life.seat.held.size > this.#locks.waitingCount) return 10;
+    const waiting = this.#locks.waitingCount + this.#gates.waitingCount;
+    if (this.#life.seat && this.#life.seat.held.size > waiting) return 10;
     if (this.#locks.waitingCount > 0) return LOOK_INTERVAL_MS;
     // Not all at once: of two that take the last room at the same time, neither has it.
     if (this.#isHeld) return 50 + 100 * Math.random();
@@ -262,6 +270,7 @@ export class Runner {
     this.#locks.close();
     this.#board.close();
     this.#places.close();
+    this.#gates.close();
     this.#waker.close();
     this.#thread.close();
   }

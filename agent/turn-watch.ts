@@ -4,6 +4,8 @@ import { ENGINES } from "../shared/agent/engines/engines.ts";
 import type { EventBody } from "../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../shared/agent/fold-types.ts";
 import { endLockWaits } from "./core/closing.ts";
+import { judgeEnd } from "./core/gate-events.ts";
+import { countedGates } from "./core/gate-wants.ts";
 import type { Env, OpenRequest, Refusal } from "./engine.ts";
 import type { EventSource } from "./folder/transcript.ts";
 import { OutputJudge } from "./output/output-judge.ts";
@@ -16,10 +18,12 @@ export class TurnWatch {
   /** Undo knows what each call changed. */
   readonly #isByCalls: boolean;
   readonly #outputs: OutputJudge;
+  readonly #config: ThreadConfig;
 
   constructor(options: { folder: string; config: ThreadConfig; env: Env }, thread: ThreadFiles) {
     this.#isByCalls = ENGINES[options.config.agent.engine].capabilities.undo === "calls";
     this.#thread = thread;
+    this.#config = options.config;
     this.#keeper = new TurnKeeper(options, this.#ended);
     this.#outputs = new OutputJudge(options.config.agent.outputSchema);
   }
@@ -66,8 +70,17 @@ export class TurnWatch {
     }
     // With an engine's own end all steps end.
     if (end && source?.from === "engine") this.#thread.append(null, endLockWaits(this.#fold, Date.now()));
-    this.#thread.append(source, end ? await this.#outputs.judge(bodies) : bodies);
+    this.#thread.append(source, end ? this.#judged(await this.#outputs.judge(bodies)) : bodies);
     if (end) await this.#keeper.close();
+  }
+
+  /** Whether those who decide at the turn's end have let it. */
+  #judged(bodies: readonly EventBody[]): readonly EventBody[] {
+    const gates = countedGates(this.#config, this.#thread.lastLaunch).filter(
+      ({ at }) => at === "after_complete",
+    );
+    if (gates.length === 0) return bodies;
+    return bodies.map((body) => (body.type === "turn_end" ? judgeEnd(body, this.#fold, gates) : body));
   }
 
   get #fold(): ThreadFold {

@@ -1,6 +1,7 @@
 /** What is written when the engine has ended, however it did: nothing of its work stays open. Pure. */
 import { findEngine } from "../../shared/agent/engines/engines.ts";
 import type { EventBody, EventOf } from "../../shared/agent/events.ts";
+import { isOfTurn } from "../../shared/agent/fold-gates.ts";
 import { asksOfWork } from "../../shared/agent/fold-held.ts";
 import type { OpenAsk, ThreadFold } from "../../shared/agent/fold-types.ts";
 import type { EngineState } from "../engine.ts";
@@ -49,6 +50,7 @@ export function closingEvents(
       ),
     ...(isKill ? fold.asks.map((ask) => cancelAsk(ask, "killed")) : []),
     ...(isStopped && !isKill ? asksOfWork(fold).map((ask) => cancelAsk(ask, "withdrawn")) : []),
+    ...openGates(fold, isKill),
   ];
   if (fold.turn) {
     events.push({
@@ -74,6 +76,14 @@ export function closingEvents(
     });
   }
   return events;
+}
+
+/** No person is asked, and what would wait for the decision has ended: the next process asks anew. */
+function openGates({ gates }: ThreadFold, isKill: boolean): EventBody[] {
+  return (gates?.entries ?? [])
+    .filter((entry) => entry.by !== "person" && entry.outcome === undefined)
+    .filter((entry) => isKill || isOfTurn(entry))
+    .map(({ requestId, callKey }) => ({ type: "gate_response", requestId, callKey, outcome: "withdrawn" }));
 }
 
 function keepsCalls({ engine }: ThreadFold): boolean {

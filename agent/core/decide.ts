@@ -81,6 +81,8 @@ export interface Common {
   isFarBack?: boolean;
   /** False: what other threads' calls may still cost leaves no room for another call today. */
   mayCall?: boolean;
+  /** What is written when a limit is reached; nothing while a gate decides whether a person is asked. */
+  limitAsked?: ((reached: ReachedLimit) => EventBody[]) | undefined;
 }
 
 export function decide(
@@ -88,12 +90,14 @@ export function decide(
   running: Running | undefined,
   config: ThreadConfig,
   nowMs: number,
-  { day, isQueued = false, isFarBack = false, mayCall = true }: Common = {},
+  { day, isQueued = false, isFarBack = false, mayCall = true, limitAsked }: Common = {},
 ): Action[] {
+  const askAt = limitAsked ?? ((reached: ReachedLimit) => [limitAsk(fold, reached)]);
   if (fold.pending.undo && !running?.isEnding) return [{ do: "undo", control: fold.pending.undo }];
   const outdated = running?.isEnding ? [] : closeOutdated(fold);
   if (outdated.length > 0) return [{ do: "append", bodies: outdated }];
-  if (!running) return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack });
+  if (!running)
+    return decideWithout(fold, nowMs, { day, isQueued: isQueued || !mayCall, isFarBack, limitAsked: askAt });
   if (running.isEnding) return [];
   const end = findEnd(fold, running, config, nowMs);
   if (end) return [{ do: "end", ...end }];
@@ -104,7 +108,8 @@ export function decide(
     const isFree = !stop.isHeld && !isQueued;
     return isFree && mayRunAhead(fold, running) ? deliveries(fold, running, config) : [];
   }
-  if (stop.ask) return [{ do: "append", bodies: [limitAsk(fold, stop.ask)] }];
+  const asked = stop.ask ? askAt(stop.ask) : [];
+  if (asked.length > 0) return [{ do: "append", bodies: asked }];
   const actions = [
     ...tellRules(fold, running),
     ...askCost(running, stop),
@@ -126,13 +131,20 @@ function mayRunAhead(fold: ThreadFold, { hasReadAll, launch }: Running): boolean
   return hasReadAll && !launch.takesUp && !launch.reseeded && !isPending && !fold.marked;
 }
 
-function decideWithout(fold: ThreadFold, nowMs: number, { day, isQueued, isFarBack }: Common): Action[] {
+function decideWithout(
+  fold: ThreadFold,
+  nowMs: number,
+  { day, isQueued, isFarBack, limitAsked = () => [] }: Common,
+): Action[] {
   if (isSomethingOpen(fold)) return [{ do: "close" }];
   if (fold.usageLimit) return [{ do: "append", bodies: [providerAsk(fold, fold.usageLimit, nowMs)] }];
   switch (nextStep(fold, nowMs)) {
     case "engine": {
       const reached = findReached(fold, nowMs, day);
-      if (reached) return [{ do: "append", bodies: [limitAsk(fold, reached)] }];
+      if (reached) {
+        const bodies = limitAsked(reached);
+        return bodies.length === 0 ? [] : [{ do: "append", bodies }];
+      }
       if (isFarBack) return [{ do: "exit" }];
       return isQueued ? [] : [{ do: "start" }];
     }
@@ -315,6 +327,6 @@ function timeouts(fold: ThreadFold, { timeouts }: ThreadConfig, nowMs: number): 
   const seconds = timeouts.askTimeoutSeconds;
   if (seconds === undefined) return [];
   return fold.asks
-    .filter((ask) => !ask.limit && nowMs - Date.parse(ask.askedAt) > seconds * 1_000)
+    .filter((ask) => !ask.limit && !ask.gate && nowMs - Date.parse(ask.askedAt) > seconds * 1_000)
     .map((ask) => cancelAsk(ask, "timeout"));
 }

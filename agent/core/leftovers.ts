@@ -19,7 +19,7 @@ export function leftovers(fold: ThreadFold, { state, launch }: Resumed): EventBo
   if (fold.turn !== null || state.isBusy) return [];
   if (fold.cutOffs.at === null && fold.deliveries.length === 0) {
     return asksOfWork(fold)
-      .filter(({ limit }) => !limit)
+      .filter(({ limit, gate }) => !limit && gate !== "on_error")
       .map((ask) => cancelAsk(ask, "turn_ended"));
   }
   const isTaken = fold.deliveries.every(({ status }) => status === "started");

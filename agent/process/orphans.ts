@@ -7,11 +7,11 @@ import { hasVariable } from "../../shared/process-marker.ts";
 
 const END_TIMEOUT_MS = 10_000;
 
-/** All that live and carry the folder's marker, but this process. */
-export function listMarked(folder: string): number[] {
-  const marker = `${ENGINE_FOLDER_MARKER}=${folder}`;
-  return readdirSync("/proc").flatMap((name) => {
-    const pid = /^\d+$/.test(name) ? Number(name) : 0;
+/** All that live and carry the folder's marker, but this process. @param name of the marker */
+export function listMarked(folder: string, name = ENGINE_FOLDER_MARKER): number[] {
+  const marker = `${name}=${folder}`;
+  return readdirSync("/proc").flatMap((entry) => {
+    const pid = /^\d+$/.test(entry) ? Number(entry) : 0;
     if (pid === 0 || pid === process.pid) return [];
     return hasVariable(pid, marker) && !isZombie(pid) ? [pid] : [];
   });

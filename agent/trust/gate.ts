@@ -66,7 +66,9 @@ export function eventsOfLeave(
 export function configOfLeave(config: ThreadConfig, { isTrusted }: Leave): ThreadConfig {
   if (isTrusted) return config;
   const launch = { ...config.launch, settingSources: "user" };
-  return { ...config, agent: withoutDirective(config.agent), launch };
+  const { gates, ...agent } = withoutDirective(config.agent);
+  const left = gates?.filter(({ space }) => space !== "project");
+  return { ...config, agent: { ...agent, ...(left && { gates: left }) }, launch };
 }
 
 /** A directive of the directory gives neither words nor a wider mode then. It may still narrow. */

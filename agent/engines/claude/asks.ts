@@ -4,6 +4,7 @@ import type { EventBody, EventOf } from "../../../shared/agent/events.ts";
 import type { RecordedAnswer, ThreadFold } from "../../../shared/agent/fold-types.ts";
 import { questionSchema } from "../../../shared/agent/values.ts";
 import { lazy } from "../../../shared/lazy.ts";
+import type { Source } from "../../../shared/principal.ts";
 import { callKeyOf } from "../../core/call-key.ts";
 import { findEarlierAsk } from "../../core/repeated-ask.ts";
 import type { Refusal } from "../../engine.ts";
@@ -69,9 +70,26 @@ export function askEvents(
       : { options: optionsOf(request.permission_suggestions ?? []) }),
   };
   if (old?.response) return [ask, answerEvent(requestId, old.response)];
+  // At a gate before this very call a person has said yes to it.
+  const gate = ask.type === "permission_request" && ask.plan === undefined && yesAtGate(fold, base);
+  if (gate) return [ask, answerEvent(requestId, { kind: "permission", optionId: "once", ...gate })];
   // One that takes an old one's place makes none more.
   const isTooMany = old === undefined && fold.asks.length >= MAX_OPEN_ASKS;
   return isTooMany ? [ask, answerEvent(requestId, refusalOf(ask))] : [ask];
+}
+
+function yesAtGate(
+  { gates }: ThreadFold,
+  { callKey, toolCallId }: { callKey: string; toolCallId: string },
+): { by?: Source } | undefined {
+  const yes = gates?.entries.find(
+    (entry) =>
+      entry.by === "person" &&
+      entry.outcome === "continue" &&
+      entry.waits === toolCallId &&
+      entry.callKey === callKey,
+  );
+  return yes && (yes.decidedBy ? { by: yes.decidedBy } : {});
 }
 
 function refusalOf({ type }: EventBody): RecordedAnswer["response"] {

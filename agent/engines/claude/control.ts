@@ -20,13 +20,18 @@ export const AFTER_CALLS = "batch";
 /** The hook after each call. */
 export const AFTER_CALL = "post";
 
-export function openLine(): string {
+/** The hook before a turn ends. */
+export const BEFORE_END = "stop";
+
+/** @param hasEndGate somebody decides whether a turn may end */
+export function openLine(hasEndGate = false): string {
   return controlLine(OPEN_ID, {
     subtype: "initialize",
     hooks: {
       PreToolUse: [{ hookCallbackIds: [BEFORE_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolUse: [{ hookCallbackIds: [AFTER_CALL], timeout: HOOK_TIMEOUT_SECONDS }],
       PostToolBatch: [{ hookCallbackIds: [AFTER_CALLS], timeout: HOOK_TIMEOUT_SECONDS }],
+      ...(hasEndGate && { Stop: [{ hookCallbackIds: [BEFORE_END], timeout: HOOK_TIMEOUT_SECONDS }] }),
     },
   });
 }
@@ -92,6 +97,11 @@ export function stopCallLine(requestId: string, reason: string): string {
       permissionDecisionReason: reason,
     },
   });
+}
+
+/** The answer to the hook before a turn's end: the model goes on with the reason. */
+export function keepOnLine(requestId: string, reason: string): string {
+  return responseLine(requestId, { decision: "block", reason });
 }
 
 export function refusalLine(requestId: string): string {

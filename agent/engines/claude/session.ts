@@ -1,6 +1,7 @@
 /** A session with one process of claude. It knows what the process has printed, and which of our lines it has had. */
 import { randomUUID } from "node:crypto";
 import type { EventBody } from "../../../shared/agent/events.ts";
+import { gatesThatCount } from "../../../shared/agent/gates.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
 import type {
   Answer,
@@ -8,6 +9,7 @@ import type {
   DeliveryMarks,
   EngineControl,
   EngineSession,
+  HeldCall,
   OpenRequest,
   SessionRequest,
   TranslateContext,
@@ -18,6 +20,7 @@ import {
   deliveryLine,
   engineControlLine,
   goOnLine,
+  keepOnLine,
   openLine,
   pingLine,
   refusalLine,
@@ -26,7 +29,7 @@ import {
 import { receiptOf } from "./receipts.ts";
 import { SavedCalls } from "./saved-calls.ts";
 import { beginClaude, type ClaudeState } from "./state.ts";
-import { translateClaude } from "./translate.ts";
+import { heldCallOf, translateClaude } from "./translate.ts";
 
 /** A call that claude has not saved by then may begin all the same. */
 const MAX_HOLD_MS = 5_000;
@@ -62,7 +65,7 @@ export class ClaudeSession implements EngineSession {
 
   start(): string[] {
     const lines = [
-      ...(this.#state.isOpen ? [] : [openLine()]),
+      ...(this.#state.isOpen ? [] : [openLine(this.#hasEndGate)]),
       ...(this.hasReadAll ? [] : [pingLine(this.#pingId)]),
     ];
     return lines.map((line) => this.#noted(line));
@@ -87,6 +90,10 @@ export class ClaudeSession implements EngineSession {
     return this.#noted(engineControlLine(control));
   }
 
+  callOf({ byte, bytes }: OpenRequest): HeldCall | undefined {
+    return heldCallOf(this.#request.textAt(byte, bytes));
+  }
+
   unready(nowMs: number): string[] {
     return Object.values(this.#state.requests).flatMap(({ requestId, toolCallId, isBeforeCall }) => {
       if (!isBeforeCall) return [];
@@ -101,6 +108,11 @@ export class ClaudeSession implements EngineSession {
     this.#sentLines?.close();
   }
 
+  get #hasEndGate(): boolean {
+    const { config, launch } = this.#request;
+    return gatesThatCount(config.agent.gates, launch.isUntrusted).some(({ at }) => at === "after_complete");
+  }
+
   #answerLine(request: OpenRequest, answer: Answer): string {
     const { requestId, byte, bytes } = request;
     if (!("reply" in answer)) return answerLine(answer, request, this.#request.textAt(byte, bytes));
@@ -108,7 +120,9 @@ export class ClaudeSession implements EngineSession {
       case "go_on":
         return goOnLine(requestId, answer.news);
       case "stop":
-        return stopCallLine(requestId, answer.reason);
+        return request.isBeforeEnd
+          ? keepOnLine(requestId, answer.reason)
+          : stopCallLine(requestId, answer.reason);
       case "unknown":
         return refusalLine(requestId);
     }

@@ -6,9 +6,9 @@
 import type { EventBody } from "../../../shared/agent/events.ts";
 import { findAsk } from "../../../shared/agent/fold-asks.ts";
 import type { Line } from "../../../shared/agent/jsonl.ts";
-import type { OpenRequest, TranslateContext } from "../../engine.ts";
+import type { HeldCall, OpenRequest, TranslateContext } from "../../engine.ts";
 import { askEvents } from "./asks.ts";
-import { AFTER_CALL, AFTER_CALLS, BEFORE_CALL } from "./control.ts";
+import { AFTER_CALL, AFTER_CALLS, BEFORE_CALL, BEFORE_END } from "./control.ts";
 import { type ClaudeLine, type ClaudeReply, type ClaudeRequest, parseClaudeLine } from "./lines.ts";
 import type { ClaudeState } from "./state.ts";
 import { asRecord, kindOf } from "./tools.ts";
@@ -134,8 +134,13 @@ function requestLine(
   const isSubagent = asRecord(request.input)["agent_id"] !== undefined;
   const isBeforeCall = request.callback_id === BEFORE_CALL && !isSubagent;
   const isAfterCalls = request.callback_id === AFTER_CALLS;
+  const isBeforeEnd = request.callback_id === BEFORE_END;
   const call = callOf(request);
-  const place = { byte: line.byte, bytes: line.bytes, ...(call && { call }) };
+  const place = {
+    ...{ byte: line.byte, bytes: line.bytes },
+    ...(call && { call }),
+    ...(isBeforeEnd && { isBeforeEnd }),
+  };
   const open: OpenRequest = { requestId, kind, toolCallId, isBeforeCall, isAfterCalls, isSubagent, ...place };
   const next = { ...state, requests: { ...state.requests, [requestId]: open } };
   if (kind !== "ask") return { state: next, events: [] };
@@ -154,6 +159,21 @@ function callOf({ subtype, callback_id, tool_name, input }: ClaudeRequest["reque
   const path = [file_path, notebook_path].find((value) => typeof value === "string");
   const kind = kindOf(typeof name === "string" ? name : "");
   return { side, kind, ...(typeof path === "string" && { path }) };
+}
+
+/** What a line that asks us is about. @throws Error if it is no line of claude's */
+export function heldCallOf(text: string): HeldCall | undefined {
+  const parsed = parseClaudeLine(text);
+  if (parsed?.type !== "control_request") return undefined;
+  const { subtype, callback_id, tool_name, input } = parsed.request;
+  const fields = asRecord(input);
+  if (subtype === "can_use_tool") return { name: tool_name ?? "", input };
+  if (callback_id === BEFORE_END)
+    return { name: "End", input: { text: String(fields["last_assistant_message"] ?? "") } };
+  const name = fields["tool_name"];
+  return callback_id === BEFORE_CALL && typeof name === "string"
+    ? { name, input: fields["tool_input"] }
+    : undefined;
 }
 
 const KINDS: Record<string, "ask" | "hook"> = { can_use_tool: "ask", hook_callback: "hook" };

@@ -24,6 +24,8 @@ export const Decision = z.discriminatedUnion("behavior", [
 export type Decision = z.infer<typeof Decision>;
 
 const HookReply = z.looseObject({
+  decision: z.string().optional(),
+  reason: z.string().optional(),
   hookSpecificOutput: z
     .looseObject({
       permissionDecision: z.string().optional(),
@@ -32,7 +34,7 @@ const HookReply = z.looseObject({
     })
     .optional(),
 });
-export type HookReply = z.infer<typeof HookReply>["hookSpecificOutput"];
+type HookReply = z.infer<typeof HookReply>;
 
 export const Hooks = z.record(
   z.string(),
@@ -72,8 +74,24 @@ export class Peer {
     input: Record<string, unknown>,
     toolUseId: string,
     signal: AbortSignal,
-  ): Promise<NonNullable<HookReply>[]> {
-    const replies: NonNullable<HookReply>[] = [];
+  ): Promise<NonNullable<HookReply["hookSpecificOutput"]>[]> {
+    const replies = await this.#replies(event, input, toolUseId, signal);
+    return replies.flatMap(({ hookSpecificOutput }) => (hookSpecificOutput ? [hookSpecificOutput] : []));
+  }
+
+  /** Asks the hooks before a turn's end. @returns why the model is to go on; undefined if it is not */
+  async stopHook(input: Record<string, unknown>, signal: AbortSignal): Promise<string | undefined> {
+    const replies = await this.#replies("Stop", input, "", signal);
+    return replies.find(({ decision }) => decision === "block")?.reason;
+  }
+
+  async #replies(
+    event: string,
+    input: Record<string, unknown>,
+    toolUseId: string,
+    signal: AbortSignal,
+  ): Promise<HookReply[]> {
+    const replies: HookReply[] = [];
     for (const { matcher, hookCallbackIds, timeout = 600 } of this.hooks[event] ?? []) {
       if (matcher && !new RegExp(`^(?:${matcher})$`).test(String(input["tool_name"]))) continue;
       for (const callback_id of hookCallbackIds) {
@@ -81,11 +99,12 @@ export class Peer {
           subtype: "hook_callback",
           callback_id,
           input: { ...input, hook_event_name: event },
-          tool_use_id: toolUseId,
+          ...(toolUseId !== "" && { tool_use_id: toolUseId }),
         };
         const reply = await this.#ask(request, signal, timeout * 1_000);
-        const { hookSpecificOutput } = reply === TIMED_OUT ? UNANSWERED : HookReply.parse(reply ?? {});
-        if (hookSpecificOutput) replies.push(hookSpecificOutput);
+        // The one before a turn's end fails open.
+        const unanswered = event === "Stop" ? {} : UNANSWERED;
+        replies.push(reply === TIMED_OUT ? unanswered : HookReply.parse(reply ?? {}));
       }
     }
     return replies;

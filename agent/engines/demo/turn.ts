@@ -39,6 +39,7 @@ export interface TurnEnd {
 }
 
 const MAX_RETRIES = 10;
+const MAX_HOLDS = 8;
 const isRetried = (status: number) => status === 429 || status >= 500;
 
 export class Turn {
@@ -64,13 +65,18 @@ export class Turn {
     const { settings, cwd, output: printer } = this.#options.context;
     printer.init({ cwd, model: settings.model, permissionMode: settings.mode }, this.#uuids);
     let isInTools = false;
+    let holds = 0;
     try {
       for (;;) {
         isInTools = false;
         const { text, output, calls, refusal } = await this.#answer();
         if (refusal) return this.#failed(refusal);
         isInTools = true;
-        if (calls.count === 0) return this.#completed(text, output);
+        if (calls.count === 0) {
+          isInTools = false;
+          if (await this.#mayEnd(text, holds++)) return this.#completed(text, output);
+          continue;
+        }
         try {
           for (const context of await calls.finish()) this.#options.context.session.addContext(context);
         } catch (reason) {
@@ -85,6 +91,27 @@ export class Turn {
       if (!(reason instanceof Stopped) && !this.#options.signal.aborted) throw reason;
       return this.#interrupted(isInTools);
     }
+  }
+
+  /** A hook may keep the model at work, and is heard so often. @param holds how often it has in this turn */
+  async #mayEnd(text: string, holds: number): Promise<boolean> {
+    const { context, signal } = this.#options;
+    if (holds >= MAX_HOLDS) return true;
+    const { session, settings, cwd, output } = context;
+    const why = await context.peer.stopHook(
+      {
+        ...{ transcript_path: session.path, cwd, permission_mode: settings.mode },
+        ...{ stop_hook_active: holds > 0, last_assistant_message: text },
+        ...{ background_tasks: [], session_crons: [] },
+      },
+      signal,
+    );
+    if (why === undefined) return true;
+    const content = [{ type: "text", text: `Stop hook feedback:\n${why}` }];
+    const uuid = randomUUID();
+    output.user(content, uuid, { isSynthetic: true });
+    session.add({ type: "user", message: { role: "user", content }, uuid, isMeta: true });
+    return false;
   }
 
   get #uuids(): string[] {

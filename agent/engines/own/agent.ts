@@ -5,6 +5,7 @@ import { Answers } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { Choice } from "./choice.ts";
 import { Compaction } from "./compaction.ts";
+import { hasGate } from "./end-gate.ts";
 import { History } from "./history.ts";
 import { Loop } from "./loop.ts";
 import { Mailbox } from "./mailbox.ts";
@@ -71,7 +72,10 @@ export class Agent {
     });
     const tools = [...this.#tools.tools, ...mcp.tools, ...(result ? [result.tool] : [])];
     const modeId = () => choice.modeId;
-    const calls = new Calls({ history, output, pictures, requests, tools, where, env: commandEnv, modeId });
+    const calls = new Calls({
+      ...{ history, output, pictures, requests, tools, where, env: commandEnv, modeId },
+      hasGates: hasGate(start, "before_step"),
+    });
     const system = systemPrompt(start.config, start.instructions);
     const answers = new Answers({
       ...{ history, output, calls, env, system, tools, params, prefix },

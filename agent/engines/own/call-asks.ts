@@ -14,6 +14,7 @@ export interface CallAsksOptions {
   where: Where;
   /** The mode that holds now. */
   modeId: () => string;
+  hasGates?: boolean;
 }
 
 const MAX_INPUT = 2_000;
@@ -46,14 +47,21 @@ export class CallAsks {
     const event: EventBody = questions
       ? { type: "elicitation_request", ...base, message: messageOf(questions), questions: [...questions] }
       : { type: "permission_request", ...base, toolName: name, options: optionsOf(rule), title };
-    return { event, request: this.request(requestId, toolCallId, kind, toolCall) };
+    return { event, request: this.request(requestId, toolCallId, { name, input, kind }, toolCall) };
   }
 
   /** The request of an ask that has its event. */
-  request(requestId: string, toolCallId: string, kind: ToolKind, toolCall: ToolCall): Request {
-    const [path] = toolCall.writes(this.#options.where);
+  request(
+    requestId: string,
+    toolCallId: string,
+    { name, input, kind }: { name: string; input: unknown; kind: ToolKind },
+    toolCall: ToolCall,
+  ): Request {
+    const paths = toolCall.writes(this.#options.where);
+    const [path] = paths;
     const call = { side: "ask" as const, kind, ...(path !== undefined && { path }) };
-    return { requestId, kind: "ask", toolCallId, call };
+    const what = { name, input, paths };
+    return { requestId, kind: "ask", toolCallId, call, ...(this.#options.hasGates && { what }) };
   }
 
   judge(name: string, call: ToolCall): Judgement {

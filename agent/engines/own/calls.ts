@@ -26,6 +26,8 @@ export interface CallsOptions {
   env: Env;
   /** The mode that holds now. */
   modeId: () => string;
+  /** Somebody may decide whether a call runs, whatever it does. */
+  hasGates?: boolean;
 }
 
 const DENIED = "The person denied this call.";
@@ -89,7 +91,14 @@ export class Calls {
       const found = this.#find(call.name, call.input, undefined);
       return "problem" in found || !call.ask
         ? []
-        : [this.#asks.request(call.ask.requestId, call.callId, found.tool.kind, found.call)];
+        : [
+            this.#asks.request(
+              call.ask.requestId,
+              call.callId,
+              { ...call, kind: found.tool.kind },
+              found.call,
+            ),
+          ];
     });
     if (requests.length > 0) output.say({ requests });
   }
@@ -236,18 +245,22 @@ export class Calls {
 
   /** A request for each file that the call writes, since each is locked by itself. */
   #requestsOf(
-    { callId, input }: Call,
+    { callId, name, input }: Call,
     kind: ToolKind,
     side: "before" | "after",
     paths: readonly string[],
   ): Request[] {
-    if (UNSEEN.includes(kind)) return [];
+    const { hasGates, requests } = this.#options;
+    const isGated = hasGates === true && side === "before";
+    if (UNSEEN.includes(kind) && !isGated) return [];
+    const what = { name, input, paths: [...paths] };
     const read = kind === "read" ? pathIn(input) : undefined;
     const places = paths.length > 0 ? paths : [read];
     return places.map((path, at) => ({
-      requestId: this.#options.requests.newId(),
+      requestId: requests.newId(),
       kind: "hook",
       toolCallId: at === 0 ? callId : `${callId}.${at}`,
+      ...(isGated && at === 0 && { what }),
       call: { side, kind, ...(path !== undefined && { path }) },
     }));
   }

@@ -65,6 +65,18 @@ export class History {
   #open: { id: string; pieces: Piece[] } | undefined;
   readonly #options = new Map<string, EventOf<"permission_request">["options"]>();
 
+  /** The newest thing that was said is the model's, and it called nothing. */
+  get isAnswered(): boolean {
+    return this.items.at(-1)?.kind === "answer" && this.lastCalls.length === 0;
+  }
+
+  /** Of the newest answer; empty if it has none. */
+  get lastText(): string {
+    const item = this.items.at(-1);
+    if (item?.kind !== "answer") return "";
+    return item.pieces.flatMap((piece) => (piece.type === "text" ? [piece.text] : [])).join("\n");
+  }
+
   apply(event: Body): void {
     switch (event.type) {
       case "turn_start":

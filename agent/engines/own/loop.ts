@@ -8,16 +8,17 @@ import { type Answered, type Answers, earlyEnd } from "./answer.ts";
 import type { Calls } from "./calls.ts";
 import type { Choice } from "./choice.ts";
 import type { Compaction } from "./compaction.ts";
+import { askToEnd } from "./end-gate.ts";
 import type { History } from "./history.ts";
 import type { Delivered, Mailbox } from "./mailbox.ts";
 import type { Output } from "./output.ts";
-import { ASK_FOR_OUTPUT, type OutputTool } from "./output-tool.ts";
+import { ASK_FOR_OUTPUT, findResult, type OutputTool } from "./output-tool.ts";
 import type { Start } from "./protocol.ts";
 import type { Requests } from "./requests.ts";
 import { Turn } from "./turn.ts";
 
 export interface LoopOptions {
-  start: Pick<Start, "generation" | "number">;
+  start: Pick<Start, "generation" | "number" | "config">;
   history: History;
   output: Output;
   mailbox: Mailbox;
@@ -71,9 +72,9 @@ export class Loop {
       await calls.run(turn.signal);
       return true;
     }
-    const given = turn && this.#findResult();
+    const given = turn && findResult(history, result);
     if (turn && given) {
-      this.#endTurn(turn, "end_turn", undefined, given);
+      await this.#end(turn, given);
       return true;
     }
     if (turn && history.lastCalls.length > 0 && !turn.isRoundOver) {
@@ -85,8 +86,8 @@ export class Loop {
       return true;
     }
     if (!turn) return await this.#compact();
-    if (!this.#isAnswered()) await this.#answer(turn);
-    else if (!result || !turn.mayAskForOutput()) this.#endTurn(turn, "end_turn");
+    if (!history.isAnswered) await this.#answer(turn);
+    else if (!result || !turn.mayAskForOutput()) await this.#end(turn);
     else {
       turn.news = ASK_FOR_OUTPUT;
       await this.#answer(turn);
@@ -103,6 +104,15 @@ export class Loop {
     output.say({ closed: [{ requestId, ...(verdict && { verdict }) }] });
     turn.isRoundOver = true;
     turn.news = verdict?.text;
+  }
+
+  /** The runner may keep the model at work. */
+  async #end(turn: Turn, given: { result?: unknown } = {}): Promise<void> {
+    const verdict = await askToEnd(this.#options, turn, given);
+    if (!verdict) return; // a person has stopped the turn
+    if (verdict.goesOn) return this.#endTurn(turn, "end_turn", undefined, given);
+    turn.news = verdict.text;
+    await this.#answer(turn);
   }
 
   #hear(deliveries: readonly Delivered[]): void {
@@ -138,15 +148,6 @@ export class Loop {
     return { type: "turn_start", turnId, cause, deliveryIds };
   }
 
-  /** That the model has given in its newest answer. */
-  #findResult(): { result: unknown } | undefined {
-    const { history, result } = this.#options;
-    const call = history.lastCalls.find(
-      ({ name, end }) => name === result?.tool.name && end?.status === "completed",
-    );
-    return result && call && { result: result.resultOf(call.input) };
-  }
-
   /** By a person's wish, while no turn runs. @returns false if nobody wishes it */
   async #compact(): Promise<boolean> {
     const { mailbox, choice, compacting, output } = this.#options;
@@ -157,12 +158,6 @@ export class Loop {
       await compacting.run("manual", { chosen, turn: new Turn(""), hint: wish.text });
     else output.say({ events: [{ type: "compaction_update", status: "failed", error: chosen.problem }] });
     return true;
-  }
-
-  /** The newest thing that was said is the model's, and it called nothing. */
-  #isAnswered(): boolean {
-    const { history } = this.#options;
-    return history.items.at(-1)?.kind === "answer" && history.lastCalls.length === 0;
   }
 
   async #answer(turn: Turn): Promise<void> {
@@ -181,16 +176,16 @@ export class Loop {
       if (isTooLong && (await compacting.run("auto", { chosen, turn }))) return;
       return this.#endTurn(turn, turn.signal.aborted ? "cancelled" : "error", sentence);
     }
-    if (answered.is === "answer") this.#endEarly(turn, answered);
+    if (answered.is === "answer") await this.#endEarly(turn, answered);
   }
 
   /** An answer without calls that the provider has not ended by itself. */
-  #endEarly(turn: Turn, { finish, text }: Extract<Answered, { is: "answer" }>): void {
+  async #endEarly(turn: Turn, { finish, text }: Extract<Answered, { is: "answer" }>): Promise<void> {
     if (this.#options.history.lastCalls.length > 0) return;
     const early = earlyEnd(finish);
     if (early) this.#endTurn(turn, early);
     // It has nothing to say, and would be asked again for ever.
-    else if (text === "" && !this.#options.result) this.#endTurn(turn, "end_turn");
+    else if (text === "" && !this.#options.result) await this.#end(turn);
   }
 
   #endTurn(

@@ -1,4 +1,5 @@
 /** The tool by which the model gives the result of a thread that holds it to a JSON Schema. */
+import type { History } from "./history.ts";
 import type { AnyTool } from "./tools/tool.ts";
 
 export const OUTPUT_TOOL = "output";
@@ -41,6 +42,15 @@ export async function outputTool(schema: Record<string, unknown>): Promise<Outpu
       }),
     },
   };
+}
+
+/** The result that the model has given in its newest answer. */
+export function findResult(
+  { lastCalls }: Pick<History, "lastCalls">,
+  output: OutputTool | undefined,
+): { result: unknown } | undefined {
+  const call = lastCalls.find(({ name, end }) => name === output?.tool.name && end?.status === "completed");
+  return output && call && { result: output.resultOf(call.input) };
 }
 
 function withoutDraft({ $schema: _, ...schema }: Record<string, unknown>): Record<string, unknown> {

@@ -78,6 +78,9 @@ const requestSchema = z.object({
   kind: z.enum(["ask", "hook"]),
   toolCallId: str,
   isAfterCalls: z.boolean().optional(),
+  isBeforeEnd: z.boolean().optional(),
+  /** What waits, whole; of several requests for one call in the first alone. */
+  what: z.object({ name: str, input: z.unknown(), paths: z.array(str).optional() }).optional(),
   call: z
     .object({ side: z.enum(["before", "after", "ask"]), kind: z.enum(TOOL_KINDS), path: str.optional() })
     .optional(),

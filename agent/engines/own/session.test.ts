@@ -1,6 +1,7 @@
 /** What a process of this engine says is taken for what the runner could have told it, and for nothing else. */
 import { mkdirSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";
+import type { ThreadConfig } from "../../../shared/agent/config.ts";
 import { emptyFold } from "../../../shared/agent/fold.ts";
 import { makeFolder } from "../../../test/support/folders.ts";
 import type { Launch, OpenRequest, TranslateContext } from "../../engine.ts";
@@ -15,6 +16,7 @@ function begin() {
   const launch = { generation: ++generation, sessionId: "s", startedAt: "", takesUp: false, taken: [] };
   const session = new OwnSession({
     ...{ launch: launch as unknown as Launch, env: {}, folder: folder.path, isOurs: true },
+    config: {} as unknown as ThreadConfig,
     textAt: () => "",
   });
   const fold = { ...emptyFold(), deliveryIds: ["d1"] };

@@ -9,6 +9,7 @@ import type {
   EngineControl,
   EngineSession,
   EngineState,
+  HeldCall,
   OpenRequest,
   SessionRequest,
   TranslateContext,
@@ -49,10 +50,12 @@ export class OwnSession implements EngineSession {
   /** It takes no delivery, answer or control twice. */
   readonly hasReadAll = true;
   readonly #folder: string;
+  readonly #textAt: SessionRequest["textAt"];
   readonly #sent: SentLines | undefined;
   #state: EngineState;
 
-  constructor({ launch: { generation }, folder, isOurs }: SessionRequest) {
+  constructor({ launch: { generation }, folder, isOurs, textAt }: SessionRequest) {
+    this.#textAt = textAt;
     this.#state = { generation, isOpen: false, requests: {}, received: [], isBusy: false, live: {} };
     this.#folder = folder;
     this.#sent = isOurs ? SentLines.begin(folder, generation) : SentLines.find(folder, generation);
@@ -104,6 +107,11 @@ export class OwnSession implements EngineSession {
     for (const picture of said.pictures ?? []) keepPicture(this.#folder, picture);
     this.#state = heard(this.#state, said, events, line);
     return events;
+  }
+
+  callOf({ requestId, byte, bytes }: OpenRequest): HeldCall | undefined {
+    const { requests = [] } = fromOwn.parse(JSON.parse(this.#textAt(byte, bytes)));
+    return requests.find((one) => one.requestId === requestId)?.what;
   }
 
   unready(): string[] {
@@ -158,7 +166,7 @@ function isForeign(event: EventBody, did: string | undefined, deliveryIds: reado
 function heard(state: EngineState, said: FromOwn, events: readonly EventBody[], line: Line): EngineState {
   const { requests = [], closed = [], received, live } = said;
   const open = { ...state.requests };
-  for (const request of requests)
+  for (const { what: _, ...request } of requests)
     open[request.requestId] = {
       isBeforeCall: false,
       byte: line.byte,

@@ -1,0 +1,241 @@
+/**
+ * The gates of a thread: what comes to one waits until somebody has decided. Called once a round of the runner's loop,
+ * it looks and never waits. What was asked and decided is in the transcript, so a runner that comes after goes on.
+ */
+import type { ThreadConfig } from "../../shared/agent/config.ts";
+import type { EventBody } from "../../shared/agent/events.ts";
+import type { GateEntry, ThreadFold } from "../../shared/agent/fold-types.ts";
+import { deciderOf, noOf, timeoutOf } from "../../shared/agent/gates.ts";
+import type { ReachedLimit } from "../../shared/agent/limits.ts";
+import { GATE_MARKER } from "../../shared/agent/markers.ts";
+import {
+  afterFailureEvents,
+  boundedOutcome,
+  decision,
+  gateRequest,
+  interruptBy,
+  timedOut,
+  toldOf,
+  withdrawn,
+} from "../core/gate-events.ts";
+import { askAtLimit } from "../core/gate-limit.ts";
+import { countedGates, entryOf, type GateWant, gateWants, type Look } from "../core/gate-wants.ts";
+import type { Env, Launch } from "../engine.ts";
+import { lockPathOf } from "../locks/lock-path.ts";
+import { listMarked, signal } from "../process/orphans.ts";
+import type { Command } from "../process/sandbox.ts";
+import type { Seat } from "../seat.ts";
+import { GateCommand, type GateCommandEnd } from "./gate-command.ts";
+
+export interface GateKeeperOptions {
+  folder: string;
+  config: ThreadConfig;
+  /** Of the engine. */
+  env: Env;
+  keep: (command: Command) => Command;
+  /** A command has ended. */
+  onChange: () => void;
+}
+
+interface Log {
+  readonly fold: ThreadFold;
+  readonly lastLaunch: Launch | undefined;
+  append(source: null, bodies: readonly EventBody[]): void;
+}
+
+export class GateKeeper {
+  readonly #options: GateKeeperOptions;
+  readonly #log: Log;
+  /** By the request that they decide on. */
+  readonly #commands = new Map<string, GateCommand>();
+  /** What waits at a limit, as it was asked last. */
+  #atLimit: GateWant | undefined;
+  #waitingCount = 0;
+
+  constructor(options: GateKeeperOptions, log: Log) {
+    this.#options = options;
+    this.#log = log;
+    const isLeft = log.fold.gates?.entries.some(({ by, outcome }) => by === "command" && !outcome);
+    // A runner that was killed has left them running: they are run anew.
+    if (isLeft) for (const pid of listMarked(options.folder, GATE_MARKER)) signal(pid, "SIGKILL");
+  }
+
+  /** So many commands run: the runner stays for them. */
+  get isBusy(): boolean {
+    return this.#commands.size > 0;
+  }
+
+  get #fold(): ThreadFold {
+    return this.#log.fold;
+  }
+
+  /** Holds what waits, stops what may not go on, and asks. */
+  look(seat: Seat | undefined, nowMs: number): void {
+    if (!this.#fold.gates) return;
+    const wants = gateWants(this.#lookOf(seat), seat);
+    if (this.#atLimit) wants.push(this.#atLimit);
+    this.#withdraw(wants, seat);
+    const waiting = new Set<string>();
+    for (const want of wants) {
+      // Of several gates each is asked when the one before has let it go on.
+      if (!waiting.has(want.waits) && !this.#settle(want, seat, nowMs)) waiting.add(want.waits);
+    }
+    this.#waitingCount = waiting.size;
+    this.#interrupt();
+  }
+
+  /** Of the hook after a round of calls: what the model is told before it goes on. */
+  newsFor(requestId: string): string | undefined {
+    const told = (this.#fold.gates?.entries ?? [])
+      .filter(({ waits, outcome }) => waits === requestId && (outcome === "retry" || outcome === "fail"))
+      .map(toldOf);
+    return told.length === 0 ? undefined : told.join("\n\n");
+  }
+
+  /** So many requests of the engine are held. */
+  get waitingCount(): number {
+    return this.#waitingCount;
+  }
+
+  /** @returns what is written if a limit is reached now; empty while a command decides whether a person is asked. */
+  beginLook(): ((reached: ReachedLimit) => EventBody[]) | undefined {
+    this.#atLimit = undefined;
+    if (!this.#fold.gates) return undefined;
+    const gates = countedGates(this.#options.config, this.#log.lastLaunch);
+    return (reached) => {
+      const { want, bodies } = askAtLimit(this.#fold, gates, reached);
+      this.#atLimit = want;
+      return bodies;
+    };
+  }
+
+  /** The runner ends. */
+  close(): void {
+    for (const command of this.#commands.values()) command.kill();
+    this.#commands.clear();
+  }
+
+  #lookOf(seat: Seat | undefined): Look {
+    const { config, env } = this.#options;
+    const home = env["HOME"] ?? "/";
+    return {
+      fold: this.#fold,
+      gates: countedGates(config, this.#log.lastLaunch),
+      callOf: (request) => seat?.session.callOf?.(request),
+      place: { dir: config.dir, real: (path) => lockPathOf(path, config.dir, home) },
+    };
+  }
+
+  /** @returns whether it may go on */
+  #settle(want: GateWant, seat: Seat | undefined, nowMs: number): boolean {
+    const entry = entryOf(this.#fold, want);
+    const { requestId } = want;
+    if (!entry || this.#isOfAnother(entry, want)) {
+      this.#log.append(null, gateRequest(this.#fold, want, { old: entry?.requestId, attempt: 1 }));
+      if (requestId !== undefined) seat?.held.add(requestId);
+      return false;
+    }
+    if (entry.outcome === undefined) {
+      if (requestId !== undefined) seat?.held.add(requestId);
+      this.#wait(want, entry, nowMs);
+      return false;
+    }
+    if (entry.outcome === "continue") return true;
+    if (want.gate.at === "on_error" && requestId === undefined) this.#afterFailure(want, entry);
+    if (requestId === undefined || !seat) return false;
+    const isToldLater = want.gate.at === "after_step" || want.gate.at === "on_error";
+    if (entry.outcome === "abort") seat.held.add(requestId);
+    else if (want.gate.at === "before_step" || entry.outcome === "retry") {
+      if (!isToldLater) seat.refused.set(requestId, toldOf(entry));
+    }
+    return isToldLater;
+  }
+
+  /** A process that is gone has asked, and nobody has decided: the call that waits now is asked about in its place. */
+  #isOfAnother(entry: GateEntry, want: GateWant): boolean {
+    return entry.outcome === undefined && entry.waits !== want.waits;
+  }
+
+  #wait(want: GateWant, entry: GateEntry, nowMs: number): void {
+    const { requestId } = entry;
+    const ask = this.#fold.asks.find((one) => one.requestId === requestId);
+    const decider = deciderOf(want.gate);
+    const command = this.#commands.get(requestId);
+    if (decider.is === "command") {
+      if (command) this.#ended(want, entry, command);
+      else this.#run(want, entry, decider.command);
+      return;
+    }
+    const seconds = this.#secondsOf(want);
+    const isLate = seconds !== undefined && nowMs - Date.parse(entry.askedAt) > seconds * 1_000;
+    if (isLate) this.#log.append(null, timedOut(this.#fold, want, entry, ask));
+  }
+
+  /** A person has no longer than for any other ask. */
+  #secondsOf({ gate }: GateWant): number | undefined {
+    const { askTimeoutSeconds } = this.#options.config.timeouts;
+    const own = timeoutOf(gate);
+    if (gate.by !== "person" || askTimeoutSeconds === undefined) return own;
+    return Math.min(own ?? askTimeoutSeconds, askTimeoutSeconds);
+  }
+
+  #run(want: GateWant, { requestId, callKey }: GateEntry, command: string): void {
+    const { config, env, keep, onChange, folder } = this.#options;
+    const { gate, toolName, input, title } = want;
+    const { prompt } = gate;
+    const told = { requestId, hash: callKey, at: gate.at, title, tool: toolName, input, prompt };
+    this.#commands.set(
+      requestId,
+      new GateCommand({
+        ...{ command, keep, onEnd: onChange, dir: config.dir },
+        env: { ...env, [GATE_MARKER]: folder },
+        input: JSON.stringify({ ...told, threadId: config.threadId, dir: config.dir }),
+        timeoutSeconds: timeoutOf(gate) ?? 0,
+      }),
+    );
+  }
+
+  #ended(want: GateWant, entry: GateEntry, { end }: GateCommand): void {
+    if (end === undefined) return;
+    this.#commands.delete(entry.requestId);
+    this.#log.append(null, this.#decided(want, entry, end));
+  }
+
+  #decided(want: GateWant, entry: GateEntry, end: GateCommandEnd): EventBody[] {
+    if (end === "timeout") return timedOut(this.#fold, want, entry);
+    const { code, words } = end;
+    const outcome = code === 0 ? "continue" : boundedOutcome(this.#fold, noOf(want.gate));
+    const why = words.trim() === "" ? `exit code ${code ?? "none"}` : words;
+    return decision(entry, outcome, code === 0 ? words : why);
+  }
+
+  /** Once: what it comes to ends the wait. */
+  #afterFailure(want: GateWant, entry: GateEntry): void {
+    const isDone = entry.outcome === "fail" && this.#fold.failure?.message === entry.text;
+    const bodies = isDone ? [] : afterFailureEvents(entry);
+    if (bodies.length > 0 && want.gate.at === "on_error") this.#log.append(null, bodies);
+  }
+
+  /** What was asked and is not waited for any more: the call was withdrawn, or the engine has ended. */
+  #withdraw(wants: readonly GateWant[], seat: Seat | undefined): void {
+    for (const entry of this.#fold.gates?.entries ?? []) {
+      const isWanted = wants.some((want) => entryOf(this.#fold, want)?.requestId === entry.requestId);
+      const ask = this.#fold.asks.find((one) => one.requestId === entry.requestId);
+      const isParked =
+        ask !== undefined && !entry.isAfterTurn && entry.generation !== seat?.launch.generation;
+      if (isWanted || isParked || entry.outcome !== undefined) continue;
+      // A call that the engine has not saved yet still waits.
+      if (seat && [...seat.held].some((id) => seat.state.requests[id]?.toolCallId === entry.waits)) continue;
+      this.#commands.get(entry.requestId)?.kill();
+      this.#commands.delete(entry.requestId);
+      this.#log.append(null, withdrawn(entry, ask));
+    }
+  }
+
+  #interrupt(): void {
+    const { turn, pending, gates } = this.#fold;
+    if (turn === null || pending.interrupt !== null) return;
+    const abort = gates?.entries.find(({ outcome, isAfterTurn }) => outcome === "abort" && !isAfterTurn);
+    if (abort) this.#log.append(null, [interruptBy(abort)]);
+  }
+}
