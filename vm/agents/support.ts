@@ -5,6 +5,7 @@ import { controlsOf } from "../../shared/agent/controls.ts";
 import type { Capabilities } from "../../shared/agent/engines/declaration.ts";
 import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
 import type { ThreadFold } from "../../shared/agent/fold-types.ts";
+import { deciderOf, problemOfGate } from "../../shared/agent/gates.ts";
 import { LIMIT_NAMES, type LimitChanges } from "../../shared/agent/limit-schema.ts";
 import { PARAM_NAMES, type Params } from "../../shared/agent/params.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -61,6 +62,12 @@ export function refuseUnsupported(
   refuseParams(params, engine);
   const lacking = findLacking(agent, engine);
   if (lacking) refuse("needs", `${lacking}.`);
+  for (const [at, gate] of (agent.gates ?? []).entries()) {
+    const problem = problemOfGate(gate, ENGINES[engine].capabilities.gates ?? [], engine);
+    if (problem) refuse(`gates.${at}.at`, `${problem}.`);
+    if (deciderOf(gate).is === "directive")
+      refuse(`gates.${at}.by`, "no directive decides yet; say person or command.");
+  }
 }
 
 /** A bound is the engine's, so another engine may take the value. */

@@ -1,6 +1,7 @@
 /** What a directive says and what was asked for, as one configuration: of two that differ the tighter holds. Pure. */
 import type { AgentConfig } from "../../shared/agent/config.ts";
 import { ENGINES, type EngineName } from "../../shared/agent/engines/engines.ts";
+import { type KeptGate, MAX_GATES } from "../../shared/agent/gates.ts";
 import { LIMIT_NAMES, type LimitName } from "../../shared/agent/limit-schema.ts";
 import { fillPrompt, fillText, type InputValues, readInputs } from "../../shared/directives/inputs.ts";
 import { AppError } from "../../shared/errors.ts";
@@ -44,6 +45,7 @@ export function mergeDirective(
   const permissionMode = tighterMode(chosen, agent.permissionMode, directive.permissionMode, name);
   const model = agent.model ?? directive.model;
   const prompt = fillPrompt(command, directive.inputs, values);
+  const gates = bothGates(name, agent.gates, found);
   return {
     agent: {
       ...agent,
@@ -57,6 +59,7 @@ export function mergeDirective(
       workspace: directive.workspace === "worktree" ? "worktree" : agent.workspace,
       limits: tighterLimits(agent.limits, directive.limits),
       params,
+      ...(gates.length > 0 && { gates }),
       systemPrompt: [text, agent.systemPrompt].filter(Boolean).join("\n\n"),
       directive: { name, space, file, sha256, inputs: values },
     },
@@ -109,6 +112,18 @@ export function tighterLimits(one: Limits, other: Readonly<Partial<Record<string
     if (given.length > 0) limits[name] = Math.min(...given);
   }
   return limits;
+}
+
+/** All of both: a gate only narrows. @throws AppError `invalid_request` */
+function bothGates(name: string, asked: readonly KeptGate[] = [], { directive, space }: FoundDirective) {
+  const own = (directive.gates ?? []).map((gate) => (space === "project" ? { ...gate, space } : gate));
+  const gates = [...asked, ...own];
+  if (gates.length > MAX_GATES)
+    throw new AppError(
+      "invalid_request",
+      `agent.gates: with those of the directive ${name} there are more than ${MAX_GATES}.`,
+    );
+  return gates;
 }
 
 /** Those that both allow; undefined if neither says any. */

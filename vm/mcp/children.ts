@@ -171,7 +171,8 @@ export class Children {
     await this.#refuseAgain(parentId, request.prompt);
     this.#checkRoom(parentId);
     const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
-    const { originThreadId: _, outputSchema: __, ...inherited } = own;
+    const { originThreadId: _, outputSchema: __, gates = [], ...inherited } = own;
+    const guards = gates.filter(({ at }) => at === "before_step" || at === "on_limit");
     const place = this.#placeOf(parent, request.dir);
     const path = place.workspace?.kind === "there" ? place.workspace.dir : resolve(reposDir, place.dir);
     const agent: AgentConfig = {
@@ -182,6 +183,8 @@ export class Children {
       workspace: "shared",
       tags: [],
       parentThreadId: parentId,
+      // What keeps its parent from something keeps the child from it.
+      ...(guards.length > 0 && { gates: guards }),
     };
     const { spawn, ...made } = await directives.appliedToChild({ ...request, agent, path });
     await creation.create({
