@@ -85,8 +85,13 @@ test("what is withdrawn, forgotten or edited by hand is found as it is now", asy
   const file = join(sidecar.stateDir, "memory", path);
   expect((await memory.search({ query: "kettledrum" })).hits).toHaveLength(1);
   writeFileSync(file, "castanets and more\n");
+  const { hits } = await untilValue(
+    "the new words to be found",
+    () => memory.search({ query: "castanets" }),
+    (reply) => reply.hits.length > 0,
+  );
+  expect(hits).toMatchObject([{ path, line: 1 }]);
   expect((await memory.search({ query: "kettledrum" })).hits).toEqual([]);
-  expect((await memory.search({ query: "castanets" })).hits).toMatchObject([{ path, line: 1 }]);
   await memory.forget({ path });
   expect((await memory.search({ query: "castanets" })).hits).toEqual([]);
 });

@@ -33,6 +33,7 @@ export class MemoryIndex {
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker | undefined;
   #lastId = 0;
+  #isChanged = false;
   #idle: NodeJS.Timeout | undefined;
 
   constructor(options: MemoryIndexOptions) {
@@ -40,7 +41,7 @@ export class MemoryIndex {
   }
 
   /** @throws AppError `rate_limited`; `unavailable` if it takes too long */
-  search(order: Omit<SearchOrder, "id">): Promise<Found> {
+  search(order: Omit<SearchOrder, "id" | "isChanged">): Promise<Found> {
     if (this.#waiting.size >= MAX_WAITING)
       throw new AppError("rate_limited", `${MAX_WAITING} searches are under way; wait.`);
     const worker = this.#started();
@@ -52,8 +53,14 @@ export class MemoryIndex {
         deadlineMs,
       );
       this.#waiting.set(id, { done, failed, timer });
-      worker.postMessage({ ...order, id } satisfies SearchOrder);
+      worker.postMessage({ ...order, id, isChanged: this.#isChanged } satisfies SearchOrder);
+      this.#isChanged = false;
     });
+  }
+
+  /** A memory was written to: the next search finds it as it is now. */
+  noteChange(): void {
+    this.#isChanged = true;
   }
 
   async close(): Promise<void> {

@@ -38,6 +38,8 @@ export interface MemoryWriterOptions {
   writes: MemoryWriteTable;
   log: Log;
   now: () => number;
+  /** A file has changed. */
+  onChange: () => void;
 }
 
 export class MemoryWriter {
@@ -150,6 +152,7 @@ export class MemoryWriter {
       throw new AppError("unavailable", `${name} can't be written (${code}); try again later.`, { cause });
     } finally {
       open?.close();
+      this.#options.onChange();
     }
   }
 

@@ -88,12 +88,16 @@ export class SearchIndex {
   readonly #db: Sqlite.Database;
   readonly #insert;
   readonly #listDocs;
+  readonly #findKind;
+  readonly #setPosition;
 
   private constructor(db: Sqlite.Database) {
     this.#db = db;
     this.#insert = db.prepare(
       "INSERT INTO lines (doc_id, line, at, ref, scope, text, extra) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
+    this.#findKind = db.prepare("SELECT kind FROM docs WHERE doc_id = ?");
+    this.#setPosition = db.prepare("UPDATE docs SET position = ? WHERE doc_id = ?");
     this.#listDocs = db.prepare("SELECT doc_id AS docId, kind, key, position, stamp FROM docs");
   }
 
@@ -121,16 +125,18 @@ export class SearchIndex {
 
   /** All of them, and how far the document is in the index then. */
   add(docId: number, lines: readonly IndexedLine[], position?: number): void {
-    const { kind } = this.#db.prepare("SELECT kind FROM docs WHERE doc_id = ?").get(docId) as {
-      kind: DocKind;
-    };
+    const { kind } = this.#findKind.get(docId) as { kind: DocKind };
     const scope = scopeWords(kind, docId);
     this.#db.transaction(() => {
       for (const { line, at, text, ref } of lines)
         this.#insert.run(docId, line, at, ref ?? null, scope, text, extraWords(text));
-      if (position !== undefined)
-        this.#db.prepare("UPDATE docs SET position = ? WHERE doc_id = ?").run(position, docId);
+      if (position !== undefined) this.#setPosition.run(position, docId);
     })();
+  }
+
+  /** All of it in one transaction. */
+  batch(work: () => void): void {
+    this.#db.transaction(work)();
   }
 
   /** A message was withdrawn, or has other words. */

@@ -7,12 +7,15 @@ const CJK = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hang
 const HUMPS = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\p{N}+/gu;
 const CHUNK = /[^\s\p{Z}\p{Cc}]+/gu;
 const WORD = /[\p{L}\p{N}]+/gu;
+/** Most texts hold neither a hump nor a sign of another script. */
+const MORE = /[a-z][A-Z0-9]|[A-Z][A-Z][a-z]|[0-9][A-Za-z]|[^\0-\x7f]/;
 /** Of a query. */
 const MAX_WORDS = 12;
 const MAX_WORD = 100;
 
 /** What is found of a text beside its own words. */
 export function extraWords(text: string): string {
+  if (!MORE.test(text)) return "";
   const extra: string[] = [];
   for (const [run] of text.matchAll(CJK)) extra.push(pairsOf(run).join(" "));
   for (const [chunk] of text.matchAll(CHUNK)) {

@@ -49,9 +49,11 @@ export function openStorage({ config, log, now, releasers, indexer }: Setting): 
   releasers.add("database", () => store.close());
   store.events.beginAt(now());
   const folders = new AgentFolders(stateDir);
-  const memoryWriter = new MemoryWriter({ stateDir: folders.state, writes: store.memoryWrites, log, now });
-  const memoryIndex = new MemoryIndex({
-    ...{ indexer, stateDir: folders.state, file: paths.memoryIndex, log },
+  const realDir = folders.state;
+  const memoryIndex = new MemoryIndex({ indexer, stateDir: realDir, file: paths.memoryIndex, log });
+  const memoryWriter = new MemoryWriter({
+    ...{ stateDir: realDir, writes: store.memoryWrites, log, now },
+    onChange: () => memoryIndex.noteChange(),
   });
   releasers.add("the index of memories", () => memoryIndex.close());
   return {

@@ -11,7 +11,7 @@ import { toldBy } from "./told.ts";
 
 const MAX_FOLDERS = 1_000;
 const STEP_LINES = 100;
-const READ_BYTES = 256 * 1024;
+const READ_BYTES = 64 * 1024;
 /** A transcript's line has at most 64 KiB. */
 const MAX_LINE_BYTES = 128 * 1024;
 
@@ -118,12 +118,14 @@ export class Feeder {
     const taken = lines.slice(0, STEP_LINES);
     const last = taken.at(-1);
     const end = last && taken.length < lines.length ? last.byte + last.bytes : next;
-    for (const { text } of taken) {
-      const { removes, tells } = toldBy(text);
-      if (removes !== undefined) this.#index.removeRef(docId, removes);
-      if (tells.length > 0) this.#index.add(docId, tells);
-    }
-    this.#index.add(docId, [], end);
+    this.#index.batch(() => {
+      for (const { text } of taken) {
+        const { removes, tells } = toldBy(text);
+        if (removes !== undefined) this.#index.removeRef(docId, removes);
+        if (tells.length > 0) this.#index.add(docId, tells);
+      }
+      this.#index.add(docId, [], end);
+    });
     this.#docs.set(nameOf(file), { docId, kind: file.kind, key: file.key, stamp: file.stamp, position: end });
     return end >= file.bytes || end === from; // half a line is read when it is whole
   }
@@ -184,11 +186,18 @@ function nameOf({ kind, key }: Pick<Grown, "kind" | "key">): string {
 /** The next whole lines; one that is too long to be one is skipped. */
 function readSome(path: string, from: number): { lines: Line[]; next: number } {
   const fd = openSync(path, "r");
+  const read = (size: number) => {
+    const bytes = Buffer.alloc(size);
+    return bytes.subarray(0, readSync(fd, bytes, 0, size, from));
+  };
   try {
-    const bytes = Buffer.alloc(READ_BYTES);
-    const length = readSync(fd, bytes, 0, bytes.length, from);
-    const { lines, next } = splitLines(bytes.subarray(0, length), from);
-    return { lines, next: lines.length === 0 && length > MAX_LINE_BYTES ? from + length : next };
+    const some = read(READ_BYTES);
+    const bytes = some.length === READ_BYTES && !some.includes(0x0a) ? read(MAX_LINE_BYTES) : some;
+    const { lines, next } = splitLines(bytes, from);
+    return {
+      lines,
+      next: lines.length === 0 && bytes.length === MAX_LINE_BYTES ? from + bytes.length : next,
+    };
   } finally {
     closeSync(fd);
   }

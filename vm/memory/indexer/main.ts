@@ -7,6 +7,8 @@ import type { IndexerData, SearchDone, SearchOrder } from "./protocol.ts";
 
 /** So often it looks for what has grown. */
 const LOOK_MS = 5_000;
+/** A search finds what was changed by hand so long before it. */
+const MAX_AGE_MS = 1_000;
 
 const { stateDir, file } = workerData as IndexerData;
 const port = parentPort;
@@ -14,10 +16,10 @@ if (!port) throw new Error("this is for a worker thread");
 const index = SearchIndex.open(file);
 const feeder = new Feeder(index, stateDir);
 let isFeeding = false;
+let lookedMs = 0;
 
 port.on("message", (order: SearchOrder) => {
-  feeder.look();
-  feeder.feedMemories();
+  if (order.isChanged || Date.now() - lookedMs > MAX_AGE_MS) look();
   port.postMessage(answer(order));
   feed();
 });
@@ -36,8 +38,14 @@ function answer({ id, query, scopes, limit }: SearchOrder): SearchDone {
 function feed(): void {
   if (isFeeding) return;
   isFeeding = true;
-  feeder.look();
+  if (Date.now() - lookedMs > MAX_AGE_MS) look();
   step();
+}
+
+function look(): void {
+  feeder.look();
+  feeder.feedMemories();
+  lookedMs = Date.now();
 }
 
 function step(): void {

@@ -13,6 +13,8 @@ export interface SearchOrder {
   query: string;
   scopes: readonly Scope[];
   limit: number;
+  /** A memory was written to since the last search: its files are looked at first. */
+  isChanged: boolean;
 }
 
 export type SearchDone =

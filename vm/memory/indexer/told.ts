@@ -6,6 +6,8 @@ import type { IndexedLine } from "../../store/search-index.ts";
 
 /** A longer text is several rows of the same line. */
 const MAX_ROW = 2_000;
+/** A line's place, time and type come first. */
+const MAX_HEAD = 500;
 const MAX_TEXT = 64 * 1024;
 
 export interface Told {
@@ -14,7 +16,12 @@ export interface Told {
   removes?: string;
 }
 
+/** Most lines tell how the work is done: they are not even read as JSON. */
+const TYPES =
+  /"type":"(?:user_message|message_edit|message_withdraw|initial_message|agent_message|message_sent|tool_call|compaction_update)"/;
+
 export function toldBy(line: string): Told {
+  if (!TYPES.test(line.slice(0, MAX_HEAD))) return { tells: [] };
   const event = findEvent(line);
   if (!event) return { tells: [] };
   switch (event.type) {
