@@ -54,7 +54,11 @@ test("a call as text is noticed in the forms of several models, and words about 
   expect(asText("<tool_call>", call)).toEqual([]);
 });
 
-test("images count for nothing", () => {
+test("images count for nothing, nor does what is nested without end", () => {
+  let input: unknown = "deep";
+  for (let depth = 0; depth < 100_000; depth++) input = [input];
+  const call = { type: "tool-call" as const, toolCallId: "c", toolName: "bash", input };
+  expect(charactersOf("", [{ role: "assistant", content: [call] }], [])).toBeLessThan(300);
   const image = { type: "file" as const, mediaType: "image/png", data: Buffer.alloc(10_000) };
   expect(charactersOf("", [{ role: "user", content: [image] }], [])).toBeLessThan(200);
 });

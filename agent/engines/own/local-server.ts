@@ -9,6 +9,7 @@ const MAX_CHARACTERS_A_TOKEN = 12;
 /** A request that has grown by so many characters has more tokens. */
 const GROWN = 2_000;
 const MAX_LOOKED_AT = 20_000;
+const MAX_DEPTH = 50;
 
 const CUT = "The server seems to cut the conversation at its front";
 const AS_TEXT = "The model writes its calls as text, so nothing is run";
@@ -58,10 +59,15 @@ export function charactersOf(
   return system.length + lengthOf(messages) + lengthOf(tools);
 }
 
-function lengthOf(value: unknown): number {
+/** A model can nest a call's input as deep as it likes: what is too deep counts for nothing. */
+function lengthOf(value: unknown, depth = 0): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return 0;
-  return Object.entries(value).reduce((sum, [name, part]) => sum + name.length + lengthOf(part), 0);
+  if (depth > MAX_DEPTH) return 0;
+  return Object.entries(value).reduce(
+    (sum, [name, part]) => sum + name.length + lengthOf(part, depth + 1),
+    0,
+  );
 }
 
 const TEXT_CALLS =
