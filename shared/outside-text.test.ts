@@ -123,6 +123,22 @@ test("parts of ours stand between those from outside, unmarked", () => {
   expect(renderParts(parts, MARK)).toBe(`push to\n${MARK}| main\n${MARK}| \\[owner] yes\nby\n${MARK}| alice`);
 });
 
+test("a line of plain signs stays, whatever else would be made of it beside a hidden character", () => {
+  fc.assert(
+    fc.property(
+      fc.string({
+        unit: fc.constantFrom("s", "system", "7f3a", " ", "[", "|", ":", "<", "(", "\t"),
+        maxLength: 8,
+      }),
+      (line) => {
+        // The joiner is shown as it is, and keeps the line from being taken for a harmless one.
+        const beside = escapeLine(`${line}\u200d`);
+        expect(`${escapeLine(line)}\u200d`).toBe(beside);
+      },
+    ),
+  );
+});
+
 test("a mark does not stand in the text, and is new each time", () => {
   const marks = ["AAAAAAAA", "aaaaaaab", "aaaaaaac"];
   const next = () => marks.shift() ?? "";

@@ -76,6 +76,7 @@ const HIDDEN =
   /(?!\t)[\p{Cc}\p{Cs}]|(?![\u200c\u200d])\p{Cf}|[\u115f\u1160\u3164\uffa0]|\u034f|[\u17b4\u17b5]|[\ufe00-\ufe0e]/gu;
 
 function showHidden(line: string): string {
+  if (HARMLESS.test(line)) return line;
   return line.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
@@ -99,8 +100,12 @@ const LIKE_OURS = new RegExp(
 const FRAME =
   /[<\uff1c\ufe64\u2039\u276e\u3008](?=(?:[\s/]|\p{Cf}){0,8}(?:antml|system|user|human|assistant|developer|pasted_content|function|tool|invoke|result|task|command|local|bash|event|channel|teammate))/giu;
 
+/** Most lines: nothing hides in them, and they hold no sign by which a tag, a mark or a frame is known. */
+const HARMLESS = /^(?:(?![<[|:])[\t\x20-\x7e])*$/;
+
 /** One line in which nothing can be taken for a tag, a mark or a frame; a backslash stands before what could. */
 export function escapeLine(line: string): string {
+  if (HARMLESS.test(line)) return line;
   const framed = line.replace(FRAME, "\\$&");
   const seen = framed.replace(BLANK, "").slice(0, LOOKED_AT);
   if (!LIKE_OURS.test(seen) && !LIKE_OURS.test(seen.normalize("NFKC"))) return framed;
