@@ -247,6 +247,11 @@ function fenceWithin(text: string, cut: (text: string, max: number) => string, h
   }
 }
 
+/** The end of a text in a code block, if not all of it has room. @param head what stands above it */
+export function fenceEnd(text: string, head: string): string {
+  return fenceWithin(text, clipStart, head);
+}
+
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\*_~`|<>#[\]()]/g, "\\$&");
 }

@@ -92,10 +92,15 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
     operations.follows.recover();
     startAskFiles(common, operations, releasers);
     startBudgets(common, operations);
-    const wired = createJobs(common, operations, setting, metrics);
-    const { jobs, scheduler } = wired;
+    const wired = createJobs(
+      common,
+      operations,
+      { ...setting, sandbox: machine.foundSandbox.sandbox },
+      metrics,
+    );
+    const { jobs, jobNews, scheduler } = wired;
     const hookUrl = await openHookDoor(setting, storage, wired);
-    const url = await openDoor({ setting, storage, machine, operations, metrics, jobs });
+    const url = await openDoor({ setting, storage, machine, operations, metrics, jobs, jobNews });
     scheduler.look();
     const { stateDir, reposDir, token, relayToken } = storage;
     log.info(

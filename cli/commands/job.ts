@@ -105,6 +105,7 @@ function addAdd(job: Command, act: Act): void {
     .option("--missed <what>", "due while the sidecar was down: once, skip, or ask")
     .option("--overlap <what>", "due while a run goes on: skip (the default) or allow")
     .option("--idle-only", "of --input: not while its thread has a turn")
+    .option("--report <channel>", "the id of the Discord channel that is told outputs, pauses and reports")
     .option("--expires <instant>", "nothing is due from then on, such as 2027-06-01T00:00Z")
     .addHelpText(
       "after",

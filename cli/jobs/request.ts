@@ -31,6 +31,7 @@ export interface AddOptions {
   overlap?: string;
   idleOnly?: boolean;
   expires?: string;
+  report?: string;
 }
 
 /** The options by the names that the sidecar has for them; the longest one counts. */
@@ -56,6 +57,7 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["missed", "--missed"],
   ["overlap", "--overlap"],
   ["expiresAt", "--expires"],
+  ["report", "--report"],
 ];
 
 /** @throws AppError `invalid_request` naming the option */
@@ -64,7 +66,7 @@ export async function jobRequest(
   name: string,
   options: AddOptions,
 ): Promise<JobRequest> {
-  const { check, missed, overlap, idleOnly, expires } = options;
+  const { check, missed, overlap, idleOnly, expires, report } = options;
   const request = {
     name,
     when: whenOf(options),
@@ -74,6 +76,7 @@ export async function jobRequest(
     ...(missed !== undefined && { missed }),
     ...(overlap !== undefined && { overlap }),
     ...(idleOnly && { idleOnly }),
+    ...(report !== undefined && { report }),
     ...(expires !== undefined && { expiresAt: expires }),
   };
   // The sidecar's schema says what may stand there, and its words name the field.

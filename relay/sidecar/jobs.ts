@@ -2,6 +2,7 @@
 import type { SidecarClient } from "../../shared/client.ts";
 import type { JobPreview } from "../../shared/jobs/api.ts";
 import type { Job, JobRequest, JobRun } from "../../shared/jobs/job.ts";
+import type { JobNews } from "../../shared/jobs/news.ts";
 import { jobs } from "../../shared/protocol/jobs.ts";
 
 export class VmJobs {
@@ -37,6 +38,15 @@ export class VmJobs {
 
   resume(job: string): Promise<Job> {
     return this.#client.call(jobs.resume, { job });
+  }
+
+  /** What no relay has told, the oldest first. */
+  async listUntold(): Promise<JobNews[]> {
+    return (await this.#client.call(jobs.listNews, {}, { query: { untold: "1", limit: 100 } })).news;
+  }
+
+  async putTold({ newsId }: JobNews): Promise<void> {
+    await this.#client.call(jobs.putTold, { newsId: `${newsId}` });
   }
 
   async remove(job: string): Promise<void> {

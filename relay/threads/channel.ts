@@ -9,6 +9,7 @@ import type { LedgerRow } from "../../shared/ledger-api.ts";
 import { pause } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { ChannelContent, type ChannelNews, type ChannelThread } from "../content/channel-content.ts";
+import { moreNewsText, newsText } from "../content/lists/jobs.ts";
 import type { Post } from "../delivery/outgoing.ts";
 import { ThreadDelivery } from "../delivery/thread-delivery.ts";
 import type { DiscordApi } from "../discord/api.ts";
@@ -23,6 +24,9 @@ import { untilItWorks } from "./until-it-works.ts";
 const MIN_INTERVAL_MS = 3_000;
 /** So often it is looked at if no thread tells of news: threads of the API, and ends that grow old. */
 const MAX_INTERVAL_MS = 15_000;
+
+/** Of news of jobs that came while the relay was away, the newest are told one by one. */
+const MAX_NEWS = 5;
 
 export interface ChannelOptions {
   vm: Vm;
@@ -90,8 +94,9 @@ export class Channel {
 
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.#work;
+    // First the delivery: the work may wait for what it is to say.
     await (await this.#opening)?.delivery.close();
+    await this.#work;
   }
 
   /** Undefined if it is closed before the sidecar answers. */
@@ -145,12 +150,29 @@ export class Channel {
         const threads = await this.#listThreads(opened.content);
         await opened.delivery.accept({ items, threads });
         this.#noteTold(threads);
+        await this.#tellJobs(opened.delivery);
       } catch (error) {
         // While the sidecar is away, reading its threads says so.
-        if (!(error instanceof AppError)) log.error({ err: error }, "could not tell what needs people");
+        if (!(error instanceof AppError) && !signal.aborted)
+          log.error({ err: error }, "could not tell what needs people");
       }
       await pause(MIN_INTERVAL_MS * waitScale, signal);
       await pause((MAX_INTERVAL_MS - MIN_INTERVAL_MS) * waitScale, signal, this.#news.signal);
+    }
+  }
+
+  /** What the sidecar has to say of jobs: once, as the sidecar's row and the ledger's key know. */
+  async #tellJobs(delivery: Opened["delivery"]): Promise<void> {
+    const { vm, isMine } = this.#options;
+    const news = (await vm.jobs.listUntold()).filter(({ channelId }) => isMine(channelId ?? undefined));
+    const [more, shown] = [news.slice(0, -MAX_NEWS), news.slice(-MAX_NEWS)];
+    const say = (name: string, text: string) => delivery.say(`job.${name}`, { text, buttons: [] });
+    const last = more.at(-1);
+    if (last) await say(`until.${last.newsId}`, moreNewsText(more.length));
+    for (const one of more) await vm.jobs.putTold(one);
+    for (const one of shown) {
+      await say(`${one.newsId}`, newsText(one));
+      await vm.jobs.putTold(one);
     }
   }
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { agentConfigSchema } from "../agent/config.ts";
 import { ENGINE_NAMES } from "../agent/engines/engines.ts";
 import { formatCount } from "../format-count.ts";
-import { anyThreadNameSchema, knownThreadId } from "../ids.ts";
+import { anyThreadNameSchema, discordIdSchema, knownThreadId } from "../ids.ts";
 import { lazy } from "../lazy.ts";
 import { sourceSchema } from "../principal.ts";
 import { sentWhenSchema, whenSchema } from "./when.ts";
@@ -100,6 +100,8 @@ const settings = {
    * nothing to do; what it prints goes in, each line marked as text from outside.
    */
   check: text.optional(),
+  /** The channel in which people are told what no thread of a run tells; without it, the first one. */
+  report: discordIdSchema.optional(),
   /** Nothing is due from then on. */
   expiresAt: z.iso
     .datetime({ offset: true, error: "must be an instant with its zone, such as 2027-01-05T09:00Z" })

@@ -8,6 +8,7 @@ import {
   jobsReplySchema,
 } from "../jobs/api.ts";
 import { jobRequestSchema, jobSchema } from "../jobs/job.ts";
+import { jobNewsQuerySchema, jobNewsReplySchema } from "../jobs/news.ts";
 import { route } from "./route.ts";
 
 const NIGHTLY = { job: "nightly" };
@@ -128,5 +129,27 @@ export const jobs = {
     access: "console",
     isRepeatable: true,
     example: { path: NIGHTLY },
+  }),
+  listNews: route({
+    method: "get",
+    path: "/job-news",
+    summary: "What people are told of jobs: outputs of commands, pauses, missed instants, reports",
+    query: jobNewsQuerySchema,
+    status: 200,
+    reply: jobNewsReplySchema,
+    errors: [],
+    access: "console",
+    isRepeatable: true,
+    example: { query: { limit: 10 } },
+  }),
+  putTold: route({
+    method: "put",
+    path: "/job-news/:newsId/told",
+    summary: "The relay has told this",
+    status: 204,
+    errors: [],
+    access: "relay",
+    isRepeatable: true,
+    example: { path: { newsId: "1" } },
   }),
 };

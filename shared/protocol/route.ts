@@ -8,6 +8,7 @@ import { attachmentNameSchema } from "../agent/attachments.ts";
 import type { ErrorCode } from "../errors.ts";
 import { anyThreadNameSchema, snowflakeSchema } from "../ids.ts";
 import { jobNameSchema } from "../jobs/job.ts";
+import { newsIdSchema } from "../jobs/news.ts";
 import { messageKeySchema } from "../ledger-api.ts";
 
 /** The names that a path may have. Each means one thing in all routes. A value without a schema is looked up as it is. */
@@ -21,6 +22,7 @@ export const PARAMS = {
   name: { field: "name", schema: attachmentNameSchema },
   sha256: { field: "sha256", schema: blobNameSchema },
   job: { field: "job", schema: jobNameSchema },
+  newsId: { field: "newsId", schema: newsIdSchema },
   inputId: { field: "inputId" },
   requestId: { field: "requestId" },
 } as const satisfies Record<string, { field: string; schema?: z.ZodType<string> }>;

@@ -1,5 +1,5 @@
 /** Jobs from outside: made over HTTP, run by the clock, and over at the end of the turn that had their input. */
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobRequest, JobRun } from "../../shared/jobs/job.ts";
@@ -129,10 +129,34 @@ test("a check that prints nothing costs nothing; what it prints goes in line by 
   await expect(add(sidecar, { name: "bad", what, check: "./nowhere.sh" })).rejects.toThrow(
     /^check: \.\/nowhere\.sh is not there/,
   );
+  // What it printed is in the thread's context from now on.
+  const marked = events.find((event) => event.type === "control" && event.op === "mark");
+  expect(marked).toMatchObject({ why: "the check of the job loud", by: "job:loud" });
   const command = { type: "command", dir: "shop", command: "ls" } as const;
+  await expect(
+    add(sidecar, { name: "bad", what: { ...what, agent: { engine: "command" } }, check: "true" }),
+  ).rejects.toThrow(/^check: the engine command can't be held/);
   await expect(add(sidecar, { name: "bad", what: command, check: "true" })).rejects.toThrow(
     /^check: is for an agent/,
   );
+});
+
+test("a check sees nothing of the sidecar's own, and leaves nothing behind", async () => {
+  const boxed = await startSidecar({ ...BYPASS_CONFIG, sandbox: "state" });
+  try {
+    mkdirSync(join(boxed.reposDir, "shop"));
+    const check = `ls ${boxed.stateDir}; cat ${boxed.stateDir}/token; touch here; sleep 60 & exit 7`;
+    const what = { type: "agent", dir: "shop", prompt: script("look", { text: "ok" }) } as const;
+    await add(boxed, { name: "curious", what, check });
+    const [run] = await untilRuns(boxed, "curious", isOver);
+    expect(run).toMatchObject({ status: "failed", reason: "check: exit code 7" });
+    expect(run?.output).toMatch(/^cat: .*token.*No such file/);
+    expect(run?.output).not.toContain("threadmux.db");
+    expect(existsSync(join(boxed.reposDir, "shop", "here"))).toBe(true);
+    expect(readdirSync(join(boxed.stateDir, "check-boxes"))).toEqual([]);
+  } finally {
+    await boxed.close();
+  }
 });
 
 test("from the command line", async () => {

@@ -96,3 +96,49 @@ test("one that is not wanted is gone, and what is wrong is said with its field",
   expect(await say("job add", { ...bad, when: "in 5m", dir: "nowhere" })).toMatch(/does not exist/);
   expect(await say("job history", { job: "gone" })).toMatch(/There is no job "gone"/);
 });
+
+test("what a command prints, and why a job is paused, is said in the channel, once, also by the next relay", async () => {
+  const { driver, channelId } = all.discord;
+  const said = (part: string) =>
+    driver.messages(channelId).filter(({ content }) => content.includes(part)).length;
+  const asked = use("job add", {
+    name: "backup",
+    when: "every 1h",
+    dir: ".",
+    command: "echo 'saved <@1> ```x'",
+  });
+  const { id, buttons } = await asked.reply();
+  driver.press(all.you, id, buttons.find(({ label }) => label === "Create")?.customId ?? "");
+  await until("it to be created", () => asked.find()?.content.includes("is created"));
+  await say("job run", { job: "backup" });
+  await until("its output", () => said("📋 **backup** has printed:") === 1);
+  const output = driver.messages(channelId).find(({ content }) => content.includes("has printed"));
+  expect(output?.content).toMatch(/printed:\n```\nsaved <@1> [^\n]*x\n```$/);
+
+  await all.stopRelay();
+  await all.sidecar.as(all.you).call(
+    jobs.create,
+    {},
+    {
+      body: {
+        name: "bad",
+        when: { type: "every", seconds: 3_600 },
+        what: { type: "command", dir: ".", command: "exit 3" },
+      },
+    },
+  );
+  for (let run = 1; run <= 3; run++) {
+    await all.sidecar.as(all.you).call(jobs.run, { job: "bad" });
+    await until("its end", async () => {
+      const { runs } = await all.sidecar.client.call(jobs.listRuns, { job: "bad" });
+      return runs.length === run && runs.every(({ endedAt }) => endedAt !== null);
+    });
+  }
+  await all.startRelay();
+  await until("that it is paused", () => said("⏸ **bad** is paused: Its last 3 runs failed") === 1);
+  await until("all of it to be told", async () => {
+    const { news } = await all.sidecar.client.call(jobs.listNews, {}, { query: { untold: "1" } });
+    return news.length === 0;
+  });
+  expect([said("❌ **bad** failed"), said("is paused"), said("has printed")]).toEqual([3, 1, 1]);
+});

@@ -1,14 +1,18 @@
 /** Jobs over a real database, with a clock that a test drives and threads that are rows alone. */
 import { mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
+import { emptyFold } from "../../shared/agent/fold.ts";
 import type { JobRequest } from "../../shared/jobs/job.ts";
 import { createLog } from "../../shared/log.ts";
 import { OWNER, type Principal } from "../../shared/principal.ts";
 import type { AgentThreads } from "../../vm/agents/agent-threads.ts";
 import type { Agents } from "../../vm/agents/agents.ts";
 import { HookSecrets } from "../../vm/hooks/secrets.ts";
+import { BoundedCommands } from "../../vm/jobs/bounded.ts";
+import { Checks } from "../../vm/jobs/checks.ts";
 import { Hooks } from "../../vm/jobs/hooks.ts";
 import { Jobs } from "../../vm/jobs/jobs.ts";
+import { JobNews } from "../../vm/jobs/news.ts";
 import { Runs } from "../../vm/jobs/runs.ts";
 import { Scheduler } from "../../vm/jobs/scheduler.ts";
 import { Targets } from "../../vm/jobs/targets.ts";
@@ -34,6 +38,7 @@ export interface JobsWorld {
   store: Store;
   jobs: Jobs;
   scheduler: Scheduler;
+  news: JobNews;
   /** The clock goes on by so much, and the scheduler looks. */
   pass: (ms: number) => Promise<void>;
   add: (request: Partial<JobRequest>, by?: Principal) => ReturnType<Jobs["create"]>;
@@ -65,8 +70,11 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
       create: (request: CreateRequest) => create(store, world, request),
     } as unknown as Creation;
     const none = {} as unknown;
+    const threadEnv = { PATH: process.env["PATH"] ?? "", SHELL: "/bin/sh" };
+    const commands = new BoundedCommands({ store, stateDir: folder, threadEnv, sandbox: undefined, now });
+    const checks = new Checks({ store, commands, engine: "claude", engineOf: () => "claude" });
     const targets = new Targets({
-      ...{ store, creation, reposDir, now, stateDir: folder },
+      ...{ store, creation, reposDir, now, commands, checks },
       // As the real ones: the same id a second time goes in no more.
       inputs: {
         send: async (_: string, { inputId }: { inputId: string }) => {
@@ -74,17 +82,22 @@ export function makeJobsWorld({ maxJobs = 300 } = {}): JobsWorld {
         },
       } as unknown as Inputs,
       agents: none as Agents,
-      kinds: none as Kinds,
-      threadEnv: { PATH: process.env["PATH"] ?? "", SHELL: "/bin/sh" },
+      kinds: { agent: { checkCreation: () => undefined } } as unknown as Kinds,
     });
-    runs = new Runs({ store, targets, agentThreads: none as AgentThreads, now, log });
+    const news = new JobNews({ store, now, log });
+    // Of agents nothing is known but that they have not read their input yet.
+    const agentThreads = {
+      catchUp: async () => undefined,
+      get: () => ({ fold: emptyFold(), hasUnread: () => true }),
+    } as unknown as AgentThreads;
+    runs = new Runs({ store, targets, news, agentThreads, now, log });
     const mayStill = (maker: Principal) => maker.kind !== "person" || !world.gone.has(maker.discordId);
-    const scheduler = new Scheduler({ store, runs, mayStill, isBusy: () => false, now, log });
+    const scheduler = new Scheduler({ store, runs, news, mayStill, isBusy: () => false, now, log });
     const homes = { resolve: (name: string) => name as never };
     const secrets = new HookSecrets(join(folder, "hooks"));
     const hooks = new Hooks({ store, secrets, isOpen: false, engine: "demo", hasReader: false });
     const jobs = new Jobs({ ...{ store, homes, targets, runs, scheduler, hooks, mayStill, maxJobs, now } });
-    Object.assign(world, { store: real, jobs, scheduler });
+    Object.assign(world, { store: real, jobs, scheduler, news });
   };
   const shut = async () => {
     world.scheduler.close();

@@ -32,11 +32,21 @@ export interface CommandOptions {
   signal: AbortSignal;
 }
 
-/** Runs a shell command line, and ends all that it has started. @throws Error if the shell can't be started */
-export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
+export interface Program {
+  program: string;
+  args: string[];
+}
+
+/** A shell command line as a program. */
+export function shellOf(command: string, env: Record<string, string>): Program {
+  return { program: "/bin/sh", args: ["-c", BOTH, env["SHELL"] ?? "/bin/sh", command] };
+}
+
+/** Runs a program, and ends all that it has started. @throws Error if it can't be started */
+export async function runCommand({ program, args }: Program, options: CommandOptions): Promise<CommandEnd> {
   const { path, env, marker, seconds, signal } = options;
   const [name = "", ...value] = marker.split("=");
-  const child = spawn("/bin/sh", ["-c", BOTH, env["SHELL"] ?? "/bin/sh", command], {
+  const child = spawn(program, args, {
     cwd: path,
     env: { ...env, [name]: value.join("=") },
     stdio: ["ignore", "pipe", "ignore"],

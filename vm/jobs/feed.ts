@@ -15,6 +15,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart, whySkipped } from "./decide.ts";
 import { takesText } from "./hooks.ts";
+import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
 import { whyGone } from "./scheduler.ts";
 
@@ -28,6 +29,7 @@ const MAX_READ_BYTES = 16 * 1024;
 export interface HookFeedOptions {
   store: Store;
   runs: Pick<Runs, "begin">;
+  news: Pick<JobNews, "pause" | "tellNone">;
   reader: Pick<Reader, "read"> | undefined;
   mayStill: (maker: Principal) => boolean;
   now: () => number;
@@ -70,12 +72,12 @@ export class HookFeed {
   }
 
   async #pass(name: string): Promise<void> {
-    const { store, mayStill, now } = this.#options;
+    const { store, news, mayStill, now } = this.#options;
     const row = store.jobs.find(name);
     const when = row?.settings.when;
     if (!row || when?.type !== "webhook") return store.hookRequests.remove(name);
     if (row.state !== "active" || this.#closing.signal.aborted) return;
-    if (!mayStill(row.createdBy)) return store.jobs.setState(row.jobId, "paused", whyGone(row.createdBy));
+    if (!mayStill(row.createdBy)) return news.pause(row, whyGone(row.createdBy));
     const waiting = store.hookRequests.listWaiting(name, MAX_LOOKED_AT);
     const { due, nextAt } = groupsOf(waiting, when.coalesce, now());
     for (const ids of due) await this.#begin(row, when, ids);
@@ -83,7 +85,7 @@ export class HookFeed {
   }
 
   async #begin(row: JobRow, when: Webhook, ids: readonly string[]): Promise<void> {
-    const { store, runs, now } = this.#options;
+    const { store, runs, news, now } = this.#options;
     const { name } = row.settings;
     if (this.#closing.signal.aborted) return;
     const run = `${name}-w${hash("sha256", ids[0] ?? "", "hex").slice(0, 16)}`;
@@ -95,6 +97,7 @@ export class HookFeed {
       store.transaction(() => {
         store.jobRuns.insert({ run, jobId: row.jobId, due: null, by: job(name), ...ended });
         store.hookRequests.passOn(name, ids);
+        news.tellNone(row, "skipped", { run, reason });
       });
       return;
     }

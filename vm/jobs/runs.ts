@@ -15,6 +15,7 @@ import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart } from "./decide.ts";
+import type { JobNews } from "./news.ts";
 import { type Outcome, outcomeOfAgent, outcomeOfTerminal } from "./outcome.ts";
 import type { Begun, Targets } from "./targets.ts";
 
@@ -31,6 +32,7 @@ const MAX_FAILURES = 3;
 export interface RunsOptions {
   store: Store;
   targets: Targets;
+  news: Pick<JobNews, "pause" | "tellEnd">;
   agentThreads: AgentThreads;
   now: () => number;
   log: Log;
@@ -201,7 +203,7 @@ export class Runs {
   }
 
   #end(run: JobRunRow, { status, reason, output, threadId }: Outcome): void {
-    const { store, now, log, onEnd } = this.#options;
+    const { store, news, now, log, onEnd } = this.#options;
     store.transaction(() => {
       store.jobRuns.update(run.run, {
         status,
@@ -211,6 +213,8 @@ export class Runs {
         ...(output !== undefined && { output }),
         ...(threadId !== undefined && { threadId }),
       });
+      const ended = store.jobRuns.find(run.run);
+      if (ended) news.tellEnd(store.jobs.get(run.jobId), ended);
       if (status === "failed") this.#pauseAfterFailures(run.jobId);
     });
     log.info({ run: run.run, status, reason }, "a run of a job is over");
@@ -219,15 +223,14 @@ export class Runs {
   }
 
   #pauseAfterFailures(jobId: number): void {
-    const { store, log } = this.#options;
-    const { state, settings } = store.jobs.get(jobId);
+    const { store, news } = this.#options;
+    const row = store.jobs.get(jobId);
     const last = store.jobRuns.listEnded(jobId, MAX_FAILURES);
     const [{ reason } = { reason: null }] = last;
     const isAlike = last.every((run) => run.status === "failed" && run.reason === reason);
-    if (state !== "active" || last.length < MAX_FAILURES || !isAlike) return;
+    if (row.state !== "active" || last.length < MAX_FAILURES || !isAlike) return;
     const why = `Its last ${MAX_FAILURES} runs failed for one reason: ${reason ?? "unknown"}. Resume it once that is mended.`;
-    store.jobs.setState(jobId, "paused", why);
-    log.warn({ job: settings.name, reason }, "a job is paused: its last runs failed for one reason");
+    news.pause(row, why);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Each due instant has one row, whatever the clock, the sidecar and the runs before it do. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { person } from "../../shared/principal.ts";
+import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
 
 let world: JobsWorld;
@@ -249,5 +249,67 @@ describe("what is refused", () => {
     world.jobs.remove("a");
     await world.add({ name: "c" });
     expect(world.jobs.list().map(({ name }) => name)).toEqual(["b", "c"]);
+  });
+});
+
+describe("people are told once", () => {
+  const told = () => world.news.list(false, 50).map(({ kind, text, output }) => [kind, text, output]);
+  const command = (line: string) => ({ what: { type: "command" as const, dir: "shop", command: line } });
+
+  test("what a command printed, and of one that failed why; nothing of one that is silent", async () => {
+    await world.add({ ...command("echo hi"), report: "424242424242424242" });
+    await world.add({ ...command("echo no; exit 3"), name: "bad" });
+    await world.add({ ...command("true"), name: "silent" });
+    await world.pass(10 * MINUTE);
+    expect(told().sort()).toEqual([
+      ["failed", "exit code 3", "no\n"],
+      ["output", "", "hi\n"],
+    ]);
+    expect(world.news.list(true, 50).find(({ job }) => job === "nightly")?.channelId).toBe(
+      "424242424242424242",
+    );
+  });
+
+  test("that a job is paused after three failures, or because its maker is gone; not what a person did", async () => {
+    await world.add(command("exit 1"));
+    for (let run = 0; run < 4; run++) await world.pass(10 * MINUTE);
+    expect(told().map(([kind]) => kind)).toEqual(["paused", "failed", "failed", "failed"]);
+    await world.add({ name: "hers" }, person("42"));
+    world.jobs.pause("hers", OWNER);
+    world.jobs.resume("hers");
+    world.gone.add("42");
+    await world.pass(10 * MINUTE);
+    expect(told()).toHaveLength(5);
+    expect(told()[0]).toEqual(["paused", expect.stringContaining("Discord user 42"), null]);
+  });
+
+  test("of a missed instant, and once a day that its money is spent", async () => {
+    await world.add({ missed: "skip" });
+    await world.pass(35 * MINUTE);
+    expect(told()).toEqual([["missed", expect.stringContaining("before the sidecar could look"), null]]);
+    await world.add({ name: "dear", overlap: "allow" });
+    await world.pass(10 * MINUTE);
+    const [run] = world.runs("dear");
+    world.store.jobRuns.update(run?.run ?? "", { costUsd: 6 });
+    await world.pass(10 * MINUTE);
+    await world.pass(10 * MINUTE);
+    expect(world.runs("dear").map(({ status }) => status)).toEqual(["started", "skipped", "skipped"]);
+    expect(told().filter(([kind]) => kind === "cap")).toEqual([
+      ["cap", expect.stringContaining("$6.00 of"), null],
+    ]);
+  });
+
+  test("what was told is listed as told, and of many the newest stay", async () => {
+    await world.add(command("echo hi"));
+    await world.pass(10 * MINUTE);
+    const [one] = world.news.list(true, 50);
+    world.news.setTold(one?.newsId ?? 0);
+    expect(world.news.list(true, 50)).toEqual([]);
+    expect(world.news.list(false, 50)).toHaveLength(1);
+    for (let at = 0; at < 600; at++)
+      world.store.jobNews.insert({
+        ...{ key: `k${at}`, job: "x", kind: "paused", text: "", output: null, report: null, at },
+      });
+    expect(world.news.list(false, 1_000)).toHaveLength(500);
   });
 });

@@ -7,6 +7,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart, decide, LONGEST_SLEEP_MS } from "./decide.ts";
 import { runName } from "./names.ts";
+import type { JobNews } from "./news.ts";
 import type { Runs } from "./runs.ts";
 import { nextDue, type Scheduled } from "./schedule.ts";
 
@@ -18,6 +19,7 @@ const KEPT_MS = 30 * 86_400_000;
 export interface SchedulerOptions {
   store: Store;
   runs: Runs;
+  news: Pick<JobNews, "pause" | "tellNone">;
   /** Whether its maker still may. */
   mayStill: (maker: Principal) => boolean;
   /** Whether its thread has a turn. */
@@ -74,38 +76,31 @@ export class Scheduler {
   }
 
   #claim(row: JobRow, nowMs: number): void {
-    const { store, log } = this.#options;
+    const { store, news, log } = this.#options;
     try {
       store.transaction(() => this.#claimOne(row, nowMs));
     } catch (error) {
       if (isOfStore(error)) throw error;
       // One that can't be computed keeps no other waiting.
-      log.error(
-        { job: row.settings.name, err: error },
-        "a job's next due instant can't be computed; it is paused",
-      );
-      store.jobs.setState(
-        row.jobId,
-        "paused",
-        "Its next due instant can't be computed; the sidecar's log says why.",
-      );
+      log.error({ job: row.settings.name, err: error }, "a job's next due instant can't be computed");
+      news.pause(row, "Its next due instant can't be computed; the sidecar's log says why.");
     }
   }
 
   #claimOne(row: JobRow, nowMs: number): void {
-    const { store, mayStill } = this.#options;
+    const { store, news, mayStill } = this.#options;
     const { jobId, settings, createdBy, nextDue: firstDue } = row;
     const scheduled = scheduledOf(row);
     const { expiresAt } = settings;
     if (firstDue === null || !scheduled) store.jobs.setNext(jobId, null, 0);
     else if (expiresAt !== undefined && firstDue >= Date.parse(expiresAt))
       this.#endJob(jobId, "It has expired.");
-    else if (!mayStill(createdBy)) this.#pause(row, whyGone(createdBy));
+    else if (!mayStill(createdBy)) news.pause(row, whyGone(createdBy));
     else this.#occur(row, scheduled, firstDue, nowMs);
   }
 
   #occur(row: JobRow, scheduled: Scheduled, firstDue: number, nowMs: number): void {
-    const { store, isBusy, onClaim } = this.#options;
+    const { store, news, isBusy, onClaim } = this.#options;
     const { jobId, settings } = row;
     const { what } = settings;
     const occurrence = decide(row, scheduled, firstDue, {
@@ -129,7 +124,10 @@ export class Scheduler {
       endedAt,
       missed,
     });
-    if (isNew) onClaim?.(nowMs - due, status);
+    if (isNew) {
+      onClaim?.(nowMs - due, status);
+      news.tellNone(row, status, { run: name, reason });
+    }
     if (occurrence.nextDue === null) this.#endJob(jobId, "It is not due again.");
     else store.jobs.setNext(jobId, occurrence.nextDue, occurrence.nextDue - due);
     store.jobRuns.prune(jobId, { beforeMs: nowMs - KEPT_MS, keep: KEPT_RUNS });
@@ -159,12 +157,6 @@ export class Scheduler {
     const { store } = this.#options;
     store.jobs.setNext(jobId, null, 0);
     store.jobs.setState(jobId, "over", why);
-  }
-
-  #pause({ jobId, settings }: JobRow, why: string): void {
-    const { store, log } = this.#options;
-    store.jobs.setState(jobId, "paused", why);
-    log.warn({ job: settings.name }, `a job is paused: ${why}`);
   }
 }
 

@@ -1,7 +1,4 @@
 /** What a run starts: an agent, an input, a terminal, a command. Each start can be taken up where it was cut off. */
-import { randomBytes } from "node:crypto";
-import { access, constants } from "node:fs/promises";
-import { resolve } from "node:path";
 import { agentConfigSchema } from "../../shared/agent/config.ts";
 import { usedOf } from "../../shared/agent/limits.ts";
 import { createRequestSchema, isOpen } from "../../shared/api.ts";
@@ -9,11 +6,9 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import type { What } from "../../shared/jobs/job.ts";
 import { kindOf } from "../../shared/kinds.ts";
-import { chooseMark, OUTSIDE_NOTE, type Part, renderInline } from "../../shared/outside-text.ts";
 import { job } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import { type Brought, parseBrought } from "../hooks/brought.ts";
-import { killMarked } from "../processes/kill-marked.ts";
 import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
@@ -22,7 +17,8 @@ import { resolveDirectory } from "../threads/directory.ts";
 import type { Inputs } from "../threads/inputs.ts";
 import type { CreateRequest, Input, Outside } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
-import { runCommand, runMarker } from "./command.ts";
+import { type BoundedCommands, WAS_CUT_OFF } from "./bounded.ts";
+import type { Checks } from "./checks.ts";
 import { threadOf } from "./names.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -32,15 +28,12 @@ export interface TargetsOptions {
   inputs: Inputs;
   agents: Pick<Agents, "control" | "foldNow">;
   kinds: Kinds;
-  stateDir: string;
+  commands: BoundedCommands;
+  checks: Checks;
   /** A real path. */
   reposDir: string;
-  threadEnv: Record<string, string>;
   now: () => number;
 }
-
-/** A check that takes longer has failed. */
-const CHECK_SECONDS = 30;
 
 /** A run that has its thread, or one that is over already. */
 export type Begun = { threadId: ThreadId; costBefore?: number; callsBefore?: number } | Outcome;
@@ -77,7 +70,8 @@ export class Targets {
   async check({ settings }: Pick<JobRow, "settings">): Promise<void> {
     const { store, kinds, reposDir } = this.#options;
     const { what, name, check } = settings;
-    if (check !== undefined) await this.#refuseCheck(settings, check);
+    if (check !== undefined)
+      await this.#options.checks.refuse(settings, check, await this.#pathOf({ settings }));
     if (what.type === "input") {
       const thread = store.threads.find(threadOf(what.threadId));
       if (!thread) throw new AppError("not_found", `what.threadId: there is no thread ${what.threadId}.`);
@@ -99,68 +93,9 @@ export class Targets {
     const start = this.#starts[what.type] as (what: What, start: Start) => Promise<Begun>;
     // What was brought along stands in its row: the check was made before, or none is wanted.
     if (check === undefined || run.body !== null) return start(what, { row, run, leftUsd, signal });
-    const checked = await this.#check(row, check, run, signal);
+    const { checks } = this.#options;
+    const checked = await checks.run(row.settings, check, run, { path: await this.#pathOf(row), signal });
     return "status" in checked ? checked : start(what, { row, run: { ...run, ...checked }, leftUsd, signal });
-  }
-
-  async #check(
-    row: JobRow,
-    check: string,
-    run: JobRunRow,
-    signal: AbortSignal,
-  ): Promise<Outcome | { body: string; begunAt: null }> {
-    const { store } = this.#options;
-    const ended = await this.#bounded(check, run, {
-      path: await this.#pathOf(row),
-      seconds: CHECK_SECONDS,
-      signal,
-    });
-    if ("status" in ended) return ended;
-    const { output, reason } = ended;
-    if (reason !== undefined) return { status: "failed", reason: `check: ${reason}`, output };
-    if (output.trim() === "") return { status: "skipped", reason: "check: nothing to do" };
-    const noted = { body: JSON.stringify({ text: checkText(output) } satisfies Brought), begunAt: null };
-    store.jobRuns.update(run.run, { ...noted, output });
-    return noted;
-  }
-
-  /** Runs a command of a run; its `reason` says what it failed of. Not a second time if it may have begun before. */
-  async #bounded(
-    command: string,
-    run: JobRunRow,
-    options: { path: string; seconds: number | undefined; signal: AbortSignal },
-  ): Promise<Outcome | { output: string; reason: string | undefined }> {
-    const { store, stateDir, threadEnv: env, now } = this.#options;
-    const marker = runMarker(stateDir, run.run);
-    if (run.begunAt !== null) {
-      await killMarked(marker);
-      return WAS_CUT_OFF;
-    }
-    store.jobRuns.update(run.run, { begunAt: now() });
-    const { exitCode, isOutOfTime, output } = await runCommand(command, { ...options, env, marker });
-    if (exitCode === 0) return { output, reason: undefined };
-    const reason = isOutOfTime
-      ? `limit: it took more than ${options.seconds} s`
-      : `exit code ${exitCode ?? "unknown"}`;
-    return { output, reason };
-  }
-
-  /** @throws AppError `invalid_request` if it could not be run */
-  async #refuseCheck(settings: JobRow["settings"], check: string): Promise<void> {
-    if (!("prompt" in settings.what) && settings.what.type !== "input")
-      throw new AppError("invalid_request", "check: is for an agent or an input; a command can look itself.");
-    const [program = ""] = check.trim().split(/\s+/);
-    if (!program.includes("/") || !/^[\w./-]+$/.test(program)) return;
-    const path = resolve(await this.#pathOf({ settings }), program);
-    try {
-      await access(path, constants.X_OK);
-    } catch (cause) {
-      throw new AppError(
-        "invalid_request",
-        `check: ${program} is not there, or can't be executed (chmod +x).`,
-        { cause },
-      );
-    }
   }
 
   /** Where a job works. */
@@ -243,7 +178,11 @@ export class Targets {
 
   async #command(what: Kind<"command">, { row, run, signal }: Start): Promise<Begun> {
     const seconds = row.settings.limits.seconds ?? undefined;
-    const ended = await this.#bounded(what.command, run, { path: await this.#pathOf(row), seconds, signal });
+    const ended = await this.#options.commands.run(what.command, run, {
+      path: await this.#pathOf(row),
+      seconds,
+      signal,
+    });
     if ("status" in ended) return ended;
     const { output, reason } = ended;
     return reason === undefined ? { status: "done", output } : { status: "failed", reason, output };
@@ -300,22 +239,6 @@ export class Targets {
       ...(brought && { outside: outsideOf(brought) }),
     };
   }
-}
-
-const WAS_CUT_OFF = {
-  status: "unknown" as const,
-  reason: "The sidecar ended while its command ran; it is not run again by itself.",
-};
-
-/** What a check printed, as the agent gets it. */
-function checkText(output: string): string {
-  const parts: Part[] = [
-    { kind: "own", text: `The job's check printed this. ${OUTSIDE_NOTE}` },
-    { kind: "outside", text: output.trimEnd() },
-  ];
-  const mark = chooseMark(parts, (bytes) => randomBytes(bytes).toString("hex"));
-  const { text, isCut } = renderInline(parts, mark);
-  return isCut ? `${text}\n(The rest of it is left out.)` : text;
 }
 
 /** What a request brought; undefined if none began the run. */

@@ -269,6 +269,20 @@ const MIGRATIONS: readonly string[] = [
     told      TEXT NOT NULL DEFAULT '{}'
   ) STRICT;
   `,
+  `
+  CREATE TABLE job_news (
+    news_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    key     TEXT NOT NULL UNIQUE,
+    job     TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    text    TEXT NOT NULL,
+    output  TEXT,
+    report  TEXT,
+    at      INTEGER NOT NULL,
+    is_told INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+  CREATE INDEX job_news_untold ON job_news (news_id) WHERE is_told = 0;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

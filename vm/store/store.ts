@@ -14,6 +14,7 @@ import { EventTable } from "./events.ts";
 import { HomeTable } from "./homes.ts";
 import { HookRequestTable } from "./hook-requests.ts";
 import { InputTable } from "./inputs.ts";
+import { JobNewsTable } from "./job-news.ts";
 import { JobRunTable } from "./job-runs.ts";
 import { JobTable } from "./jobs.ts";
 import { KeptMessageTable } from "./kept-messages.ts";
@@ -47,6 +48,7 @@ export interface Store {
   readonly jobs: JobTable;
   readonly jobRuns: JobRunTable;
   readonly memoryWrites: MemoryWriteTable;
+  readonly jobNews: JobNewsTable;
   /** All of `work`, over any tables, or nothing. */
   transaction<T>(work: () => T): T;
   close(): void;
@@ -80,6 +82,7 @@ export function openStore(file: string, onChange: (key: string) => void = () => 
       jobs: new JobTable(db),
       jobRuns: new JobRunTable(db),
       memoryWrites: new MemoryWriteTable(db),
+      jobNews: new JobNewsTable(db),
       transaction: (work) => db.transaction(work),
       close: () => db.close(),
     };

@@ -18,6 +18,7 @@ import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import type { JobNews } from "../jobs/news.ts";
 import { childTools } from "../mcp/child-tools.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
@@ -41,6 +42,7 @@ export interface DoorOptions {
   operations: Operations;
   metrics: Metrics;
   jobs: Jobs;
+  jobNews: JobNews;
 }
 
 /** @returns the address that it listens on. */
@@ -51,6 +53,7 @@ export async function openDoor({
   operations,
   metrics,
   jobs,
+  jobNews,
 }: DoorOptions): Promise<string> {
   const { config, log, now, releasers, viewersLimits, page } = setting;
   const { stateDir, reposDir, store, logWatch, token, relayToken } = storage;
@@ -105,7 +108,7 @@ export async function openDoor({
       freeDiskBytes: storage.freeDiskBytes,
       overdueJobs: () => jobs.countOverdue(),
     }),
-    ...{ metrics, jobs },
+    ...{ metrics, jobs, jobNews },
     log,
   });
   const onWebSocket: Viewers["upgrade"] = (...upgrade) => viewers.upgrade(...upgrade);

@@ -1,18 +1,23 @@
 /** Jobs: started last, once threads are in step with the world. */
 import { join } from "node:path";
-import { READER } from "../../shared/agent/engines/engines.ts";
+import { type EngineName, READER } from "../../shared/agent/engines/engines.ts";
 import { isOpen } from "../../shared/api.ts";
 import { findProgram } from "../../shared/find-program.ts";
+import type { ThreadId } from "../../shared/ids.ts";
 import type { Principal } from "../../shared/principal.ts";
+import type { Sandbox } from "../../shared/sandbox/modes.ts";
 import { usualProgram } from "../agents/launch.ts";
 import { People } from "../callers/people.ts";
 import { Reader } from "../hooks/reader.ts";
 import { HookSecrets } from "../hooks/secrets.ts";
 import type { Metrics } from "../http/metrics.ts";
+import { BoundedCommands } from "../jobs/bounded.ts";
+import { Checks } from "../jobs/checks.ts";
 import { HookFeed } from "../jobs/feed.ts";
 import { Hooks } from "../jobs/hooks.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import { threadOf } from "../jobs/names.ts";
+import { JobNews } from "../jobs/news.ts";
 import { Runs } from "../jobs/runs.ts";
 import { Scheduler } from "../jobs/scheduler.ts";
 import { Targets } from "../jobs/targets.ts";
@@ -22,6 +27,7 @@ import type { Common, Operations } from "./threads.ts";
 
 export interface WiredJobs {
   jobs: Jobs;
+  jobNews: JobNews;
   scheduler: Scheduler;
   hooks: Hooks;
   hookFeed: HookFeed;
@@ -30,12 +36,15 @@ export interface WiredJobs {
 export function createJobs(
   common: Common,
   operations: Operations,
-  { releasers }: Pick<Setting, "releasers">,
+  { releasers, sandbox }: Pick<Setting, "releasers"> & { sandbox: Sandbox | undefined },
   metrics: Pick<Metrics, "jobRuns" | "jobLateSeconds" | "jobUsd">,
 ): WiredJobs {
   const { store, config, agentKind, now } = common;
   const people = new People(store.people);
-  const targets = new Targets({ ...common, ...operations, threadEnv: config.threadEnv });
+  const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
+  const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
+  const checks = new Checks({ store, commands, engine: engineOfJobs(config), engineOf });
+  const targets = new Targets({ ...common, ...operations, commands, checks });
   const onEnd = ({ status: outcome, costUsd }: JobRunRow) => {
     metrics.jobRuns.inc({ outcome });
     metrics.jobUsd.inc(costUsd ?? 0);
@@ -44,16 +53,17 @@ export function createJobs(
     metrics.jobLateSeconds.observe(Math.max(0, lateMs) / 1_000);
     if (status !== "claimed") metrics.jobRuns.inc({ outcome: status });
   };
-  const runs = new Runs({ ...common, targets, onEnd });
+  const jobNews = new JobNews(common);
+  const runs = new Runs({ ...common, targets, news: jobNews, onEnd });
   const mayStill = (maker: Parameters<People["may"]>[0]) => people.may(maker);
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;
     return agent !== undefined && agentKind.describeAgent(agent).status !== "idle";
   };
-  const { hooks, hookFeed } = createHooks(common, runs, mayStill);
+  const { hooks, hookFeed } = createHooks(common, { runs, news: jobNews, mayStill });
   releasers.add("hooks", () => hookFeed.close());
-  const scheduler = new Scheduler({ ...common, runs, mayStill, isBusy, onClaim });
+  const scheduler = new Scheduler({ ...common, runs, news: jobNews, mayStill, isBusy, onClaim });
   releasers.add("runs of jobs", () => runs.close());
   releasers.add("jobs", () => scheduler.close());
   const jobs = new Jobs({
@@ -67,16 +77,20 @@ export function createJobs(
     maxJobs: config.maxJobs,
     now,
   });
-  return { jobs, scheduler, hooks, hookFeed };
+  return { jobs, jobNews, scheduler, hooks, hookFeed };
+}
+
+/** Of agents whose job names none. */
+function engineOfJobs({ agent }: Common["config"]): EngineName {
+  return agent.engine ?? usualProgram({ AGENT_PROGRAM: agent.program }).engine;
 }
 
 function createHooks(
   { store, config, log, now }: Common,
-  runs: Runs,
-  mayStill: (maker: Principal) => boolean,
+  feeding: { runs: Runs; news: JobNews; mayStill: (maker: Principal) => boolean },
 ): Pick<WiredJobs, "hooks" | "hookFeed"> {
   const { stateDir, threadEnv: env, agent } = config;
-  const engine = agent.engine ?? usualProgram({ AGENT_PROGRAM: agent.program }).engine;
+  const engine = engineOfJobs(config);
   const program = engine === READER.engine ? agent.program : READER.program;
   const isThere = findProgram(program, env["PATH"] ?? "") !== undefined;
   const folder = join(stateDir, "readers");
@@ -85,6 +99,6 @@ function createHooks(
   const isOpen = config.hooks !== undefined;
   return {
     hooks: new Hooks({ store, secrets, isOpen, engine, hasReader: reader !== undefined }),
-    hookFeed: new HookFeed({ store, runs, reader, mayStill, now, log }),
+    hookFeed: new HookFeed({ store, ...feeding, reader, now, log }),
   };
 }

@@ -2,8 +2,9 @@
 import { cleanLine } from "../../../shared/clean-text.ts";
 import type { DiscordId } from "../../../shared/ids.ts";
 import type { Job, JobRun, RunStatus } from "../../../shared/jobs/job.ts";
+import type { JobNews, JobNewsKind } from "../../../shared/jobs/news.ts";
 import { findDiscordId } from "../../../shared/principal.ts";
-import { escapeMarkdown, inlineCode } from "../../texts.ts";
+import { escapeMarkdown, fenceEnd, inlineCode } from "../../texts.ts";
 
 const MAX_WORDS = 80;
 const MAX_SOON = 8;
@@ -74,4 +75,25 @@ function plain(text: string): string {
 
 function stamp(iso: string, form: "f" | "R"): string {
   return `<t:${Math.floor(Date.parse(iso) / 1_000)}:${form}>`;
+}
+
+const NEWS: Record<JobNewsKind, string> = {
+  output: "📋 **NAME** has printed:",
+  failed: "❌ **NAME** failed",
+  paused: "⏸ **NAME** is paused",
+  missed: "💤 **NAME** did not run",
+  cap: "💰 **NAME** does not run any more today",
+  report: "📋 **NAME** reports",
+};
+
+/** A piece of news of a job, as the channel is told it. */
+export function newsText({ job, kind, text, output }: JobNews): string {
+  const head = (NEWS[kind] ?? NEWS.report).replace("NAME", () => escapeMarkdown(job));
+  const said = text === "" ? head : `${head}: ${plain(text)}`;
+  return output === null ? said : `${said}\n${fenceEnd(output.trimEnd(), said)}`;
+}
+
+/** Of news that came while nobody could tell it, in place of the oldest. */
+export function moreNewsText(count: number): string {
+  return `📋 ${count} more news of jobs came before these; /job history has what became of each run.`;
 }

@@ -60,8 +60,13 @@ const add: Part = {
   isPrivate: false,
   run: async (interaction, { vm }) => {
     const request = requestOf(interaction);
+    const report = interaction.channel?.isThread() ? interaction.channel.parentId : interaction.channelId;
     // It is there from now on, paused: the button says no more than its name.
-    const made = await vm.jobs.create({ ...request, paused: true });
+    const made = await vm.jobs.create({
+      ...request,
+      ...(report !== null && { report }),
+      paused: true,
+    });
     const { words: next } = await vm.jobs.preview(made.when);
     await interaction.editReply(
       toMessage({

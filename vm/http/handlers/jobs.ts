@@ -1,13 +1,15 @@
 /** Jobs and their runs. */
 import type { jobs as routes } from "../../../shared/protocol/jobs.ts";
 import type { Jobs } from "../../jobs/jobs.ts";
+import type { JobNews } from "../../jobs/news.ts";
 import type { Handlers } from "./handler.ts";
 
 export interface JobServices {
   jobs: Jobs;
+  jobNews: Pick<JobNews, "list" | "setTold">;
 }
 
-export function jobHandlers({ jobs }: JobServices): Handlers<typeof routes> {
+export function jobHandlers({ jobs, jobNews }: JobServices): Handlers<typeof routes> {
   return {
     create: ({ body, by }) => jobs.create(body, by),
     list: () => ({ jobs: jobs.list() }),
@@ -18,5 +20,7 @@ export function jobHandlers({ jobs }: JobServices): Handlers<typeof routes> {
     pause: ({ params, by }) => jobs.pause(params.job, by),
     resume: ({ params }) => jobs.resume(params.job),
     remove: ({ params }) => jobs.remove(params.job),
+    listNews: ({ query }) => ({ news: jobNews.list(query.untold !== undefined, query.limit) }),
+    putTold: ({ params }) => jobNews.setTold(Number(params.newsId)),
   };
 }

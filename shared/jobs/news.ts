@@ -1,0 +1,36 @@
+/** What people are told of jobs, beside what stands in the threads of their runs. */
+import * as z from "zod";
+import { knownDiscordId } from "../ids.ts";
+
+/**
+ * `output`: what a command printed. `failed`: a run that has no thread to say so. `paused`: by the sidecar itself.
+ * `missed`: a due instant that is too late. `cap`: the day's money is spent. `report`: what a run said of its work.
+ */
+export const JOB_NEWS_KINDS = ["output", "failed", "paused", "missed", "cap", "report"] as const;
+export type JobNewsKind = (typeof JOB_NEWS_KINDS)[number];
+
+export const newsIdSchema = z.string().regex(/^\d{1,15}$/, "must be a number");
+
+export const jobNewsSchema = z.object({
+  newsId: z.int(),
+  job: z.string(),
+  kind: z.enum(JOB_NEWS_KINDS),
+  /** A sentence for a person; empty if the output says all. */
+  text: z.string(),
+  /** What a program printed, its end; null if none did. */
+  output: z.string().nullable(),
+  /** The channel in which the job wants it told; null: in the first one. */
+  channelId: knownDiscordId.nullable(),
+  at: z.iso.datetime(),
+});
+export type JobNews = z.output<typeof jobNewsSchema>;
+
+export const jobNewsQuerySchema = z.strictObject({
+  /** `1`: those alone that no relay has told, the oldest first; else the newest first. */
+  untold: z.literal("1", "must be 1, or left out").optional(),
+  limit: z.preprocess(
+    (text) => (typeof text === "string" && /^\d+$/.test(text) ? Number(text) : text),
+    z.int("must be a whole number from 1 to 100").min(1).max(100).default(50),
+  ),
+});
+export const jobNewsReplySchema = z.object({ news: z.array(jobNewsSchema) });

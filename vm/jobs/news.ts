@@ -1,0 +1,76 @@
+/** Notes what people are to be told of jobs. Each note stands in the transaction that makes it true. */
+import type { JobNews as News } from "../../shared/jobs/news.ts";
+import type { Log } from "../../shared/log.ts";
+import type { JobNewsRow, NewJobNews } from "../store/job-news.ts";
+import type { JobRunRow } from "../store/job-runs.ts";
+import type { JobRow } from "../store/jobs.ts";
+import type { Store } from "../store/store.ts";
+import { dayStart } from "./decide.ts";
+
+export interface JobNewsOptions {
+  store: Store;
+  now: () => number;
+  log: Log;
+}
+
+type Note = Pick<NewJobNews, "key" | "kind" | "text"> & Partial<Pick<NewJobNews, "output">>;
+
+export class JobNews {
+  readonly #options: JobNewsOptions;
+
+  constructor(options: JobNewsOptions) {
+    this.#options = options;
+  }
+
+  /** Pauses a job that no person has paused. @param why a sentence for a person */
+  pause(row: JobRow, why: string): void {
+    const { store, now, log } = this.#options;
+    store.transaction(() => {
+      store.jobs.setState(row.jobId, "paused", why);
+      this.#note(row, { key: `paused.${row.jobId}.${now()}`, kind: "paused", text: why });
+    });
+    log.warn({ job: row.settings.name }, `a job is paused: ${why}`);
+  }
+
+  /** A run is over. One with a thread says there what came of it; a command has none. */
+  tellEnd(row: JobRow, { run, status, reason, output, threadId }: JobRunRow): void {
+    if (threadId !== null || status === "skipped") return;
+    const key = `end.${run}`;
+    const printed = output === null || output.trim() === "" ? null : output;
+    if (status !== "done") this.#note(row, { key, kind: "failed", text: reason ?? status, output: printed });
+    else if (printed !== null) this.#note(row, { key, kind: "output", text: "", output: printed });
+  }
+
+  /** A due instant has no run. */
+  tellNone(row: JobRow, status: "claimed" | "skipped" | "missed", { run, reason }: Skipped): void {
+    if (status === "missed") this.#note(row, { key: `missed.${run}`, kind: "missed", text: reason ?? "" });
+    const { now } = this.#options;
+    if (status === "skipped" && reason?.startsWith("cap: "))
+      this.#note(row, { key: `cap.${row.jobId}.${dayStart(now())}`, kind: "cap", text: reason.slice(5) });
+  }
+
+  /** @param untold those alone that no relay has told, the oldest first; else the newest first */
+  list(isUntold: boolean, limit: number): News[] {
+    const { jobNews } = this.#options.store;
+    return (isUntold ? jobNews.listUntold(limit) : jobNews.list(limit)).map(describe);
+  }
+
+  setTold(newsId: number): void {
+    this.#options.store.jobNews.setTold(newsId);
+  }
+
+  #note({ settings }: JobRow, note: Note): void {
+    const { store, now } = this.#options;
+    const { name: job, report } = settings;
+    store.jobNews.insert({ output: null, ...note, job, report: report ?? null, at: now() });
+  }
+}
+
+interface Skipped {
+  run: string;
+  reason: string | null;
+}
+
+function describe({ report: channelId, at, isTold: _, ...row }: JobNewsRow): News {
+  return { ...row, channelId, at: new Date(at).toISOString() };
+}

@@ -1,0 +1,74 @@
+/** What people are to be told of jobs, each piece of news once. */
+import * as z from "zod";
+import { type DiscordId, knownDiscordId } from "../../shared/ids.ts";
+import { JOB_NEWS_KINDS, type JobNewsKind } from "../../shared/jobs/news.ts";
+import type { Database } from "./database.ts";
+
+/** Of more, the oldest go, told or not. */
+const MAX_NEWS = 500;
+
+const rowSchema = z
+  .object({
+    news_id: z.int(),
+    job: z.string(),
+    kind: z.enum(JOB_NEWS_KINDS),
+    text: z.string(),
+    output: z.string().nullable(),
+    report: knownDiscordId.nullable(),
+    at: z.int(),
+    is_told: z.int(),
+  })
+  .transform(({ news_id, is_told, ...row }) => ({ ...row, newsId: news_id, isTold: is_told === 1 }));
+export type JobNewsRow = z.output<typeof rowSchema>;
+
+export interface NewJobNews {
+  /** The same a second time is no news. */
+  key: string;
+  job: string;
+  kind: JobNewsKind;
+  text: string;
+  output: string | null;
+  /** Where the job wants it told; null: in the first channel. */
+  report: DiscordId | null;
+  at: number;
+}
+
+export class JobNewsTable {
+  readonly #insert;
+  readonly #prune;
+  readonly #list;
+  readonly #listUntold;
+  readonly #setTold;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare(
+      `INSERT OR IGNORE INTO job_news (key, job, kind, text, output, report, at)
+       VALUES (@key, @job, @kind, @text, @output, @report, @at)`,
+    );
+    this.#prune = db.prepare(
+      `DELETE FROM job_news WHERE news_id <= (SELECT news_id FROM job_news ORDER BY news_id DESC LIMIT 1 OFFSET ?)`,
+    );
+    this.#list = db.prepare("SELECT * FROM job_news ORDER BY news_id DESC LIMIT ?");
+    this.#listUntold = db.prepare("SELECT * FROM job_news WHERE is_told = 0 ORDER BY news_id LIMIT ?");
+    this.#setTold = db.prepare("UPDATE job_news SET is_told = 1 WHERE news_id = ?");
+  }
+
+  /** Call it within the transaction that makes it true. */
+  insert(news: NewJobNews): void {
+    if (this.#insert.run(news).changes > 0) this.#prune.run(MAX_NEWS);
+  }
+
+  /** The newest first. */
+  list(limit: number): JobNewsRow[] {
+    return this.#list.all(limit).map((row) => rowSchema.parse(row));
+  }
+
+  /** Those that the relay has not told, the oldest first. */
+  listUntold(limit: number): JobNewsRow[] {
+    return this.#listUntold.all(limit).map((row) => rowSchema.parse(row));
+  }
+
+  setTold(newsId: number): void {
+    this.#setTold.run(newsId);
+  }
+}
