@@ -20,6 +20,7 @@ import { killAll } from "./actions/kill-all.ts";
 import { logsGrep } from "./actions/logs-grep.ts";
 import { logsView } from "./actions/logs-view.ts";
 import { memoryUndo } from "./actions/memory-undo.ts";
+import { outside } from "./actions/outside.ts";
 import { permission } from "./actions/permission.ts";
 import { pick } from "./actions/pick.ts";
 import { picked } from "./actions/picked.ts";
@@ -39,7 +40,7 @@ export const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(
     ...[key, logsView, logsGrep, done, send, typeAnyway, resumeSend, endedHere, endedNew],
     ...[permission, because, choice, pick, picked, form, decline, show],
     ...[stop, goOn, undo, changes, diff, history, steps, stepsFile],
-    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, hereDir, hereMode, memoryUndo],
+    ...[killAll, keepAll, worktreeRemove, worktreeKeep, job, outside, hereDir, hereMode, memoryUndo],
   ].map((action) => [action.name, action]),
 );
 

@@ -16,6 +16,8 @@ export const branchRequestSchema = z
     seq: z.int().positive().optional(),
     /** Instead of `seq`: a message of a person or of the agent. Without either, the newest point. */
     messageId: z.string().min(1).max(200).optional(),
+    /** Instead of both: the last point before text from outside got in. */
+    beforeOutside: z.boolean().default(false),
     /** The branch's first message; without it, the branch waits for one. */
     text: command.optional(),
     /** The same as `plain` of an input, for `text`. */
@@ -40,6 +42,10 @@ export const branchRequestSchema = z
   .refine(({ seq, messageId }) => seq === undefined || messageId === undefined, {
     error: "must not be given together with seq",
     path: ["messageId"],
+  })
+  .refine(({ seq, messageId, beforeOutside }) => !beforeOutside || (seq ?? messageId) === undefined, {
+    error: "must not be given together with seq or messageId",
+    path: ["beforeOutside"],
   });
 export type BranchRequest = z.output<typeof branchRequestSchema>;
 

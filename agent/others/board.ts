@@ -29,6 +29,8 @@ const noteSchema = z.object({
 });
 type Note = z.infer<typeof noteSchema>;
 
+const MARKED = "at work; it has read text from outside";
+const PLAIN_PATH = /^[\w./-]{1,200}$/;
 const INTERVAL_MS = 250;
 const MAX_THREADS = 200;
 
@@ -88,7 +90,10 @@ export class Board {
   #noteOf(fold: ThreadFold, step: number, holds: readonly string[], nowMs: number): Note {
     const status = statusOf(fold);
     const doing = status === "waiting" ? "waiting for a person" : (doingOf(fold, nowMs) ?? "thinking");
-    return { ...this.#self, status, step, doing, holds: holds.slice(0, 100) };
+    const note = { ...this.#self, status, step, doing, holds: holds.slice(0, 100) };
+    // Its title, its steps and names of its files may be a stranger's words.
+    if (!fold.marked) return note;
+    return { ...note, title: "", doing: MARKED, holds: note.holds.filter((path) => PLAIN_PATH.test(path)) };
   }
 
   #others(): AtWork[] {

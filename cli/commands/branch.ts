@@ -22,6 +22,7 @@ interface BranchOptions extends LimitOptions {
   mode?: string;
   files?: boolean;
   lock: boolean;
+  beforeOutside?: boolean;
 }
 
 const OPTION_NAMES: Readonly<Record<string, string>> = {
@@ -30,6 +31,7 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
   title: "--title",
   seq: "--at",
   messageId: "--at",
+  beforeOutside: "--before-outside",
 };
 
 export function addBranch(program: Command, act: Act): void {
@@ -45,6 +47,7 @@ export function addBranch(program: Command, act: Act): void {
       "the branch's first message (- reads standard input); without it, the branch waits",
     )
     .option("--at <event>", "the number of an event, or a message's id (the newest text or message)")
+    .option("--before-outside", "at the last point before text from outside got in: begins anew without it")
     .option("--id <id>", "the branch's id (otherwise made from the directory's name)")
     .option("--title <text>", "what people call it")
     .option("--model <name>", "its model")
@@ -75,11 +78,12 @@ async function branch(
   const text = isInput ? await readMessage(context.streams.stdin) : words.join(" ");
   const client = context.client();
   const parent = await findAgent(client, wanted);
-  const { at, id, title, model, mode, files = false, lock } = options;
+  const { at, id, title, model, mode, files = false, lock, beforeOutside } = options;
   const limits = limitChanges(options, { mayRemove: false }) as NonNullable<Request["agent"]>["limits"];
   const request = checkRequest({
     threadId: id ?? makeId(parent.dir),
     lockParent: lock,
+    ...(beforeOutside && { beforeOutside }),
     files,
     ...(at === undefined ? {} : /^\d{1,15}$/.test(at) ? { seq: Number(at) } : { messageId: at }),
     ...(text === "" ? {} : { text }),

@@ -53,6 +53,11 @@ export function addControls(program: Command, act: Act): void {
     .action((thread: string, model: string, _: unknown, command: Command) =>
       run(command, thread, () => ({ control: "model", model })),
     );
+  add("trust", "trust what an agent has read from outside: it asks no more about all that it does")
+    .addHelpText("after", examples("threadmux trust 12"))
+    .action((thread: string, _: unknown, command: Command) =>
+      run(command, thread, () => ({ control: "unmark" })),
+    );
   addLimitOptions(
     add("limit", "change what an agent may use up in all before it asks whether to go on"),
     "none",

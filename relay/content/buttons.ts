@@ -13,6 +13,7 @@ import { key } from "../actions/key.ts";
 import { logsGrep } from "../actions/logs-grep.ts";
 import { logsView } from "../actions/logs-view.ts";
 import { memoryUndo } from "../actions/memory-undo.ts";
+import { outside } from "../actions/outside.ts";
 import { resumeSend } from "../actions/resume-send.ts";
 import { send } from "../actions/send.ts";
 import { typeAnyway } from "../actions/type-anyway.ts";
@@ -96,4 +97,12 @@ export function sendButton(messageId: DiscordId): readonly Button[] {
 /** Types a text with tabs, although the program may take them for a key. */
 export function typeAnywayButton(messageId: DiscordId): readonly Button[] {
   return typeAnyway.buttons({ messageId }, "Type it anyway", "secondary");
+}
+
+/** Below the message that tells that a thread was marked. @param seq of the event that marked it */
+export function outsideButtons(seq: number): readonly Button[] {
+  return [
+    ...outside.buttons({ what: "anew", seq }, "Begin anew without it", "secondary"),
+    ...outside.buttons({ what: "trust", seq }, "Trust what it has read", "danger"),
+  ];
 }

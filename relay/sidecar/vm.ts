@@ -312,6 +312,13 @@ export class VmThread {
   }
 
   /** @returns of a thread that is over, what came of it, in words: nobody follows its transcript any more */
+  /** A thread that goes on from before text from outside got in; this one takes no more messages. */
+  async beginAnew(threadId: ThreadId): Promise<void> {
+    await this.#client.branchThread(this.threadId, {
+      ...{ threadId, beforeOutside: true, lockParent: true, home: "discord" },
+    });
+  }
+
   async undo(turnId: string): Promise<string | undefined> {
     return (await this.#client.controlAgent(this.threadId, { control: "undo", turnId })).outcome;
   }

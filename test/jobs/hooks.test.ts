@@ -155,9 +155,9 @@ test("raw, the text goes in line by line behind a mark, and the thread is marked
     400,
     { code: "unsupported", error: expect.stringContaining("text from outside") },
   ]);
-  expect((await api("POST", `/thread/${threadId}/branch`, { threadId: "copy", text: "hi" })).status).toBe(
-    400,
-  );
+  // It began with the mark: nothing was said before.
+  const anew = await api("POST", `/thread/${threadId}/branch`, { threadId: "copy", beforeOutside: true });
+  expect([anew.status, (await anew.json()).error]).toEqual([400, expect.stringContaining("nothing")]);
   expect((await api("POST", `/thread/${threadId}/unmark`, {})).status).toBe(200);
   await until(
     "the mark to go",

@@ -77,7 +77,7 @@ export class AgentKind implements Kind {
     refuseInitialMessages(request, launch.engine);
     if (agent) refuseUnsupported(agent, launch.engine, settings);
     if (agent?.outputSchema) checkOutputSchema(agent.outputSchema, launch.engine);
-    if (request.outside?.marks !== undefined) refuseUnmarkable(launch.engine, "raw");
+    if (request.outside?.marks !== undefined) refuseUnmarkable(launch.engine, "agent.engine");
     if (findProgram(launch.program, threadEnv["PATH"] ?? "") === undefined) throw notInstalled(launch);
   }
 

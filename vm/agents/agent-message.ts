@@ -13,6 +13,8 @@ export interface AgentMessage {
   text: string;
   hops: number;
   held?: HoldReason | undefined;
+  /** Its writer is marked, and so is its reader: where the text from outside came from. */
+  marks?: string | undefined;
 }
 
 /** It expands nothing: no commands, no @paths. */
@@ -34,14 +36,12 @@ export function agentMessageLine(
 }
 
 /** @throws AppError in words for the model that writes */
-export function refuseMessage(reader: {
-  mode: AgentConfig["mode"] | undefined;
-  hasMessages: boolean;
-  isPaused: boolean;
-  isLocked: boolean | undefined;
-}): void {
+export function refuseMessage(
+  reader: { hasMessages: boolean; isPaused: boolean },
+  { mode, isLocked }: { mode: AgentConfig["mode"] | undefined; isLocked: boolean | undefined },
+): void {
   if (reader.isPaused) throw new AppError("thread_paused", "That thread is paused by a person.");
-  if (reader.mode === "single" && reader.hasMessages)
+  if (mode === "single" && reader.hasMessages)
     throw new AppError("thread_single", "That thread takes no second message.");
-  if (reader.isLocked) throw new AppError("thread_locked", "That thread was branched and is locked.");
+  if (isLocked) throw new AppError("thread_locked", "That thread was branched and is locked.");
 }

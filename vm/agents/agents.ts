@@ -19,7 +19,7 @@ import { AppError } from "../../shared/errors.ts";
 import type { ThreadId } from "../../shared/ids.ts";
 import { kindOf } from "../../shared/kinds.ts";
 import { type KeyedQueue, Slots } from "../../shared/lifecycle.ts";
-import type { Principal } from "../../shared/principal.ts";
+import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { WorktreeReply } from "../../shared/worktree-api.ts";
 import type { StepRow, StepsQuery } from "../store/steps.ts";
 import type { Store } from "../store/store.ts";
@@ -32,6 +32,7 @@ import { readDiff } from "./diff.ts";
 import type { EndedThreads } from "./ended-threads.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { NotedField, NotedType, ToldChildren } from "./inbox.ts";
+import { markLines } from "./marks.ts";
 import { listInbox } from "./needs.ts";
 import { amendLine, answerLine, checkMessage, controlLine } from "./requests.ts";
 import type { Starter } from "./starter.ts";
@@ -274,7 +275,7 @@ export class Agents {
 
   /**
    * A message of another agent. One of the same id counts once.
-   * @throws AppError `not_found`, `thread_ended`, `thread_paused`, `thread_single`, `thread_locked`
+   * @throws AppError `not_found`, `thread_ended`, `thread_paused`, `thread_single`, `thread_locked`, `unsupported`
    */
   async takeFromAgent(threadId: ThreadId, message: AgentMessage): Promise<void> {
     const { queue, kind, agents, folders, store, now } = this.#options;
@@ -283,9 +284,9 @@ export class Agents {
       const agent = agents.get(threadId);
       if (agent.hasMessage(message.messageId)) return;
       const mode = folders.findConfig(threadId)?.agent.mode;
-      const { isPaused, hasMessages } = agent;
-      refuseMessage({ mode, hasMessages, isPaused, isLocked: store.agents.find(threadId)?.isLocked });
-      await kind.append(thread, [agentMessageLine(message, now())]);
+      refuseMessage(agent, { mode, isLocked: store.agents.find(threadId)?.isLocked });
+      const before = markLines(this.#options, threadId, message.marks, threadPrincipal(message.from));
+      await kind.append(thread, [...before, agentMessageLine(message, now())]);
     });
   }
 

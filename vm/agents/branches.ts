@@ -23,7 +23,7 @@ import type { AgentThreads } from "./agent-threads.ts";
 import { findTree, hasTree, readFilesTurns, stateAt } from "./branch-files.ts";
 import type { AgentFolders } from "./folders.ts";
 import type { Origins, Prepared } from "./origin.ts";
-import { refuseMarked } from "./outside.ts";
+import { spreadFrom } from "./outside.ts";
 import { canDo } from "./support.ts";
 import type { Worktrees } from "./worktrees.ts";
 
@@ -55,12 +55,13 @@ export class Branches {
    */
   async branch(parentId: ThreadId, request: BranchRequest, createdBy: Principal): Promise<BranchReply> {
     const { store, threads, queue } = this.#options;
-    const { threadId, seq, messageId, text = "", plain, lockParent } = request;
+    const { threadId, text = "", plain, lockParent } = request;
+    let { seq, messageId }: WantedPoint = request;
     const parent = threads.getStored(parentId);
     this.#refuseTaken(threadId);
     const prepared = await queue.run(parentId, async () => {
       this.#checkOpen(threads.getStored(parentId));
-      this.#refuseMarked(parentId);
+      if (request.beforeOutside) seq = this.#lastBeforeOutside(parentId);
       return this.#prepare(parentId, { seq, messageId });
     });
     const { point } = prepared;
@@ -89,6 +90,7 @@ export class Branches {
         },
         origin: { ...originOf(prepared, point.fork), ...(lockParent && { locks: parentId }) },
         ...(workspace && { workspace }),
+        ...this.#outsideOf(parentId, prepared),
       };
     });
     // Those who look at the parent are told.
@@ -115,7 +117,6 @@ export class Branches {
     this.#refuseTaken(request.threadId);
     const prepared = await queue.run(known, async () => {
       threads.getStored(known);
-      this.#refuseMarked(known);
       return this.#prepare(known, {});
     });
     const { agent: asked } = request;
@@ -123,14 +124,28 @@ export class Branches {
       const agent = withChoices(asked, this.#configOf(known, prepared));
       const workspace = (await this.#workspaceOf(request)) ?? this.#sameWorkspace(known);
       const origin = originOf(prepared, undefined);
-      return { ...request, agent, origin, ...(workspace && { workspace }) };
+      const outside = this.#outsideOf(known, prepared);
+      return { ...request, agent, origin, ...outside, ...(workspace && { workspace }) };
     });
   }
 
-  /** What it has read would be in the other one's context too. @throws AppError `unsupported` */
-  #refuseMarked(threadId: ThreadId): void {
-    const fold = this.#options.store.agents.find(threadId)?.fold;
-    if (fold) refuseMarked(fold, "is not gone on from in another thread");
+  /** What the parent has read from outside by then, the branch has read too. */
+  #outsideOf(parentId: ThreadId, { point }: Prepared): Pick<CreateRequest, "outside"> {
+    const { store } = this.#options;
+    const mark = store.agents.find(point.threadId)?.fold.marked ?? store.agents.find(parentId)?.fold.marked;
+    const isBefore = mark && point.threadId === parentId && point.seq < mark.seq;
+    return mark && !isBefore ? { outside: { marks: spreadFrom(`thread ${parentId}`, mark) } } : {};
+  }
+
+  /** @throws AppError `unsupported` if it has read none, or nothing was said before */
+  #lastBeforeOutside(threadId: ThreadId): number {
+    const mark = this.#options.store.agents.find(threadId)?.fold.marked;
+    if (!mark) throw new AppError("unsupported", "beforeOutside: this thread has read no text from outside.");
+    if (mark.seq > 1) return mark.seq - 1;
+    throw new AppError(
+      "unsupported",
+      "beforeOutside: nothing was said before text from outside got in; begin a new thread.",
+    );
   }
 
   /** A worktree of its own, if it is asked for. @throws AppError */

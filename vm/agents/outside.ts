@@ -1,4 +1,4 @@
-/** What becomes of a thread that text from outside gets into: it is marked before that text, and it is closed. */
+/** What becomes of a thread that text from outside gets into: it is marked before that text. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlRequest } from "../../shared/agent/api.ts";
@@ -94,10 +94,16 @@ export function letIn(
   return { before, files: [{ type: "resource_link", uri: `${THREAD_FILES.attachments}/${name}`, name }] };
 }
 
+/** Why a thread is marked that is about to get text of another one. @param name of the other one, for people */
+export function spreadFrom(name: string, { why }: { why: string }): string {
+  const spread = /^text of [^,]*, which has read (.*)$/s.exec(why)?.[1] ?? why;
+  return `text of ${name}, which has read ${spread}`.slice(0, 200);
+}
+
 /** A thread, or what its transcript comes to. */
 type Marked = { marked?: { why: string } | undefined };
 
-/** @throws AppError `unsupported` if the thread is marked: what it has read would go on from there */
+/** @throws AppError `unsupported` if the thread is marked */
 export function refuseMarked({ marked }: Marked, what: string): void {
   if (!marked) return;
   throw new AppError(

@@ -17,6 +17,7 @@ import {
   threadPrincipal,
 } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { Marks } from "../agents/marks.ts";
 import type { LogWatch } from "../streams/log-watch.ts";
 import type { Homes } from "../threads/homes.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -77,6 +78,7 @@ const spawn = z.strictObject({
 export interface ChildToolsOptions {
   threads: Threads;
   agents: Agents;
+  marks: Pick<Marks, "find" | "spread">;
   children: Children;
   homes: Pick<Homes, "find">;
   /** Told of every change of a thread. */
@@ -106,7 +108,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       run: async ({ threadId: parentId, callId, input, signal }) => {
         const request = spawn.parse(input);
         const { threadId: childId, mode } = await children.spawn(parentId, { ...request, callId });
-        if (mode === "async") return `Started ${nameOf(threads.get(childId))}.`;
+        if (mode === "async") return `Started ${nameOf(options, threads.get(childId))}.`;
         return waitFor(options, { parentId, childId, timeoutSeconds: MAX_WAIT_SECONDS, signal });
       },
     },
@@ -126,7 +128,7 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       name: "thread_status",
       description: "What a child of yours does now.",
       inputSchema: one,
-      run: async (call) => statusOf(threads.get(findDescendant(call))),
+      run: async (call) => statusOf(options, threads.get(findDescendant(call))),
     },
     {
       name: "list_threads",
@@ -140,7 +142,9 @@ export function childTools(options: ChildToolsOptions): Tool[] {
       description: "What was said in a child's thread, its end.",
       inputSchema: one,
       run: async (call) => {
-        return (await saidIn(agents, findDescendant(call))).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
+        const childId = findDescendant(call);
+        await options.marks.spread(childId, call.threadId);
+        return (await saidIn(agents, childId)).all.slice(-MAX_READ_CHARACTERS) || "Nothing yet.";
       },
     },
     {
@@ -174,9 +178,10 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
     for (;;) {
       const child = threads.get(childId);
       if (await isSettled(child, agents)) {
+        await options.marks.spread(childId, parentId);
         const { last, stopReason } = await saidIn(agents, childId);
         await noteEnd(options, parentId, childId, stopReason ?? child.status);
-        return `${statusOf(child)}\n\n${last || "It said nothing."}`;
+        return `${statusOf(options, child)}\n\n${last || "It said nothing."}`;
       }
       if (child.status !== "paused") pausedUntil = undefined;
       else if (pausedUntil === undefined) {
@@ -185,7 +190,7 @@ async function waitFor(options: ChildToolsOptions, wait: Wait): Promise<string> 
         await agents.noteNotice(parentId, `Waits for ${name}, ${await pauseOf(agents, childId)}`);
       }
       const restMs = Math.min(until, pausedUntil ?? until) - Date.now();
-      if (restMs <= 0) return `${statusOf(child)}\n\n${await notEnded(child, agents)}`;
+      if (restMs <= 0) return `${statusOf(options, child)}\n\n${await notEnded(child, agents)}`;
       await changes.wait(Math.min(LOOK_MS, restMs), signal);
       if (signal.aborted || logWatch.isClosed)
         throw new AppError("unavailable", "The wait was cut off; call wait_thread again.");
@@ -218,34 +223,44 @@ async function isSettled({ threadId, status, waiting }: Thread, agents: Agents):
 
 const hasNoWork = (fold: ThreadFold) => asksOfWork(fold).length === 0 && !hasWork(fold);
 
-function listFamily({ threads, children }: ChildToolsOptions, threadId: ThreadId): string {
-  const own = children.list(threadId).map(statusOf);
+function listFamily(options: ChildToolsOptions, threadId: ThreadId): string {
+  const { threads, children } = options;
+  const own = children.list(threadId).map((child) => statusOf(options, child));
   const parentId = children.parentOf(threadId);
   // Its work of this moment is this call.
-  const self = `You: ${statusOf({ ...threads.get(threadId), doing: null })}`;
+  const self = `You: ${statusOf(options, { ...threads.get(threadId), doing: null })}`;
   if (parentId === undefined)
     return [self, ...(own.length === 0 ? ["You have no open children."] : own.map(asChild))].join("\n");
   const beside = children.list(parentId).filter((one) => one.threadId !== threadId);
   const parent = threads.list("all").find((one) => one.threadId === parentId);
   return [
     self,
-    ...(parent ? [`Your parent: ${nameOf(parent)}`] : []),
-    ...beside.map((one) => `Beside you: ${nameOf(one)}, ${one.status}`),
+    ...(parent ? [`Your parent: ${nameOf(options, parent)}`] : []),
+    ...beside.map((one) => `Beside you: ${nameOf(options, one)}, ${one.status}`),
     ...own.map(asChild),
   ].join("\n");
 }
 
+const NOTHING = { doing: null, problem: null };
+
 const asChild = (line: string) => `Your child: ${line}`;
 
-const nameOf = ({ threadId, number, title }: Thread) => `${threadId} (#${number ?? "?"}, ${title})`;
+type Marked = Pick<ChildToolsOptions, "marks">;
 
-function statusOf(thread: Thread): string {
-  const { status, turn, doing, awaiting, problem } = thread;
+/** The title of a marked thread may be a stranger's words, and so may what it does. */
+function nameOf({ marks }: Marked, { threadId, number, title }: Thread): string {
+  const shown = marks.find(threadId) ? "it has read text from outside" : title;
+  return `${threadId} (#${number ?? "?"}, ${shown})`;
+}
+
+function statusOf(marked: Marked, thread: Thread): string {
+  const { status, turn, awaiting } = thread;
+  const { doing, problem } = marked.marks.find(thread.threadId) ? NOTHING : thread;
   const step = turn && `step ${turn.step}, begun ${turn.startedAt}`;
   const more = [step, doing, awaiting && `waits for a person: ${awaiting}`, problem]
     .filter(Boolean)
     .join("; ");
-  return `${nameOf(thread)}: ${status}${more === "" ? "" : `, ${more}`}`;
+  return `${nameOf(marked, thread)}: ${status}${more === "" ? "" : `, ${more}`}`;
 }
 
 /** What people and agent said at the end of a thread; the agent's last words of its last turn that ended. */

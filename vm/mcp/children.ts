@@ -15,7 +15,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import { type Principal, threadPrincipal } from "../../shared/principal.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AgentFolders } from "../agents/folders.ts";
-import { refuseMarked } from "../agents/outside.ts";
+import type { Marks } from "../agents/marks.ts";
 import type { Worktrees } from "../agents/worktrees.ts";
 import type { Directives } from "../directives/directives.ts";
 import type { Store } from "../store/store.ts";
@@ -39,6 +39,7 @@ export interface ChildrenOptions {
   worktrees: Worktrees;
   creation: Creation;
   agents: Agents;
+  marks: Pick<Marks, "findSpread">;
   directives: Directives;
   /** A real path. */
   reposDir: string;
@@ -167,7 +168,7 @@ export class Children {
     const { threadId: parentId, createdBy } = parent;
     const own = folders.findConfig(parentId)?.agent;
     if (!own) throw new AppError("unavailable", "This thread's own configuration can't be read.");
-    refuseMarked(await agents.foldNow(parentId), "spawns no other agent");
+    const marks = await this.#options.marks.findSpread(parentId);
     await this.#refuseAgain(parentId, request.prompt);
     this.#checkRoom(parentId);
     const limits = await shareFor(this.#options, this.list(parentId), parentId, request.limits ?? {});
@@ -195,6 +196,8 @@ export class Children {
       ...(homes.isWanted(parentId) && { home: "discord" as const }),
       // A child that is made and writes back is a message too.
       hops: ((await agents.foldNow(parentId)).hops ?? 0) + 1,
+      // Its prompt is its parent's words.
+      ...(marks !== undefined && { outside: { marks } }),
     });
     return request.mode ?? (spawn === "async" ? "async" : "await");
   }

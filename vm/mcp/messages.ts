@@ -14,7 +14,7 @@ import { KeyedQueue } from "../../shared/lifecycle.ts";
 import type { Log } from "../../shared/log.ts";
 import { writeWhole } from "../../shared/whole-file.ts";
 import type { Agents } from "../agents/agents.ts";
-import { refuseMarked } from "../agents/outside.ts";
+import type { Marks } from "../agents/marks.ts";
 import type { Threads } from "../threads/threads.ts";
 import { callIdOf } from "./call-id.ts";
 import type { Children } from "./children.ts";
@@ -32,6 +32,7 @@ const draftSchema = z.object({
   text: z.string(),
   hops: z.number().int().positive(),
   held: z.enum(HOLD_REASONS).optional(),
+  marks: z.string().optional(),
 });
 type Draft = z.infer<typeof draftSchema>;
 
@@ -40,6 +41,7 @@ export interface MessagesOptions {
   threads: Threads;
   agents: Agents;
   children: Children;
+  marks: Pick<Marks, "findSpread">;
   log: Log;
 }
 
@@ -83,7 +85,7 @@ export class Messages {
     const hash = createHash("sha256").update(`${from} ${callId}`).digest("hex");
     const messageId = `agent-${hash.slice(0, 32)}`;
     if (agents.hasMessage(to, messageId)) return { to: threads.get(to) };
-    refuseMarked(await agents.foldNow(from), "writes to no other agent");
+    const marks = await this.#options.marks.findSpread(from);
     const [writer, reader] = [threads.get(from), threads.get(to)];
     const { held, hops } = await this.#judge(writer, reader);
     const draft: Draft = {
@@ -95,6 +97,7 @@ export class Messages {
       text,
       hops,
       held,
+      ...(marks !== undefined && { marks }),
     };
     await this.#deliver(draft);
     return { to: threads.get(to), held };

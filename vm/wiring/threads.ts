@@ -10,6 +10,7 @@ import type { Attachments } from "../agents/attachments.ts";
 import { Branches } from "../agents/branches.ts";
 import { Channels } from "../agents/channels.ts";
 import { Conversations } from "../agents/conversations.ts";
+import { Marks } from "../agents/marks.ts";
 import type { McpFiles } from "../agents/mcp-files.ts";
 import { Merges } from "../agents/merges.ts";
 import { ThreadDetails } from "../agents/thread-details.ts";
@@ -88,6 +89,7 @@ export interface Operations {
   memory: AgentMemory;
   peopleMemory: PeopleMemory;
   memorySearch: MemorySearch;
+  marks: Marks;
   kill: (threadId: ThreadId, by: Principal, request?: KillRequest) => Promise<KillReply>;
 }
 
@@ -111,7 +113,8 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
   };
   const engine = config.agent.engine ?? DEFAULT_ENGINE;
   const directives = new Directives({ ...common, threadEnv, engine });
-  const children = new Children({ ...common, creation, agents, directives, kill });
+  const marks = new Marks({ ...common, agents: agentThreads, kind: agentKind });
+  const children = new Children({ ...common, creation, agents, marks, directives, kill });
   return {
     threads,
     threadDetails: new ThreadDetails(common.store, threads, common.folders),
@@ -139,7 +142,6 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
     attachments: common.attachments,
     mcpFiles: common.mcpFiles,
     children,
-    messages: new Messages({ ...common, agents, children }),
     memory,
     memorySearch: new MemorySearch({ ...common, memory, index: common.memoryIndex }),
     peopleMemory: new PeopleMemory({
@@ -147,6 +149,8 @@ export function createOperations(common: Common, onRead: (seconds: number) => vo
       stateDir: common.folders.state,
       writes: common.store.memoryWrites,
     }),
+    marks,
+    messages: new Messages({ ...common, agents, children, marks }),
     kill,
   };
 }

@@ -83,6 +83,7 @@ export interface Remark extends EntryBase {
   event:
     | EventOf<"failure">
     | EventOf<"undo">
+    | (EventOf<"control"> & { op: "mark" })
     | EventOf<"notice">
     | EventOf<"file_sent">
     | EventOf<"memory_write">

@@ -7,7 +7,14 @@ import type { Button, Select } from "../../actions/frame/controls.ts";
 import { stop } from "../../actions/stop.ts";
 import { findMessageId } from "../../sidecar/message-ids.ts";
 import { formatDuration } from "../../texts.ts";
-import { changesButtons, diffButton, GO_ON_BUTTON, memoryButtons, THREAD_BUTTONS } from "../buttons.ts";
+import {
+  changesButtons,
+  diffButton,
+  GO_ON_BUTTON,
+  memoryButtons,
+  outsideButtons,
+  THREAD_BUTTONS,
+} from "../buttons.ts";
 import type { Page } from "../content.ts";
 import { activityText, previewLines } from "./activity.ts";
 import { askText, who } from "./ask.ts";
@@ -293,6 +300,12 @@ function remarkPage(entry: Remark, options: RenderOptions): Page {
       return memoryPage(event);
     case "undo":
       return undoPage(event);
+    case "control":
+      return page(
+        `o${seq}`,
+        `🔒 **Text from outside gets in**: ${inline(event.why, 200)}. From here on the agent asks about all that it does.`,
+        { buttons: outsideButtons(seq) },
+      );
     case "notice": {
       const description = event.description === undefined ? "" : `\n-# ${inline(event.description, 500)}`;
       return page(`n${seq}`, `⚠️ ${inline(event.title, 300)}${description}`);

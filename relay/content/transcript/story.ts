@@ -164,6 +164,9 @@ export class Story {
       case "failure":
         this.#push({ kind: "remark", seq: event.seq, event });
         return;
+      case "control":
+        if (event.op === "mark") this.#push({ kind: "remark", seq: event.seq, event });
+        return;
       case "message_edit":
       case "message_withdraw":
         // Changed in time: the message itself shows it.
