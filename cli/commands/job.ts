@@ -105,6 +105,8 @@ function addAdd(job: Command, act: Act): void {
     .option("--missed <what>", "due while the sidecar was down: once, skip, or ask")
     .option("--overlap <what>", "due while a run goes on: skip (the default) or allow")
     .option("--idle-only", "of --input: not while its thread has a turn")
+    .option("--heartbeat", "its agent reports whether all is well; nothing runs while HEARTBEAT.md is empty")
+    .option("--hours <from-to>", "what is due outside of them is skipped, such as 08:00-22:00")
     .option("--report <channel>", "the id of the Discord channel that is told outputs, pauses and reports")
     .option("--expires <instant>", "nothing is due from then on, such as 2027-06-01T00:00Z")
     .addHelpText(

@@ -32,6 +32,8 @@ export interface AddOptions {
   idleOnly?: boolean;
   expires?: string;
   report?: string;
+  heartbeat?: boolean;
+  hours?: string;
 }
 
 /** The options by the names that the sidecar has for them; the longest one counts. */
@@ -58,6 +60,10 @@ const NAMES: readonly (readonly [field: string, option: string])[] = [
   ["overlap", "--overlap"],
   ["expiresAt", "--expires"],
   ["report", "--report"],
+  ["heartbeat", "--heartbeat"],
+  ["hours.from", "--hours"],
+  ["hours.to", "--hours"],
+  ["hours", "--hours"],
 ];
 
 /** @throws AppError `invalid_request` naming the option */
@@ -66,7 +72,7 @@ export async function jobRequest(
   name: string,
   options: AddOptions,
 ): Promise<JobRequest> {
-  const { check, missed, overlap, idleOnly, expires, report } = options;
+  const { check, missed, overlap, idleOnly, expires, report, heartbeat, hours } = options;
   const request = {
     name,
     when: whenOf(options),
@@ -77,6 +83,8 @@ export async function jobRequest(
     ...(overlap !== undefined && { overlap }),
     ...(idleOnly && { idleOnly }),
     ...(report !== undefined && { report }),
+    ...(heartbeat && { heartbeat: true }),
+    ...(hours !== undefined && { hours: hoursOf(hours) }),
     ...(expires !== undefined && { expiresAt: expires }),
   };
   // The sidecar's schema says what may stand there, and its words name the field.
@@ -95,6 +103,12 @@ export async function nameOptions<T>(reply: Promise<T>, options: AddOptions): Pr
     const [field, option] = named;
     throw new AppError(error.code, `${option}${error.message.slice(field.length)}`, { cause: error });
   }
+}
+
+/** `08:00-22:00` */
+function hoursOf(text: string): { from: string; to: string } {
+  const [from = "", to = ""] = text.split("-", 2);
+  return { from, to };
 }
 
 /** The options that say when it is due, with what they say. */

@@ -82,6 +82,8 @@ export const jobLimitsSchema = z.strictObject({
 });
 export type JobLimits = z.output<typeof jobLimitsSchema>;
 
+const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "must be a time such as 08:30");
+
 const settings = {
   name: jobNameSchema,
   what: whatSchema(),
@@ -100,6 +102,16 @@ const settings = {
    * nothing to do; what it prints goes in, each line marked as text from outside.
    */
   check: text.optional(),
+  /**
+   * Its agent says by the tool `report` whether all is well, within 5 minutes; people are told if not. Nothing is run
+   * while HEARTBEAT.md of the job's directory holds only headings and blank lines.
+   */
+  heartbeat: z.literal(true, "must be true, or left out").optional(),
+  /** Of a job of the clock: what is due outside of them is skipped. In the zone of `when`, or the machine's. */
+  hours: z
+    .strictObject({ from: clockTime, to: clockTime })
+    .refine(({ from, to }) => from !== to, "from and to must differ")
+    .optional(),
   /** The channel in which people are told what no thread of a run tells; without it, the first one. */
   report: discordIdSchema.optional(),
   /** Nothing is due from then on. */
@@ -152,6 +164,8 @@ export const jobRunSchema = z.object({
   costUsd: z.number().nullable(),
   /** So many due instants before this one were missed. */
   missed: z.int(),
+  /** What its agent has reported of it; null if nothing. */
+  report: z.object({ ok: z.boolean(), text: z.string() }).nullable(),
   /** Of a command: what it printed, its end. */
   output: z.string().nullable(),
 });

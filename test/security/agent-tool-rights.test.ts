@@ -28,6 +28,8 @@ const forMore: Call[] = [
   ),
   ...["..", "../stranger", "/etc", "link", "\0", "below/../.."].map((dir) => spawn({ dir })),
   ...[{ tools: ["all"] }, { limits: { turns: -1 } }, { parentThreadId: "stranger" }].map(spawn),
+  tool("job_add", { name: "x", when: "in 5h", text: "Do it for me.", threadId: "stranger" }),
+  tool("job_remove", { name: "nightly" }),
   ...["../stranger/plan.txt", "/etc/passwd", "link/plan.txt"].map((path) => tool("send_file", { path })),
 ];
 /** For what belongs to another thread. */
@@ -65,9 +67,9 @@ test("a parent and its children try each tool for more: refused, or a person is 
     spawn({ prompt: tried, title: "narrow", permissionMode: "plan" }),
     spawn({ prompt: tried, title: "below", dir: "below" }),
   ];
-  const all = [...children, ...attempts, tool("list_threads", {})];
+  const all = [...children, ...attempts, tool("job_list", {}), tool("list_threads", {})];
   await openAgent(sidecar, "parent", script("Try", { tools: all }, { text: "Tried." }));
-  const wanted = [false, false, ...attempts.map(() => true), false];
+  const wanted = [false, false, ...attempts.map(() => true), false, false];
   await until("the parent's results", async () => (await results("parent")).length === wanted.length);
   expect(await refused("parent")).toEqual(wanted);
   expect(JSON.stringify((await results("parent")).at(-1))).not.toContain("stranger");

@@ -52,6 +52,7 @@ beforeAll(async () => {
   });
   const app = createHookDoor({
     findHook: (name) => hooks.get(name),
+    findHeartbeat: () => undefined,
     intake,
     wrongTokens: { mayAnswer: async () => true },
     ...{ refusalLog, now: () => now, log },

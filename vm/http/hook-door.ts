@@ -18,6 +18,8 @@ const RETRY_SECONDS = 60;
 export interface HookDoorOptions {
   /** By name; undefined if there is none. */
   findHook: (name: string) => Hook | undefined;
+  /** What a monitor is told; undefined if there is no heartbeat of this name. */
+  findHeartbeat: (job: string) => { ok: boolean } | undefined;
   intake: Pick<Intake, "take">;
   /** Of this door alone. */
   wrongTokens: Pick<WrongTokens, "mayAnswer">;
@@ -35,13 +37,15 @@ export function createHookDoor(options: HookDoorOptions): RequestListener {
   const requestLog = new RequestLog(log, refusalLog);
   return (request, response) => {
     const { method = "", url = "" } = request;
+    const heartbeat = /^\/heartbeat\/([^/?#]*)(?:[?#]|$)/.exec(url)?.[1];
     const name = /^\/hook\/([^/?#]*)(?:[?#]|$)/.exec(url)?.[1];
-    const route = name === undefined ? "unknown" : "/hook/:name";
+    const route =
+      name !== undefined ? "/hook/:name" : heartbeat !== undefined ? "/heartbeat/:job" : "unknown";
     requestLog.add(request, response, () => ({ route, threadId: undefined, isQuiet: true }));
     response.setHeader("cache-control", "no-store");
     response.setHeader("x-content-type-options", "nosniff");
     response.statusCode = 400; // for the log, if the body breaks off
-    door.answer(method, name, request, response).catch((error: unknown) => {
+    door.answer(method, { name, heartbeat }, request, response).catch((error: unknown) => {
       if (error instanceof AppError && RETRIED.has(error.code))
         response.setHeader("retry-after", RETRY_SECONDS);
       // The route, not the path: a name of a hook is nobody's to read in a log.
@@ -60,11 +64,13 @@ class HookDoor {
 
   async answer(
     method: string,
-    name: string | undefined,
+    { name, heartbeat }: { name: string | undefined; heartbeat: string | undefined },
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    if (name === undefined) throw new AppError("not_found", "There is only POST /hook/<name> here.");
+    if (heartbeat !== undefined) return await this.#tell(method, heartbeat, request, response);
+    if (name === undefined)
+      throw new AppError("not_found", "There are only POST /hook/<name> and GET /heartbeat/<job> here.");
     if (method === "GET" || method === "HEAD") return explain(response);
     if (method !== "POST") {
       response.setHeader("allow", "POST, GET, HEAD");
@@ -87,6 +93,25 @@ class HookDoor {
       );
     const { id, outcome } = await intake.take(hook, sent);
     answer(response, { id, accepted: outcome === "taken" }, 202);
+  }
+
+  /** Whoever guesses names is held up as one who guesses secrets. */
+  async #tell(
+    method: string,
+    job: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    if (method !== "GET" && method !== "HEAD") {
+      response.setHeader("allow", "GET, HEAD");
+      return answer(response, { error: "A heartbeat takes GET.", code: "invalid_request" }, 405);
+    }
+    const { findHeartbeat, wrongTokens } = this.#options;
+    const found = findHeartbeat(job);
+    if (found) return answer(response, found, found.ok ? 200 : 503);
+    if (await wrongTokens.mayAnswer(request.socket.remoteAddress))
+      throw new AppError("not_found", "There is no such heartbeat.");
+    request.socket.destroy();
   }
 
   /** A name that no hook has and a wrong secret are one and the same to who asks. */

@@ -1,6 +1,7 @@
 /** What becomes of a due instant: a run, or a row that says why there is none. Pure. */
 import type { JobRow } from "../store/jobs.ts";
 import { dueText, graceMs, lastDue, nextDue, type Scheduled } from "./schedule.ts";
+import { machineZone, wallOf } from "./zone.ts";
 
 /** The timer wakes at least so often: whatever is due is noticed no later, unless the sidecar stood still. */
 export const LONGEST_SLEEP_MS = 60_000;
@@ -49,16 +50,24 @@ function whyMissed({ settings }: JobRow, job: Scheduled, due: number, nowMs: num
 
 /** Why a run that is in time does not begin; null if it does. */
 export function whySkipped({ settings }: JobRow, situation: Situation): string | null {
-  const { what, overlap, idleOnly, limits } = settings;
-  const { openRuns, isThreadBusy, spentTodayUsd } = situation;
+  const { what, overlap, idleOnly, limits, hours, when } = settings;
+  const { nowMs, openRuns, isThreadBusy, spentTodayUsd } = situation;
   // An input, or a message for the one thread of all runs, waits there.
   const isOneEach = "thread" in what ? what.thread === "each" : what.type !== "input";
   if (isOneEach && overlap === "skip" && openRuns > 0) return "busy: the run before it goes on";
+  if (hours && !isWithin(hours, wallOf("zone" in when ? when.zone : machineZone(), nowMs)))
+    return `hours: it is not between ${hours.from} and ${hours.to}`;
   if (idleOnly && isThreadBusy) return "busy: its thread has a turn";
   const cap = limits.spendUsdPerDay;
   if (cap !== null && spentTodayUsd >= cap)
     return `cap: its runs of today have cost $${spentTodayUsd.toFixed(2)} of $${cap.toFixed(2)}`;
   return null;
+}
+
+/** They may go past midnight. */
+function isWithin({ from, to }: { from: string; to: string }, wallMs: number): boolean {
+  const time = new Date(wallMs).toISOString().slice(11, 16);
+  return from < to ? time >= from && time < to : time >= from || time < to;
 }
 
 function minutesText(ms: number): string {

@@ -11,6 +11,7 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import type { Homes } from "../threads/homes.ts";
 import { dayStart, LONGEST_SLEEP_MS, whySkipped } from "./decide.ts";
+import { isWell } from "./heartbeat.ts";
 import type { Hooks } from "./hooks.ts";
 import { handRunName } from "./names.ts";
 import type { Runs } from "./runs.ts";
@@ -20,6 +21,8 @@ import type { Targets } from "./targets.ts";
 import { machineZone } from "./zone.ts";
 
 const SHOWN = 3;
+/** Of a heartbeat so many are looked at. */
+const HEARTBEAT_RUNS = 20;
 /** Twice as long as the scheduler sleeps at most. */
 const OVERDUE_MS = 2 * LONGEST_SLEEP_MS;
 /** Of one person; `MAX_JOBS` is for all together. */
@@ -82,6 +85,14 @@ export class Jobs {
     const dues = nextDues({ when, madeAt: nowMs }, nowMs, SHOWN);
     const words = dues.map((due) => `${dueText(when, due)}, in ${awayText(due - nowMs)}`).join("; ");
     return { when, next: dues.map(at), words };
+  }
+
+  /** What a monitor is told of a heartbeat; undefined if there is none of this name. */
+  findHeartbeat(name: string): { ok: boolean } | undefined {
+    const { store, now } = this.#options;
+    const row = store.jobs.find(name);
+    if (!row?.settings.heartbeat) return undefined;
+    return { ok: isWell(row, store.jobRuns.list(row.jobId, HEARTBEAT_RUNS), now()) };
   }
 
   /** Those that should have begun some minutes ago, and runs of theirs that wait for a thread. */
@@ -210,9 +221,9 @@ export class Jobs {
 }
 
 function describeRun(job: string, row: JobRunRow): JobRun {
-  const { run, status, reason, due, by, claimedAt, endedAt, threadId, costUsd, missed, output } = row;
+  const { run, status, reason, due, by, claimedAt, endedAt, threadId, costUsd, missed, output, report } = row;
   return {
-    ...{ run, job, status, reason, threadId, costUsd, missed, output },
+    ...{ run, job, status, reason, threadId, costUsd, missed, output, report },
     dueAt: due === null ? null : at(due),
     by: printPrincipal(by),
     claimedAt: at(claimedAt),

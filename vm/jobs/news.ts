@@ -7,6 +7,9 @@ import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart } from "./decide.ts";
 
+/** The word by which an agent says that there is nothing to say. */
+const HEARTBEAT_OK = "HEARTBEAT_OK";
+
 export interface JobNewsOptions {
   store: Store;
   now: () => number;
@@ -39,6 +42,23 @@ export class JobNews {
     const printed = output === null || output.trim() === "" ? null : output;
     if (status !== "done") this.#note(row, { key, kind: "failed", text: reason ?? status, output: printed });
     else if (printed !== null) this.#note(row, { key, kind: "output", text: "", output: printed });
+  }
+
+  /** What an agent says of its run. That all is well, and no more, is told to nobody. */
+  tellReport(
+    row: JobRow,
+    { run }: Pick<JobRunRow, "run">,
+    { ok, text }: { ok: boolean; text: string },
+  ): void {
+    const words = text.trim();
+    if (ok && (words === "" || words === HEARTBEAT_OK)) return;
+    const said = words === "" ? "it says that not all is well" : words;
+    this.#note(row, { key: `report.${run}`, kind: "report", text: ok ? said : `⚠️ ${said}` });
+  }
+
+  /** A heartbeat's agent has not said in time how it is. */
+  tellSilence(row: JobRow, { run }: Pick<JobRunRow, "run">, why: string): void {
+    this.#note(row, { key: `report.${run}`, kind: "report", text: `⚠️ ${why}` });
   }
 
   /** A due instant has no run. */

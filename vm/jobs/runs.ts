@@ -15,6 +15,7 @@ import type { JobRunRow } from "../store/job-runs.ts";
 import type { JobRow } from "../store/jobs.ts";
 import type { Store } from "../store/store.ts";
 import { dayStart } from "./decide.ts";
+import { whySilent } from "./heartbeat.ts";
 import type { JobNews } from "./news.ts";
 import { type Outcome, outcomeOfAgent, outcomeOfTerminal } from "./outcome.ts";
 import type { Begun, Targets } from "./targets.ts";
@@ -32,7 +33,7 @@ const MAX_FAILURES = 3;
 export interface RunsOptions {
   store: Store;
   targets: Targets;
-  news: Pick<JobNews, "pause" | "tellEnd">;
+  news: Pick<JobNews, "pause" | "tellEnd" | "tellSilence">;
   agentThreads: AgentThreads;
   now: () => number;
   log: Log;
@@ -174,10 +175,19 @@ export class Runs {
     if (!agent) return this.#end(run, { status: "failed", reason: "its thread's folder is gone" });
     const costUsd = Math.max(0, agent.fold.totals.spendUsd + openUsd(agent.fold) - run.costBefore);
     if (costUsd !== run.costUsd) store.jobRuns.update(run.run, { costUsd });
+    const row = store.jobs.get(run.jobId);
+    if (row.settings.heartbeat) this.#noteSilence(row, run, agent.fold.turn?.startedAt);
     if (await this.#isOverCalls(run, threadId)) return;
     if (agent.hasUnread(run.run)) return;
     const outcome = outcomeOfAgent(agent.fold, run.run, store.steps.findLastTurn(threadId));
     if (outcome) this.#end(run, outcome);
+  }
+
+  #noteSilence(row: JobRow, run: JobRunRow, turnSince: string | undefined): void {
+    const { news, now } = this.#options;
+    if (run.report) return;
+    const why = whySilent(run, now(), turnSince === undefined ? undefined : Date.parse(turnSince));
+    if (why !== undefined) news.tellSilence(row, run, why);
   }
 
   /** The engines know no such limit: a turn that goes over it is ended. An input into a thread is not bounded by it. */
@@ -214,7 +224,9 @@ export class Runs {
         ...(threadId !== undefined && { threadId }),
       });
       const ended = store.jobRuns.find(run.run);
-      if (ended) news.tellEnd(store.jobs.get(run.jobId), ended);
+      const row = store.jobs.get(run.jobId);
+      if (ended) news.tellEnd(row, ended);
+      if (ended && row.settings.heartbeat) this.#noteSilence(row, ended, undefined);
       if (status === "failed") this.#pauseAfterFailures(run.jobId);
     });
     log.info({ run: run.run, status, reason }, "a run of a job is over");

@@ -1,7 +1,10 @@
 /** Each due instant has one row, whatever the clock, the sidecar and the runs before it do. */
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { OWNER, person } from "../../shared/principal.ts";
 import { HOUR, type JobsWorld, MINUTE, makeJobsWorld, NOW } from "../../test/support/jobs.ts";
+import { isWell, whySilent } from "./heartbeat.ts";
 
 let world: JobsWorld;
 beforeEach(() => {
@@ -312,4 +315,72 @@ describe("people are told once", () => {
       });
     expect(world.news.list(false, 1_000)).toHaveLength(500);
   });
+});
+
+describe("a heartbeat", () => {
+  const heartbeat = {
+    heartbeat: true as const,
+    what: { type: "agent" as const, dir: "shop", prompt: "how is it?" },
+  };
+
+  test("costs nothing while HEARTBEAT.md asks for nothing, is a link, or is not there", async () => {
+    const file = join(world.folder, "shop", "HEARTBEAT.md");
+    await world.add(heartbeat);
+    await world.pass(10 * MINUTE);
+    writeFileSync(file, "# Look at\n\n  \n## Disk\n");
+    await world.pass(10 * MINUTE);
+    rmSync(file);
+    symlinkSync("/etc/passwd", file);
+    await world.pass(10 * MINUTE);
+    const nothing = ["skipped", "heartbeat: HEARTBEAT.md asks for nothing"];
+    expect(said()).toEqual([nothing, nothing, nothing]);
+    expect(world.begun).toEqual([]);
+    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: true });
+    rmSync(file);
+    writeFileSync(file, "# Look at\n- is the disk full?\n");
+    await world.pass(10 * MINUTE);
+    expect(world.runs().at(-1)).toMatchObject({ status: "started" });
+  });
+
+  test("that is paused, or has not run when it should, is not well", async () => {
+    await world.add(heartbeat);
+    world.jobs.pause("nightly", OWNER);
+    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });
+    world.jobs.resume("nightly");
+    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: true });
+    world.nowMs += 15 * MINUTE;
+    expect(world.jobs.findHeartbeat("nightly")).toEqual({ ok: false });
+    await world.add({ name: "other" });
+    expect(world.jobs.findHeartbeat("other")).toBeUndefined();
+  });
+
+  test("that says nothing within five minutes of its turn is told of", async () => {
+    await world.add(heartbeat);
+    world.jobs.run("nightly", OWNER);
+    await world.pass(0);
+    const [run] = world.store.jobRuns.list(1, 1);
+    if (!run) throw new Error("it has not begun");
+    const [since, later] = [world.nowMs, world.nowMs + 5 * MINUTE];
+    expect(whySilent(run, later, since)).toBeUndefined();
+    expect(whySilent(run, later + 1, since)).toBe("it has not reported within 5 min");
+    expect(isWell({ state: "active", nextDue: later * 2 } as never, [run], later + 1)).toBe(false);
+  });
+
+  test("is for what is due again and again, and for an agent", async () => {
+    const once = { ...heartbeat, when: { type: "words" as const, words: "in 20m" } };
+    await expect(world.add(once)).rejects.toThrow(/^heartbeat: .*again and again/);
+    await expect(world.add({ heartbeat: true })).rejects.toThrow(/^heartbeat: is for an agent/);
+  });
+});
+
+test("what is due outside of its hours is skipped, also past midnight, in the job's zone", async () => {
+  const when = { type: "cron" as const, cron: "0 * * * *", zone: "Europe/Berlin" };
+  await world.add({ when, hours: { from: "22:00", to: "10:00" }, overlap: "allow" });
+  await world.pass(30 * MINUTE); // 10:00 in Berlin
+  await world.pass(12 * HOUR);
+  await world.pass(HOUR);
+  expect(said().map(([status]) => status)).toEqual(["skipped", "started", "started"]);
+  await expect(world.add({ name: "bad", hours: { from: "9", to: "10:00" } })).rejects.toThrow(
+    /such as 08:30/,
+  );
 });

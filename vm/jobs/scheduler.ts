@@ -103,10 +103,11 @@ export class Scheduler {
     const { store, news, isBusy, onClaim } = this.#options;
     const { jobId, settings } = row;
     const { what } = settings;
+    const threadId = what.type === "input" ? what.threadId : row.threadId;
     const occurrence = decide(row, scheduled, firstDue, {
       nowMs,
       openRuns: store.jobRuns.countOpen(jobId),
-      isThreadBusy: what.type === "input" && isBusy(what.threadId),
+      isThreadBusy: threadId !== null && isBusy(threadId),
       spentTodayUsd: store.jobRuns.spentSince(jobId, dayStart(nowMs)),
     });
     const { due, missed, status, reason } = occurrence;

@@ -19,6 +19,7 @@ import type { CreateRequest, Input, Outside } from "../threads/kinds/kind.ts";
 import type { Kinds } from "../threads/kinds/kinds.ts";
 import { type BoundedCommands, WAS_CUT_OFF } from "./bounded.ts";
 import type { Checks } from "./checks.ts";
+import { hasHeartbeat } from "./heartbeat.ts";
 import { threadOf } from "./names.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -70,6 +71,7 @@ export class Targets {
   async check({ settings }: Pick<JobRow, "settings">): Promise<void> {
     const { store, kinds, reposDir } = this.#options;
     const { what, name, check } = settings;
+    refuseHeartbeat(settings);
     if (check !== undefined)
       await this.#options.checks.refuse(settings, check, await this.#pathOf({ settings }));
     if (what.type === "input") {
@@ -91,6 +93,8 @@ export class Targets {
   async begin(row: JobRow, run: JobRunRow, leftUsd: number, signal: AbortSignal): Promise<Begun> {
     const { what, check } = row.settings;
     const start = this.#starts[what.type] as (what: What, start: Start) => Promise<Begun>;
+    if (row.settings.heartbeat && run.due !== null && !hasHeartbeat(await this.#pathOf(row)))
+      return { status: "skipped", reason: "heartbeat: HEARTBEAT.md asks for nothing" };
     // What was brought along stands in its row: the check was made before, or none is wanted.
     if (check === undefined || run.body !== null) return start(what, { row, run, leftUsd, signal });
     const { checks } = this.#options;
@@ -267,4 +271,16 @@ function inputOf(own: string, run: JobRunRow): Pick<TextInput, "text" | "when" |
 function least(usd: number | null, leftUsd: number): number | undefined {
   const least = Math.min(usd ?? Number.POSITIVE_INFINITY, leftUsd);
   return Number.isFinite(least) ? Math.max(least, 0.0001) : undefined;
+}
+
+/** @throws AppError `invalid_request` if nobody there could report */
+function refuseHeartbeat({ heartbeat, what, when }: JobRow["settings"]): void {
+  if (!heartbeat) return;
+  if (when.type !== "every" && when.type !== "cron")
+    throw new AppError(
+      "invalid_request",
+      "heartbeat: is for a job that is due again and again (every, cron).",
+    );
+  if (!("prompt" in what) && what.type !== "input")
+    throw new AppError("invalid_request", "heartbeat: is for an agent, or an input into an agent's thread.");
 }

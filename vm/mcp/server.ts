@@ -42,7 +42,7 @@ export class McpServer {
   async handle({ threadId, request, response, body, signal }: McpRequest): Promise<void> {
     const { Server, CallToolRequestSchema, ListToolsRequestSchema, Transport } = await loadSdk();
     const server = new Server({ name: "threadmux", version: VERSION }, { capabilities: { tools: {} } });
-    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#descriptions() }));
+    server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.#listFor(threadId) }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
       const callId = findCallId(params._meta);
       const told = { threadId, input: params.arguments ?? {}, signal };
@@ -56,6 +56,10 @@ export class McpServer {
     // The SDK's types are not made for exact optional properties.
     await server.connect(transport as Parameters<typeof server.connect>[0]);
     await transport.handleRequest(request, response, body);
+  }
+
+  #listFor(threadId: ThreadId) {
+    return this.#descriptions().filter((_, at) => this.#tools[at]?.isFor?.(threadId) ?? true);
   }
 
   async #call(name: string, call: Parameters<Tool["run"]>[0]) {

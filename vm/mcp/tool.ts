@@ -19,6 +19,8 @@ export interface Tool {
   inputSchema: z.ZodType;
   /** What a person is asked about before it runs: nothing, or as a command or a write of the engine's own. */
   asksAs?: "nothing" | "Bash" | "Write";
+  /** Whether a thread is offered it; not set: each is. */
+  isFor?: (threadId: ThreadId) => boolean;
   /** @returns what the model is told. @throws AppError whose sentence the model is told as an error */
   run(call: ToolCall): Promise<string>;
 }

@@ -1,6 +1,6 @@
 /** Runs of jobs: one row for each due instant, and for each that somebody asked for. */
 import * as z from "zod";
-import { knownThreadId } from "../../shared/ids.ts";
+import { knownThreadId, type ThreadId } from "../../shared/ids.ts";
 import { RUN_STATUSES, type RunStatus } from "../../shared/jobs/job.ts";
 import { parsePrincipal, printPrincipal } from "../../shared/principal.ts";
 import type { Database } from "./database.ts";
@@ -25,6 +25,8 @@ const runSchema = z
     missed: z.int(),
     output: z.string().nullable(),
     body: z.string().nullable(),
+    report_ok: z.int().nullable(),
+    report: z.string().nullable(),
   })
   .transform((row) => ({
     run: row.run,
@@ -47,6 +49,8 @@ const runSchema = z
     output: row.output,
     /** What a request brought. */
     body: row.body,
+    /** What its agent has reported; null if nothing. */
+    report: row.report_ok === null ? null : { ok: row.report_ok === 1, text: row.report ?? "" },
   }));
 export type JobRunRow = z.output<typeof runSchema>;
 
@@ -72,6 +76,8 @@ export class JobRunTable {
   readonly #insert;
   readonly #find;
   readonly #update;
+  readonly #setReport;
+  readonly #ofThread;
   readonly #open;
   readonly #openOf;
   readonly #claimed;
@@ -91,6 +97,13 @@ export class JobRunTable {
     this.#update = db.prepare(
       `UPDATE job_runs SET status = @status, reason = @reason, begun_at = @begunAt, ended_at = @endedAt,
          thread_id = @threadId, body = @body, cost_usd = @costUsd, cost_before = @costBefore, calls_before = @callsBefore, output = @output WHERE run = @run`,
+    );
+    this.#setReport = db.prepare(
+      "UPDATE job_runs SET report_ok = @ok, report = @text WHERE run = @run AND report_ok IS NULL",
+    );
+    this.#ofThread = db.prepare(
+      `SELECT * FROM job_runs WHERE thread_id = @threadId OR run = @threadId
+       ORDER BY status NOT IN ('claimed', 'started'), claimed_at LIMIT 50`,
     );
     this.#open = db.prepare(
       "SELECT * FROM job_runs WHERE status IN ('claimed', 'started') ORDER BY claimed_at, run",
@@ -132,11 +145,21 @@ export class JobRunTable {
     return row === undefined ? undefined : runSchema.parse(row);
   }
 
+  /** What its agent says of the work. The first one counts. @returns false if there is one */
+  setReport(run: string, { ok, text }: { ok: boolean; text: string }): boolean {
+    return this.#setReport.run({ run, ok: ok ? 1 : 0, text }).changes > 0;
+  }
+
+  /** The runs of which this thread has the input, those that go on first, the oldest of them first. */
+  listOfThread(threadId: ThreadId): JobRunRow[] {
+    return this.#ofThread.all({ threadId }).map((row) => runSchema.parse(row));
+  }
+
   /** Does nothing if it is not there (any more). */
   update(run: string, patch: RunPatch): void {
     const before = this.find(run);
     if (!before) return;
-    const { jobId: _, by: __, ...row } = { ...before, ...patch };
+    const { jobId: _, by: __, report: ___, ...row } = { ...before, ...patch };
     this.#update.run(row);
   }
 

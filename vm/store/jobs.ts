@@ -52,6 +52,7 @@ export class JobTable {
   readonly #insert;
   readonly #find;
   readonly #get;
+  readonly #findByThread;
   readonly #list;
   readonly #listDue;
   readonly #listFar;
@@ -72,6 +73,9 @@ export class JobTable {
        VALUES (@name, @settings, @createdBy, @createdAt, @state, @why, @nextDue, @period)`,
     );
     this.#find = db.prepare("SELECT * FROM jobs WHERE name = ?");
+    this.#findByThread = db.prepare(
+      "SELECT * FROM jobs WHERE thread_id = @threadId OR json_extract(settings, '$.what.threadId') = @threadId LIMIT 1",
+    );
     this.#get = db.prepare("SELECT * FROM jobs WHERE job_id = ?");
     this.#list = db.prepare("SELECT * FROM jobs ORDER BY name");
     this.#listDue = db.prepare(
@@ -102,6 +106,12 @@ export class JobTable {
 
   find(name: string): JobRow | undefined {
     const row = this.#find.get(name);
+    return row === undefined ? undefined : rowSchema.parse(row);
+  }
+
+  /** One of those that write into this thread. */
+  findByThread(threadId: ThreadId): JobRow | undefined {
+    const row = this.#findByThread.get({ threadId });
     return row === undefined ? undefined : rowSchema.parse(row);
   }
 

@@ -283,6 +283,11 @@ const MIGRATIONS: readonly string[] = [
   ) STRICT;
   CREATE INDEX job_news_untold ON job_news (news_id) WHERE is_told = 0;
   `,
+  `
+  ALTER TABLE job_runs ADD COLUMN report_ok INTEGER;
+  ALTER TABLE job_runs ADD COLUMN report TEXT;
+  CREATE INDEX job_runs_of_thread ON job_runs (thread_id) WHERE thread_id IS NOT NULL;
+  `,
 ];
 
 export const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;

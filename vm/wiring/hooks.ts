@@ -25,7 +25,7 @@ export function connectionsBeside({ hooks }: Setting["config"]): Pick<Connection
 export async function openHookDoor(
   { config, log, now, releasers }: Setting,
   { store }: Storage,
-  { hooks, hookFeed }: Pick<WiredJobs, "hooks" | "hookFeed">,
+  { jobs, hooks, hookFeed }: Pick<WiredJobs, "jobs" | "hooks" | "hookFeed">,
 ) {
   if (!config.hooks) return undefined;
   const { host, port } = config.hooks;
@@ -41,6 +41,7 @@ export async function openHookDoor(
   const timer = setInterval(() => requests.forget(now()), FORGET_EVERY_MS).unref();
   releasers.add("memory of hooks", () => clearInterval(timer));
   const app = createHookDoor({
+    findHeartbeat: (name) => jobs.findHeartbeat(name),
     findHook: (name) => hooks.find(name),
     intake,
     wrongTokens: new WrongTokens({ now, onWrong: () => undefined }),

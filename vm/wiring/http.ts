@@ -17,8 +17,10 @@ import { WrongTokens } from "../http/guard.ts";
 import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
+import { agentJobTools } from "../jobs/agent-tools.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { JobNews } from "../jobs/news.ts";
+import { reportTool } from "../jobs/report-tool.ts";
 import { childTools } from "../mcp/child-tools.ts";
 import { memoryTools } from "../mcp/memory-tools.ts";
 import { messageTool } from "../mcp/message-tool.ts";
@@ -92,7 +94,7 @@ export async function openDoor({
   metrics.watchEvents(events);
   const app = createApp({
     ...operations,
-    mcp: new McpServer(toolsOf(operations, storage), log),
+    mcp: new McpServer(toolsOf(operations, storage, { jobs, jobNews, now }), log),
     events,
     ledgers: new Ledgers(store, operations.homes),
     repos: new Repos(reposDir, config.threadEnv),
@@ -140,13 +142,19 @@ function createEngines({ config, ownPrograms, now }: Setting, { reposDir, stateD
 }
 
 /** What agents may call. */
-function toolsOf(operations: Operations, { logWatch, folders, store }: Storage): Tool[] {
+function toolsOf(
+  operations: Operations,
+  { logWatch, folders, store }: Storage,
+  { jobs, jobNews: news, now }: Pick<DoorOptions, "jobs" | "jobNews"> & Pick<Setting, "now">,
+): Tool[] {
   const { state } = folders;
   return [
     sendFileTool({ ...operations, state }),
     ...childTools({ ...operations, logWatch }),
     messageTool(operations),
     ...memoryTools({ ...operations, people: new People(store.people) }),
+    reportTool({ store, news }),
+    ...agentJobTools({ ...operations, store, jobs, now }),
   ];
 }
 

@@ -41,6 +41,7 @@ export function createJobs(
 ): WiredJobs {
   const { store, config, agentKind, now } = common;
   const people = new People(store.people);
+  const isThere = (name: string) => isOpen(store.threads.find(threadOf(name))?.status ?? "killed");
   const commands = new BoundedCommands({ ...common, threadEnv: config.threadEnv, sandbox });
   const engineOf = (threadId: ThreadId) => common.folders.engineOf(threadId);
   const checks = new Checks({ store, commands, engine: engineOfJobs(config), engineOf });
@@ -55,7 +56,8 @@ export function createJobs(
   };
   const jobNews = new JobNews(common);
   const runs = new Runs({ ...common, targets, news: jobNews, onEnd });
-  const mayStill = (maker: Parameters<People["may"]>[0]) => people.may(maker);
+  const mayStill = (maker: Principal) =>
+    people.may(maker) && (maker.kind !== "thread" || isThere(maker.threadId));
   const isBusy = (name: string) => {
     const thread = store.threads.find(threadOf(name));
     const agent = thread && isOpen(thread.status) ? store.agents.find(thread.threadId) : undefined;

@@ -1,0 +1,139 @@
+/** The tools by which an agent wakes itself, or a child, at a later time: jobs with narrow bounds. */
+import * as z from "zod";
+import { AppError } from "../../shared/errors.ts";
+import { anyThreadNameSchema, type ThreadId } from "../../shared/ids.ts";
+import { type Job, jobNameSchema } from "../../shared/jobs/job.ts";
+import { isClock } from "../../shared/jobs/when.ts";
+import { printPrincipal, threadPrincipal } from "../../shared/principal.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Marks } from "../agents/marks.ts";
+import type { Children } from "../mcp/children.ts";
+import type { Tool } from "../mcp/tool.ts";
+import type { Store } from "../store/store.ts";
+import type { Homes } from "../threads/homes.ts";
+import type { Jobs } from "./jobs.ts";
+import { nextDues, parseWhen } from "./schedule.ts";
+import { machineZone } from "./zone.ts";
+
+const MAX_JOBS = 20;
+const MIN_GAP_MS = 15 * 60_000;
+/** So many due instants ahead are looked at: no two of them may lie closer. */
+const LOOKED_AT = 30;
+const MAX_TEXT = 4_000;
+
+const add = z.strictObject({
+  name: jobNameSchema.describe("Yours to choose: a-z, 0-9 and -"),
+  when: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe('"in 2h", "at 17:00", "every 30m" (at least 15m), "every weekday at 9", or five cron fields'),
+  zone: z.string().max(64).optional().describe("Of the times, such as Europe/Berlin"),
+  text: z
+    .string()
+    .max(MAX_TEXT)
+    .refine((text) => text.trim() !== "", "must not be empty")
+    .describe("What you, or the child, will be told then"),
+  threadId: anyThreadNameSchema.optional().describe("A child of yours; left out, you yourself"),
+});
+const remove = z.strictObject({ name: jobNameSchema });
+
+export interface AgentJobToolsOptions {
+  store: Store;
+  jobs: Pick<Jobs, "create" | "list" | "remove" | "preview">;
+  agents: Pick<Agents, "noteNotice">;
+  marks: Pick<Marks, "findSpread" | "find">;
+  children: Pick<Children, "checkChild">;
+  homes: Pick<Homes, "find">;
+  now: () => number;
+}
+
+export function agentJobTools(options: AgentJobToolsOptions): Tool[] {
+  const { jobs, agents } = options;
+  const listOwn = (threadId: ThreadId) => {
+    const own = printPrincipal(threadPrincipal(threadId));
+    return jobs.list().filter(({ createdBy }) => createdBy === own);
+  };
+  return [
+    {
+      name: "job_add",
+      description:
+        "Wakes you, or a child of yours, at a later time with a text of yours: once or again and again. You need not wait meanwhile: end your turn.",
+      inputSchema: add,
+      run: async ({ threadId, input }) => {
+        const request = add.parse(input);
+        const to = targetOf(options, threadId, request.threadId);
+        await refuseHere(options, threadId);
+        const own = listOwn(threadId);
+        const known = own.find(({ name }) => name === request.name);
+        if (known && isSame(known, to, request.text)) return describe(known);
+        if (own.length >= MAX_JOBS)
+          throw new AppError("max_jobs", `You have ${MAX_JOBS} jobs; remove one with job_remove first.`);
+        const { name, when: words, zone, text } = request;
+        const when = { type: "words" as const, words, ...(zone !== undefined && { zone }) };
+        refuseOften(when, options.now());
+        const what = { type: "input" as const, threadId: to, text };
+        const made = await jobs.create({ name, when, what }, threadPrincipal(threadId));
+        const { words: next } = jobs.preview(when);
+        await agents.noteNotice(threadId, `⏰ Made the job ${name}: ${next}. /job remove takes it away.`);
+        return describe(made);
+      },
+    },
+    {
+      name: "job_list",
+      description: "The jobs that you have made, and when each is due next.",
+      inputSchema: z.strictObject({}),
+      run: async ({ threadId }) => listOwn(threadId).map(describe).join("\n") || "You have made no job.",
+    },
+    {
+      name: "job_remove",
+      description: "Removes a job that you have made.",
+      inputSchema: remove,
+      run: async ({ threadId, input }) => {
+        const { name } = remove.parse(input);
+        if (!listOwn(threadId).some((job) => job.name === name))
+          throw new AppError("not_found", `You have made no job ${JSON.stringify(name)}.`);
+        jobs.remove(name);
+        return `Removed ${name}.`;
+      },
+    },
+  ];
+}
+
+/** @throws AppError `not_found` if it is neither the thread itself nor a child of it */
+function targetOf({ children, homes }: AgentJobToolsOptions, own: ThreadId, wanted?: string): ThreadId {
+  const to = wanted === undefined ? own : homes.find(wanted);
+  if (to === own) return own;
+  if (to === undefined) throw new AppError("not_found", `You have no child ${JSON.stringify(wanted)}.`);
+  children.checkChild(own, to);
+  return to;
+}
+
+/** @throws AppError `unsupported` in a run, and in a thread that text from outside has got into */
+async function refuseHere({ store, marks }: AgentJobToolsOptions, threadId: ThreadId): Promise<void> {
+  const [run] = store.jobRuns.listOfThread(threadId);
+  if (run && run.endedAt === null)
+    throw new AppError("unsupported", "You work in a run of a job, and a run makes no jobs.");
+  await marks.findSpread(threadId);
+  const mark = marks.find(threadId);
+  if (mark)
+    throw new AppError("unsupported", `You have read text from outside (${mark.why}), so you make no jobs.`);
+}
+
+/** @throws AppError `invalid_request` if it would be due again within 15 minutes */
+function refuseOften(sent: Parameters<typeof parseWhen>[0], nowMs: number): void {
+  const when = parseWhen(sent, { nowMs, zone: machineZone() });
+  if (!isClock(when)) return;
+  const dues = nextDues({ when, madeAt: nowMs }, nowMs, LOOKED_AT);
+  if (dues.some((due, at) => at > 0 && due - (dues[at - 1] ?? 0) < MIN_GAP_MS))
+    throw new AppError("invalid_request", "when: a job of yours is due every 15 minutes at most.");
+}
+
+function isSame({ what }: Job, threadId: ThreadId, text: string): boolean {
+  return what.type === "input" && what.threadId === threadId && what.text === text;
+}
+
+function describe({ name, state, next, why }: Job): string {
+  const [first] = next;
+  return `${name}: ${state}${first === undefined ? "" : `, next ${first}`}${why === null ? "" : `, ${why}`}`;
+}
