@@ -17,6 +17,7 @@ import { addDoctor } from "./commands/doctor.ts";
 import { addEngines } from "./commands/engines.ts";
 import { addEvents } from "./commands/events.ts";
 import { addHere } from "./commands/here.ts";
+import { addHook } from "./commands/hook.ts";
 import { addInbox } from "./commands/inbox.ts";
 import { addJob } from "./commands/job.ts";
 import { addKill } from "./commands/kill.ts";
@@ -145,6 +146,7 @@ function createProgram(act: Act, streams: Streams, isJson: boolean): Command {
   addAcp(program, act);
   addJob(program, act);
   addMemory(program, act);
+  addHook(program, act);
   addDoctor(program, act);
   addBackup(program, act);
   addService(program, act);

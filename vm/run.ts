@@ -98,9 +98,10 @@ export async function runSidecar(config: VmConfig, options: SidecarOptions = {})
       { ...setting, sandbox: machine.foundSandbox.sandbox },
       metrics,
     );
-    const { jobs, jobNews, scheduler } = wired;
+    const { jobs, jobNews, hookTests, scheduler } = wired;
     const hookUrl = await openHookDoor(setting, storage, wired);
-    const url = await openDoor({ setting, storage, machine, operations, metrics, jobs, jobNews });
+    hookTests.setUrl(hookUrl);
+    const url = await openDoor({ setting, storage, machine, operations, metrics, jobs, jobNews, hookTests });
     scheduler.look();
     const { stateDir, reposDir, token, relayToken } = storage;
     log.info(

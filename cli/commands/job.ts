@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { cleanLine } from "../../shared/clean-text.ts";
 import type { SidecarClient } from "../../shared/client.ts";
 import { AppError } from "../../shared/errors.ts";
+import type { HookTestReply } from "../../shared/jobs/api.ts";
 import type { Job, JobRun } from "../../shared/jobs/job.ts";
 import { jobs } from "../../shared/protocol/jobs.ts";
 import { type Act, examples } from "../command.ts";
@@ -175,6 +176,15 @@ async function change(
   if (context.isJson) await context.out.json(job);
   else await context.out.line(fields(job).join("\t"));
   return EXIT.ok;
+}
+
+/** Has the sidecar send a signed example to a job's hook. @returns what the door answers */
+export function testHook(
+  client: SidecarClient,
+  job: string,
+  body: { body?: string },
+): Promise<HookTestReply> {
+  return client.call(jobs.testHook, { job }, { body });
 }
 
 async function remove(context: Context, job: string): Promise<number> {

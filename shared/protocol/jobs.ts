@@ -1,5 +1,7 @@
 /** Jobs: work that begins by itself, and its runs. */
 import {
+  hookTestReplySchema,
+  hookTestRequestSchema,
   jobPreviewReplySchema,
   jobPreviewRequestSchema,
   jobRunReplySchema,
@@ -129,6 +131,17 @@ export const jobs = {
     access: "console",
     isRepeatable: true,
     example: { path: NIGHTLY },
+  }),
+  testHook: route({
+    method: "post",
+    path: "/jobs/:job/test",
+    summary: "Send a signed example to a job's hook, as its sender would",
+    body: hookTestRequestSchema,
+    status: 200,
+    reply: hookTestReplySchema,
+    errors: ["not_found", "unsupported"],
+    access: "console",
+    isRepeatable: false,
   }),
   listNews: route({
     method: "get",

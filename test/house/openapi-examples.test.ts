@@ -23,6 +23,7 @@ interface Operation {
 /** They name what an agent made up: the id of an ask, the hash of a long text. No example can name it before. */
 const WITHOUT = [
   "/conversations/take",
+  "/jobs/:job/test", // needs the hook's door
   "/memory/undo",
   "/thread/:id/asks/:requestId",
   "/thread/:id/blobs/:sha256",

@@ -18,6 +18,7 @@ import type { Metrics } from "../http/metrics.ts";
 import { RefusalLog } from "../http/refusal-log.ts";
 import { createHttpServer } from "../http/server.ts";
 import { agentJobTools } from "../jobs/agent-tools.ts";
+import type { HookTests } from "../jobs/hook-test.ts";
 import type { Jobs } from "../jobs/jobs.ts";
 import type { JobNews } from "../jobs/news.ts";
 import { reportTool } from "../jobs/report-tool.ts";
@@ -45,6 +46,7 @@ export interface DoorOptions {
   metrics: Metrics;
   jobs: Jobs;
   jobNews: JobNews;
+  hookTests: HookTests;
 }
 
 /** @returns the address that it listens on. */
@@ -56,6 +58,7 @@ export async function openDoor({
   metrics,
   jobs,
   jobNews,
+  hookTests,
 }: DoorOptions): Promise<string> {
   const { config, log, now, releasers, viewersLimits, page } = setting;
   const { stateDir, reposDir, store, logWatch, token, relayToken } = storage;
@@ -110,7 +113,7 @@ export async function openDoor({
       freeDiskBytes: storage.freeDiskBytes,
       overdueJobs: () => jobs.countOverdue(),
     }),
-    ...{ metrics, jobs, jobNews },
+    ...{ metrics, jobs, jobNews, hookTests },
     log,
   });
   const onWebSocket: Viewers["upgrade"] = (...upgrade) => viewers.upgrade(...upgrade);

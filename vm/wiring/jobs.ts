@@ -14,6 +14,7 @@ import type { Metrics } from "../http/metrics.ts";
 import { BoundedCommands } from "../jobs/bounded.ts";
 import { Checks } from "../jobs/checks.ts";
 import { HookFeed } from "../jobs/feed.ts";
+import { HookTests } from "../jobs/hook-test.ts";
 import { Hooks } from "../jobs/hooks.ts";
 import { Jobs } from "../jobs/jobs.ts";
 import { threadOf } from "../jobs/names.ts";
@@ -28,6 +29,7 @@ import type { Common, Operations } from "./threads.ts";
 export interface WiredJobs {
   jobs: Jobs;
   jobNews: JobNews;
+  hookTests: HookTests;
   scheduler: Scheduler;
   hooks: Hooks;
   hookFeed: HookFeed;
@@ -79,7 +81,8 @@ export function createJobs(
     maxJobs: config.maxJobs,
     now,
   });
-  return { jobs, jobNews, scheduler, hooks, hookFeed };
+  const hookTests = new HookTests({ findHook: (name) => hooks.find(name), now });
+  return { jobs, jobNews, hookTests, scheduler, hooks, hookFeed };
 }
 
 /** Of agents whose job names none. */

@@ -1,5 +1,6 @@
 /** Jobs and their runs. */
 import type { jobs as routes } from "../../../shared/protocol/jobs.ts";
+import type { HookTests } from "../../jobs/hook-test.ts";
 import type { Jobs } from "../../jobs/jobs.ts";
 import type { JobNews } from "../../jobs/news.ts";
 import type { Handlers } from "./handler.ts";
@@ -7,9 +8,10 @@ import type { Handlers } from "./handler.ts";
 export interface JobServices {
   jobs: Jobs;
   jobNews: Pick<JobNews, "list" | "setTold">;
+  hookTests: Pick<HookTests, "send">;
 }
 
-export function jobHandlers({ jobs, jobNews }: JobServices): Handlers<typeof routes> {
+export function jobHandlers({ jobs, jobNews, hookTests }: JobServices): Handlers<typeof routes> {
   return {
     create: ({ body, by }) => jobs.create(body, by),
     list: () => ({ jobs: jobs.list() }),
@@ -20,6 +22,7 @@ export function jobHandlers({ jobs, jobNews }: JobServices): Handlers<typeof rou
     pause: ({ params, by }) => jobs.pause(params.job, by),
     resume: ({ params }) => jobs.resume(params.job),
     remove: ({ params }) => jobs.remove(params.job),
+    testHook: ({ params, body }) => hookTests.send(params.job, body.body),
     listNews: ({ query }) => ({ news: jobNews.list(query.untold !== undefined, query.limit) }),
     putTold: ({ params }) => jobNews.setTold(Number(params.newsId)),
   };
