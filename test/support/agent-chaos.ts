@@ -56,7 +56,8 @@ export async function runChaos({
     const effect = run?.(command) ?? bash(command);
     const kind = random();
     // Longer than the engine's pipe holds: a runner that dies in between leaves half a line in it.
-    if (kind < 0.12) {
+    // A picture's bytes count as tokens with the loopback model, and a conversation that is compacted begins anew.
+    if (kind < 0.12 && !run) {
       const picture = { name: `${name}.png`, bytes: noisePicture() };
       thread.writeWhole(says(`please ${name}.`, { text: `saw ${name}` }), picture);
       return;
@@ -89,8 +90,11 @@ export async function runChaos({
     }
     return fold;
   };
+  const hasTurn = ({ turn }: ThreadFold) => turn !== null;
   for (let kill = 0; kill < kills; kill++) {
-    if (report.messages.length < kills) for (let n = 0; n < 1 + Math.floor(random() * 2); n++) send();
+    if (report.messages.length < kills || run) for (let n = 0; n < 1 + Math.floor(random() * 2); n++) send();
+    // A real agent takes long to start: killed before it has a message, it shows nothing.
+    if (run) await untilValue("a turn", tend, hasTurn, { timeoutMs: 120_000 });
     const until = Date.now() + 150 + random() * (paceMs - 150);
     while (Date.now() < until) {
       tend();
