@@ -56,6 +56,11 @@ export function hasDecision({ gates }: Pick<ThreadFold, "gates">): boolean {
   return gates?.entries.some((entry) => isOfTurn(entry) && entry.outcome !== undefined) ?? false;
 }
 
+/** Calls that a gate has decided on, and that have not run. */
+export function decidedCalls({ gates }: Pick<ThreadFold, "gates">): GateEntry[] {
+  return (gates?.entries ?? []).filter(({ at, outcome }) => at === "before_step" && outcome !== undefined);
+}
+
 /** Of a turn that runs: a failure is decided on when it is over, a limit when it is held. */
 export function isOfTurn({ at, isAfterTurn }: Pick<GateEntry, "at" | "isAfterTurn">): boolean {
   return at !== "on_limit" && !isAfterTurn;

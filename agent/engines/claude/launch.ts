@@ -1,6 +1,7 @@
 /** claude's command line and environment. Pure. */
 import { join } from "node:path";
 import { forkOf, type ThreadConfig } from "../../../shared/agent/config.ts";
+import { decidedCalls } from "../../../shared/agent/fold-gates.ts";
 import { asksOfWork } from "../../../shared/agent/fold-held.ts";
 import type { ThreadFold } from "../../../shared/agent/fold-types.ts";
 import type { Params } from "../../../shared/agent/params.ts";
@@ -132,6 +133,9 @@ function resumeEnv(fold: ThreadFold): Env {
   return {
     CLAUDE_CODE_RESUME_INTERRUPTED_TURN: "1",
     CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS: "1",
-    CLAUDE_CODE_RESUME_PROMPT: resumePrompt([...asksOfWork(fold), ...fold.recordedAnswers], fold),
+    CLAUDE_CODE_RESUME_PROMPT: resumePrompt(
+      [...asksOfWork(fold), ...fold.recordedAnswers, ...decidedCalls(fold)],
+      fold,
+    ),
   };
 }
